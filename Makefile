@@ -1,0 +1,68 @@
+# Every target sets up what it needs in .venv; a second run starts at once.
+#
+#   make demo      the best plan for Llama-3-70B on 512 H100, printed and as an HTML page
+#   make test      all tests
+#   make lint      formatting, lint rules, types
+#   make docs      the documentation, in site/
+#   make validate  predictions held against published measurements
+#   make bench     how quick the commands are
+#   make clean     removes what the others made
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+STUDY := examples/llama-3-70b-on-512-h100.toml
+PAGE := llama-3-70b-on-512-h100.html
+
+# The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+	$$python -c '$(NEW_ENOUGH)' 2>/dev/null && { echo $$python; break; }; done)
+
+.PHONY: demo test lint docs validate bench clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.core
+	@$(BIN)/foretrain search $(STUDY) --html $(PAGE)
+	@echo "The page: $(CURDIR)/$(PAGE)"
+
+test: $(VENV)/.test
+	@$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The documentation: $(CURDIR)/site/index.html"
+
+validate: $(VENV)/.core
+	@for script in validation/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+bench: $(VENV)/.core
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) site $(PAGE) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { \
+		echo "foretrain needs Python 3.11 or newer, and none was found."; \
+		echo "Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12"; exit 1; } >&2
+	@$(PYTHON) -m venv --clear $(VENV) >$(VENV).log 2>&1 || { \
+		cat $(VENV).log; rm -rf $(VENV) $(VENV).log; \
+		echo "$(PYTHON) cannot make a virtual environment: its venv or ensurepip module is missing."; \
+		echo "Debian and Ubuntu: sudo apt install python3-venv. Or: make $(MAKECMDGOALS) PYTHON=..."; \
+		exit 1; } >&2
+	@rm -f $(VENV).log && touch $@
+
+$(VENV)/.core: pyproject.toml $(VENV)/.made
+	@echo "Installing foretrain in $(VENV) ..."
+	@$(PIP) --editable . && touch $@
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.made
+	@echo "Installing foretrain and its $* tools in $(VENV) ..."
+	@$(PIP) --editable ".[$*]" && touch $@ $(VENV)/.core
