@@ -1,0 +1,55 @@
+"""Clusters: devices, the levels of links between them, what they cost and draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Annotated
+
+from foretrain.cluster.device import Device
+from foretrain.cluster.link import Level
+from foretrain.errors import InputError
+from foretrain.units import DOLLARS_PER_SECOND, WATTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Where a training runs.
+
+    Attributes:
+        name: catalogue name, or the user's.
+        device: the accelerator; all are alike.
+        levels: from the innermost (devices of one node) outwards; the last one's `members` is
+            the number of nodes.
+        price: dollars per second of one device; None if not known.
+        node_power: watts that one node draws at full load, host, links and fans included.
+    """
+
+    name: str
+    device: Device
+    levels: tuple[Level, ...]
+    price: Annotated[float, DOLLARS_PER_SECOND] | None = None
+    node_power: Annotated[float, WATTS] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.levels:
+            raise InputError(f"Cluster '{self.name}' needs at least one level of links.")
+        for name in ("price", "node_power"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise InputError(f"Cluster.{name} must be at least 0, got {value}.")
+
+    @property
+    def devices(self) -> int:
+        """Devices in the whole cluster."""
+        return prod(level.members for level in self.levels)
+
+    @property
+    def nodes(self) -> int:
+        """Groups that the last level connects."""
+        return self.levels[-1].members if len(self.levels) > 1 else 1
+
+    @property
+    def node_devices(self) -> int:
+        """Devices of one node (of everything below the last level)."""
+        return self.devices // self.nodes

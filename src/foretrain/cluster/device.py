@@ -1,0 +1,62 @@
+"""Devices: the accelerators that compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from foretrain.errors import InputError
+from foretrain.units import BYTES, BYTES_PER_SECOND, FLOP_PER_SECOND, WATTS
+
+FlopRate = Annotated[float, FLOP_PER_SECOND]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """Dense FLOP/s that a device's data sheet promises, by precision; None where it has none."""
+
+    fp32: FlopRate
+    tf32: FlopRate | None = None
+    fp16: FlopRate | None = None
+    bf16: FlopRate | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("fp32", "tf32", "fp16", "bf16"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InputError(f"Peak.{name} must be above 0 FLOP/s, got {value}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """One accelerator as software sees it.
+
+    Attributes:
+        name: catalogue name.
+        peak: dense FLOP/s by precision.
+        matmul: FLOP/s of the best 16-bit matrix product that somebody measured; None if nobody.
+        memory: bytes.
+        memory_bandwidth: bytes per second, data sheet.
+        units: processors that work on tiles of a matrix side by side (streaming multiprocessors).
+        power: watts, rated.
+    """
+
+    name: str
+    peak: Peak
+    matmul: FlopRate | None = None
+    memory: Annotated[float, BYTES]
+    memory_bandwidth: Annotated[float, BYTES_PER_SECOND]
+    units: int
+    power: Annotated[float, WATTS]
+
+    def __post_init__(self) -> None:
+        for name, unit in (
+            ("memory", "bytes"),
+            ("memory_bandwidth", "bytes/s"),
+            ("units", "unit"),
+            ("power", "W"),
+        ):
+            if not getattr(self, name) > 0:
+                raise InputError(f"Device.{name} must be above 0 {unit}, got {getattr(self, name)}.")
+        if self.matmul is not None and not self.matmul > 0:
+            raise InputError(f"Device.matmul must be above 0 FLOP/s, got {self.matmul}.")

@@ -1,0 +1,78 @@
+"""Links: what connects devices, level by level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from foretrain.errors import InputError
+from foretrain.units import BYTES_PER_SECOND, SECONDS
+
+
+class Topology(StrEnum):
+    """The shape of a level."""
+
+    SWITCH = "switch"
+    RING = "ring"
+    MESH = "mesh"
+    TORUS = "torus"
+    TREE = "tree"
+
+
+class Technology(StrEnum):
+    """What a level is made of; measured efficiencies hang on it."""
+
+    NVLINK = "nvlink"
+    PCIE = "pcie"
+    INFINIBAND = "infiniband"
+    ETHERNET = "ethernet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One level's connection, one direction.
+
+    Attributes:
+        latency: seconds before the first byte arrives, one hop, as a collective library sees it.
+        bandwidth: bytes per second of one device in one direction, alone.
+        capacity: bytes per second of everything that may leave one group of the level below at
+            once, one direction; None if each of its devices may send at full bandwidth.
+        duplex: whether both directions run at full bandwidth at once.
+        kind: shape of the level.
+        technology: what it is made of.
+    """
+
+    latency: Annotated[float, SECONDS]
+    bandwidth: Annotated[float, BYTES_PER_SECOND]
+    capacity: Annotated[float, BYTES_PER_SECOND] | None = None
+    duplex: bool = True
+    kind: Topology = Topology.SWITCH
+    technology: Technology
+
+    def __post_init__(self) -> None:
+        if not self.latency >= 0:
+            raise InputError(f"Link.latency must be at least 0 s, got {self.latency}.")
+        if not self.bandwidth > 0:
+            raise InputError(f"Link.bandwidth must be above 0 bytes/s, got {self.bandwidth}.")
+        if self.capacity is not None and not self.capacity > 0:
+            raise InputError(f"Link.capacity must be above 0 bytes/s, got {self.capacity}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """Groups of devices that one kind of link connects.
+
+    Attributes:
+        name: package, node, rack, fabric.
+        members: how many groups of the level below (devices, for the first level) it connects.
+        link: between two of them.
+    """
+
+    name: str
+    members: int
+    link: Link
+
+    def __post_init__(self) -> None:
+        if not self.members >= 1:
+            raise InputError(f"Level.members must be at least 1, got {self.members}.")

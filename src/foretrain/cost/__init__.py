@@ -1,0 +1,1 @@
+"""The cost model: formulas for one plan or a million."""

@@ -1,0 +1,218 @@
+"""Coefficients: how well hardware and software do what their data sheets promise.
+
+The one place that holds them. Each has a unit, an interval, a source and a kind:
+
+- measured: fitted here to published runs, whose row ids are listed;
+- published: measured or stated by somebody else;
+- assumed: nobody measured it for us yet, and the interval says how little we know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from foretrain.cluster.link import Technology
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coefficients:
+    """One set of values; `SOURCES` says where each comes from.
+
+    Attributes:
+        name: the set's version.
+        matmul_sustained: matrix products inside a training over the best one measured alone.
+        matmul_best: best measured matrix product over the peak, for devices without a measurement.
+        memory_sustained: memory traffic of simple kernels over the data sheet's bandwidth.
+        flash_forward: fused attention, forward, over the peak.
+        flash_backward: fused attention, backward, over the peak.
+        launch: seconds between the starts of two kernels that have nothing to do.
+        nvlink: collectives' bandwidth over the nominal one, NVLink.
+        pcie: the same for PCIe.
+        infiniband: the same for InfiniBand.
+        ethernet: the same for Ethernet.
+        collective_start: seconds before a collective's first message.
+        gradient_overlap: share of the gradients' reduction that may run beside the backward pass.
+        memory_reserve: bytes that driver, libraries and allocator take from a device.
+        time_uncertainty: half-width of the interval of a step's time, as a fraction.
+        memory_uncertainty: half-width of the interval of the memory, as a fraction.
+    """
+
+    name: str
+    matmul_sustained: float
+    matmul_best: float
+    memory_sustained: float
+    flash_forward: float
+    flash_backward: float
+    launch: float
+    nvlink: float
+    pcie: float
+    infiniband: float
+    ethernet: float
+    collective_start: float
+    gradient_overlap: float
+    memory_reserve: float
+    time_uncertainty: float
+    memory_uncertainty: float
+
+    def link(self, technology: Technology) -> float:
+        """Share of a link's nominal bandwidth that a collective reaches."""
+        return float(getattr(self, technology.value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a coefficient comes from.
+
+    Attributes:
+        value: in `unit`.
+        unit: "1" for a ratio.
+        low: lower end of what is plausible.
+        high: upper end.
+        kind: measured, published or assumed.
+        source: key in references.bib and where in it, or the fit's command.
+        rows: ids of the measured rows that it was fitted to.
+    """
+
+    value: float
+    unit: str
+    low: float
+    high: float
+    kind: str
+    source: str
+    rows: tuple[str, ...] = ()
+
+
+SOURCES: Mapping[str, Source] = MappingProxyType(
+    {
+        "matmul_sustained": Source(
+            value=0.92,
+            unit="1",
+            low=0.85,
+            high=1.0,
+            kind="measured",
+            source="to be fitted",
+        ),
+        "matmul_best": Source(
+            value=0.85,
+            unit="1",
+            low=0.7,
+            high=0.95,
+            kind="assumed",
+            source="between the A100 (0.87) and the H100 (0.80) of bekman2024, accelerator chapter",
+        ),
+        "memory_sustained": Source(
+            value=0.87,
+            unit="1",
+            low=0.80,
+            high=0.92,
+            kind="published",
+            source="babelstream: Triad on an A100 80GB reaches about 1.77 of 2.04 TB/s",
+        ),
+        "flash_forward": Source(
+            value=0.55,
+            unit="1",
+            low=0.35,
+            high=0.75,
+            kind="published",
+            source="dao2023, section 4.1: 0.50 to 0.73 of an A100's peak, forward",
+        ),
+        "flash_backward": Source(
+            value=0.45,
+            unit="1",
+            low=0.30,
+            high=0.63,
+            kind="published",
+            source="dao2023, section 4.1: up to 0.63 of an A100's peak, backward",
+        ),
+        "launch": Source(
+            value=4e-6,
+            unit="s",
+            low=2e-6,
+            high=1e-5,
+            kind="assumed",
+            source="order of magnitude of an empty kernel's turn on a busy stream",
+        ),
+        "nvlink": Source(
+            value=0.80,
+            unit="1",
+            low=0.75,
+            high=0.85,
+            kind="published",
+            source="nvidia-nccl, src/graph/topo.h: 20 of 25 GB/s per link on sm70 and sm80 "
+            "(20.6 on sm90)",
+        ),
+        "pcie": Source(
+            value=0.75,
+            unit="1",
+            low=0.6,
+            high=0.85,
+            kind="published",
+            source="nvidia-nccl, src/graph/topo.h: 12 of 16 GB/s for PCIe 3.0 x16",
+        ),
+        "infiniband": Source(
+            value=0.92,
+            unit="1",
+            low=0.8,
+            high=0.97,
+            kind="published",
+            source="nvidia-nccl, src/graph/tuning.cc: 120 of 128 bytes of a line are payload, "
+            "0.92 after rounding",
+        ),
+        "ethernet": Source(
+            value=0.85,
+            unit="1",
+            low=0.6,
+            high=0.95,
+            kind="assumed",
+            source="protocol overhead of TCP or RoCE over a well-kept switch",
+        ),
+        "collective_start": Source(
+            value=8.4e-6,
+            unit="s",
+            low=5e-6,
+            high=2e-5,
+            kind="published",
+            source="nvidia-nccl, src/graph/tuning.cc: base latency, ring, Simple protocol",
+        ),
+        "gradient_overlap": Source(
+            value=0.9,
+            unit="1",
+            low=0.5,
+            high=1.0,
+            kind="assumed",
+            source="share of the buckets that current data-parallel trainers reduce during the "
+            "backward pass",
+        ),
+        "memory_reserve": Source(
+            value=2.0 * 1024**3,
+            unit="B",
+            low=0.5 * 1024**3,
+            high=5.0 * 1024**3,
+            kind="assumed",
+            source="context, library workspaces, communication buffers, fragmentation",
+        ),
+        "time_uncertainty": Source(
+            value=0.15,
+            unit="1",
+            low=0.05,
+            high=0.3,
+            kind="published",
+            source="bang2024, section 5: 14.7 % mean error of an analytical simulator on unseen "
+            "runs of up to 512 devices",
+        ),
+        "memory_uncertainty": Source(
+            value=0.10,
+            unit="1",
+            low=0.05,
+            high=0.3,
+            kind="assumed",
+            source="allocator and fragmentation; to be replaced by cross-validated residuals",
+        ),
+    }
+)
+
+DEFAULT = Coefficients(
+    name="2026-11", **{name: source.value for name, source in SOURCES.items()}
+)

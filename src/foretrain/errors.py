@@ -1,0 +1,42 @@
+"""The errors that a user can mend.
+
+ForetrainError
+├── InputError          what you wrote cannot be used as it is
+├── UnsupportedModel    a model that we cannot read or price yet
+├── MissingCoefficient  a constant that must be measured or given first
+└── NoPlanFits          nothing in the space runs on this cluster
+
+Each message says where, what is wrong, what is allowed and what to do. A broken invariant of ours
+is a plain `AssertionError`: our bug, not the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ForetrainError(Exception):
+    """Something that the user can mend; commands print it without a traceback."""
+
+
+class InputError(ForetrainError, ValueError):
+    """A value or a document that cannot be used; also a ValueError, so that readers gather many."""
+
+
+class UnsupportedModel(ForetrainError):  # noqa: N818 - a name that reads well in `except`
+    """A model that foretrain cannot read or price."""
+
+
+class MissingCoefficient(ForetrainError):  # noqa: N818
+    """A constant without which the prediction would be a guess."""
+
+
+class NoPlanFits(ForetrainError):  # noqa: N818
+    """No plan of the space runs on the cluster; the message names the nearest miss."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence with the nearest known word, or an empty text where none is near."""
+    matches = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" Did you mean '{matches[0]}'?" if matches else ""

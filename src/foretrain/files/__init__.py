@@ -1,0 +1,1 @@
+"""Documents and tables to nouns, with checked units."""

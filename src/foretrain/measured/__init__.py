@@ -1,0 +1,1 @@
+"""Real runs, as their sources state them."""

@@ -1,0 +1,29 @@
+"""Spaces: which plans a search looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foretrain.plan.plan import Order, Recompute, Sends, Sharding
+from foretrain.workload.operator import Attention
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """Choices per field of a plan; None leaves a field free.
+
+    A tuple of one fixes a field. `attention` and `sends` say what the software can do, so they are
+    fixed unless a study frees them.
+    """
+
+    data: tuple[int, ...] | None = None
+    tensor: tuple[int, ...] | None = None
+    pipeline: tuple[int, ...] | None = None
+    interleaving: tuple[int, ...] | None = None
+    micro_batch: tuple[int, ...] | None = None
+    sequence_parallel: tuple[bool, ...] | None = None
+    sharding: tuple[Sharding, ...] | None = None
+    recompute: tuple[Recompute, ...] | None = None
+    attention: tuple[Attention, ...] = (Attention.FLASH,)
+    sends: tuple[Sends, ...] = (Sends.OVERLAPPED,)
+    order: tuple[Order, ...] | None = None

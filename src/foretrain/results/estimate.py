@@ -1,0 +1,164 @@
+"""What `estimate` answers. Seconds, bytes, FLOP, dollars, joules; ratios are fractions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from foretrain.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Exposed seconds of one step, on the slowest stage's time line; they add up to the step.
+
+    Attributes:
+        forward: forward passes of the slowest stage, all micro-batches.
+        backward: backward passes, recomputation apart.
+        recompute: forward work done a second time.
+        tensor: collectives of the tensor axis.
+        pipeline: sends between stages that no compute hides.
+        bubble: waiting for other stages.
+        gradients: reduction of gradients over the data axis that the backward pass cannot hide.
+        parameters: gathering of updated parameters when the optimizer is sharded.
+        update: the optimizer's own work.
+        other: fixed time per step.
+    """
+
+    forward: float = 0.0
+    backward: float = 0.0
+    recompute: float = 0.0
+    tensor: float = 0.0
+    pipeline: float = 0.0
+    bubble: float = 0.0
+    gradients: float = 0.0
+    parameters: float = 0.0
+    update: float = 0.0
+    other: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The step, in seconds: the parts added in the order of their fields."""
+        seconds = 0.0
+        for field in fields(self):
+            seconds += getattr(self, field.name)
+        return seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageMemory:
+    """Bytes on one device of one pipeline stage.
+
+    Attributes:
+        stage: position in the pipeline, from 0.
+        weights: working copy of the parameters.
+        gradients: accumulated gradients.
+        optimizer: optimizer state and master copy.
+        activations: what is kept for the backward pass, all micro-batches in flight.
+        buffers: one recomputed layer, communication buffers, the framework's own reserve.
+        total: the sum.
+    """
+
+    stage: int
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    buffers: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Bytes on a device of the heaviest stage, and every stage beside it.
+
+    Attributes:
+        low: lower end of the interval of `total`.
+        high: upper end.
+        stages: every stage, in order.
+    """
+
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    buffers: float
+    total: float
+    low: float
+    high: float
+    stages: tuple[StageMemory, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How far the coefficients reach.
+
+    Attributes:
+        inside_calibration: whether device and model family were among the calibrated ones.
+        nearest_source: the measurements nearest to this prediction.
+    """
+
+    inside_calibration: bool
+    nearest_source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What one step of one plan takes.
+
+    Attributes:
+        plan: the plan that was priced.
+        devices: devices that it uses.
+        step_time: seconds of one step: the closed form, or the event simulation where the two
+            differ by more than 3 %.
+        closed_form: seconds by the closed form.
+        simulated: seconds by the event simulation; None if it was not run.
+        step_time_low: lower end of the interval.
+        step_time_high: upper end.
+        parts: what the step consists of.
+        memory: bytes per device.
+        samples_per_second: of the whole job.
+        tokens_per_second_per_device: None for samples without tokens.
+        model_flops_per_second_per_device: FLOP of the model (recomputation not counted) per
+            second and device.
+        mfu: that over the device's peak.
+        hfu: the same with recomputed FLOP.
+        cost_per_step: dollars; None without a price.
+        energy_per_step: joules; None without power figures.
+        epoch_time: seconds; None without a data set.
+        start_time: seconds before the first step; 0 until foretrain models it.
+        goodput: share of time spent on steps that count; 1 until foretrain models failures.
+        time_to_train: seconds; None without an amount.
+        cost_to_train: dollars; None without an amount or a price.
+        fits: whether the plan runs on the cluster.
+        reason: why not, in words; None if it fits.
+        confidence: how far the coefficients reach.
+        warnings: what the reader should know.
+        sources: keys of the coefficients' and formulas' sources.
+    """
+
+    plan: Plan
+    devices: int
+    step_time: float
+    closed_form: float
+    simulated: float | None
+    step_time_low: float
+    step_time_high: float
+    parts: Parts
+    memory: Memory
+    samples_per_second: float
+    tokens_per_second_per_device: float | None
+    model_flops_per_second_per_device: float
+    mfu: float
+    hfu: float
+    cost_per_step: float | None
+    energy_per_step: float | None
+    epoch_time: float | None
+    start_time: float
+    goodput: float
+    time_to_train: float | None
+    cost_to_train: float | None
+    fits: bool
+    reason: str | None
+    confidence: Confidence
+    warnings: tuple[str, ...]
+    sources: tuple[str, ...]

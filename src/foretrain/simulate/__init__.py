@@ -1,0 +1,1 @@
+"""Event simulations that check the closed forms."""

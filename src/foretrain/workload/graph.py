@@ -1,0 +1,87 @@
+"""Models: layers of operators in order, repeated layers folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from foretrain.errors import InputError
+from foretrain.workload.operator import Operator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """Operators that stay together on one pipeline stage.
+
+    Attributes:
+        name: shown to users.
+        operators: in the order in which they run.
+        repeats: how many such layers follow one another.
+        input: values per sample that the layer reads from the one before.
+        output: values per sample that it hands on, also over the link between two stages.
+        cuttable: whether a stage is counted in such layers. The layers around them (embedding,
+            head) stay with the first or the last of them.
+        recomputable: whether full recomputation keeps only its input.
+    """
+
+    name: str
+    operators: tuple[Operator, ...]
+    repeats: int = 1
+    input: float
+    output: float
+    cuttable: bool = True
+    recomputable: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.repeats >= 1:
+            raise InputError(f"Layer '{self.name}': repeats must be at least 1.")
+
+    @property
+    def weights(self) -> float:
+        """Parameters of one such layer."""
+        return sum(operator.weights for operator in self.operators)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A neural network for samples of one shape.
+
+    Attributes:
+        name: catalogue name, or whatever the reader found.
+        layers: in order; `repeats` folds equal neighbours.
+        tokens: tokens per sample; 1 for images.
+        tied: parameters that the last layer shares with the first (counted once; where the two
+            stand on different stages each keeps a copy and the gradients are added up).
+        source: where the structure comes from.
+    """
+
+    name: str
+    layers: tuple[Layer, ...]
+    tokens: int = 1
+    tied: float = 0.0
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        kinds = [layer.cuttable for layer in self.layers]
+        if not any(kinds):
+            raise InputError(f"Model '{self.name}' has no layer that a pipeline could be cut at.")
+        inner = kinds[kinds.index(True) : len(kinds) - kinds[::-1].index(True)]
+        if not all(inner):
+            raise InputError(
+                f"Model '{self.name}': layers that cannot be cut must stand first or last."
+            )
+
+    @property
+    def operators(self) -> Iterator[tuple[Layer, Operator]]:
+        """Every distinct operator with its layer."""
+        return ((layer, operator) for layer in self.layers for operator in layer.operators)
+
+    @property
+    def parameters(self) -> float:
+        """Parameters of the whole model, tied ones counted once."""
+        return sum(layer.repeats * layer.weights for layer in self.layers) - self.tied
+
+    @property
+    def cuttable_layers(self) -> int:
+        """Layers that stages are counted in."""
+        return sum(layer.repeats for layer in self.layers if layer.cuttable)

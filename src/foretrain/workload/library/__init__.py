@@ -1,0 +1,1 @@
+"""Models that foretrain knows by name."""

@@ -1,0 +1,176 @@
+"""Operators: the vertices of a model's graph, counted per sample, before anything is split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from foretrain.errors import InputError
+
+
+class Kind(StrEnum):
+    """What limits an operator, and so which formula prices it."""
+
+    MATMUL = "matmul"
+    FUSED_ATTENTION = "fused attention"
+    MEMORY = "memory"
+
+
+class Split(StrEnum):
+    """How the tensor axis divides an operator."""
+
+    NONE = "none"
+    """Every member repeats the whole operator (its tokens may be divided, see `sequence`)."""
+    COLUMNS = "columns"
+    """Output features are divided; the input is needed whole."""
+    DEPTH = "depth"
+    """Input features are divided; the outputs are partial sums that must be added up."""
+    HEADS = "heads"
+    """Independent parts (attention heads, features between COLUMNS and DEPTH) are divided."""
+
+
+class Attention(IntEnum):
+    """The kernel of the attention core; operators may exist with one of them only."""
+
+    PLAIN = 0
+    FLASH = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much data, for one sample.
+
+    Attributes:
+        values: elements at the precision of activations.
+        fixed: bytes that do not depend on the precision (masks, fp32 statistics).
+    """
+
+    values: float = 0.0
+    fixed: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrices:
+    """The matrix product of one sample: `batch` times (rows x depth) by (depth x columns).
+
+    With weights the rows of a micro-batch's samples are stacked into one product; without weights
+    (attention) every sample brings its own `batch` products.
+
+    Attributes:
+        rows: rows of the left matrix (tokens, output pixels).
+        columns: columns of the right matrix (output features).
+        depth: the dimension summed over (input features, times the kernel's area).
+        batch: independent products per sample.
+        reuse: how often one input value occurs in the left matrix (a convolution's kernel area
+            over its stride squared; 1 for a plain product).
+    """
+
+    rows: float
+    columns: float
+    depth: float
+    batch: float = 1.0
+    reuse: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "columns", "depth", "batch", "reuse"):
+            if not getattr(self, name) > 0:
+                raise InputError(
+                    f"Matrices.{name} must be above 0, got {getattr(self, name)}."
+                )
+
+    @property
+    def flop(self) -> float:
+        """FLOP of the product for one sample; a multiply-add is 2."""
+        return 2.0 * self.batch * self.rows * self.columns * self.depth
+
+
+NOTHING = Size()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """One step of the network. All counts are of the forward pass of one sample, whole.
+
+    Attributes:
+        name: shown to users, unique within its layer.
+        kind: which formula prices it.
+        matrices: the product of a MATMUL; its backward pass is two products of the same FLOP.
+        weights: parameters that are read (and trained).
+        flop: FLOP of the forward pass; a MATMUL's follows from its matrices.
+        backward_flop: FLOP of the backward pass.
+        forward: what a kernel that is not a MATMUL reads and writes.
+        backward: the same for the backward pass.
+        kept: what the backward pass needs and must be kept until then.
+        kernels: kernels launched in the forward pass (the backward pass launches as many, twice
+            as many for a MATMUL).
+        split: how the tensor axis divides it.
+        units: indivisible parts along the tensor axis, which its degree must divide; 0 if none.
+        unit: what those parts are, for messages.
+        sequence: whether sequence parallelism may divide its tokens where tensor parallelism
+            repeats it.
+        selective: whether selective recomputation drops what it keeps and runs it again.
+        attention: the kernel with which this operator exists; None if with any.
+        output: values handed on where the tensor axis must gather or add up (DEPTH), or the input
+            values whose gradients it must add up (COLUMNS).
+    """
+
+    name: str
+    kind: Kind
+    matrices: Matrices | None = None
+    weights: float = 0.0
+    flop: float = 0.0
+    backward_flop: float = 0.0
+    forward: Size = NOTHING
+    backward: Size = NOTHING
+    kept: Size = NOTHING
+    kernels: int = 1
+    split: Split = Split.NONE
+    units: int = 0
+    unit: str = ""
+    sequence: bool = False
+    selective: bool = False
+    attention: Attention | None = None
+    output: float = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.kind is Kind.MATMUL) != (self.matrices is not None):
+            raise InputError(f"Operator '{self.name}': a matmul, and only a matmul, has matrices.")
+        for name in ("weights", "flop", "backward_flop", "output"):
+            if not getattr(self, name) >= 0:
+                raise InputError(
+                    f"Operator '{self.name}': {name} must be at least 0, got {getattr(self, name)}."
+                )
+
+
+def matmul(
+    name: str,
+    matrices: Matrices,
+    *,
+    weights: float = 0.0,
+    kept: Size = NOTHING,
+    split: Split = Split.NONE,
+    units: int = 0,
+    unit: str = "",
+    selective: bool = False,
+    attention: Attention | None = None,
+) -> Operator:
+    """A matrix product; what the tensor axis must gather follows from its split."""
+    needed = {
+        Split.COLUMNS: matrices.batch * matrices.rows * matrices.depth / matrices.reuse,
+        Split.DEPTH: matrices.batch * matrices.rows * matrices.columns,
+    }
+    return Operator(
+        name=name,
+        kind=Kind.MATMUL,
+        matrices=matrices,
+        weights=weights,
+        flop=matrices.flop,
+        backward_flop=2.0 * matrices.flop,
+        kept=kept,
+        split=split,
+        units=units,
+        unit=unit,
+        selective=selective,
+        attention=attention,
+        output=needed.get(split, 0.0),
+    )
