@@ -1,0 +1,192 @@
+"""The documentation is true: snippets run, links lead somewhere, every part has its place.
+
+```toml with a title      a file that the page's commands find; a whole study, which must read
+```toml without one       part of a study: joined with a small one it must read
+```console                 `$ foretrain ...` runs; what is shown below must be what it prints
+```python                  runs; a block with the title "Output" below must be what it prints
+
+A line `...` in what is shown stands for any lines, `...` within a line for any text.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from foretrain.cost.coefficients import SOURCES
+from foretrain.files.study import study_from
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+REFERENCE = ROOT / "docs" / "reference"
+
+FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+TITLE = re.compile(r'title="([^"]+)"')
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+SMALL = {
+    "workload": {"model": "llama-3-8b", "global_batch": 64, "sequence": 4096},
+    "cluster": {"name": "dgx-h100", "nodes": 2},
+}
+
+
+@dataclass(frozen=True)
+class Snippet:
+    language: str
+    title: str
+    text: str
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def snippets(page: Path) -> list[Snippet]:
+    found = []
+    for indent, language, info, text in FENCE.findall(page.read_text()):
+        title = TITLE.search(info)
+        plain = "\n".join(line.removeprefix(indent) for line in text.splitlines())
+        found.append(Snippet(language, title.group(1) if title else "", plain + "\n"))
+    return found
+
+
+def pages_with(*languages: str) -> list[Path]:
+    return [page for page in PAGES if {item.language for item in snippets(page)} & {*languages}]
+
+
+def commands(console: str) -> list[tuple[str, str]]:
+    """The commands of a terminal session, each with what is shown below it."""
+    parts = re.split(r"^\$ ", console.replace("\\\n", ""), flags=re.MULTILINE)[1:]
+    return [(part.split("\n", 1)[0], part.split("\n", 1)[1]) for part in parts]
+
+
+def assert_shows(printed: str, shown: str) -> None:
+    printed = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    shown = "\n".join(line.rstrip() for line in shown.strip().splitlines())
+    pattern = re.escape(shown).replace(r"\.\.\.", ".*?")
+    if shown and not re.fullmatch(pattern, printed, re.DOTALL):
+        pytest.fail(f"shown:\n{shown}\n\nprinted:\n{printed}")
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A folder with the examples, in which a page's snippets run."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def lay_files(page: Path, folder: Path) -> None:
+    for snippet in snippets(page):
+        if snippet.language == "toml" and snippet.title:
+            (folder / snippet.title).write_text(snippet.text)
+
+
+@pytest.mark.parametrize("page", pages_with("toml"), ids=name_of)
+def test_toml_snippets_are_studies_or_parts_of_one(page):
+    for snippet in snippets(page):
+        if snippet.language == "toml":
+            part = tomllib.loads(snippet.text)
+            whole = part if snippet.title else {**SMALL, **part}
+            if not snippet.title and "workload" in part:
+                whole["workload"] = {**SMALL["workload"], **part["workload"]}
+            study_from(whole, name_of(page))
+
+
+@pytest.mark.parametrize("page", pages_with("console"), ids=name_of)
+def test_commands_print_what_is_shown(page, desk):
+    lay_files(page, desk)
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    environment["PYTHONPATH"] = str(ROOT / "src")
+    sessions = [item.text for item in snippets(page) if item.language == "console"]
+    for command, shown in [pair for session in sessions for pair in commands(session)]:
+        program, *arguments = shlex.split(command)
+        assert program == "foretrain", command
+        code = "from foretrain.cli.main import run; run()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        refused = shown.startswith("error:")
+        assert done.returncode == (1 if refused else 0), f"{command}\n{done.stderr}"
+        assert_shows(done.stderr if refused else done.stdout, shown)
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
+def test_python_snippets_print_what_is_shown(page, desk):
+    lay_files(page, desk)
+    names: dict[str, object] = {"__name__": "snippet"}
+    blocks = snippets(page)
+    for snippet, following in zip(blocks, [*blocks[1:], None], strict=True):
+        if snippet.language == "python":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(snippet.text, name_of(page), "exec"), names)
+            if following and following.title == "Output":
+                assert_shows(printed.getvalue(), following.text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_files(page):
+    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_make_targets_that_are_named_exist(page):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"(?:`|^)make ([a-z]+)", page.read_text(), re.MULTILINE)) <= targets
+
+
+def test_every_page_is_in_the_navigation():
+    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
+    assert listed == {str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md")}
+
+
+def test_every_strategy_has_a_page_that_names_its_file():
+    files = {file.name for file in (ROOT / "src/foretrain/strategies").glob("[a-z]*.py")}
+    told = " ".join(page.read_text() for page in REFERENCE.glob("strategies/*.md"))
+    assert not {file for file in files if f"strategies/{file}" not in told}
+
+
+def test_every_command_has_a_heading():
+    from foretrain.cli.main import app
+
+    names = {command.name or command.callback.__name__ for command in app.registered_commands}
+    headings = set(re.findall(r"^## `(\w+)", (REFERENCE / "commands.md").read_text(), re.MULTILINE))
+    assert names == headings
+
+
+def test_coefficients_page_lists_every_coefficient():
+    from docs.hooks import coefficients_table
+
+    table = coefficients_table()
+    assert not {source.name for source in SOURCES if f"`{source.name}`" not in table}
+
+
+def test_every_source_that_a_docstring_names_is_in_the_references():
+    known = set(re.findall(r"^@\w+\{([^,]+),", (ROOT / "docs/references.bib").read_text(), re.M))
+    unknown = {}
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        for sources in re.findall(r"Source: (.*?)(?:\n\s*\n|\"\"\")", file.read_text(), re.DOTALL):
+            keys = [re.split(r"[,.\s(]", part.strip())[0] for part in sources.split(";")]
+            unknown[file.name] = [key for key in keys if key not in known]
+    assert not {file: keys for file, keys in unknown.items() if keys}
+
+
+def test_every_decision_page_has_a_number_of_its_own():
+    numbers = [page.name[:3] for page in sorted(ROOT.glob("docs/decisions/0*.md"))]
+    assert numbers == [f"{number:03}" for number in range(1, len(numbers) + 1)]
