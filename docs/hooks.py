@@ -18,8 +18,8 @@ def coefficients_table() -> str:
 
     head = "| coefficient | value | unit | from | to | kind | source |\n|---|---|---|---|---|---|---|"
     rows = (
-        f"| `{item.name}` | {item.value:g} | {item.unit} | {item.low:g} | {item.high:g} "
-        f"| {item.kind} | {item.source} |"
-        for item in SOURCES
+        f"| `{name}` | {item.value:g} | {'' if item.unit == '1' else item.unit} | {item.low:g} "
+        f"| {item.high:g} | {item.kind} | {item.source} |"
+        for name, item in SOURCES.items()
     )
     return "\n".join([head, *rows])

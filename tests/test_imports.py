@@ -47,7 +47,7 @@ MAY_USE = {
 ONLY_IN = {
     "pydantic": {"files", "web"},
     "typer": {"cli"},
-    "rich": {"cli"},
+    "rich": {"cli", "report"},
     "jinja2": {"report", "web"},
     "plotly": {"report", "web"},
 }
@@ -77,6 +77,8 @@ def imports(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "foretrain":
+            yield from (f"foretrain.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield str(node.module)
 
