@@ -1,0 +1,142 @@
+"""One line of a table of measurements as a measured run, in SI units and our words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from foretrain.errors import InputError, nearest
+from foretrain.measured.run import Layout, MeasuredRun, Network, Place, Subject, Table
+
+Cells = Mapping[str, str]
+Reading = tuple[Subject, float | None]
+
+MEMORY_SUBJECTS: Mapping[str, Subject] = MappingProxyType(
+    {
+        "activations per GPU (first stage)": Subject.ACTIVATIONS,
+        "activation memory relative to tensor-parallel baseline without recompute": (
+            Subject.ACTIVATION_SHARE
+        ),
+        "parameters + gradients + optimizer per GPU": Subject.STATE,
+        "max GPU memory per device": Subject.PEAK_MEMORY,
+        "GPU memory": Subject.PEAK_MEMORY,
+    }
+)
+MEMORY_UNITS: Mapping[str, float] = MappingProxyType(
+    {"B": 1.0, "MB": 1e6, "GB": 1e9, "MiB": 2.0**20, "GiB": 2.0**30, "percent": 0.01}
+)
+
+
+def run_of(cells: Cells, table: Table) -> MeasuredRun:
+    """The measured run of one line, whose numbers are known to be numbers."""
+    subject, measured = _READINGS.get(table, _step_time)(cells)
+    return MeasuredRun(
+        id=cells["id"],
+        source_id=cells["source_id"],
+        source_kind=cells.get("source_kind", ""),
+        table=table,
+        subject=subject,
+        measured=measured,
+        framework=cells.get("framework", ""),
+        date=cells.get("date", ""),
+        task=cells.get("task", ""),
+        network=_network(cells, table),
+        place=_place(cells),
+        layout=_layout(cells, table),
+        global_batch=_count(cells, "gbs"),
+        precision=cells.get("precision", ""),
+        out_of_memory=cells.get("oom", "") == "yes",
+        check=cells.get("check", ""),
+        notes=cells.get("notes", ""),
+    )
+
+
+def _step_time(cells: Cells) -> Reading:
+    """The time of a step, or what the tokens of a step take at the stated rate."""
+    stated = _number(cells, "step_time_s")
+    batch, sequence = _number(cells, "gbs"), _number(cells, "seq_len")
+    rate = _number(cells, "tokens_per_s_total")
+    if stated is None and batch and sequence and rate:
+        return Subject.STEP_TIME, batch * sequence / rate
+    return Subject.STEP_TIME, stated
+
+
+def _transfer_time(cells: Cells) -> Reading:
+    microseconds = _number(cells, "time_us")
+    return Subject.TRANSFER_TIME, None if microseconds is None else 1e-6 * microseconds
+
+
+def _memory(cells: Cells) -> Reading:
+    quantity, unit = cells["quantity"], cells["unit"]
+    if quantity not in MEMORY_SUBJECTS:
+        raise InputError(
+            f"quantity '{quantity}' is unknown.{nearest(quantity, MEMORY_SUBJECTS)} "
+            f"Known: {', '.join(MEMORY_SUBJECTS)}."
+        )
+    if unit not in MEMORY_UNITS:
+        raise InputError(
+            f"unit '{unit}' is unknown.{nearest(unit, MEMORY_UNITS)} "
+            f"Known: {', '.join(MEMORY_UNITS)}."
+        )
+    subject = MEMORY_SUBJECTS[quantity]
+    if (unit == "percent") != (subject is Subject.ACTIVATION_SHARE):
+        raise InputError(f"unit '{unit}' does not measure '{quantity}'.")
+    value = _number(cells, "value")
+    return subject, None if value is None else value * MEMORY_UNITS[unit]
+
+
+_READINGS: Mapping[Table, Callable[[Cells], Reading]] = MappingProxyType(
+    {Table.COLLECTIVES: _transfer_time, Table.MEMORY: _memory}
+)
+
+
+def _network(cells: Cells, table: Table) -> Network:
+    return Network(
+        name=cells.get("model") or cells.get("collective", ""),
+        family=cells.get("family", ""),
+        layers=_count(cells, "layers"),
+        hidden=_count(cells, "hidden"),
+        feed_forward=_count(cells, "ffn_hidden"),
+        heads=_count(cells, "heads"),
+        kv_heads=_count(cells, "kv_heads"),
+        vocabulary=_count(cells, "vocab"),
+        experts=_count(cells, "experts"),
+        sequence=_count(cells, "seq_len"),
+        image=_count(cells, "input") if table is Table.CNN_TRAINING else None,
+    )
+
+
+def _place(cells: Cells) -> Place:
+    return Place(
+        device=cells.get("gpu_norm") or cells.get("gpu", ""),
+        devices=_count(cells, "gpus_total"),
+        node_devices=_count(cells, "gpus_per_node"),
+        node_link=cells.get("intra_link", ""),
+        fabric=cells.get("inter_link", ""),
+    )
+
+
+def _layout(cells: Cells, table: Table) -> Layout:
+    """The degrees; a table of convolutional networks states only data parallelism."""
+    alone = 1 if table is Table.CNN_TRAINING and cells.get("parallelism") else None
+    return Layout(
+        data=_count(cells, "dp"),
+        tensor=_count(cells, "tp") or alone,
+        pipeline=_count(cells, "pp") or alone,
+        interleaving=_count(cells, "vpp"),
+        context=_count(cells, "cp"),
+        zero_stage=_count(cells, "zero_stage"),
+        micro_batch=_number(cells, "batch_per_gpu" if "batch_per_gpu" in cells else "mbs"),
+        recompute=cells.get("recompute", ""),
+        attention=cells.get("attention_impl", ""),
+    )
+
+
+def _number(cells: Cells, name: str) -> float | None:
+    text = cells.get(name, "")
+    return float(text) if text else None
+
+
+def _count(cells: Cells, name: str) -> int | None:
+    value = _number(cells, name)
+    return None if value is None else int(value)

@@ -1,0 +1,170 @@
+"""Measured runs: what somebody ran, and how long it took or what it needed.
+
+Everything is as far as the source states it: None or an empty text is a blank, nothing is
+guessed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from foretrain.errors import InputError
+
+
+class Table(StrEnum):
+    """The kinds of tables that hold measured runs, by the names of their files."""
+
+    LLM_TRAINING = "llm_training"
+    CNN_TRAINING = "cnn_training"
+    OTHER_TRAINING = "other_training"
+    SINGLE_DEVICE = "single_device"
+    COLLECTIVES = "collectives"
+    PARAMETER_SERVER = "parameter_server"
+    MEMORY = "memory"
+    CLUSTER_TRACES = "cluster_traces"
+
+
+class Subject(StrEnum):
+    """What was measured, in seconds, bytes, samples/s, or as a fraction."""
+
+    STEP_TIME = "step time"
+    TRANSFER_TIME = "transfer time"
+    THROUGHPUT = "throughput"
+    PEAK_MEMORY = "peak memory of a device"
+    ACTIVATIONS = "activations on a device of the first stage"
+    ACTIVATION_SHARE = "activations over those of tensor parallelism without recomputation"
+    STATE = "weights, gradients and optimizer on a device"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """The network that was trained.
+
+    Attributes:
+        name: as the source spells it.
+        family: of transformers; empty if not stated.
+        layers: transformer layers.
+        hidden: width of the residual stream.
+        feed_forward: width of the feed-forward part.
+        heads: query heads.
+        kv_heads: key-value heads.
+        vocabulary: rows of the embedding.
+        experts: experts per layer; None for a dense network.
+        sequence: tokens per sample.
+        image: pixels per side.
+    """
+
+    name: str
+    family: str = ""
+    layers: int | None = None
+    hidden: int | None = None
+    feed_forward: int | None = None
+    heads: int | None = None
+    kv_heads: int | None = None
+    vocabulary: int | None = None
+    experts: int | None = None
+    sequence: int | None = None
+    image: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where it ran.
+
+    Attributes:
+        device: accelerator, in the normal spelling of the tables (`A100 SXM 80GB`).
+        devices: accelerators in all.
+        node_devices: accelerators of one node.
+        node_link: link inside a node, in words.
+        fabric: link between nodes, in words.
+    """
+
+    device: str = ""
+    devices: int | None = None
+    node_devices: int | None = None
+    node_link: str = ""
+    fabric: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How it ran.
+
+    Attributes:
+        data: degree of the data axis.
+        tensor: degree of the tensor axis.
+        pipeline: degree of the pipeline axis.
+        interleaving: model chunks per stage.
+        context: degree of the context axis.
+        zero_stage: 0 nothing sharded, 1 the optimizer, 2 and gradients, 3 and parameters.
+        micro_batch: samples that one replica passes through the network at once; an average where
+            replicas differ.
+        recompute: what is computed twice, in the source's words.
+        attention: kernel of the attention core, in the source's words.
+    """
+
+    data: int | None = None
+    tensor: int | None = None
+    pipeline: int | None = None
+    interleaving: int | None = None
+    context: int | None = None
+    zero_stage: int | None = None
+    micro_batch: float | None = None
+    recompute: str = ""
+    attention: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRun:
+    """One row of a table of measurements: a configuration and one measured quantity.
+
+    Attributes:
+        id: unique within a table.
+        source_id: who published it.
+        source_kind: `fetched`, `page`, or `memory` (written down from memory, never scored).
+        table: kind of table that it stands in.
+        subject: what was measured.
+        measured: seconds, bytes, samples/s or a fraction; None if not stated.
+        framework: training software.
+        date: of the measurement or its publication, year first.
+        task: pre-training, fine-tuning, ...
+        network: what was trained.
+        place: where.
+        layout: how.
+        global_batch: samples per step.
+        precision: of matrix products, in the source's words.
+        out_of_memory: whether the run failed for want of memory.
+        check: what is wrong with the row; empty if nothing is known to be.
+        notes: whatever else the source says.
+    """
+
+    id: str
+    source_id: str
+    source_kind: str = ""
+    table: Table
+    subject: Subject
+    measured: float | None
+    framework: str = ""
+    date: str = ""
+    task: str = ""
+    network: Network
+    place: Place = Place()
+    layout: Layout = Layout()
+    global_batch: int | None = None
+    precision: str = ""
+    out_of_memory: bool = False
+    check: str = ""
+    notes: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id or not self.source_id:
+            raise InputError("MeasuredRun needs an id and a source_id.")
+        if self.measured is not None and not self.measured > 0:
+            raise InputError(f"MeasuredRun '{self.id}': measured must be above 0.")
+
+    @property
+    def year(self) -> int | None:
+        """Year of the measurement; None if not stated."""
+        digits = self.date[:4]
+        return int(digits) if len(digits) == 4 and digits.isascii() and digits.isdigit() else None
