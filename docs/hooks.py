@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 MARK = "<!-- coefficients -->"
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, **_: object) -> str:
     """Put the table of coefficients where a page asks for it; mkdocs calls this for each page."""
     return markdown.replace(MARK, coefficients_table()) if MARK in markdown else markdown
 
@@ -16,7 +14,7 @@ def coefficients_table() -> str:
     """A row for each coefficient of the default set: value, unit, interval, kind and source."""
     from foretrain.cost.coefficients import SOURCES
 
-    head = "| coefficient | value | unit | from | to | kind | source |\n|---|---|---|---|---|---|---|"
+    head = "| coefficient | value | unit | from | to | kind | source |\n" + "|---" * 7 + "|"
     rows = (
         f"| `{name}` | {item.value:g} | {'' if item.unit == '1' else item.unit} | {item.low:g} "
         f"| {item.high:g} | {item.kind} | {item.source} |"

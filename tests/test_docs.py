@@ -187,13 +187,11 @@ def first_words(sources: str) -> set[str]:
 
 
 def test_every_source_that_a_docstring_names_is_in_the_references():
-    named = {
-        key
-        for file in (ROOT / "src").rglob("*.py")
-        for text in re.findall(r"Source: (.*?)(?:\n\s*\n|\"\"\")", file.read_text(), re.DOTALL)
-        for key in first_words(text)
-    }
-    assert named <= known_references()
+    code = "\n".join(file.read_text() for file in (ROOT / "src").rglob("*.py"))
+    told = re.findall(r"Sources?: (.*?)(?:\n\s*\n|\"\"\")", code, re.DOTALL)
+    named = set().union(*(first_words(text) for text in told))
+    dated = set(re.findall(r"\b[a-z]+(?:19|20)[0-9]{2}\b", code))
+    assert named | dated <= known_references()
 
 
 def test_every_published_coefficient_names_a_reference():
