@@ -37,7 +37,8 @@ class Quantity:
 
     Attributes:
         name: with its article, for messages ("a bandwidth").
-        units: legal units, each with its size in the unit used inside.
+        units: legal units, each with its size in the unit used inside: a whole number or the
+            inverse of one, so that reading rounds once.
         shown: the units in which values are printed, smallest first.
         example: how to write one.
         bare: endings that are legal without naming a unit; empty where a unit is needed.
@@ -95,7 +96,7 @@ class Quantity:
             raise InputError(f"{as_written(value)} is not finite; wanted {self.name}.")
         if not number >= 0:
             raise InputError(f"{as_written(value)} is negative; {self.name} is at least 0.")
-        return number * factor
+        return number * factor if factor >= 1 else number / round(1 / factor)
 
     def _refusal(self, text: str, unit: str) -> str:
         """Why a unit is refused, and what would be right."""

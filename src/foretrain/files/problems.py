@@ -1,0 +1,141 @@
+"""Problems of a document: all at once, each with its key, the bad value and what is legal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from foretrain.errors import InputError, nearest
+from foretrain.units import as_written
+
+Noun = TypeVar("Noun")
+Key = str | int
+
+SAYS = {
+    "int_type": "{value} is not a whole number.",
+    "bool_type": "{value} is neither true nor false.",
+    "string_type": "{value} is not a text.",
+    "tuple_type": "{value} is not a list.",
+    "dataclass_type": "{value} is not a table of keys and values.",
+    "greater_than_equal": "{value} is below {ge}.",
+    "missing": "is missing.",
+}
+ABSENT = "unexpected_keyword_argument"
+
+
+@dataclass(slots=True)
+class Problems:
+    """What is wrong with one document.
+
+    Attributes:
+        where: the document, for messages.
+        found: key and text of each problem, in the order in which they were found.
+    """
+
+    where: str
+    found: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, key: str, text: str) -> None:
+        """Note a problem; the same one twice is one."""
+        if (key, text) not in self.found:
+            self.found.append((key, text))
+
+    def touch(self, key: str) -> bool:
+        """Whether a problem was found at a key or below it."""
+        return any(
+            found == key or found.startswith((f"{key}.", f"{key}[")) for found, _ in self.found
+        )
+
+    def check(self) -> None:
+        """Raise an InputError that tells every problem, if there is one."""
+        lines = [f"{key}: {text}" if key else text for key, text in self.found]
+        if len(lines) == 1:
+            raise InputError(f"{self.where}: {lines[0]}")
+        if lines:
+            raise InputError(
+                "\n".join([f"{self.where} has {len(lines)} problems.", *(f"- {x}" for x in lines)])
+            )
+
+
+def written(path: Sequence[Key]) -> str:
+    """A path in a document as people write it: cluster.levels[0].link."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return text.removeprefix(".")
+
+
+def unknown_key(key: str, known: Sequence[str]) -> str:
+    """What to say about a key that means nothing here."""
+    return f"unknown key.{nearest(key, known)} Known: {', '.join(known)}."
+
+
+def validated(
+    kind: type[Noun], document: Mapping[str, object], *, path: str, problems: Problems
+) -> Noun | None:
+    """A document as an instance of a dataclass, or None where that is impossible.
+
+    Every problem is noted. What can be made without the bad keys is returned all the same, so that
+    the caller finds further problems; it must not be used once `problems` holds any.
+
+    Args:
+        kind: the dataclass that the document describes.
+        document: keys and values, with units written out.
+        path: where it stands in its file.
+        problems: takes what is wrong.
+    """
+    noun, errors = _attempt(kind, document)
+    for error in errors:
+        problems.add(written((path, *error["loc"])), _sentence(kind, error))
+    if not errors:
+        return noun
+    bad = {error["loc"][0] for error in errors if error["loc"]}
+    rest = {key: value for key, value in document.items() if key not in bad}
+    return _attempt(kind, rest)[0] if bad else None
+
+
+def _attempt(
+    kind: type[Noun], document: Mapping[str, object]
+) -> tuple[Noun | None, list[dict[str, Any]]]:
+    """The noun, or what pydantic has against the document; JSON is its strictest reader."""
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    adapter = TypeAdapter(tuple[kind], config=ConfigDict(extra="forbid", strict=True))  # type: ignore[valid-type]
+    try:
+        return adapter.validate_json(json.dumps([document], default=str))[0], []
+    except ValidationError as error:
+        return None, [{**each, "loc": each["loc"][1:]} for each in error.errors()]
+
+
+def _sentence(kind: type, error: Mapping[str, Any]) -> str:
+    """One of pydantic's errors in our words."""
+    name, value, context = error["type"], error["input"], error.get("ctx", {})
+    if name == ABSENT:
+        return unknown_key(str(error["loc"][-1]), _keys_at(kind, error["loc"][:-1]))
+    if name == "value_error":
+        return str(context["error"])
+    if name == "enum":
+        known = context["expected"].replace(" or ", ", ").replace("'", "").split(", ")
+        return (
+            f"unknown {as_written(value)}.{nearest(str(value), known)} Known: {', '.join(known)}."
+        )
+    says = SAYS.get("missing" if name.startswith("missing") else name)
+    if says is None:
+        return f"{as_written(value)}: {error['msg']}."
+    return says.format(value=as_written(value), **context)
+
+
+def _keys_at(kind: type, path: Sequence[Key]) -> list[str]:
+    """The legal keys of the table at a path below a dataclass."""
+    for key in path:
+        if isinstance(key, str):
+            kind = next(_dataclasses(get_type_hints(kind)[key]))
+    return [each.name for each in fields(kind)] if is_dataclass(kind) else []
+
+
+def _dataclasses(hint: Any) -> Iterator[type]:  # noqa: ANN401 - a type hint has no type
+    """The dataclasses inside a type hint such as `tuple[Level, ...] | None`."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        yield hint
+    for part in get_args(hint):
+        yield from _dataclasses(part)

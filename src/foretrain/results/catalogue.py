@@ -1,0 +1,48 @@
+"""What `catalogue` answers: what foretrain knows by name, and from whom it knows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One number of an entry.
+
+    Attributes:
+        key: where it stands in the description.
+        value: as written, with its unit.
+        source: who says so.
+        confidence: high, medium or low.
+        date: when it was so, for what changes (prices); None for what does not.
+    """
+
+    key: str
+    value: str | int
+    source: str
+    confidence: str
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueEntry:
+    """One thing that studies may name.
+
+    Attributes:
+        name: catalogue name.
+        kind: device, cluster or model.
+        summary: one line for people.
+        figures: every number with its source.
+    """
+
+    name: str
+    kind: str
+    summary: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueResult:
+    """Everything, or the one entry that was asked for."""
+
+    entries: tuple[CatalogueEntry, ...]
