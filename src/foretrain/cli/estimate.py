@@ -1,0 +1,22 @@
+"""`foretrain estimate`."""
+
+from __future__ import annotations
+
+from foretrain.cli.options import AsJson, StudyFile
+
+
+def estimate(study: StudyFile, *, as_json: AsJson = False) -> None:
+    """Predict time, memory, money and energy of one plan."""
+    from foretrain.cli.output import show, show_json
+    from foretrain.files.study import read_study
+    from foretrain.report.estimate import estimate_text
+    from foretrain.results.document import document
+    from foretrain.verbs import estimate as verb
+    from foretrain.verbs.provenance import of_study
+
+    asked = read_study(study)
+    answer = verb.estimate(asked)
+    if as_json:
+        show_json(document("estimate", answer, of_study(asked)))
+    else:
+        show(estimate_text(asked, answer))

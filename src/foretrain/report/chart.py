@@ -1,0 +1,176 @@
+"""Charts: where bars, points and ticks stand, in per cent of the drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+from foretrain.plan.study import Study
+from foretrain.report.facts import Piece, memory_pieces, time_pieces
+from foretrain.report.words import percent
+from foretrain.results.search import ParetoPoint, Ranked, SearchResult
+from foretrain.units import BYTES, SECONDS, Quantity
+
+WIDE = 8.0  # an axis is logarithmic where its ends differ by more than this factor
+MARGIN = 0.06
+NUMBERED = 24  # more points than this are told apart by their tooltips alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One stacked bar: `pieces` have shares of the longest bar."""
+
+    label: str
+    total: str
+    pieces: tuple[Piece, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """One axis of a plot, from `low` to `high`.
+
+    Attributes:
+        unit: the unit in which ticks are round.
+    """
+
+    low: float
+    high: float
+    unit: float
+    quantity: Quantity
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether equal ratios are equally long."""
+        return self.high > WIDE * self.low
+
+    def place(self, value: float) -> float:
+        """Per cent of the way from `low` to `high`."""
+        if self.logarithmic:
+            return 100 * log10(value / self.low) / log10(self.high / self.low)
+        return 100 * (value - self.low) / (self.high - self.low)
+
+    @property
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """Round values with their places."""
+        rounds = self._powers() if self.logarithmic else self._steps()
+        inside = (value for value in rounds if self.low <= value <= self.high)
+        return tuple((self.place(value), self.quantity.write(value)) for value in inside)
+
+    def _steps(self) -> Iterator[float]:
+        """Multiples of 1, 2 or 5 times a power of ten: about five of them."""
+        rough = (self.high - self.low) / self.unit / 5
+        power = 10.0 ** floor(log10(rough))
+        step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough) * self.unit
+        first, last = ceil(self.low / step), floor(self.high / step)
+        return (number * step for number in range(first, last + 1))
+
+    def _powers(self) -> Iterator[float]:
+        """1, 2 and 5 times powers of ten."""
+        first, last = floor(log10(self.low / self.unit)), ceil(log10(self.high / self.unit))
+        return (
+            nice * 10.0**power * self.unit for power in range(first, last + 1) for nice in (1, 2, 5)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One plan in the plot: per cent from the left and from the top."""
+
+    x: float
+    y: float
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Time against memory: the Pareto front (numbered), the k best, the device's capacity."""
+
+    x: Axis
+    y: Axis
+    front: tuple[Mark, ...]
+    best: tuple[Mark, ...]
+    capacity: float | None
+    numbered: bool
+
+
+def pareto_plot(study: Study, result: SearchResult) -> Plot:
+    """Step time to the right, memory upwards."""
+    points = _points(result.pareto, result.plans)
+    x = _axis([time for time, _, _ in points], SECONDS)
+    y = _axis([memory for _, memory, _ in points], BYTES)
+    marks = [
+        Mark(x=x.place(time), y=100 - y.place(memory), number=number, text=text)
+        for number, (time, memory, text) in enumerate(points, start=1)
+    ]
+    fronts = len(result.pareto)
+    capacity = study.cluster.device.memory
+    return Plot(
+        x=x,
+        y=y,
+        front=tuple(marks[:fronts]),
+        best=tuple(marks[fronts:]),
+        capacity=100 - y.place(capacity) if y.low <= capacity <= y.high else None,
+        numbered=fronts <= NUMBERED,
+    )
+
+
+def time_bars(plans: Sequence[Ranked]) -> tuple[Bar, ...]:
+    """The parts of a step, one bar per plan; the slowest is as long as the drawing."""
+    longest = max(entry.estimate.parts.total for entry in plans)
+    return tuple(
+        _bar(f"{place}", time_pieces(entry.estimate.parts), SECONDS, longest)
+        for place, entry in enumerate(plans, start=1)
+    )
+
+
+def memory_bars(study: Study, best: Ranked) -> tuple[Bar, ...]:
+    """Memory on a device of every stage; the heaviest, or the capacity, is the whole length."""
+    stages = best.estimate.memory.stages
+    longest = longest_memory(study, best)
+    return tuple(
+        _bar(f"{stage.stage + 1}", memory_pieces(stage, longest), BYTES, longest)
+        for stage in stages
+    )
+
+
+def longest_memory(study: Study, best: Ranked) -> float:
+    """Bytes that the whole length of the memory bars stands for."""
+    heaviest = max(stage.total for stage in best.estimate.memory.stages)
+    return max(heaviest, study.cluster.device.memory)
+
+
+def _bar(label: str, pieces: Sequence[Piece], quantity: Quantity, longest: float) -> Bar:
+    total = sum(piece.amount for piece in pieces)
+    texts = tuple(
+        f"{piece.name}: {quantity.write(piece.amount)}, {percent(piece.amount / total)}"
+        for piece in pieces
+    )
+    stretched = tuple(
+        Piece(name=piece.name, amount=piece.amount, share=piece.amount / longest)
+        for piece in pieces
+    )
+    return Bar(label=label, total=quantity.write(total), pieces=stretched, texts=texts)
+
+
+def _points(
+    front: Sequence[ParetoPoint], plans: Sequence[Ranked]
+) -> list[tuple[float, float, str]]:
+    """Time, memory and text of every point, the front first."""
+    points = [(point.step_time, point.memory, point.plan) for point in front]
+    best = [(it.estimate.step_time, it.estimate.memory.total, it.plan) for it in plans]
+    return [
+        (time, memory, f"{SECONDS.write(time)}, {BYTES.write(memory)}: {plan}")
+        for time, memory, plan in points + best
+    ]
+
+
+def _axis(values: Sequence[float], quantity: Quantity) -> Axis:
+    """An axis that holds the values with some air at both ends."""
+    low, high = min(values), max(values)
+    air = 1 + MARGIN if high > WIDE * low else 1.0
+    pad = 0.0 if air > 1 else MARGIN * (high - low) or MARGIN * high
+    unit = quantity.units[quantity.write(high).rpartition(" ")[2]]
+    return Axis(low=(low - pad) / air, high=(high + pad) * air, unit=unit, quantity=quantity)

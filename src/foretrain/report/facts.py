@@ -1,0 +1,174 @@
+"""Facts: what the terminal and the page both say about a question and its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from foretrain.plan.study import Study
+from foretrain.report.words import count, percent
+from foretrain.results.estimate import Estimate, Parts, StageMemory
+from foretrain.units import BYTES, DOLLARS, FLOP_PER_SECOND, JOULES, PARAMETERS, SAMPLES, SECONDS, TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A label and what is known under it; `text` first, `more` behind it in a lighter voice."""
+
+    label: str
+    text: str
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One piece of a whole: `share` is a fraction of it."""
+
+    name: str
+    amount: float
+    share: float
+
+
+def question(study: Study) -> tuple[Fact, ...]:
+    """What was asked: the model, the batch and the cluster."""
+    workload, cluster = study.workload, study.cluster
+    model = f"{workload.model.name}, {PARAMETERS.write(workload.model.parameters)}"
+    return (
+        Fact(label="Model", text=model, more=f"{workload.precision}, {workload.optimizer}"),
+        Fact(label="Batch", text=_batch(study)),
+        Fact(
+            label="Cluster",
+            text=f"{count(cluster.nodes, 'node')} of {cluster.name}",
+            more=f"{cluster.devices} x {cluster.device.name}, "
+            f"{BYTES.write(cluster.device.memory)} each",
+        ),
+    )
+
+
+def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
+    """What a plan takes beyond its step: speed, money, energy, the whole training."""
+    facts = (_speed(study, estimate), _efficiency(estimate), *_price(estimate), _epoch(estimate))
+    return tuple(fact for fact in facts if fact is not None)
+
+
+def step(estimate: Estimate) -> Fact:
+    """The time of one step and its interval."""
+    write = SECONDS.write
+    interval = f"{write(estimate.step_time_low)} to {write(estimate.step_time_high)}"
+    return Fact(label="Step", text=write(estimate.step_time), more=interval)
+
+
+def memory(study: Study, estimate: Estimate) -> Fact:
+    """The heaviest device against what it has."""
+    device, capacity, write = estimate.memory, study.cluster.device.memory, BYTES.write
+    interval = f"{write(device.low)} to {write(device.high)}"
+    return Fact(
+        label="Memory",
+        text=f"{write(device.total)} of {write(capacity)} per device{_where(estimate)}",
+        more=f"{percent(device.total / capacity)}; {interval}",
+    )
+
+
+def time_pieces(parts: Parts) -> tuple[Piece, ...]:
+    """The parts of a step that take any time, in the order in which they happen."""
+    whole = parts.total or 1.0
+    amounts = ((field.name, getattr(parts, field.name)) for field in fields(parts))
+    return tuple(
+        Piece(name=name, amount=amount, share=amount / whole) for name, amount in amounts if amount
+    )
+
+
+def memory_pieces(stage: StageMemory, capacity: float) -> tuple[Piece, ...]:
+    """The parts of a device's memory, as shares of its capacity."""
+    names = ("weights", "gradients", "optimizer", "activations", "buffers")
+    amounts = ((name, getattr(stage, name)) for name in names)
+    return tuple(
+        Piece(name=name, amount=amount, share=amount / capacity)
+        for name, amount in amounts
+        if amount
+    )
+
+
+def heaviest(estimate: Estimate) -> StageMemory:
+    """The stage whose devices hold most; the first of equals."""
+    return max(estimate.memory.stages, key=lambda stage: stage.total)
+
+
+def caution(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
+    """What keeps the reader from trusting the numbers too far."""
+    warnings = [Fact(label="Warning", text=warning) for warning in estimate.warnings]
+    if not estimate.fits:
+        warnings.insert(0, Fact(label="Warning", text=f"This plan cannot run: {estimate.reason}"))
+    assumed = [Fact(label="Assumed", text="; ".join(study.assumed))] if study.assumed else []
+    return (*warnings, *assumed, _reach(estimate))
+
+
+def _batch(study: Study) -> str:
+    workload = study.workload
+    samples = count(workload.global_batch, "sample")
+    if workload.model.tokens == 1:
+        return f"{samples} per step"
+    tokens = TOKENS.write(workload.global_batch * workload.model.tokens)
+    return f"{samples} of {workload.model.tokens:,} tokens per step ({tokens})"
+
+
+def _speed(study: Study, estimate: Estimate) -> Fact:
+    if estimate.tokens_per_second_per_device is None:
+        text = f"{SAMPLES.write(estimate.samples_per_second)}/s"
+        return Fact(label="Speed", text=text)
+    each = f"{TOKENS.write(estimate.tokens_per_second_per_device)}/s per device"
+    whole = estimate.samples_per_second * study.workload.model.tokens
+    return Fact(label="Speed", text=each, more=f"{TOKENS.write(whole)}/s in all")
+
+
+def _efficiency(estimate: Estimate) -> Fact:
+    rate = FLOP_PER_SECOND.write(estimate.model_flops_per_second_per_device)
+    return Fact(
+        label="Efficiency",
+        text=f"MFU {percent(estimate.mfu)}",
+        more=f"{rate} per device; HFU {percent(estimate.hfu)}",
+    )
+
+
+def _price(estimate: Estimate) -> tuple[Fact, ...]:
+    money, energy = estimate.cost_per_step, estimate.energy_per_step
+    prices = [DOLLARS.write(money)] if money is not None else []
+    joules = [JOULES.write(energy)] if energy is not None else []
+    each = [Fact(label="Per step", text=", ".join(prices + joules))] if prices + joules else []
+    return (*each, *_training(estimate))
+
+
+def _training(estimate: Estimate) -> tuple[Fact, ...]:
+    if estimate.time_to_train is None:
+        return ()
+    cost = DOLLARS.write(estimate.cost_to_train) if estimate.cost_to_train else ""
+    days = SECONDS.write(estimate.time_to_train)
+    energy = _training_energy(estimate)
+    whole = ", ".join(part for part in (days, cost, energy) if part)
+    return (Fact(label="To train", text=whole),)
+
+
+def _training_energy(estimate: Estimate) -> str:
+    if estimate.energy_per_step is None or estimate.time_to_train is None:
+        return ""
+    steps = estimate.time_to_train * estimate.goodput / estimate.step_time
+    return JOULES.write(steps * estimate.energy_per_step)
+
+
+def _epoch(estimate: Estimate) -> Fact | None:
+    if estimate.epoch_time is None:
+        return None
+    return Fact(label="Per epoch", text=SECONDS.write(estimate.epoch_time))
+
+
+def _where(estimate: Estimate) -> str:
+    stages = len(estimate.memory.stages)
+    if stages == 1:
+        return ""
+    return f", stage {heaviest(estimate).stage + 1} of {stages}"
+
+
+def _reach(estimate: Estimate) -> Fact:
+    confidence = estimate.confidence
+    inside = "inside" if confidence.inside_calibration else "outside"
+    text = f"{inside} what was measured; nearest: {confidence.nearest_source}"
+    return Fact(label="Confidence", text=text)

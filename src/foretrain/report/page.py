@@ -1,0 +1,85 @@
+"""The web page of a search: one file that needs nothing but itself."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING
+
+from foretrain.plan.study import Study
+from foretrain.report import chart, facts, table
+from foretrain.report.search import effort, verdict
+from foretrain.report.words import MEMORY, PARTS, percent, sentences
+from foretrain.results.provenance import Provenance
+from foretrain.results.search import SearchResult
+from foretrain.units import BYTES, SECONDS
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def search_page(study: Study, result: SearchResult, provenance: Provenance) -> str:
+    """The HTML page of a search, complete: styles and drawings are in it, nothing is loaded."""
+    estimate, capacity = result.best.estimate, study.cluster.device.memory
+    return _template().render(
+        title=f"{study.workload.model.name} on {study.cluster.devices} {study.cluster.device.name}",
+        plan=result.best.plan,
+        words=sentences(result.best.plan, study.workload),
+        verdict=verdict(result),
+        effort=effort(result),
+        figures=(facts.step(estimate), facts.memory(study, estimate), *facts.answer(study, estimate)),
+        cautions=facts.caution(study, estimate),
+        time_bars=chart.time_bars(result.plans),
+        time_pieces=facts.time_pieces(estimate.parts),
+        memory_bars=chart.memory_bars(study, result.best),
+        memory_pieces=facts.memory_pieces(facts.heaviest(estimate), capacity),
+        heaviest=facts.heaviest(estimate).stage + 1,
+        capacity=100 * capacity / chart.longest_memory(study, result.best),
+        capacity_text=BYTES.write(capacity),
+        meanings={**PARTS, **MEMORY},
+        ranking=table.ranking(result.plans),
+        plot=chart.pareto_plot(study, result),
+        pareto=table.pareto(result.pareto),
+        rejected=table.rejected(result),
+        question=(*facts.question(study), *_choices(study)),
+        coefficients=table.coefficients(provenance.sources),
+        sources=estimate.sources,
+        provenance=provenance,
+    )
+
+
+def _choices(study: Study) -> tuple[facts.Fact, ...]:
+    """What the study says of each field of the plan."""
+    named = ((field.name, getattr(study.space, field.name)) for field in fields(study.space))
+    return tuple(
+        facts.Fact(label=name.replace("_", " "), text=_choice(choices)) for name, choices in named
+    )
+
+
+def _choice(choices: tuple[object, ...] | None) -> str:
+    if choices is None:
+        return "free"
+    return ", ".join(_spoken(choice) for choice in choices)
+
+
+def _spoken(choice: object) -> str:
+    if isinstance(choice, bool):
+        return "yes" if choice else "no"
+    if isinstance(choice, tuple):
+        return " > ".join(str(axis) for axis in choice)
+    return str(getattr(choice, "name", choice)).lower()
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("foretrain.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": percent, "time": SECONDS.write, "bytes": BYTES.write}
+    return environment.get_template("search.html.j2")

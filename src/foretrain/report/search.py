@@ -1,0 +1,70 @@
+"""The report of `search`: the best plan in words, its rivals, and why the rest lost."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+
+from foretrain.plan.study import Study
+from foretrain.report import table, terminal
+from foretrain.report.estimate import takes
+from foretrain.report.facts import caution, question
+from foretrain.report.words import LEAST, count, sentences
+from foretrain.results.search import SearchResult
+
+SHOWN_PARETO = 8
+from foretrain.units import SECONDS
+
+
+def search_text(study: Study, result: SearchResult) -> Group:
+    """What the terminal shows of a search."""
+    return Group(
+        terminal.facts(question(study)),
+        terminal.heading(f"Best plan: {result.best.plan}"),
+        Padding("\n".join(sentences(result.best.plan, study.workload)), (0, 0, 1, 2)),
+        takes(study, result.best.estimate),
+        *_rivals(result),
+        *_front(result),
+        terminal.heading(verdict(result)),
+        terminal.note(effort(result)),
+        *([terminal.table(table.rejected(result))] if result.rejected else []),
+        terminal.facts(caution(study, result.best.estimate)),
+    )
+
+
+def verdict(result: SearchResult) -> str:
+    """Whether the best plan is known to be the best."""
+    least, space = LEAST[result.objective], count(result.space, "plan")
+    if result.proven_optimal:
+        return f"Proven: of all {space} this one has the {least}."
+    return f"Cut short: the {least} of what was looked at; some of {space} were not."
+
+
+def effort(result: SearchResult) -> str:
+    """What was priced, and how fast."""
+    rate = result.priced / result.seconds if result.seconds else 0.0
+    bound = f", {result.excluded_by_bound:,} excluded by a bound" * bool(result.excluded_by_bound)
+    return (
+        f"{count(result.priced, 'plan')} priced{bound}, "
+        f"{sum(result.rejected.values()):,} cannot run; "
+        f"{SECONDS.write(result.seconds)} of processor time, {rate:,.0f} plans priced/s"
+    )
+
+
+def _rivals(result: SearchResult) -> tuple[RenderableType, ...]:
+    content = table.ranking(result.plans)
+    return (
+        terminal.heading(f"The {count(len(result.plans), 'best plan')}"),
+        terminal.table(content, best=0),
+        terminal.legend(content.columns),
+    )
+
+
+def _front(result: SearchResult) -> tuple[RenderableType, ...]:
+    content = table.pareto(result.pareto[:SHOWN_PARETO])
+    more = len(result.pareto) - SHOWN_PARETO
+    return (
+        terminal.heading("Time against memory, cost and energy: nothing beats these in all"),
+        terminal.table(content),
+        *([terminal.note(f"... and {more} more: see --json or --html")] if more > 0 else []),
+    )

@@ -1,0 +1,173 @@
+"""Tables: rows that the terminal and the page both show, written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from foretrain.plan.plan import Plan
+from foretrain.report.words import percent
+from foretrain.results.provenance import CoefficientSource
+from foretrain.results.search import ParetoPoint, Ranked, SearchResult
+from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A heading, what it means, and whether numbers stand under it."""
+
+    name: str
+    meaning: str = ""
+    number: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Texts in rows under columns."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+PLAN_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
+    (
+        Column(name="tp", meaning="tensor axis; +sp divides tokens too", number=True),
+        lambda plan: f"{plan.tensor}{'+sp' if plan.sequence_parallel else ''}",
+    ),
+    (Column(name="pp", meaning="pipeline stages", number=True), lambda plan: str(plan.pipeline)),
+    (Column(name="dp", meaning="data axis, replicas", number=True), lambda plan: str(plan.data)),
+    (
+        Column(name="mbs", meaning="samples per micro-batch", number=True),
+        lambda plan: str(plan.micro_batch),
+    ),
+    (
+        Column(name="v", meaning="interleaved chunks per stage", number=True),
+        lambda plan: str(plan.interleaving),
+    ),
+    (Column(name="recompute"), lambda plan: plan.recompute.name.lower()),
+    (Column(name="sharding"), lambda plan: plan.sharding.name.lower()),
+)
+RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
+    (
+        Column(name="order", meaning="axes from neighbouring devices outwards, by first letter"),
+        lambda plan: "".join(axis[0] for axis in plan.order),
+    ),
+    (Column(name="attention"), lambda plan: plan.attention.name.lower()),
+    (Column(name="sends"), lambda plan: plan.sends.name.lower()),
+)
+
+
+def ranking(plans: Sequence[Ranked]) -> Table:
+    """The best plans, best first."""
+    costs = [_cost(entry) for entry in plans]
+    figures = (
+        Column(name="step", meaning="time of one step", number=True),
+        Column(name="memory", meaning="on the heaviest device", number=True),
+        Column(name="MFU", meaning="model FLOP/s over the device's peak", number=True),
+        *((Column(name="cost", meaning=_cost_meaning(plans), number=True),) * any(costs)),
+    )
+    chosen, texts = _plans([entry.plan for entry in plans])
+    rows = [
+        (str(place), *text, *_figures(entry), *((cost,) * any(costs)))
+        for place, (text, entry, cost) in enumerate(zip(texts, plans, costs, strict=True), start=1)
+    ]
+    return Table(columns=(Column(name="#", number=True), *chosen, *figures), rows=tuple(rows))
+
+
+def pareto(points: Sequence[ParetoPoint]) -> Table:
+    """The plans that no other beats in every respect, fastest first."""
+    writers: tuple[tuple[Column, Callable[[ParetoPoint], str]], ...] = (
+        (
+            Column(name="step", meaning="time of one step", number=True),
+            lambda point: SECONDS.write(point.step_time),
+        ),
+        (
+            Column(name="memory", meaning="on the heaviest device", number=True),
+            lambda point: BYTES.write(point.memory),
+        ),
+        (
+            Column(name="cost", meaning="of one step", number=True),
+            lambda point: _or_nothing(point.cost_per_step, DOLLARS.write),
+        ),
+        (
+            Column(name="energy", meaning="of one step", number=True),
+            lambda point: _or_nothing(point.energy_per_step, JOULES.write),
+        ),
+    )
+    shown = [
+        (column, write) for column, write in writers if any(write(point) for point in points)
+    ]
+    chosen, texts = _plans([point.plan for point in points])
+    rows = [
+        (str(place), *text, *(write(point) for _, write in shown))
+        for place, (text, point) in enumerate(zip(texts, points, strict=True), start=1)
+    ]
+    head = (Column(name="#", number=True), *chosen, *(column for column, _ in shown))
+    return Table(columns=head, rows=tuple(rows))
+
+
+def rejected(result: SearchResult) -> Table:
+    """How many plans cannot run, by reason, most first."""
+    counts = sorted(result.rejected.items(), key=lambda item: (-item[1], item[0]))
+    columns = (
+        Column(name="plans", number=True),
+        Column(name="share", meaning="of the whole space", number=True),
+        Column(name="why they cannot run"),
+    )
+    rows = [(f"{plans:,}", percent(plans / result.space), reason) for reason, plans in counts]
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def coefficients(sources: Sequence[CoefficientSource]) -> Table:
+    """Every coefficient with its interval and source."""
+    columns = (
+        Column(name="coefficient"),
+        Column(name="value", number=True),
+        Column(name="interval"),
+        Column(name="found"),
+        Column(name="source"),
+    )
+    rows = [
+        (
+            source.name,
+            f"{source.value:.4g} {source.unit}".strip(),
+            f"{source.low:.4g} to {source.high:.4g}",
+            source.kind,
+            source.source,
+        )
+        for source in sources
+    ]
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _plans(plans: Sequence[Plan]) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
+    """The columns that tell these plans apart, and the text of each plan under them."""
+    rare = [pair for pair in RARE_COLUMNS if len({pair[1](plan) for plan in plans}) > 1]
+    shown = (*PLAN_COLUMNS, *rare)
+    return tuple(column for column, _ in shown), [
+        tuple(write(plan) for _, write in shown) for plan in plans
+    ]
+
+
+def _figures(entry: Ranked) -> tuple[str, str, str]:
+    estimate = entry.estimate
+    return (
+        SECONDS.write(estimate.step_time),
+        BYTES.write(estimate.memory.total),
+        percent(estimate.mfu),
+    )
+
+
+def _cost(entry: Ranked) -> str:
+    """Dollars of the training where its amount is known, else of one step."""
+    whole = entry.estimate.cost_to_train
+    return _or_nothing(entry.estimate.cost_per_step if whole is None else whole, DOLLARS.write)
+
+
+def _cost_meaning(plans: Sequence[Ranked]) -> str:
+    to_train = any(entry.estimate.cost_to_train is not None for entry in plans)
+    return "of the whole training" if to_train else "of one step"
+
+
+def _or_nothing(value: float | None, write: Callable[[float], str]) -> str:
+    return "" if value is None else write(value)

@@ -1,0 +1,105 @@
+"""Terminal: facts, pieces and tables as rich draws them, legible at 80 columns and in ASCII."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.style import Style
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from foretrain.report.facts import Fact, Piece
+from foretrain.report.table import Column, Table
+from foretrain.report.words import percent
+from foretrain.units import Quantity
+
+LABEL_WIDTH = 11
+
+
+class Bar:
+    """A bar of so many cells, drawn with `#` where the terminal knows ASCII only."""
+
+    def __init__(self, share: float, *, width: int = 32, style: str = "cyan") -> None:
+        self.cells = round(share * width) if share < 1 else width
+        self.style = Style.parse(style)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Called by rich."""
+        yield Segment(("#" if options.ascii_only else "█") * self.cells, self.style)
+
+
+def heading(text: str) -> Text:
+    """A line that opens a section."""
+    return Text(f"\n{text}", style="bold")
+
+
+def note(text: str) -> Text:
+    """A line in a lighter voice."""
+    return Text(text, style="dim")
+
+
+def facts(rows: Iterable[Fact]) -> RichTable:
+    """Labels on the left, what is known on the right."""
+    grid = RichTable.grid(padding=(0, 0))
+    grid.add_column(width=LABEL_WIDTH, style="bold")
+    grid.add_column(overflow="fold")
+    for fact in rows:
+        style = "yellow" if fact.label == "Warning" else ""
+        text = Text(fact.text, style=style)
+        grid.add_row(Text(fact.label), text.append(f"  ({fact.more})" if fact.more else "", "dim"))
+    return grid
+
+
+def pieces(rows: Sequence[Piece], quantity: Quantity) -> RichTable:
+    """One line per piece: name, amount, share and a bar as long as the share."""
+    grid = RichTable.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=LABEL_WIDTH - 2)
+    grid.add_column()
+    grid.add_column(justify="right")
+    grid.add_column(justify="right")
+    grid.add_column()
+    longest = max((piece.share for piece in rows), default=1.0)
+    for piece in rows:
+        bar = Bar(piece.share / max(longest, 0.5))
+        amount = Text(quantity.write(piece.amount))
+        grid.add_row("", Text(piece.name), amount, Text(percent(piece.share)), bar)
+    return grid
+
+
+def table(content: Table, *, best: int | None = None) -> RichTable:
+    """Columns of text; the row `best` stands out."""
+    drawn = RichTable(
+        box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False, header_style="bold"
+    )
+    for column in content.columns:
+        drawn.add_column(
+            Text(column.name),
+            justify="right" if column.number else "left",
+            overflow="fold",
+            no_wrap=column.number,
+        )
+    for place, row in enumerate(content.rows):
+        cells: list[RenderableType] = [Text(text) for text in row]
+        drawn.add_row(*cells, style="bold green" if place == best else "")
+    return drawn
+
+
+def legend(columns: Sequence[Column]) -> Text:
+    """What short column names mean."""
+    return note("; ".join(f"{it.name}: {it.meaning}" for it in columns if it.meaning))
+
+
+def plain(content: RenderableType, *, width: int = 80) -> str:
+    """The content as text without colours, for files and tests."""
+    from io import StringIO
+
+    console = Console(file=StringIO(), width=width, no_color=True, highlight=False)
+    with console.capture() as capture:
+        console.print(content)
+    return capture.get()
+
+
+__all__ = ["Bar", "Group", "facts", "heading", "legend", "note", "pieces", "plain", "table"]

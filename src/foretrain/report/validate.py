@@ -1,0 +1,110 @@
+"""The report of `validate`: how good the predictions are, and which rows are worst."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rich.console import Group, RenderableType
+
+from foretrain.report import terminal
+from foretrain.report.table import Column, Table
+from foretrain.report.words import count, percent
+from foretrain.results.validate import (
+    Quantity,
+    Status,
+    Validation,
+    ValidationRow,
+    ValidationSummary,
+)
+from foretrain.units import BYTES, SAMPLES, SECONDS
+
+WORST = 10
+WRITE = {
+    Quantity.STEP_TIME: SECONDS.write,
+    Quantity.TRANSFER_TIME: SECONDS.write,
+    Quantity.PEAK_MEMORY: BYTES.write,
+    Quantity.THROUGHPUT: lambda value: f"{SAMPLES.write(value)}/s",
+}
+
+
+def validation_text(validation: Validation) -> Group:
+    """What the terminal shows of a validation."""
+    summary = _summary(validation.summary)
+    scored = [row for row in validation.rows if _is_scored(row)]
+    return Group(
+        terminal.heading(f"{count(len(validation.rows), 'row')}, {len(scored)} scored"),
+        terminal.table(summary),
+        terminal.legend(summary.columns),
+        *_worst(scored),
+        *_missed(validation.rows),
+    )
+
+
+def _is_scored(row: ValidationRow) -> bool:
+    return row.status is Status.PREDICTED and row.error is not None
+
+
+def _summary(summaries: tuple[ValidationSummary, ...]) -> Table:
+    columns = (
+        Column(name="source"),
+        Column(name="quantity"),
+        Column(name="rows", number=True),
+        Column(name="scored", number=True),
+        Column(name="error", meaning="mean of the absolute errors", number=True),
+        Column(name="median", number=True),
+        Column(name="p90", meaning="nine rows of ten err less", number=True),
+        Column(name="bias", meaning="mean of the signed errors", number=True),
+        Column(name="inside", meaning="measured values within the interval", number=True),
+        Column(name="width", meaning="of the interval over the prediction", number=True),
+    )
+    return Table(columns=columns, rows=tuple(_summary_row(summary) for summary in summaries))
+
+
+def _summary_row(summary: ValidationSummary) -> tuple[str, ...]:
+    shares = (summary.mape, summary.median, summary.p90, summary.bias)
+    interval = (summary.interval_coverage, summary.interval_width)
+    return (
+        summary.source_id,
+        _words(summary.quantity),
+        f"{summary.rows:,}",
+        f"{summary.predicted:,}",
+        *("" if share is None else percent(share) for share in (*shares, *interval)),
+    )
+
+
+def _worst(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
+    """The scored rows that err most."""
+    if not scored:
+        return ()
+    rows = sorted(scored, key=lambda row: (-abs(row.error or 0.0), row.id))[:WORST]
+    columns = (
+        Column(name="row"),
+        Column(name="quantity"),
+        Column(name="measured", number=True),
+        Column(name="predicted", number=True),
+        Column(name="error", number=True),
+        Column(name="note"),
+    )
+    content = Table(columns=columns, rows=tuple(_row(row) for row in rows))
+    return (terminal.heading("The rows that err most"), terminal.table(content))
+
+
+def _row(row: ValidationRow) -> tuple[str, ...]:
+    write = WRITE[row.quantity]
+    values = ("" if value is None else write(value) for value in (row.measured, row.predicted))
+    return (row.id, _words(row.quantity), *values, percent(row.error or 0.0), row.reason)
+
+
+def _missed(rows: tuple[ValidationRow, ...]) -> tuple[RenderableType, ...]:
+    """Rows that were not scored, counted by reason."""
+    reasons = Counter((_words(row.status), row.reason) for row in rows if not _is_scored(row))
+    if not reasons:
+        return ()
+    columns = (Column(name="rows", number=True), Column(name="status"), Column(name="reason"))
+    counted = [(f"{rows:,}", *why) for why, rows in reasons.most_common()]
+    content = Table(columns=columns, rows=tuple(counted))
+    return (terminal.heading("Not scored"), terminal.table(content))
+
+
+def _words(name: str) -> str:
+    return str(name).replace("_", " ")

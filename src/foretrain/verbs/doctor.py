@@ -1,0 +1,81 @@
+"""Doctor: what works on this machine, what does not, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from foretrain.errors import ForetrainError
+from foretrain.results.doctor import Check, Diagnosis, Health
+
+NEEDED: Final = ("jinja2", "numpy", "pydantic", "rich", "scipy", "typer")
+OLDEST_PYTHON: Final = (3, 11)
+
+
+def doctor() -> Diagnosis:
+    """Look at Python, the libraries, the catalogue, the terminal and the processors."""
+    checks = (_python(), _foretrain(), *_libraries(), _catalogue(), _terminal(), _processors())
+    return Diagnosis(checks=checks)
+
+
+def _python() -> Check:
+    found = ".".join(str(part) for part in sys.version_info[:3])
+    if sys.version_info >= OLDEST_PYTHON:
+        return Check(name="python", health=Health.OK, found=found)
+    return Check(name="python", health=Health.FAIL, found=found, advice="Install 3.11 or newer.")
+
+
+def _foretrain() -> Check:
+    installed = _version("foretrain")
+    if installed:
+        return Check(name="foretrain", health=Health.OK, found=installed)
+    advice = "Run 'pip install .' in its folder, so that it knows its version."
+    return Check(name="foretrain", health=Health.WARN, found="not installed", advice=advice)
+
+
+def _libraries() -> Iterator[Check]:
+    """The libraries that foretrain cannot do without."""
+    for library in NEEDED:
+        installed = _version(library)
+        health = Health.OK if installed else Health.FAIL
+        advice = "" if installed else f"Run 'pip install {library}'."
+        yield Check(name=library, health=health, found=installed or "absent", advice=advice)
+
+
+def _catalogue() -> Check:
+    from foretrain.files.catalogue import names
+
+    return _tried("catalogue", lambda: f"{len(names())} clusters and devices")
+
+
+def _terminal() -> Check:
+    encoding = sys.stdout.encoding or "unknown"
+    where = "a terminal" if sys.stdout.isatty() else "not a terminal"
+    found = f"{where}, {encoding}"
+    if encoding.lower().startswith("utf"):
+        return Check(name="output", health=Health.OK, found=found)
+    advice = "Set PYTHONUTF8=1 for bars that are not made of '#'."
+    return Check(name="output", health=Health.WARN, found=found, advice=advice)
+
+
+def _processors() -> Check:
+    return Check(name="processors", health=Health.OK, found=f"{os.cpu_count() or 1} cores")
+
+
+def _tried(name: str, look: Callable[[], str]) -> Check:
+    """A check that fails with the error that looking raises."""
+    try:
+        return Check(name=name, health=Health.OK, found=look())
+    except ForetrainError as error:
+        return Check(name=name, health=Health.FAIL, found="does not load", advice=str(error))
+
+
+def _version(library: str) -> str:
+    """The installed version; empty if there is none."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,50 @@
+"""Provenance: which foretrain, which question and which coefficients stand behind an answer."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from foretrain.cost.coefficients import DEFAULT, SOURCES, Coefficients
+from foretrain.plan.study import Study
+from foretrain.results.document import fingerprint
+from foretrain.results.provenance import CoefficientSource, Provenance
+
+
+def provenance(*nouns: object, coefficients: Coefficients = DEFAULT) -> Provenance:
+    """What stands behind an answer to these nouns."""
+    return Provenance(
+        version=installed(),
+        inputs=fingerprint(*nouns),
+        coefficients=coefficients.name,
+        sources=sources(),
+    )
+
+
+def of_study(study: Study, *, coefficients: Coefficients = DEFAULT) -> Provenance:
+    """What stands behind an answer to a study; what a reader assumed is part of the study."""
+    nouns = (study.workload, study.cluster, study.space, study.objective, study.limit)
+    return provenance(*nouns, coefficients=coefficients)
+
+
+def installed() -> str:
+    """The version of foretrain; "unknown" where it runs from a folder without being installed."""
+    try:
+        return version("foretrain")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def sources() -> tuple[CoefficientSource, ...]:
+    """Every coefficient with its source."""
+    return tuple(
+        CoefficientSource(
+            name=name,
+            value=source.value,
+            unit="" if source.unit == "1" else source.unit,
+            low=source.low,
+            high=source.high,
+            source=source.source,
+            kind=source.kind,
+        )
+        for name, source in SOURCES.items()
+    )
