@@ -2,6 +2,7 @@
 
 ```toml with a title      a file that the page's commands find; a whole study, which must read
 ```toml without one       part of a study: joined with a small one it must read
+```text with a title      a file too, where it is wrong on purpose
 ```console                 `$ foretrain ...` runs; what is shown below must be what it prints
 ```python                  runs; a block with the title "Output" below must be what it prints
 
@@ -87,7 +88,7 @@ def desk(tmp_path, monkeypatch):
 
 def lay_files(page: Path, folder: Path) -> None:
     for snippet in snippets(page):
-        if snippet.language == "toml" and snippet.title:
+        if snippet.title.endswith(".toml"):
             (folder / snippet.title).write_text(snippet.text)
 
 
