@@ -1,0 +1,168 @@
+"""What foretrain says of a measured run, whatever was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from types import MappingProxyType
+
+from foretrain.cost.coefficients import Coefficients
+from foretrain.files.catalogue import cluster, device
+from foretrain.measured.case import Case, case_of
+from foretrain.measured.coverage import NotCovered
+from foretrain.measured.place import Catalogue
+from foretrain.measured.run import MeasuredRun, Subject
+from foretrain.plan.plan import Plan, Recompute
+from foretrain.plan.space import Space
+from foretrain.plan.study import Study
+from foretrain.results.estimate import Estimate, StageMemory
+from foretrain.units import BYTES
+from foretrain.verbs.estimate import estimate
+
+CATALOGUE = Catalogue(device=device, cluster=cluster)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What foretrain says of a run.
+
+    Attributes:
+        value: in the unit of the run's subject; None without a prediction.
+        low: lower end of the interval; None if the quantity has none.
+        high: upper end.
+        remark: what the reader should know; may be empty.
+        assumed: every default that stands for a blank.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    remark: str = ""
+    assumed: tuple[str, ...] = ()
+
+
+def predict(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
+    """What foretrain says of a run.
+
+    Raises:
+        NotCovered: foretrain does not predict such a run, or a blank must not be guessed.
+        InputError: the row contradicts itself.
+    """
+    case = case_of(run, CATALOGUE)
+    prediction = _PREDICTORS[run.subject](run, case, coefficients)
+    return replace(prediction, assumed=case.assumed)
+
+
+def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]:
+    """Bytes of a run's subject on each stage of the whole model, embedding and head included.
+
+    Raises:
+        NotCovered: foretrain does not predict such a run.
+    """
+    part = _STAGE_PARTS[run.subject]
+    memory = _estimate(case_of(run, CATALOGUE), coefficients).memory
+    return tuple(part(stage) for stage in memory.stages)
+
+
+def _step_time(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
+    found = _estimate(case, coefficients)
+    return Prediction(
+        value=found.step_time,
+        low=found.step_time_low,
+        high=found.step_time_high,
+        remark="" if found.fits else f"predicted not to fit: {found.reason}",
+    )
+
+
+def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
+    memory = _estimate(case, coefficients).memory
+    return Prediction(value=memory.total, low=memory.low, high=memory.high)
+
+
+def _stage_part(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
+    """Blocks alone on the first stage, as such tables count; the true stages in the remark."""
+    part = _STAGE_PARTS[run.subject]
+    blocks = _estimate(_blocks(case), coefficients).memory.stages[0]
+    whole = _estimate(case, coefficients).memory.stages
+    return Prediction(
+        value=part(blocks),
+        remark=f"blocks alone; with embedding and head {BYTES.write(part(whole[0]))} on the first "
+        f"stage and {BYTES.write(part(whole[-1]))} on the last",
+    )
+
+
+def _activation_share(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
+    blocks = _blocks(case)
+    plan = replace(blocks.plan, recompute=Recompute.NONE, sequence_parallel=False)
+    kept, most = (
+        _activations(_estimate(variant, coefficients).memory.stages[0])
+        for variant in (blocks, replace(blocks, plan=plan))
+    )
+    return Prediction(value=kept / most, remark="blocks alone")
+
+
+def _blocks(case: Case) -> Case:
+    """The layers that a pipeline can be cut between, without what stands around them."""
+    model = case.workload.model
+    blocks = replace(
+        model, layers=tuple(layer for layer in model.layers if layer.cuttable), tied=0.0
+    )
+    return replace(case, workload=replace(case.workload, model=blocks))
+
+
+def _activations(stage: StageMemory) -> float:
+    return stage.activations
+
+
+def _state(stage: StageMemory) -> float:
+    return stage.weights + stage.gradients + stage.optimizer
+
+
+_STAGE_PARTS: Mapping[Subject, Callable[[StageMemory], float]] = MappingProxyType(
+    {Subject.ACTIVATIONS: _activations, Subject.STATE: _state}
+)
+
+
+def _uncovered(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
+    raise NotCovered(f"{run.subject} is not covered")
+
+
+_PREDICTORS: Mapping[Subject, Callable[[MeasuredRun, Case, Coefficients], Prediction]] = (
+    MappingProxyType(
+        {
+            Subject.STEP_TIME: _step_time,
+            Subject.PEAK_MEMORY: _peak_memory,
+            Subject.ACTIVATIONS: _stage_part,
+            Subject.STATE: _stage_part,
+            Subject.ACTIVATION_SHARE: _activation_share,
+            Subject.TRANSFER_TIME: _uncovered,
+            Subject.THROUGHPUT: _uncovered,
+        }
+    )
+)
+
+
+def _estimate(case: Case, coefficients: Coefficients) -> Estimate:
+    study = Study(workload=case.workload, cluster=case.cluster, space=_space(case.plan))
+    found = estimate(study, coefficients=coefficients)
+    if not isfinite(found.step_time):
+        raise NotCovered(f"no step time: {found.reason}")
+    return found
+
+
+def _space(plan: Plan) -> Space:
+    """The space of one plan."""
+    return Space(
+        data=(plan.data,),
+        tensor=(plan.tensor,),
+        pipeline=(plan.pipeline,),
+        interleaving=(plan.interleaving,),
+        micro_batch=(plan.micro_batch,),
+        sequence_parallel=(plan.sequence_parallel,),
+        sharding=(plan.sharding,),
+        recompute=(plan.recompute,),
+        attention=(plan.attention,),
+        sends=(plan.sends,),
+        order=(plan.order,),
+    )

@@ -1,0 +1,149 @@
+"""Validate: holds predictions against measurements, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+
+import numpy as np
+
+from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.errors import ForetrainError
+from foretrain.measured.run import MeasuredRun, Subject
+from foretrain.results.validate import (
+    Quantity,
+    Status,
+    Validation,
+    ValidationRow,
+    ValidationSummary,
+)
+from foretrain.verbs.predict import Prediction, predict
+
+QUANTITIES: Mapping[Subject, Quantity] = MappingProxyType(
+    {
+        Subject.STEP_TIME: Quantity.STEP_TIME,
+        Subject.TRANSFER_TIME: Quantity.TRANSFER_TIME,
+        Subject.THROUGHPUT: Quantity.THROUGHPUT,
+        Subject.PEAK_MEMORY: Quantity.PEAK_MEMORY,
+        Subject.ACTIVATIONS: Quantity.PEAK_MEMORY,
+        Subject.ACTIVATION_SHARE: Quantity.PEAK_MEMORY,
+        Subject.STATE: Quantity.PEAK_MEMORY,
+    }
+)
+
+
+def validate(runs: Sequence[MeasuredRun], *, coefficients: Coefficients = DEFAULT) -> Validation:
+    """How far are predictions from what was measured?
+
+    Args:
+        runs: measured runs; those that foretrain does not cover are listed with the reason.
+        coefficients: efficiencies and overheads to predict with.
+
+    Returns:
+        One row per run, in the order given, and a summary per source and quantity. A run that was
+        written down from memory, failed its consistency check or ran out of memory is not scored.
+    """
+    rows = tuple(_row(run, coefficients) for run in runs)
+    return Validation(rows=rows, summary=_summaries(rows))
+
+
+def _row(run: MeasuredRun, coefficients: Coefficients) -> ValidationRow:
+    try:
+        prediction = predict(run, coefficients)
+    except ForetrainError as error:
+        return _as_row(run, Prediction(), status=Status.NOT_PREDICTED, reason=str(error))
+    unscored = _unscored(run)
+    remarks = [unscored, prediction.remark, _assumed(prediction.assumed)]
+    return _as_row(
+        run,
+        prediction,
+        status=Status.SKIPPED if unscored else Status.PREDICTED,
+        reason="; ".join(remark for remark in remarks if remark),
+    )
+
+
+def _as_row(
+    run: MeasuredRun, prediction: Prediction, *, status: Status, reason: str
+) -> ValidationRow:
+    return ValidationRow(
+        id=run.id,
+        source_id=run.source_id,
+        quantity=QUANTITIES[run.subject],
+        measured=run.measured,
+        predicted=prediction.value,
+        low=prediction.low,
+        high=prediction.high,
+        error=_error(prediction.value, run.measured),
+        status=status,
+        reason=reason,
+    )
+
+
+def _error(predicted: float | None, measured: float | None) -> float | None:
+    return None if predicted is None or measured is None else predicted / measured - 1
+
+
+def _unscored(run: MeasuredRun) -> str:
+    """Why a run is not scored; empty if it is."""
+    if run.out_of_memory:
+        return "not scored: ran out of memory"
+    if run.measured is None:
+        return f"not scored: {run.subject} not stated"
+    if run.check:
+        return f"not scored: {run.check}"
+    return "not scored: written down from memory" if run.source_kind == "memory" else ""
+
+
+def _assumed(words: tuple[str, ...]) -> str:
+    return f"{len(words)} assumed: {', '.join(words)}" if words else ""
+
+
+def _summaries(rows: Sequence[ValidationRow]) -> tuple[ValidationSummary, ...]:
+    ordered = sorted(rows, key=_group)
+    return tuple(_summary(tuple(group)) for _, group in groupby(ordered, key=_group))
+
+
+def _group(row: ValidationRow) -> tuple[str, str]:
+    return row.source_id, row.quantity
+
+
+def _summary(rows: tuple[ValidationRow, ...]) -> ValidationSummary:
+    """The scored rows of one source and quantity."""
+    scored = [row for row in rows if row.status is Status.PREDICTED]
+    errors = [row.error for row in scored if row.error is not None]
+    sizes = [abs(error) for error in errors]
+    inside, widths = _intervals(scored)
+    return ValidationSummary(
+        source_id=rows[0].source_id,
+        quantity=rows[0].quantity,
+        rows=len(rows),
+        predicted=len(scored),
+        mape=_mean(sizes),
+        median=_quantile(sizes, 0.5),
+        p90=_quantile(sizes, 0.9),
+        bias=_mean(errors),
+        interval_coverage=_mean(inside),
+        interval_width=_mean(widths),
+    )
+
+
+def _intervals(rows: Sequence[ValidationRow]) -> tuple[list[float], list[float]]:
+    """Whether each interval holds the measured value (1 or 0), and each width over the value."""
+    inside: list[float] = []
+    widths: list[float] = []
+    for row in rows:
+        if row.low is None or row.high is None or row.measured is None or not row.predicted:
+            continue
+        inside.append(float(row.low <= row.measured <= row.high))
+        widths.append((row.high - row.low) / row.predicted)
+    return inside, widths
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _quantile(values: Sequence[float], share: float) -> float | None:
+    """By linear interpolation between the two nearest values."""
+    return float(np.quantile(values, share)) if values else None

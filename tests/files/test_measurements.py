@@ -1,0 +1,241 @@
+"""Tables of measurements: what is read, and what a bad table is told."""
+
+import csv
+import io
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foretrain.errors import ForetrainError, InputError
+from foretrain.files.measurement_columns import COLUMNS, LEAST_COUNT, NUMBERS, REQUIRED
+from foretrain.files.measurements import MOST_PROBLEMS, measurements_from, read_measurements
+from foretrain.measured.run import Subject, Table
+
+TABLES = Path(__file__).parents[2] / "validation" / "tables"
+ROW = {
+    "id": "ours-0001",
+    "source_id": "ours",
+    "task": "pretrain",
+    "model": "tiny",
+    "family": "gpt",
+    "layers": "2",
+    "gpu_norm": "A100 SXM 80GB",
+    "gpus_total": "8",
+    "mbs": "4",
+    "gbs": "32",
+    "seq_len": "128",
+    "step_time_s": "1.5",
+}
+MEMORY = {
+    "id": "ours-0001",
+    "source_id": "ours",
+    "model": "tiny",
+    "quantity": "GPU memory",
+    "value": "2",
+    "unit": "GiB",
+}
+
+
+def text_of(*rows: dict[str, str]) -> str:
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def read(*rows: dict[str, str], table: Table = Table.LLM_TRAINING):
+    return measurements_from(text_of(*rows), table=table, where="table.csv")
+
+
+def refused(*rows: dict[str, str], table: Table = Table.LLM_TRAINING) -> str:
+    with pytest.raises(InputError) as error:
+        read(*rows, table=table)
+    return str(error.value)
+
+
+def test_a_row_is_read_in_our_words():
+    run = read(ROW)[0]
+    assert (run.id, run.subject, run.measured) == ("ours-0001", Subject.STEP_TIME, 1.5)
+    assert (run.network.layers, run.place.devices, run.layout.micro_batch) == (2, 8, 4.0)
+
+
+def test_an_empty_cell_and_a_missing_column_are_blanks():
+    run = read({**ROW, "layers": "", "dp": ""})[0]
+    assert run.network.layers is None
+    assert run.layout.data is None
+    assert run.layout.tensor is None
+    assert not run.precision
+
+
+def test_a_step_lasts_as_long_as_its_tokens_where_only_their_rate_is_stated():
+    run = read({**ROW, "step_time_s": "", "tokens_per_s_total": "1024"})[0]
+    assert run.measured == 32 * 128 / 1024
+
+
+def test_memory_is_read_in_bytes_and_shares_as_fractions():
+    share = "activation memory relative to tensor-parallel baseline without recompute"
+    found = read(
+        MEMORY,
+        {**MEMORY, "id": "b", "unit": "GB"},
+        {**MEMORY, "id": "c", "quantity": share, "unit": "percent"},
+        table=Table.MEMORY,
+    )
+    assert [run.measured for run in found] == [2.0 * 2**30, 2e9, 0.02]
+
+
+def test_transfers_are_read_in_seconds():
+    row = {"id": "a", "source_id": "ours", "collective": "all_reduce", "time_us": "20"}
+    run = read(row, table=Table.COLLECTIVES)[0]
+    assert (run.subject, run.measured) == (Subject.TRANSFER_TIME, pytest.approx(2e-5))
+
+
+@pytest.mark.parametrize("name", ["llm_training", "memory"])
+def test_the_shipped_tables_are_read_whole(name):
+    path = TABLES / f"{name}.csv"
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [run.id for run in read_measurements(path)] == [row["id"] for row in rows]
+
+
+def test_the_kind_is_taken_from_the_files_name_or_given(tmp_path):
+    named, other = tmp_path / "llm_training.csv", tmp_path / "mine.csv"
+    for path in (named, other):
+        path.write_text(text_of(ROW))
+    assert read_measurements(named) == read_measurements(other, kind="llm_training")
+    with pytest.raises(InputError, match=r"not a kind of table.*--kind"):
+        read_measurements(other)
+    with pytest.raises(InputError, match="Did you mean 'llm_training'"):
+        read_measurements(other, kind="lm_training")
+
+
+def test_every_problem_is_told_at_once_with_line_column_and_value():
+    message = refused(
+        {**ROW, "layers": "two"},
+        {**ROW, "id": "ours-0002", "step_time_s": "fast", "mbs": "1.5"},
+    )
+    assert "table.csv: line 2: layers is 'two', not a whole number of at least 1." in message
+    assert "line 3: step_time_s is 'fast', not a number of at least 0." in message
+    assert "line 3: mbs is '1.5'" in message
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "1e999", "1_0", "٣", "0x1", "1,5"])
+def test_what_is_not_a_finite_number_of_at_least_0_is_refused(value):
+    assert "step_time_s" in refused({**ROW, "step_time_s": value})
+
+
+def test_a_measured_value_of_0_is_refused():
+    assert "must be above 0" in refused({**ROW, "step_time_s": "0"})
+
+
+def test_problems_past_the_limit_are_counted():
+    rows = [{**ROW, "id": f"ours-{i}", "layers": "x"} for i in range(MOST_PROBLEMS + 7)]
+    message = refused(*rows)
+    assert message.count("layers is 'x'") == MOST_PROBLEMS
+    assert message.endswith(f"and 7 more problems (the first {MOST_PROBLEMS} are shown).")
+
+
+def test_a_misspelt_column_is_named_with_the_nearest_one():
+    row = {("step_time" if name == "step_time_s" else name): value for name, value in ROW.items()}
+    message = refused(row)
+    assert "unknown column 'step_time'. Did you mean 'step_time_s'?" in message
+    assert "column 'step_time_s' is missing. Is it 'step_time'?" in message
+
+
+@pytest.mark.parametrize("column", REQUIRED[Table.LLM_TRAINING])
+def test_a_missing_column_is_named(column):
+    row = {name: value for name, value in ROW.items() if name != column}
+    assert f"column '{column}' is missing" in refused(row)
+
+
+def test_repeated_columns_ids_and_uneven_lines_are_refused():
+    with pytest.raises(InputError, match="'id' occurs more than once"):
+        measurements_from("id,id\n", table=Table.MEMORY, where="t")
+    assert "id 'ours-0001' occurs 2 times" in refused(ROW, ROW)
+    with pytest.raises(InputError, match="line 3: has 1 cells, the header has 12"):
+        measurements_from(text_of(ROW) + "lonely\n", table=Table.LLM_TRAINING, where="t")
+
+
+def test_a_row_without_id_is_refused():
+    assert "needs an id" in refused({**ROW, "id": ""})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"quantity": "GPU memry"}, "Did you mean 'GPU memory'"),
+        ({"unit": "GiBs"}, "Did you mean 'GiB'"),
+        ({"unit": "percent"}, "does not measure"),
+    ],
+)
+def test_unknown_quantities_and_units_of_memory_are_refused(change, words):
+    assert words in refused({**MEMORY, **change}, table=Table.MEMORY)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"\xff\xfe\x00", "is not UTF-8"),
+        (b'id,"source_id\n', "is not CSV"),
+        (b"\x00\x01", "column"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(tmp_path, content, words):
+    path = tmp_path / "llm_training.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_measurements(path)
+
+
+def test_a_folder_a_missing_file_and_a_huge_one_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match="is a folder"):
+        read_measurements(tmp_path, kind="memory")
+    path = tmp_path / "memory.csv"
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        read_measurements(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_measurements(Path("a\0b"), kind="memory")
+    monkeypatch.setattr("foretrain.files.measurements.MOST_BYTES", 10)
+    path.write_text(text_of(MEMORY))
+    with pytest.raises(InputError, match="larger than"):
+        read_measurements(path)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_understood(tmp_path):
+    path = tmp_path / "llm_training.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + text_of(ROW).encode())
+    assert read_measurements(path) == read(ROW)
+
+
+@pytest.mark.parametrize("table", Table)
+def test_required_and_numeric_columns_belong_to_a_table(table):
+    assert set(REQUIRED[table]) <= set(COLUMNS[table])
+    every = {name for columns in COLUMNS.values() for name in columns}
+    assert set(LEAST_COUNT) | NUMBERS <= every
+    assert not set(LEAST_COUNT) & NUMBERS
+
+
+CELL = st.one_of(st.sampled_from([*ROW.values(), *MEMORY.values(), "", '"', "1e400"]), st.text())
+
+
+@given(table=st.sampled_from(Table), data=st.data())
+def test_no_table_makes_the_reader_fail_otherwise(table, data):
+    columns = st.one_of(st.sampled_from(COLUMNS[table]), st.text(max_size=8))
+    names = data.draw(st.lists(columns, max_size=6))
+    header = [*REQUIRED[table], *names] if data.draw(st.booleans()) else names
+    lines = data.draw(st.lists(st.lists(CELL, min_size=len(header), max_size=len(header))))
+    file = io.StringIO()
+    csv.writer(file).writerows([header, *lines])
+    with suppress(ForetrainError):
+        measurements_from(file.getvalue(), table=table, where="fuzz.csv")
+
+
+@given(content=st.text(), table=st.sampled_from(Table))
+def test_no_text_makes_the_reader_fail_otherwise(content, table):
+    with suppress(ForetrainError):
+        measurements_from(content, table=table, where="fuzz.csv")
