@@ -205,7 +205,7 @@ BYTES_PER_SECOND = Quantity(
     shown=tuple(_scaled("B/s", DECIMAL)),
     example='"900 GB/s" (bytes) or "400 Gb/s" (bits)',
 )
-SECONDS = Quantity(name="a time", units=TIMES, shown=tuple(TIMES), example='"9 us"')
+SECONDS = Quantity(name="a time", units=TIMES, shown=tuple(TIMES), example='"9 us" or "30 d"')
 FLOP = Quantity(
     name="an amount of FLOP",
     units=_scaled("FLOP", DECIMAL),

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, TypeVar, get_args, get_type_hints
+from functools import cache
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from foretrain.errors import InputError, nearest
 from foretrain.units import as_written
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Noun = TypeVar("Noun")
 Key = str | int
@@ -19,7 +24,6 @@ SAYS = {
     "string_type": "{value} is not a text.",
     "tuple_type": "{value} is not a list.",
     "dataclass_type": "{value} is not a table of keys and values.",
-    "greater_than_equal": "{value} is below {ge}.",
     "missing": "is missing.",
 }
 ABSENT = "unexpected_keyword_argument"
@@ -71,7 +75,12 @@ def unknown_key(key: str, known: Sequence[str]) -> str:
 
 
 def validated(
-    kind: type[Noun], document: Mapping[str, object], *, path: str, problems: Problems
+    kind: type[Noun],
+    document: Mapping[str, object],
+    *,
+    path: str,
+    problems: Problems,
+    taken: tuple[str, ...] = (),
 ) -> Noun | None:
     """A document as an instance of a dataclass, or None where that is impossible.
 
@@ -83,35 +92,45 @@ def validated(
         document: keys and values, with units written out.
         path: where it stands in its file.
         problems: takes what is wrong.
+        taken: legal keys that the caller has read itself.
     """
+    noun: Noun | None
     noun, errors = _attempt(kind, document)
     for error in errors:
-        problems.add(written((path, *error["loc"])), _sentence(kind, error))
+        problems.add(written((path, *error["loc"])), _sentence(kind, error, taken))
     if not errors:
         return noun
     bad = {error["loc"][0] for error in errors if error["loc"]}
     rest = {key: value for key, value in document.items() if key not in bad}
-    return _attempt(kind, rest)[0] if bad else None
+    noun, _ = _attempt(kind, rest)
+    return noun
 
 
-def _attempt(
-    kind: type[Noun], document: Mapping[str, object]
-) -> tuple[Noun | None, list[dict[str, Any]]]:
+def _attempt(kind: type, document: Mapping[str, object]) -> tuple[Any, list[dict[str, Any]]]:
     """The noun, or what pydantic has against the document; JSON is its strictest reader."""
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
-    adapter = TypeAdapter(tuple[kind], config=ConfigDict(extra="forbid", strict=True))  # type: ignore[valid-type]
     try:
-        return adapter.validate_json(json.dumps([document], default=str))[0], []
+        return _adapter(kind).validate_json(json.dumps([document], default=str))[0], []
     except ValidationError as error:
         return None, [{**each, "loc": each["loc"][1:]} for each in error.errors()]
 
 
-def _sentence(kind: type, error: Mapping[str, Any]) -> str:
+@cache
+def _adapter(kind: type) -> TypeAdapter[tuple[Any]]:
+    """A reader that refuses unknown keys; nested dataclasses inherit that from the tuple."""
+    from pydantic import ConfigDict, TypeAdapter
+
+    single: Any = GenericAlias(tuple, (kind,))
+    return TypeAdapter(single, config=ConfigDict(extra="forbid", strict=True))
+
+
+def _sentence(kind: type, error: Mapping[str, Any], taken: tuple[str, ...]) -> str:
     """One of pydantic's errors in our words."""
     name, value, context = error["type"], error["input"], error.get("ctx", {})
     if name == ABSENT:
-        return unknown_key(str(error["loc"][-1]), _keys_at(kind, error["loc"][:-1]))
+        *above, key = error["loc"]
+        return unknown_key(str(key), [*(() if above else taken), *_keys_at(kind, above)])
     if name == "value_error":
         return str(context["error"])
     if name == "enum":

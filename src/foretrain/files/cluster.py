@@ -1,0 +1,85 @@
+"""The section [cluster] of a study: an entry of the catalogue, a description, or a mix of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.errors import InputError
+from foretrain.files.catalogue import cluster_document, device_document, names
+from foretrain.files.keys import count
+from foretrain.files.problems import Problems, validated
+
+SUBSTITUTE = "dgx-a100"
+
+
+def read_cluster(section: dict[str, object], problems: Problems) -> Cluster | None:
+    """The cluster of a study; None where a mistake, noted in `problems`, hides it.
+
+    A catalogue entry is a description that the study's own keys replace key by key.
+    """
+    written = {key: value for key, value in section.items() if key != "nodes"}
+    document = {**_base(section, problems), **written}
+    document["levels"] = _levels(document.get("levels"), section, problems)
+    document["device"] = _device(document.get("device"), problems)
+    document = {key: value for key, value in document.items() if value is not None}
+    found = validated(Cluster, document, path="cluster", problems=problems, taken=("nodes",))
+    unsure = any(problems.touch(f"cluster.{key}") for key in ("name", "nodes", "levels"))
+    return None if unsure else found
+
+
+def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
+    """What the catalogue says, where the study names one of its entries."""
+    name = section.get("name")
+    try:
+        if isinstance(name, str):
+            return cluster_document(name, nodes=1)
+    except InputError as error:
+        if "levels" not in section:
+            problems.add("cluster.name", str(error))
+            return cluster_document(SUBSTITUTE, nodes=1)
+    if "levels" in section:
+        return {"name": "inline"}
+    if name is None:
+        problems.add(
+            "cluster.name",
+            f"is missing. Name one of {', '.join(names()['clusters'])}, or describe a cluster with "
+            "device and levels.",
+        )
+    return cluster_document(SUBSTITUTE, nodes=1)
+
+
+def _levels(levels: Any, section: dict[str, object], problems: Problems) -> Any:  # noqa: ANN401
+    """The levels, the outermost with the number of nodes."""
+    inline = "levels" in section
+    if not isinstance(levels, list) or not levels or not isinstance(levels[-1], dict):
+        return levels
+    if inline and "nodes" not in section:
+        return levels
+    if inline and "members" in levels[-1]:
+        problems.add("cluster.nodes", "the last level has members too; write one of the two.")
+        return levels
+    return [*levels[:-1], {**levels[-1], "members": _nodes(section, problems)}]
+
+
+def _nodes(section: dict[str, object], problems: Problems) -> int:
+    try:
+        if "nodes" in section:
+            return count(section["nodes"])
+        problems.add("cluster.nodes", "is missing. Write how many nodes, for example nodes = 64.")
+    except InputError as error:
+        problems.add("cluster.nodes", str(error))
+    return 1
+
+
+def _device(device: Any, problems: Problems) -> Any:  # noqa: ANN401
+    """The description of a device that is named; one that is described in full as it is."""
+    if isinstance(device, dict):
+        return {"name": "inline", **device}
+    if not isinstance(device, str):
+        return device
+    try:
+        return device_document(device)
+    except InputError as error:
+        problems.add("cluster.device", str(error))
+        return device_document(names()["devices"][0])

@@ -1,0 +1,102 @@
+"""Keys of a study: their short forms, those that are not priced yet, and how values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from foretrain.errors import InputError
+from foretrain.files.problems import Problems
+from foretrain.units import as_written
+
+LARGEST: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Annotates a field of a document with the function that reads it."""
+
+    read: Callable[[object], object]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> dict[str, object]:
+        """Let pydantic call the function; an InputError becomes a problem of the field."""
+        return {"type": "function-plain", "function": {"type": "no-info", "function": self.read}}
+
+
+def count(value: object) -> int:
+    """A whole number of at least 1.
+
+    Raises:
+        InputError: for anything else, such as "64" or true.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"{as_written(value)} is not a whole number.")
+    if not 1 <= value <= LARGEST:
+        raise InputError(f"{as_written(value)} is not between 1 and {LARGEST}.")
+    return value
+
+
+Count = Annotated[int, Reads(count)]
+
+SHORT_FORMS: Final[Mapping[str, Mapping[str, str]]] = {
+    "workload": {"gbs": "global_batch"},
+    "plan": {
+        "tp": "tensor",
+        "pp": "pipeline",
+        "dp": "data",
+        "mbs": "micro_batch",
+        "vpp": "interleaving",
+        "sp": "sequence_parallel",
+    },
+}
+NOT_YET: Final[Mapping[str, Mapping[str, str]]] = {
+    "workload": {
+        "trainable": "frozen parameters",
+        "updates": "updates that are not synchronous",
+        "workers": "updates that are not synchronous",
+        "batch_norm": "synchronised batch normalisation",
+        "batch_per_device": "weak scaling (write global_batch)",
+        "expert_capacity": "experts",
+    },
+    "workload.data": {
+        "sample_bytes": "reading the data set",
+        "prepare": "preparing samples on the host",
+    },
+    "plan": {
+        "context": "the context axis",
+        "cp": "the context axis",
+        "expert": "the expert axis",
+        "ep": "the expert axis",
+        "cut": "uneven cuts (stages have equal numbers of layers)",
+        "split": "spatial splits",
+        "grid": "spatial splits",
+        "groups": "clusters of mixed devices",
+        "schedule": "schedules other than 1F1B (interleaving above 1 is the interleaved one)",
+        "shard": "partial sharding",
+    },
+}
+
+
+def table(value: object, path: str, problems: Problems) -> dict[str, object]:
+    """A section with full names as keys, without the keys that foretrain does not price yet.
+
+    Args:
+        value: what stands in the document.
+        path: where.
+        problems: takes keys that are refused.
+    """
+    if not isinstance(value, Mapping):
+        problems.add(path, f"{as_written(value)} is not a table of keys and values.")
+        return {}
+    found: dict[str, object] = {}
+    for key, item in value.items():
+        name = SHORT_FORMS.get(path, {}).get(key, key)
+        if name in found:
+            problems.add(f"{path}.{key}", f"{name} was written before; write it once.")
+        elif key in NOT_YET.get(path, {}):
+            what = NOT_YET[path][key]
+            problems.add(f"{path}.{key}", f"foretrain does not price {what} yet; leave it out.")
+        else:
+            found[name] = item
+    return found

@@ -1,0 +1,159 @@
+"""Studies: one TOML file that says what is learned, where, in which ways and what counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.files.cluster import read_cluster
+from foretrain.files.keys import Count, table
+from foretrain.files.plan import read_space
+from foretrain.files.problems import Problems, unknown_key, validated
+from foretrain.files.toml import read_toml
+from foretrain.files.workload import read_workload
+from foretrain.plan.legality import device_problems, precision_problems, workload_problems
+from foretrain.plan.space import Space
+from foretrain.plan.study import Limit, Objective, Study
+from foretrain.units import DOLLARS, DOLLARS_PER_SECOND, SECONDS
+from foretrain.workload.workload import Workload
+
+SECTIONS: Final = ("workload", "cluster", "plan", "search")
+NEEDED: Final = {
+    "workload": "is missing. It says what is learned: at least model and global_batch.",
+    "cluster": "is missing. It says where: at least name and nodes.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSection:
+    """What no plan may exceed, as it is written."""
+
+    devices: Count | None = None
+    cost: Annotated[float, DOLLARS] | None = None
+    deadline: Annotated[float, SECONDS] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSection:
+    """What counts, as it is written."""
+
+    objective: Objective = Objective.TIME
+    limit: LimitSection = LimitSection()
+
+
+def read_study(path: Path) -> Study:
+    """The study in a TOML file.
+
+    Raises:
+        InputError: with every problem of the file, each with its key, the bad value and what is
+            legal.
+    """
+    problems = Problems(str(path))
+    return _study(read_toml(path, problems), problems)
+
+
+def study_from(document: Mapping[str, object], where: str) -> Study:
+    """The study that a document with the sections of a file describes.
+
+    Args:
+        document: sections, keys and values as TOML would give them.
+        where: what to call it in messages.
+
+    Raises:
+        InputError: with every problem of the document.
+    """
+    return _study(document, Problems(where))
+
+
+def _study(document: Mapping[str, object], problems: Problems) -> Study:
+    sections = _sections(document, problems)
+    given = {name for name in SECTIONS if isinstance(document.get(name), Mapping)}
+    workload = read_workload(sections["workload"], problems) if "workload" in given else None
+    cluster = read_cluster(sections["cluster"], problems) if "cluster" in given else None
+    space = read_space(sections["plan"], problems)
+    search = validated(SearchSection, sections["search"], path="search", problems=problems)
+    search = search or SearchSection()
+    _judge(workload, cluster, space=space, problems=problems)
+    if workload and cluster:
+        _judge_search(workload, cluster, search=search, problems=problems)
+    problems.check()
+    assert workload
+    assert cluster
+    return Study(
+        workload=workload,
+        cluster=cluster,
+        space=space,
+        objective=search.objective,
+        limit=Limit(
+            devices=search.limit.devices, cost=search.limit.cost, deadline=search.limit.deadline
+        ),
+        assumed=_assumed(sections, workload, cluster),
+    )
+
+
+def _sections(document: Mapping[str, object], problems: Problems) -> dict[str, dict[str, object]]:
+    """The four sections, empty where they are missing."""
+    for key in document:
+        if key not in SECTIONS:
+            problems.add(str(key), unknown_key(str(key), SECTIONS))
+    for name, text in NEEDED.items():
+        if name not in document:
+            problems.add(name, text)
+    return {name: table(document.get(name, {}), name, problems) for name in SECTIONS}
+
+
+def _judge(
+    workload: Workload | None, cluster: Cluster | None, *, space: Space, problems: Problems
+) -> None:
+    """Note what is legal key by key but not together."""
+    found = workload_problems(workload, space) if workload else []
+    found += device_problems(cluster, space) if cluster else []
+    sure = not problems.touch("workload.precision") and not problems.touch("cluster.device")
+    if workload and cluster and sure:
+        found += precision_problems(workload, cluster)
+    for text in found:
+        key, _, why = text.partition(": ")
+        problems.add(key, why)
+
+
+def _judge_search(
+    workload: Workload, cluster: Cluster, *, search: SearchSection, problems: Problems
+) -> None:
+    """Note objectives and limits that cannot be computed from what the study says."""
+    limit = search.limit
+    priced = {
+        "search.objective": search.objective is Objective.COST,
+        "search.limit.cost": limit.cost is not None,
+    }
+    for key, asked in priced.items():
+        if asked and cluster.price is None:
+            problems.add(key, 'cost needs cluster.price, such as "2.5 USD/h" for one device.')
+    if search.objective is Objective.ENERGY and cluster.node_power is None:
+        problems.add("search.objective", 'energy needs cluster.node_power, such as "6.5 kW".')
+    for name in ("cost", "deadline"):
+        if getattr(limit, name) is not None and workload.samples is None:
+            problems.add(f"search.limit.{name}", "needs workload.amount: how much to train.")
+
+
+def _assumed(
+    sections: Mapping[str, Mapping[str, object]], workload: Workload, cluster: Cluster
+) -> tuple[str, ...]:
+    """Every default that the study left to us."""
+    defaults = {
+        "workload.precision": str(workload.precision),
+        "workload.optimizer": str(workload.optimizer),
+        "plan.attention": "flash",
+        "plan.sends": "overlapped",
+        "search.objective": str(Objective.TIME),
+    }
+    if cluster.price is not None:
+        price = DOLLARS_PER_SECOND.write(cluster.price)
+        defaults["cluster.price"] = f"{price} per device (the catalogue's example)"
+    return tuple(
+        f"{key} = {value}"
+        for key, value in defaults.items()
+        if key.partition(".")[2] not in sections[key.partition(".")[0]]
+    )
