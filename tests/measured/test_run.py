@@ -1,0 +1,37 @@
+"""The noun of a measured run."""
+
+import pytest
+
+from foretrain.errors import InputError
+from foretrain.measured.run import MeasuredRun, Network, Subject, Table
+
+
+def run(**changes):
+    stated = {
+        "id": "a",
+        "source_id": "b",
+        "table": Table.LLM_TRAINING,
+        "subject": Subject.STEP_TIME,
+        "measured": 1.0,
+        "network": Network(name="c"),
+    }
+    return MeasuredRun(**stated | changes)
+
+
+@pytest.mark.parametrize("changes", [{"id": ""}, {"source_id": ""}])
+def test_a_run_has_a_name_and_a_source(changes):
+    with pytest.raises(InputError, match="needs an id and a source_id"):
+        run(**changes)
+
+
+@pytest.mark.parametrize("measured", [0.0, -1.0, float("nan")])
+def test_what_was_measured_is_above_0(measured):
+    with pytest.raises(InputError, match="above 0"):
+        run(measured=measured)
+
+
+@pytest.mark.parametrize(
+    ("date", "year"), [("2022-05", 2022), ("2021", 2021), ("", None), ("May 2022", None)]
+)
+def test_the_year_is_read_from_the_date(date, year):
+    assert run(date=date).year == year
