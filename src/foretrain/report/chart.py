@@ -59,8 +59,8 @@ class Axis:
         return tuple((self.place(value), self.quantity.write(value)) for value in inside)
 
     def _steps(self) -> Iterator[float]:
-        """Multiples of 1, 2 or 5 times a power of ten: about five of them."""
-        rough = (self.high - self.low) / self.unit / 5
+        """Multiples of 1, 2 or 5 times a power of ten: about seven of them."""
+        rough = (self.high - self.low) / self.unit / 7
         power = 10.0 ** floor(log10(rough))
         step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough) * self.unit
         first, last = ceil(self.low / step), floor(self.high / step)
@@ -92,7 +92,7 @@ class Plot:
     y: Axis
     front: tuple[Mark, ...]
     best: tuple[Mark, ...]
-    capacity: float | None
+    capacity: float
     numbered: bool
 
 
@@ -100,19 +100,19 @@ def pareto_plot(study: Study, result: SearchResult) -> Plot:
     """Step time to the right, memory upwards."""
     points = _points(result.pareto, result.plans)
     x = _axis([time for time, _, _ in points], SECONDS)
-    y = _axis([memory for _, memory, _ in points], BYTES)
+    capacity = study.cluster.device.memory
+    y = _axis([*(memory for _, memory, _ in points), capacity], BYTES)
     marks = [
         Mark(x=x.place(time), y=100 - y.place(memory), number=number, text=text)
         for number, (time, memory, text) in enumerate(points, start=1)
     ]
     fronts = len(result.pareto)
-    capacity = study.cluster.device.memory
     return Plot(
         x=x,
         y=y,
         front=tuple(marks[:fronts]),
         best=tuple(marks[fronts:]),
-        capacity=100 - y.place(capacity) if y.low <= capacity <= y.high else None,
+        capacity=100 - y.place(capacity),
         numbered=fronts <= NUMBERED,
     )
 
@@ -121,7 +121,7 @@ def time_bars(plans: Sequence[Ranked]) -> tuple[Bar, ...]:
     """The parts of a step, one bar per plan; the slowest is as long as the drawing."""
     longest = max(entry.estimate.parts.total for entry in plans)
     return tuple(
-        _bar(f"{place}", time_pieces(entry.estimate.parts), SECONDS, longest)
+        _bar(f"{place}", time_pieces(entry.estimate.parts), SECONDS, longest=longest)
         for place, entry in enumerate(plans, start=1)
     )
 
@@ -131,7 +131,7 @@ def memory_bars(study: Study, best: Ranked) -> tuple[Bar, ...]:
     stages = best.estimate.memory.stages
     longest = longest_memory(study, best)
     return tuple(
-        _bar(f"{stage.stage + 1}", memory_pieces(stage, longest), BYTES, longest)
+        _bar(f"{stage.stage + 1}", memory_pieces(stage, longest), BYTES, longest=longest)
         for stage in stages
     )
 
@@ -142,7 +142,7 @@ def longest_memory(study: Study, best: Ranked) -> float:
     return max(heaviest, study.cluster.device.memory)
 
 
-def _bar(label: str, pieces: Sequence[Piece], quantity: Quantity, longest: float) -> Bar:
+def _bar(label: str, pieces: Sequence[Piece], quantity: Quantity, *, longest: float) -> Bar:
     total = sum(piece.amount for piece in pieces)
     texts = tuple(
         f"{piece.name}: {quantity.write(piece.amount)}, {percent(piece.amount / total)}"

@@ -7,7 +7,17 @@ from dataclasses import dataclass, fields
 from foretrain.plan.study import Study
 from foretrain.report.words import count, percent
 from foretrain.results.estimate import Estimate, Parts, StageMemory
-from foretrain.units import BYTES, DOLLARS, FLOP_PER_SECOND, JOULES, PARAMETERS, SAMPLES, SECONDS, TOKENS
+from foretrain.units import (
+    BYTES,
+    DOLLARS,
+    FLOP_PER_SECOND,
+    JOULES,
+    PARAMETERS,
+    SAMPLES,
+    SECONDS,
+    TOKENS,
+    Quantity,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +62,26 @@ def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
 
 def step(estimate: Estimate) -> Fact:
     """The time of one step and its interval."""
-    write = SECONDS.write
-    interval = f"{write(estimate.step_time_low)} to {write(estimate.step_time_high)}"
-    return Fact(label="Step", text=write(estimate.step_time), more=interval)
+    interval = span(estimate.step_time_low, estimate.step_time_high, SECONDS)
+    return Fact(label="Step", text=SECONDS.write(estimate.step_time), more=interval)
 
 
 def memory(study: Study, estimate: Estimate) -> Fact:
     """The heaviest device against what it has."""
-    device, capacity, write = estimate.memory, study.cluster.device.memory, BYTES.write
-    interval = f"{write(device.low)} to {write(device.high)}"
+    device, capacity = estimate.memory, study.cluster.device.memory
+    interval = span(device.low, device.high, BYTES)
     return Fact(
         label="Memory",
-        text=f"{write(device.total)} of {write(capacity)} per device{_where(estimate)}",
-        more=f"{percent(device.total / capacity)}; {interval}",
+        text=f"{span(device.total, capacity, BYTES, between='of')} per device",
+        more=f"{percent(device.total / capacity)}; {interval}{_where(estimate)}",
     )
+
+
+def span(low: float, high: float, quantity: Quantity, *, between: str = "to") -> str:
+    """Two values, the unit once where both have it: "40.4 to 45.1 GiB"."""
+    first, last = quantity.write(low), quantity.write(high)
+    unit = last.partition(" ")[2]
+    return f"{first.removesuffix(f' {unit}')} {between} {last}"
 
 
 def time_pieces(parts: Parts) -> tuple[Piece, ...]:
@@ -164,7 +180,7 @@ def _where(estimate: Estimate) -> str:
     stages = len(estimate.memory.stages)
     if stages == 1:
         return ""
-    return f", stage {heaviest(estimate).stage + 1} of {stages}"
+    return f"; stage {heaviest(estimate).stage + 1} of {stages}"
 
 
 def _reach(estimate: Estimate) -> Fact:

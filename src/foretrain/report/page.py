@@ -27,7 +27,7 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         words=sentences(result.best.plan, study.workload),
         verdict=verdict(result),
         effort=effort(result),
-        figures=(facts.step(estimate), facts.memory(study, estimate), *facts.answer(study, estimate)),
+        figures=_figures(study, result),
         cautions=facts.caution(study, estimate),
         time_bars=chart.time_bars(result.plans),
         time_pieces=facts.time_pieces(estimate.parts),
@@ -36,7 +36,8 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         heaviest=facts.heaviest(estimate).stage + 1,
         capacity=100 * capacity / chart.longest_memory(study, result.best),
         capacity_text=BYTES.write(capacity),
-        meanings={**PARTS, **MEMORY},
+        parts=PARTS,
+        holdings=MEMORY,
         ranking=table.ranking(result.plans),
         plot=chart.pareto_plot(study, result),
         pareto=table.pareto(result.pareto),
@@ -46,6 +47,12 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         sources=estimate.sources,
         provenance=provenance,
     )
+
+
+def _figures(study: Study, result: SearchResult) -> tuple[facts.Fact, ...]:
+    """The figures of the best plan that stand on cards."""
+    estimate = result.best.estimate
+    return (facts.step(estimate), facts.memory(study, estimate), *facts.answer(study, estimate))
 
 
 def _choices(study: Study) -> tuple[facts.Fact, ...]:

@@ -11,9 +11,9 @@ from foretrain.report.estimate import takes
 from foretrain.report.facts import caution, question
 from foretrain.report.words import LEAST, count, sentences
 from foretrain.results.search import SearchResult
+from foretrain.units import SECONDS
 
 SHOWN_PARETO = 8
-from foretrain.units import SECONDS
 
 
 def search_text(study: Study, result: SearchResult) -> Group:

@@ -94,9 +94,7 @@ def pareto(points: Sequence[ParetoPoint]) -> Table:
             lambda point: _or_nothing(point.energy_per_step, JOULES.write),
         ),
     )
-    shown = [
-        (column, write) for column, write in writers if any(write(point) for point in points)
-    ]
+    shown = [(column, write) for column, write in writers if any(write(point) for point in points)]
     chosen, texts = _plans([point.plan for point in points])
     rows = [
         (str(place), *text, *(write(point) for _, write in shown))

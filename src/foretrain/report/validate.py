@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from rich.console import Group, RenderableType
 
@@ -19,11 +20,18 @@ from foretrain.results.validate import (
 from foretrain.units import BYTES, SAMPLES, SECONDS
 
 WORST = 10
-WRITE = {
+REASONS = 12
+
+
+def _rate(samples: float) -> str:
+    return f"{SAMPLES.write(samples)}/s"
+
+
+WRITE: Final = {
     Quantity.STEP_TIME: SECONDS.write,
     Quantity.TRANSFER_TIME: SECONDS.write,
     Quantity.PEAK_MEMORY: BYTES.write,
-    Quantity.THROUGHPUT: lambda value: f"{SAMPLES.write(value)}/s",
+    Quantity.THROUGHPUT: _rate,
 }
 
 
@@ -101,9 +109,14 @@ def _missed(rows: tuple[ValidationRow, ...]) -> tuple[RenderableType, ...]:
     if not reasons:
         return ()
     columns = (Column(name="rows", number=True), Column(name="status"), Column(name="reason"))
-    counted = [(f"{rows:,}", *why) for why, rows in reasons.most_common()]
+    counted = [(f"{rows:,}", *why) for why, rows in reasons.most_common(REASONS)]
     content = Table(columns=columns, rows=tuple(counted))
-    return (terminal.heading("Not scored"), terminal.table(content))
+    more = len(reasons) - REASONS
+    return (
+        terminal.heading("Not scored"),
+        terminal.table(content),
+        *([terminal.note(f"... and {more} more reasons: see --json")] if more > 0 else []),
+    )
 
 
 def _words(name: str) -> str:

@@ -46,9 +46,7 @@ def _libraries() -> Iterator[Check]:
 
 
 def _catalogue() -> Check:
-    from foretrain.files.catalogue import names
-
-    return _tried("catalogue", lambda: f"{len(names())} clusters and devices")
+    return _tried("catalogue", _known)
 
 
 def _terminal() -> Check:
@@ -63,6 +61,15 @@ def _terminal() -> Check:
 
 def _processors() -> Check:
     return Check(name="processors", health=Health.OK, found=f"{os.cpu_count() or 1} cores")
+
+
+def _known() -> str:
+    """How many things the catalogue knows, by kind."""
+    from foretrain.files.catalogue import names
+    from foretrain.workload.library.entries import ENTRIES
+
+    counts = {kind: len(entries) for kind, entries in names().items()} | {"models": len(ENTRIES)}
+    return ", ".join(f"{number} {kind}" for kind, number in counts.items())
 
 
 def _tried(name: str, look: Callable[[], str]) -> Check:

@@ -1,0 +1,26 @@
+"""`foretrain catalogue`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from foretrain.cli.options import AsJson
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One entry, with its sources.")]
+
+
+def catalogue(name: Name = None, *, as_json: AsJson = False) -> None:
+    """List the devices, clusters and models that studies may name."""
+    from foretrain.cli.output import show, show_json
+    from foretrain.report.catalogue import catalogue_text
+    from foretrain.results.document import document
+    from foretrain.verbs import catalogue as verb
+    from foretrain.verbs.provenance import provenance
+
+    answer = verb.catalogue(name)
+    if as_json:
+        show_json(document("catalogue", answer, provenance(name)))
+    else:
+        show(catalogue_text(answer))

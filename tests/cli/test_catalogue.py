@@ -1,0 +1,38 @@
+"""`foretrain catalogue` and `foretrain schema`."""
+
+import json
+
+import pytest
+
+
+def test_catalogue_lists_devices_clusters_and_models(foretrain):
+    ended = foretrain("catalogue")
+    assert ended.code == 0
+    for name in ("h100", "dgx-h100", "llama-3-70b"):
+        assert name in ended.out
+
+
+def test_entry_shows_its_numbers_with_their_sources(foretrain):
+    ended = foretrain("catalogue", "dgx-h100", "--json")
+    (entry,) = json.loads(ended.out)["entries"]
+    assert entry["figures"]
+    assert all(figure["source"] for figure in entry["figures"])
+
+
+def test_unknown_entry_is_an_error_with_the_nearest_name(foretrain):
+    ended = foretrain("catalogue", "dgx-h10")
+    assert (ended.code, ended.out) == (1, "")
+    assert "dgx-h100" in ended.err
+
+
+@pytest.mark.parametrize("verb", ["study", "estimate", "search", "validate"])
+def test_schema_is_json(foretrain, verb):
+    ended = foretrain("schema", verb)
+    assert ended.code == 0
+    assert "properties" in json.loads(ended.out)
+
+
+def test_schema_of_nothing_known_is_an_error(foretrain):
+    ended = foretrain("schema", "estimat")
+    assert ended.code == 1
+    assert "estimate" in ended.err

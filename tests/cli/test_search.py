@@ -1,0 +1,83 @@
+"""`foretrain search`."""
+
+import json
+import os
+import signal
+
+from tests import builders
+
+from foretrain.cli.progress import progress, stop_on_interrupt
+
+
+def test_json_stands_alone_on_stdout(foretrain, study):
+    ended = foretrain("search", study, "--json", "--keep", 3)
+    answer = json.loads(ended.out)
+    assert (ended.code, ended.err) == (0, "")
+    assert len(answer["plans"]) == 3
+
+
+def test_keep_must_be_at_least_1(foretrain, study):
+    assert foretrain("search", study, "--keep", 0).code == 2
+
+
+def test_page_is_written_and_named_on_stderr(foretrain, study, tmp_path):
+    page = tmp_path / "page.html"
+    ended = foretrain("search", study, "--html", page)
+    assert ended.code == 0
+    assert str(page) in ended.err
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_page_that_cannot_be_written_is_an_error(foretrain, study, tmp_path):
+    ended = foretrain("search", study, "--html", tmp_path / "no" / "page.html")
+    assert ended.code == 1
+    assert ended.err.startswith("error: ")
+
+
+def test_interrupted_search_answers_with_what_was_found(foretrain, study, monkeypatch):
+    def interrupted(study, *, keep, progress, stop):
+        assert not stop()
+        os.kill(os.getpid(), signal.SIGINT)
+        return builders.search_result(keep=keep, proven_optimal=not stop())
+
+    monkeypatch.setattr("foretrain.verbs.search.search", interrupted)
+    ended = foretrain("search", study, "--json")
+    assert ended.code == 0
+    assert json.loads(ended.out)["proven_optimal"] is False
+    assert "cut short" in ended.err
+
+
+def test_second_interrupt_ends_the_search(foretrain, study, monkeypatch):
+    def stubborn(study, *, keep, progress, stop):
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("foretrain.verbs.search.search", stubborn)
+    ended = foretrain("search", study)
+    assert (ended.code, ended.out) == (130, "")
+
+
+def test_interrupts_are_as_before_after_a_search():
+    before = signal.getsignal(signal.SIGINT)
+    with stop_on_interrupt() as stop:
+        assert not stop()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_is_silent_where_stderr_is_no_terminal(capsys):
+    with progress() as report:
+        assert report is None
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_counts_plans_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with progress() as report:
+        report(10, 100)
+        report(100, 100)
+
+
+def test_both_faces_of_the_same_answer_have_the_same_fingerprint(foretrain, study, tmp_path):
+    page = tmp_path / "page.html"
+    ended = foretrain("search", study, "--json", "--html", page)
+    assert json.loads(ended.out)["inputs"] in page.read_text(encoding="utf-8")

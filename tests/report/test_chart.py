@@ -1,0 +1,60 @@
+"""Charts: everything stands where its numbers say."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from tests import builders
+
+from foretrain.report.chart import Axis, memory_bars, pareto_plot, time_bars
+from foretrain.units import SECONDS
+
+times = some.floats(min_value=1e-3, max_value=1e5)
+
+
+@given(low=times, factor=some.floats(min_value=1.01, max_value=1e4))
+def test_ticks_stand_inside_the_axis_in_rising_order(low, factor):
+    axis = Axis(low=low, high=low * factor, unit=1.0, quantity=SECONDS)
+    places = [place for place, _ in axis.ticks]
+    assert places == sorted(places)
+    assert all(-1e-6 <= place <= 100 + 1e-6 for place in places)
+    assert len(places) >= 1
+
+
+def test_ends_of_an_axis_are_its_ends():
+    axis = Axis(low=2.0, high=12.0, unit=1.0, quantity=SECONDS)
+    assert (axis.place(2.0), axis.place(7.0), axis.place(12.0)) == (0.0, 50.0, 100.0)
+    assert [text for _, text in axis.ticks] == ["2 s", "4 s", "6 s", "8 s", "10 s", "12 s"]
+
+
+def test_wide_axes_are_logarithmic():
+    axis = Axis(low=1.0, high=100.0, unit=1.0, quantity=SECONDS)
+    assert axis.place(10.0) == pytest.approx(50.0)
+
+
+def test_stacked_bars_are_as_long_as_their_totals():
+    bars = time_bars(builders.search_result().plans)
+    lengths = [sum(piece.share for piece in bar.pieces) for bar in bars]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] == pytest.approx(1.0)
+
+
+def test_memory_has_one_bar_per_stage():
+    best = builders.search_result().best
+    assert len(memory_bars(builders.study(), best)) == best.plan.pipeline
+
+
+def test_every_point_of_the_plot_lies_in_it():
+    plot = pareto_plot(builders.study(), builders.search_result())
+    for mark in (*plot.front, *plot.best):
+        assert 0 <= mark.x <= 100
+        assert 0 <= mark.y <= 100
+    assert len(plot.front) == 6
+
+
+def test_a_single_plan_can_be_drawn():
+    result = builders.search_result(keep=1)
+    alone = replace(result, pareto=result.pareto[:1])
+    plot = pareto_plot(builders.study(), alone)
+    assert len(plot.front) == len(plot.best) == 1

@@ -1,0 +1,125 @@
+"""Reports on a terminal: complete, with units, legible at 80 columns."""
+
+import re
+
+import pytest
+from tests import builders
+
+from foretrain.report.doctor import diagnosis_text
+from foretrain.report.estimate import estimate_text
+from foretrain.report.search import search_text
+from foretrain.report.terminal import plain
+from foretrain.report.validate import validation_text
+from foretrain.results.doctor import Check, Diagnosis, Health
+
+ESCAPE = "\x1b"
+
+
+def estimate_report(width=80, **changes):
+    return plain(estimate_text(builders.study(), builders.estimate(**changes)), width=width)
+
+
+def search_report(width=80, **changes):
+    return plain(search_text(builders.study(), builders.search_result(**changes)), width=width)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("report", [estimate_report, search_report])
+def test_no_line_is_longer_than_the_terminal(report, width):
+    assert max(len(line) for line in report(width).splitlines()) <= width
+
+
+@pytest.mark.parametrize("report", [estimate_report, search_report])
+def test_nothing_is_cut_off_at_80_columns(report):
+    assert "…" not in report()
+
+
+@pytest.mark.parametrize("report", [estimate_report, search_report])
+def test_plain_text_has_no_colours(report):
+    assert ESCAPE not in report()
+
+
+def test_shares_of_a_step_add_up():
+    block = estimate_report().partition("Step")[2].partition("Memory")[0]
+    shares = [float(share) for share in re.findall(r"([\d.]+) %", block)]
+    assert len(shares) == 10
+    assert sum(shares) == pytest.approx(100, abs=1.5)
+
+
+def test_estimate_says_time_memory_speed_money_energy_and_the_whole_training():
+    text = estimate_report()
+    for words in ("10.9 s", "10.1 to 11.9 s", "42.5 of 74.5 GiB", "tokens/s", "MFU", "USD", "kWh"):
+        assert words in text
+    assert "225 d" in text
+
+
+def test_estimate_without_price_amount_and_tokens_leaves_them_out():
+    text = estimate_report(
+        cost_per_step=None,
+        energy_per_step=None,
+        time_to_train=None,
+        cost_to_train=None,
+        tokens_per_second_per_device=None,
+    )
+    for words in ("USD", "kWh", "To train", "tokens/s", "None"):
+        assert words not in text
+    assert "samples/s" in text
+
+
+def test_plan_that_does_not_fit_says_why():
+    text = estimate_report(fits=False, reason="needs 90 GiB, a device has 74.5 GiB")
+    assert "cannot run: needs 90 GiB" in text
+
+
+def test_warnings_and_what_was_assumed_are_shown():
+    text = estimate_report()
+    assert "Failures are not modelled" in text
+    assert "workload.precision: bf16" in text
+
+
+def test_search_names_the_best_plan_in_words_and_the_reasons_of_the_rest():
+    text = search_report()
+    assert "16 replicas of the model compute 64 micro-batches of 1 sample each per step." in text
+    assert "needs more memory than a device has" in text
+    assert "Proven: of all 48,216 plans this one has the shortest step." in text
+
+
+def test_search_that_was_cut_short_does_not_claim_a_proof():
+    text = search_report(proven_optimal=False)
+    assert "Cut short" in text
+    assert "Proven" not in text
+
+
+def test_columns_of_orders_and_kernels_appear_only_where_plans_differ_in_them():
+    first, *rest = builders.search_result().plans
+    other = builders.ranked(1)
+    turned = builders.plan(order=("data", "tensor", "pipeline"))
+    mixed = (first, type(other)(plan=turned, estimate=other.estimate), *rest)
+    assert "order" not in search_report().partition("best plans")[2].partition("\n\n")[0]
+    assert "dtp" in search_report(plans=mixed)
+
+
+def test_ascii_terminals_get_bars_of_hashes():
+    from io import BytesIO, TextIOWrapper
+
+    from rich.console import Console
+
+    stream = TextIOWrapper(BytesIO(), encoding="ascii")
+    console = Console(file=stream, width=80)
+    console.print(estimate_text(builders.study(), builders.estimate()))
+    stream.flush()
+    assert "####" in stream.buffer.getvalue().decode("ascii")
+
+
+def test_validation_shows_errors_by_source_and_counts_what_was_not_scored():
+    text = plain(validation_text(builders.validation()))
+    assert "5 rows, 4 scored" in text
+    assert "korthikanti-1t" in text
+    assert "mixture of experts is not covered" in text
+
+
+def test_diagnosis_says_what_to_do():
+    check = Check(name="scipy", health=Health.FAIL, found="absent", advice="Install it.")
+    text = plain(diagnosis_text(Diagnosis(checks=(check,))))
+    assert "fail  scipy  absent  Install it." in text
+    assert "Something needed is missing." in text

@@ -1,0 +1,51 @@
+"""Words: plans for people who do not read short forms."""
+
+import pytest
+from tests import builders
+
+from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
+from foretrain.report.words import count, percent, sentences
+from foretrain.workload.operator import Attention
+
+WORKLOAD = builders.study().workload
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0.0 %"), (0.0002, "<0.1 %"), (0.041, "4.1 %"), (0.0999, "10 %"), (0.414, "41 %")],
+)
+def test_percentages_have_two_digits(share, text):
+    assert percent(share) == text
+
+
+def test_one_of_a_thing_is_not_a_plural():
+    assert (count(1, "stage"), count(9310, "plan")) == ("1 stage", "9,310 plans")
+
+
+def test_plan_on_one_device_speaks_of_no_axis():
+    told = " ".join(sentences(Plan(), WORKLOAD))
+    assert told == (
+        "One copy of the model computes 1,024 micro-batches of 1 sample per step. "
+        "All activations are kept for the backward pass."
+    )
+
+
+def test_everything_unusual_about_a_plan_is_said():
+    plan = builders.plan(
+        interleaving=2,
+        recompute=Recompute.FULL,
+        attention=Attention.PLAIN,
+        sends=Sends.BLOCKING,
+        order=("data", "tensor", "pipeline"),
+    )
+    told = " ".join(sentences(plan, WORKLOAD))
+    assert "2 interleaved chunks each" in told
+    assert "Only each layer's input is kept" in told
+    assert "without a fused kernel" in told
+    assert "wait while they send" in told
+    assert "share the data axis, then tensor and then pipeline" in told
+
+
+def test_sharding_without_replicas_is_not_mentioned():
+    alone = builders.plan(data=1, sharding=Sharding.OPTIMIZER)
+    assert "divide the optimizer state" not in " ".join(sentences(alone, WORKLOAD))
