@@ -13,15 +13,25 @@ from foretrain.units import as_written
 LARGEST: Final = 10**9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Reads:
-    """Annotates a field of a document with the function that reads it."""
+    """Annotates a field of a document with the function that reads it.
+
+    Attributes:
+        read: returns the value or raises an InputError.
+        schema: JSON Schema of what it reads.
+    """
 
     read: Callable[[object], object]
+    schema: Mapping[str, object]
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> dict[str, object]:
         """Let pydantic call the function; an InputError becomes a problem of the field."""
         return {"type": "function-plain", "function": {"type": "no-info", "function": self.read}}
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, object]:
+        """Describe the field of a document."""
+        return dict(self.schema)
 
 
 def count(value: object) -> int:
@@ -37,7 +47,8 @@ def count(value: object) -> int:
     return value
 
 
-Count = Annotated[int, Reads(count)]
+COUNT: Final[Mapping[str, object]] = {"type": "integer", "minimum": 1, "maximum": LARGEST}
+Count = Annotated[int, Reads(count, COUNT)]
 
 SHORT_FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     "workload": {"gbs": "global_batch"},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Annotated, TypeVar
 
 from foretrain.errors import InputError, nearest
-from foretrain.files.keys import Reads, count
+from foretrain.files.keys import COUNT, Reads, count
 from foretrain.files.problems import Problems, validated
 from foretrain.plan.plan import AXES, Order, Recompute, Sends, Sharding
 from foretrain.plan.space import Space
@@ -19,8 +19,8 @@ Value = TypeVar("Value")
 Name = TypeVar("Name", bound=IntEnum)
 
 
-def _choices(one: Callable[[object], Value]) -> Reads:
-    """A field that takes one value or a list of them."""
+def _choices(one: Callable[[object], Value], schema: Mapping[str, object]) -> Reads:
+    """A field that takes one value, described by a JSON Schema, or a list of them."""
 
     def read(value: object) -> tuple[Value, ...]:
         items = value if isinstance(value, list) else [value]
@@ -32,7 +32,7 @@ def _choices(one: Callable[[object], Value]) -> Reads:
             raise InputError(f"{as_written(value)} names a choice twice.")
         return found
 
-    return Reads(read)
+    return Reads(read, {"anyOf": [schema, {"type": "array", "items": schema, "minItems": 1}]})
 
 
 def _all(one: Callable[[object], Value], items: list[object]) -> tuple[Value, ...]:
@@ -54,8 +54,8 @@ def _flag(value: object) -> bool:
     return value
 
 
-def _named(names: type[Name]) -> Callable[[object], Name]:
-    """A reader of the members of an enumeration, in lower case."""
+def _named(names: type[Name]) -> Reads:
+    """A field that takes members of an enumeration, in lower case."""
     known = {member.name.lower(): member for member in names}
 
     def read(value: object) -> Name:
@@ -66,7 +66,7 @@ def _named(names: type[Name]) -> Callable[[object], Name]:
             )
         return known[value]
 
-    return read
+    return _choices(read, {"enum": list(known)})
 
 
 def _order(value: object) -> Order:
@@ -84,7 +84,8 @@ def _orders(value: object) -> tuple[Order, ...]:
     return _all(_order, value if isinstance(value, list) and not one else [value])
 
 
-Counts = Annotated[tuple[int, ...], _choices(count)]
+ORDER = f"{', '.join(AXES)}, innermost first; or a list of such orders"
+Counts = Annotated[tuple[int, ...], _choices(count, COUNT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +97,16 @@ class PlanSection:
     pipeline: Counts | None = None
     interleaving: Counts | None = None
     micro_batch: Counts | None = None
-    sequence_parallel: Annotated[tuple[bool, ...], _choices(_flag)] | None = None
-    sharding: Annotated[tuple[Sharding, ...], _choices(_named(Sharding))] | None = None
-    recompute: Annotated[tuple[Recompute, ...], _choices(_named(Recompute))] | None = None
-    attention: Annotated[tuple[Attention, ...], _choices(_named(Attention))] | None = None
-    sends: Annotated[tuple[Sends, ...], _choices(_named(Sends))] | None = None
-    order: Annotated[tuple[Order, ...], Reads(_orders)] | None = None
+    sequence_parallel: Annotated[tuple[bool, ...], _choices(_flag, {"type": "boolean"})] | None = (
+        None
+    )
+    sharding: Annotated[tuple[Sharding, ...], _named(Sharding)] | None = None
+    recompute: Annotated[tuple[Recompute, ...], _named(Recompute)] | None = None
+    attention: Annotated[tuple[Attention, ...], _named(Attention)] | None = None
+    sends: Annotated[tuple[Sends, ...], _named(Sends)] | None = None
+    order: (
+        Annotated[tuple[Order, ...], Reads(_orders, {"type": "array", "description": ORDER})] | None
+    ) = None
 
 
 def read_space(section: dict[str, object], problems: Problems) -> Space:

@@ -10,7 +10,7 @@ from foretrain.files.keys import Count, Reads, table
 from foretrain.files.problems import Problems, validated
 from foretrain.units import EPOCHS, SAMPLES, STEPS, TOKENS, Quantity, as_written
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import build, find
+from foretrain.workload.library.entries import ENTRIES, build, find
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 AMOUNTS: Final[dict[str, Quantity]] = {
@@ -80,20 +80,22 @@ def _samples(value: object) -> float:
 class DataSection:
     """The data set: samples of one epoch."""
 
-    samples: Annotated[float, Reads(_samples)]
+    samples: Annotated[float, Reads(_samples, {"type": ["number", "string"]})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadSection:
     """The section as it is written; `Workload` has the meanings."""
 
-    model: Annotated[str, Reads(_model_name)]
+    model: Annotated[str, Reads(_model_name, {"type": "string", "examples": list(ENTRIES)})]
     global_batch: Count
     sequence: Count | None = None
     image: Count | None = None
     precision: Precision = Precision.BF16
     optimizer: Optimizer = Optimizer.ADAMW
-    amount: Annotated[Amount, Reads(read_amount)] | None = None
+    amount: (
+        Annotated[Amount, Reads(read_amount, {"type": "string", "description": EXAMPLES})] | None
+    ) = None
     data: DataSection | None = None
 
 

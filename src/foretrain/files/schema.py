@@ -1,0 +1,108 @@
+"""JSON Schema of the documents that foretrain prints, and of the studies that it reads."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from types import GenericAlias
+from typing import Any, Final, Literal
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.errors import InputError, nearest
+from foretrain.files.keys import COUNT
+from foretrain.files.plan import PlanSection
+from foretrain.files.study import NEEDED, SearchSection
+from foretrain.files.workload import WorkloadSection
+from foretrain.results.catalogue import CatalogueResult
+from foretrain.results.doctor import Diagnosis
+from foretrain.results.estimate import Estimate
+from foretrain.results.search import SearchResult
+from foretrain.results.validate import Validation
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+ANSWERS: Final = {
+    "estimate": Estimate,
+    "search": SearchResult,
+    "validate": Validation,
+    "catalogue": CatalogueResult,
+    "doctor": Diagnosis,
+}
+STUDY: Final = "study"
+Schema = dict[str, Any]
+
+
+class _NamedMembers(GenerateJsonSchema):
+    """Enumerations stand in documents by name: only their text is JSON, their numbers are ours."""
+
+    def enum_schema(self, schema: Any) -> Schema:  # noqa: ANN401 - a core schema of pydantic
+        members = schema["members"]
+        texts = [str(each) if isinstance(each, StrEnum) else each.name.lower() for each in members]
+        return {"title": schema["cls"].__name__, "enum": texts, "type": "string"}
+
+
+def schema_of(verb: str) -> Schema:
+    """The JSON Schema of a verb's document, or of a study.
+
+    Args:
+        verb: estimate, search, validate, catalogue, doctor or study.
+
+    Raises:
+        InputError: if no such document exists.
+    """
+    known = [*ANSWERS, STUDY]
+    if verb not in known:
+        raise InputError(f"no schema of '{verb}'.{nearest(verb, known)} Known: {', '.join(known)}.")
+    body = _study() if verb == STUDY else _answer(verb)
+    return {"$schema": DIALECT, "title": f"foretrain {verb}", **body}
+
+
+def _answer(verb: str) -> Schema:
+    """A verb's result with the keys that every document has."""
+    body = _record(ANSWERS[verb], "serialization")
+    texts = {name: {"type": "string"} for name in ("foretrain", "inputs", "coefficients")}
+    every = {"schema": {"const": f"foretrain/{verb}/1"}, **texts}
+    body["properties"] = every | body["properties"]
+    body["required"] = [*every, *body["required"]]
+    return body
+
+
+def _study() -> Schema:
+    """The four sections of a study."""
+    sections = {
+        "workload": _record(WorkloadSection, "validation"),
+        "cluster": _cluster(),
+        "plan": _record(PlanSection, "validation"),
+        "search": _record(SearchSection, "validation"),
+    }
+    shared = {
+        name: body for section in sections.values() for name, body in section.pop("$defs").items()
+    }
+    return {
+        "type": "object",
+        "properties": sections,
+        "required": list(NEEDED),
+        "additionalProperties": False,
+        "$defs": shared,
+    }
+
+
+def _cluster() -> Schema:
+    """A cluster, whose device may be a name, and most of which the catalogue may say."""
+    body = _record(Cluster, "validation")
+    keys = body["properties"]
+    keys["device"] = {"anyOf": [{"type": "string"}, keys["device"]]}
+    return {**body, "properties": {"nodes": dict(COUNT), **keys}, "required": []}
+
+
+def _record(kind: type, mode: Literal["validation", "serialization"]) -> Schema:
+    """The schema of a dataclass; nested ones are under `$defs`."""
+    single: Any = GenericAlias(tuple, (kind,))
+    config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    whole = TypeAdapter(single, config=config).json_schema(
+        mode=mode, schema_generator=_NamedMembers
+    )
+    shared = whole["$defs"]
+    body: Schema = shared.pop(kind.__name__)
+    return {**body, "$defs": shared}

@@ -1,0 +1,74 @@
+"""Catalogue: what studies may name, and where each number comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from foretrain.errors import InputError, nearest
+from foretrain.files.catalogue import figures, find, names, summary
+from foretrain.results.catalogue import CatalogueEntry, CatalogueResult, Figure
+from foretrain.workload.library import entries as library
+
+
+def catalogue(name: str | None = None) -> CatalogueResult:
+    """Everything that studies may name, or one entry.
+
+    Args:
+        name: an entry or an alias of one; None for all.
+
+    Raises:
+        InputError: if nothing has that name.
+    """
+    found = tuple(_described(name) if name else _everything())
+    if name and not found:
+        known = [entry.name for entry in _everything()]
+        raise InputError(
+            f"the catalogue has no '{name}'.{nearest(name.lower(), known)} "
+            f"Known: {', '.join(known)}."
+        )
+    return CatalogueResult(entries=found)
+
+
+def _everything() -> Iterator[CatalogueEntry]:
+    for kind, known in names().items():
+        yield from (_hardware(kind, name) for name in known)
+    yield from map(_model, library.ENTRIES.values())
+
+
+def _described(name: str) -> Iterator[CatalogueEntry]:
+    """The entry of a name, whatever its kind; nothing if there is none."""
+    for kind in names():
+        try:
+            yield _hardware(kind, find(kind, name))
+        except InputError:
+            continue
+    try:
+        yield _model(library.find(name))
+    except InputError:
+        return
+
+
+def _hardware(kind: str, name: str) -> CatalogueEntry:
+    return CatalogueEntry(
+        name=name,
+        kind=kind.removesuffix("s"),
+        summary=summary(kind, name),
+        figures=figures(kind, name),
+    )
+
+
+def _model(entry: library.Entry) -> CatalogueEntry:
+    """A model; its numbers are those of its shape, all from one source."""
+    shape = entry.shape
+    sizes = {each.name: getattr(shape, each.name) for each in fields(shape)} if shape else {}
+    return CatalogueEntry(
+        name=entry.name,
+        kind="model",
+        summary=entry.summary,
+        figures=tuple(
+            Figure(key=key, value=value, source=entry.source, confidence="high")
+            for key, value in sizes.items()
+            if value is not None and not isinstance(value, bool)
+        ),
+    )
