@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum
 from types import GenericAlias
 from typing import Any, Final, Literal
 
@@ -17,6 +17,7 @@ from foretrain.files.study import NEEDED, SearchSection
 from foretrain.files.workload import WorkloadSection
 from foretrain.results.catalogue import CatalogueResult
 from foretrain.results.doctor import Diagnosis
+from foretrain.results.document import plain
 from foretrain.results.estimate import Estimate
 from foretrain.results.search import SearchResult
 from foretrain.results.validate import Validation
@@ -37,9 +38,11 @@ class _NamedMembers(GenerateJsonSchema):
     """Enumerations stand in documents by name: only their text is JSON, their numbers are ours."""
 
     def enum_schema(self, schema: Any) -> Schema:  # noqa: ANN401 - a core schema of pydantic
-        members = schema["members"]
-        texts = [str(each) if isinstance(each, StrEnum) else each.name.lower() for each in members]
+        texts = [plain(each) for each in schema["members"]]
         return {"title": schema["cls"].__name__, "enum": texts, "type": "string"}
+
+    def encode_default(self, dft: Any) -> Any:  # noqa: ANN401
+        return super().encode_default(plain(dft) if isinstance(dft, Enum) else dft)
 
 
 def schema_of(verb: str) -> Schema:
