@@ -3,6 +3,9 @@
 import json
 
 import pytest
+from tests import builders
+
+from foretrain.results.document import document
 
 
 def test_catalogue_lists_devices_clusters_and_models(foretrain):
@@ -36,3 +39,17 @@ def test_schema_of_nothing_known_is_an_error(foretrain):
     ended = foretrain("schema", "estimat")
     assert ended.code == 1
     assert "estimate" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("verb", "result"),
+    [
+        ("estimate", builders.estimate()),
+        ("search", builders.search_result()),
+        ("validate", builders.validation()),
+    ],
+)
+def test_documents_have_exactly_the_keys_of_their_schema(foretrain, verb, result):
+    schema = json.loads(foretrain("schema", verb).out)
+    answer = document(verb, result, builders.provenance())
+    assert list(answer) == schema["required"] == list(schema["properties"])

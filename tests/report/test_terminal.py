@@ -1,26 +1,33 @@
 """Reports on a terminal: complete, with units, legible at 80 columns."""
 
 import re
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
+from rich.console import Console
 from tests import builders
 
 from foretrain.report.doctor import diagnosis_text
 from foretrain.report.estimate import estimate_text
 from foretrain.report.search import search_text
-from foretrain.report.terminal import plain
 from foretrain.report.validate import validation_text
 from foretrain.results.doctor import Check, Diagnosis, Health
 
 ESCAPE = "\x1b"
 
 
+def plain(content, width=80):
+    console = Console(file=StringIO(), width=width)
+    console.print(content)
+    return console.file.getvalue()
+
+
 def estimate_report(width=80, **changes):
-    return plain(estimate_text(builders.study(), builders.estimate(**changes)), width=width)
+    return plain(estimate_text(builders.study(), builders.estimate(**changes)), width)
 
 
 def search_report(width=80, **changes):
-    return plain(search_text(builders.study(), builders.search_result(**changes)), width=width)
+    return plain(search_text(builders.study(), builders.search_result(**changes)), width)
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
@@ -100,10 +107,6 @@ def test_columns_of_orders_and_kernels_appear_only_where_plans_differ_in_them():
 
 
 def test_ascii_terminals_get_bars_of_hashes():
-    from io import BytesIO, TextIOWrapper
-
-    from rich.console import Console
-
     stream = TextIOWrapper(BytesIO(), encoding="ascii")
     console = Console(file=stream, width=80)
     console.print(estimate_text(builders.study(), builders.estimate()))

@@ -23,7 +23,7 @@ def show(content: RenderableType) -> None:
     console = Console(highlight=False, soft_wrap=False)
     with console.capture() as capture:
         console.print(content)
-    lines = capture.get().splitlines()
+    lines = capture.get().strip("\n").splitlines()
     _write("\n".join(lines if console.is_terminal else map(str.rstrip, lines)))
 
 

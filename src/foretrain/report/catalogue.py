@@ -20,20 +20,32 @@ def catalogue_text(result: CatalogueResult) -> Group:
 
 
 def _entry(entry: CatalogueEntry) -> Group:
+    sources = list(dict.fromkeys(figure.source for figure in entry.figures))
+    return Group(
+        terminal.heading(f"{entry.name} ({entry.kind})"),
+        entry.summary,
+        "",
+        terminal.table(_figures(entry, sources)),
+        "",
+        *(terminal.note(f"[{place}] {source}") for place, source in enumerate(sources, start=1)),
+    )
+
+
+def _figures(entry: CatalogueEntry, sources: list[str]) -> Table:
+    """The numbers, each with the place of its source in the list below."""
     columns = (
         Column(name="key"),
         Column(name="value", number=True),
         Column(name="confidence"),
-        Column(name="as of"),
         Column(name="source"),
     )
     rows = tuple(
-        (figure.key, str(figure.value), figure.confidence, figure.date or "", figure.source)
+        (
+            figure.key,
+            str(figure.value),
+            figure.confidence,
+            f"[{sources.index(figure.source) + 1}]{f' of {figure.date}' if figure.date else ''}",
+        )
         for figure in entry.figures
     )
-    return Group(
-        terminal.heading(f"{entry.name}, a {entry.kind}"),
-        entry.summary,
-        "",
-        terminal.table(Table(columns=columns, rows=rows)),
-    )
+    return Table(columns=columns, rows=rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table as RichTable
@@ -17,18 +17,19 @@ from foretrain.report.words import percent
 from foretrain.units import Quantity
 
 LABEL_WIDTH = 11
+BAR_WIDTH = 32
+BAR_STYLE = Style(color="cyan")
 
 
 class Bar:
     """A bar of so many cells, drawn with `#` where the terminal knows ASCII only."""
 
-    def __init__(self, share: float, *, width: int = 32, style: str = "cyan") -> None:
-        self.cells = round(share * width) if share < 1 else width
-        self.style = Style.parse(style)
+    def __init__(self, share: float) -> None:
+        self.cells = round(min(share, 1.0) * BAR_WIDTH)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
-        yield Segment(("#" if options.ascii_only else "█") * self.cells, self.style)
+        yield Segment(("#" if options.ascii_only else "█") * self.cells, BAR_STYLE)
 
 
 def heading(text: str) -> Text:
@@ -90,16 +91,3 @@ def table(content: Table, *, best: int | None = None) -> RichTable:
 def legend(columns: Sequence[Column]) -> Text:
     """What short column names mean."""
     return note("; ".join(f"{it.name}: {it.meaning}" for it in columns if it.meaning))
-
-
-def plain(content: RenderableType, *, width: int = 80) -> str:
-    """The content as text without colours, for files and tests."""
-    from io import StringIO
-
-    console = Console(file=StringIO(), width=width, no_color=True, highlight=False)
-    with console.capture() as capture:
-        console.print(content)
-    return capture.get()
-
-
-__all__ = ["Bar", "Group", "facts", "heading", "legend", "note", "pieces", "plain", "table"]
