@@ -17,7 +17,11 @@ def coefficients_table() -> str:
     head = "| coefficient | value | unit | from | to | kind | source |\n" + "|---" * 7 + "|"
     rows = (
         f"| `{name}` | {item.value:g} | {'' if item.unit == '1' else item.unit} | {item.low:g} "
-        f"| {item.high:g} | {item.kind} | {item.source} |"
+        f"| {item.high:g} | {item.kind}{_rows(item.rows)} | {item.source} |"
         for name, item in SOURCES.items()
     )
     return "\n".join([head, *rows])
+
+
+def _rows(rows: tuple[str, ...]) -> str:
+    return f", {len(rows)} rows" if rows else ""
