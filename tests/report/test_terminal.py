@@ -78,6 +78,13 @@ def test_plan_that_does_not_fit_says_why():
     assert "cannot run: needs 90 GiB" in text
 
 
+def test_what_was_assumed_is_said_once():
+    warnings = ("assumed workload.precision: bf16", "assumed plan.data = 16")
+    text = estimate_report(warnings=warnings)
+    assert "Assumed    workload.precision: bf16; plan.data = 16" in text
+    assert "Warning" not in text
+
+
 def test_warnings_and_what_was_assumed_are_shown():
     text = estimate_report()
     assert "Failures are not modelled" in text

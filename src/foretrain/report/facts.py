@@ -19,6 +19,9 @@ from foretrain.units import (
     Quantity,
 )
 
+ASSUMED = "assumed "
+"""How a warning begins that names a default."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
@@ -111,11 +114,17 @@ def heaviest(estimate: Estimate) -> StageMemory:
 
 def caution(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     """What keeps the reader from trusting the numbers too far."""
-    warnings = [Fact(label="Warning", text=warning) for warning in estimate.warnings]
+    assumed = [text for text in estimate.warnings if text.startswith(ASSUMED)]
+    warnings = [text for text in estimate.warnings if text not in assumed]
     if not estimate.fits:
-        warnings.insert(0, Fact(label="Warning", text=f"This plan cannot run: {estimate.reason}"))
-    assumed = [Fact(label="Assumed", text="; ".join(study.assumed))] if study.assumed else []
-    return (*warnings, *assumed, _reach(estimate))
+        warnings.insert(0, f"This plan cannot run: {estimate.reason}")
+    filled = dict.fromkeys([*study.assumed, *(text.removeprefix(ASSUMED) for text in assumed)])
+    facts = [Fact(label="Warning", text=warning) for warning in warnings]
+    return (
+        *facts,
+        *([Fact(label="Assumed", text="; ".join(filled))] if filled else []),
+        _reach(estimate),
+    )
 
 
 def _batch(study: Study) -> str:
