@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
 from types import MappingProxyType
 
 from foretrain.cost.coefficients import Coefficients
@@ -16,7 +15,7 @@ from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
-from foretrain.results.estimate import Estimate, StageMemory
+from foretrain.results.estimate import Memory, StageMemory
 from foretrain.units import BYTES
 from foretrain.verbs.estimate import estimate
 
@@ -61,12 +60,12 @@ def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]
         NotCovered: foretrain does not predict such a run.
     """
     part = _STAGE_PARTS[run.subject]
-    memory = _estimate(case_of(run, CATALOGUE), coefficients).memory
+    memory = _memory(case_of(run, CATALOGUE), coefficients)
     return tuple(part(stage) for stage in memory.stages)
 
 
 def _step_time(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
-    found = _estimate(case, coefficients)
+    found = estimate(_study(case), coefficients=coefficients)
     return Prediction(
         value=found.step_time,
         low=found.step_time_low,
@@ -76,15 +75,15 @@ def _step_time(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Pred
 
 
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
-    memory = _estimate(case, coefficients).memory
+    memory = _memory(case, coefficients)
     return Prediction(value=memory.total, low=memory.low, high=memory.high)
 
 
 def _stage_part(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
     """Blocks alone on the first stage, as such tables count; the true stages in the remark."""
     part = _STAGE_PARTS[run.subject]
-    blocks = _estimate(_blocks(case), coefficients).memory.stages[0]
-    whole = _estimate(case, coefficients).memory.stages
+    blocks = _memory(_blocks(case), coefficients).stages[0]
+    whole = _memory(case, coefficients).stages
     return Prediction(
         value=part(blocks),
         remark=f"blocks alone; with embedding and head {BYTES.write(part(whole[0]))} on the first "
@@ -96,7 +95,7 @@ def _activation_share(run: MeasuredRun, case: Case, coefficients: Coefficients) 
     blocks = _blocks(case)
     plan = replace(blocks.plan, recompute=Recompute.NONE, sequence_parallel=False)
     kept, most = (
-        _activations(_estimate(variant, coefficients).memory.stages[0])
+        _activations(_memory(variant, coefficients).stages[0])
         for variant in (blocks, replace(blocks, plan=plan))
     )
     return Prediction(value=kept / most, remark="blocks alone")
@@ -143,12 +142,13 @@ _PREDICTORS: Mapping[Subject, Callable[[MeasuredRun, Case, Coefficients], Predic
 )
 
 
-def _estimate(case: Case, coefficients: Coefficients) -> Estimate:
-    study = Study(workload=case.workload, cluster=case.cluster, space=_space(case.plan))
-    found = estimate(study, coefficients=coefficients)
-    if not isfinite(found.step_time):
-        raise NotCovered(f"no step time: {found.reason}")
-    return found
+def _memory(case: Case, coefficients: Coefficients) -> Memory:
+    """Bytes do not depend on how the step plays out, so it is not simulated."""
+    return estimate(_study(case), coefficients=coefficients, played=False).memory
+
+
+def _study(case: Case) -> Study:
+    return Study(workload=case.workload, cluster=case.cluster, space=_space(case.plan))
 
 
 def _space(plan: Plan) -> Space:

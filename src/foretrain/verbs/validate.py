@@ -52,7 +52,8 @@ def _row(run: MeasuredRun, coefficients: Coefficients) -> ValidationRow:
     try:
         prediction = predict(run, coefficients)
     except ForetrainError as error:
-        return _as_row(run, Prediction(), status=Status.NOT_PREDICTED, reason=str(error))
+        reason = "; ".join(str(error).splitlines())
+        return _as_row(run, Prediction(), status=Status.NOT_PREDICTED, reason=reason)
     unscored = _unscored(run)
     remarks = [unscored, prediction.remark, _assumed(prediction.assumed)]
     return _as_row(
