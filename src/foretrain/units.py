@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from math import inf, isfinite
 from typing import Final
 
@@ -92,11 +93,12 @@ class Quantity:
         return float(number), known[unit]
 
     def _checked(self, value: object, number: float, factor: float) -> float:
-        if not isfinite(number * factor):
+        product = _product(number, factor)
+        if not isfinite(product):
             raise InputError(f"{as_written(value)} is not finite; wanted {self.name}.")
-        if not number >= 0:
+        if not product >= 0:
             raise InputError(f"{as_written(value)} is negative; {self.name} is at least 0.")
-        return number * factor if factor >= 1 else number / round(1 / factor)
+        return product
 
     def _refusal(self, text: str, unit: str) -> str:
         """Why a unit is refused, and what would be right."""
@@ -158,6 +160,12 @@ def _float(value: float) -> float:
         return float(value)
     except OverflowError:
         return inf
+
+
+def _product(number: float, factor: float) -> float:
+    """The product as decimal arithmetic has it: 8.2 GFLOP is 8.2e9 and not the float below."""
+    exact = Decimal(str(number))
+    return float(exact * Decimal(factor) if factor >= 1 else exact / round(1 / factor))
 
 
 def _three_digits(value: float) -> str:
