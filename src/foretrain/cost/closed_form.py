@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from foretrain.cost.schedule import Schedule, Stages, Step, step
+from foretrain.cost.schedule import Step, seconds, step
+from foretrain.cost.stages import Schedule, Stages
 from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Sends
 
@@ -18,7 +19,7 @@ def closed_form(times: StepTimes) -> float:
     Returns:
         Seconds, with what nothing hides.
     """
-    return float(closed_step(times).seconds) + times.fixed
+    return float(seconds(*_pipeline(times))) + times.fixed
 
 
 def closed_step(times: StepTimes) -> Step:
@@ -30,6 +31,11 @@ def closed_step(times: StepTimes) -> Step:
     Returns:
         Seconds on the time line of the stage that computes longest.
     """
+    return step(*_pipeline(times))
+
+
+def _pipeline(times: StepTimes) -> tuple[list[Stages], Schedule]:
+    """The ends of the pipeline apart, equal neighbours between them together."""
     inner = groupby(times.stages[1:-1])
     kinds = [_kind(1, times.stages[0])]
     kinds += [_kind(len(list(equal)), stage) for stage, equal in inner]
@@ -42,7 +48,7 @@ def closed_step(times: StepTimes) -> Step:
         blocking=1.0 if times.sends is Sends.BLOCKING else 0.0,
         overlap=times.overlap,
     )
-    return step(kinds, schedule)
+    return kinds, schedule
 
 
 def _kind(count: int, stage: StageTimes) -> Stages:

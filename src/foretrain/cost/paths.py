@@ -1,0 +1,284 @@
+"""The longest path through the passes of a pipeline, which is how long they take.
+
+A pass begins when its input has come and its stage is free, so the passes of a step form a network
+whose longest path is the answer. In 1F1B every path that can be the longest runs down the pipeline
+with the first micro-batch, reaches some stage, stays while that stage alternates backward and
+forward passes, and leaves with the last micro-batch:
+
+    longest over stages of  start + alternating passes x pace + end.
+
+There are three ways to the first backward pass that alternates, and their mirror images at the end:
+
+- through the last stage: down all chunks, and up again to the stage;
+- over the stage's own warm-up, forward pass after forward pass;
+- where interleaved, around: the last stage alternates for one group of micro-batches and hands the
+  next group's to the first stage.
+
+Sends cost a path what its hops take. The plain schedule keeps p micro-batches in flight and no
+more; its longest path may therefore turn at both ends of the pipeline over and over, 2 (p - 1)
+sends for p micro-batches. Interleaving begins with 2 (p - s - 1) more forward passes on stage s
+instead of p - s - 1, and staying is longer than any such round trip.
+
+Exact for stages of equal time and sends no longer than a chunk's shorter pass. Beyond that two
+terms keep it sane: a stage is never faster than the sends that leave it, and each further group of
+micro-batches may climb through all chunks where a hop takes longer than alternating.
+
+Source: the schedules are those of narayanan2021, section 2.2; the paths are derived here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from foretrain.cost.stages import Number, Schedule, Stages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passes:
+    """All passes of a step.
+
+    Attributes:
+        seconds: until the first stage, which is the last to finish, has finished.
+        turn: from one chunk's last backward pass on a stage to the next chunk's, in seconds.
+        earlier: per kind of stage, seconds by which its first stage finishes before that.
+    """
+
+    seconds: Number
+    turn: Number
+    earlier: Sequence[Number]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """Passes of one micro-batch and chunk in one direction, in seconds, sends apart.
+
+    Attributes:
+        own: on one stage.
+        before: on all stages before it.
+        whole: on all stages.
+    """
+
+    own: Number
+    before: Number
+    whole: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """The last stage of a kind, where a path may stay.
+
+    Attributes:
+        count: stages of this kind; 0 where a plan has none.
+        before: stages before the last one.
+        after: stages after it.
+        forward: what forward passes take.
+        backward: what backward passes take.
+        pace: seconds for a forward and a backward pass of a chunk, or for the sends that they make.
+    """
+
+    count: Number
+    before: Number
+    after: Number
+    forward: _Way
+    backward: _Way
+    pace: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pipeline:
+    """What all paths share.
+
+    Attributes:
+        degree: stages.
+        send: seconds of one hop; 0 for a single stage.
+        held: seconds for which a send holds its sender.
+        interleaved: whether stages have several chunks.
+        rounds: forward passes of chunks of all micro-batches on one stage but the first one.
+        ahead: forward passes by which the last stage is ahead of its backward passes.
+        fill: seconds until the last stage begins to alternate.
+        drain: seconds from the end of its last forward pass.
+        turn: as in `Passes`.
+        group: seconds in which the last stage alternates for as many micro-batches as there are
+            stages.
+        climb: seconds of one hop and the mean of the longer passes.
+        climbs: hops by which a path may climb before the last group of micro-batches.
+    """
+
+    degree: Number
+    send: Number
+    held: Number
+    interleaved: Number
+    rounds: Number
+    ahead: Number
+    fill: Number
+    drain: Number
+    turn: Number
+    group: Number
+    climb: Number
+    climbs: Number
+
+
+def longest_path(stages: Sequence[Stages], schedule: Schedule) -> Passes:
+    """How long do all passes of a step take?
+
+    Args:
+        stages: the pipeline from first to last. [plan]
+        schedule: order of micro-batches and cost of sends. [plan]
+
+    Returns:
+        Seconds of the passes, and when each stage is done with them. [plan]
+
+    Source: the derivation at the top of this module.
+    """
+    degree: Number = 0.0
+    for own in stages:
+        degree = degree + own.count
+    send = np.where(degree > 1, schedule.send, 0.0)
+    kinds = _kinds(stages, schedule, degree=degree, send=send)
+    pipeline = _pipeline(kinds, schedule, degree=degree, send=send)
+    seconds = _round_trips(kinds[0], schedule, pipeline)
+    earlier = []
+    for kind in kinds:
+        seconds = np.maximum(seconds, _path(kind, pipeline))
+        more = kind.count - 1
+        earlier.append(
+            kind.backward.before - more * kind.backward.own + (kind.before - more) * send
+        )
+    return Passes(seconds=seconds, turn=pipeline.turn, earlier=earlier)
+
+
+def _kinds(
+    stages: Sequence[Stages], schedule: Schedule, *, degree: Number, send: Number
+) -> list[_Kind]:
+    """The last stage of each kind, at its place."""
+    chunks = schedule.interleaving
+    forward = _ways(stages, [kind.forward / chunks for kind in stages])
+    backward = _ways(stages, [kind.backward / chunks for kind in stages])
+    through: Number = 0.0
+    kinds = []
+    for own, there, back in zip(stages, forward, backward, strict=True):
+        through = through + own.count
+        before, after = through - 1, degree - through
+        sends = 2 * (chunks - 1) + np.minimum(before, 1.0) + np.minimum(after, 1.0)
+        sending = sends * send / chunks
+        computing = there.own + back.own + schedule.blocking * sending
+        kinds.append(
+            _Kind(
+                count=own.count,
+                before=before,
+                after=after,
+                forward=there,
+                backward=back,
+                pace=np.maximum(computing, sending),
+            )
+        )
+    return kinds
+
+
+def _ways(stages: Sequence[Stages], each: Sequence[Number]) -> list[_Way]:
+    """For the last stage of each kind: its own seconds, those before it and those of all."""
+    through: Number = 0.0
+    until = []
+    for kind, own in zip(stages, each, strict=True):
+        through = through + kind.count * own
+        until.append(through)
+    pairs = zip(each, until, strict=True)
+    return [_Way(own=own, before=end - own, whole=through) for own, end in pairs]
+
+
+def _pipeline(
+    kinds: Sequence[_Kind], schedule: Schedule, *, degree: Number, send: Number
+) -> _Pipeline:
+    """Filling and draining take a turn for every chunk but the last."""
+    further = schedule.interleaving - 1
+    held = schedule.blocking * send
+    forward, backward = kinds[0].forward.whole, kinds[0].backward.whole
+    longest_forward = _longest([np.minimum(k.count, 1.0) * k.forward.own for k in kinds])
+    longest_backward = _longest([np.minimum(k.count, 1.0) * k.backward.own for k in kinds])
+    around = degree * send
+    rise = np.maximum(forward + around, degree * (longest_forward + held))
+    turn: Number = np.maximum(backward + around, degree * (longest_backward + held))
+    return _Pipeline(
+        degree=degree,
+        send=send,
+        held=held,
+        interleaved=np.minimum(further, 1.0),
+        rounds=schedule.micro_batches * schedule.interleaving - 1,
+        ahead=further * degree,
+        fill=further * rise + forward + around - send,
+        drain=further * turn + backward + around - send,
+        turn=turn,
+        group=degree * kinds[-1].pace,
+        climb=np.maximum(forward, backward) / degree + send,
+        climbs=(schedule.micro_batches - degree) * further,
+    )
+
+
+def _longest(seconds: Sequence[Number]) -> Number:
+    """The largest of several columns, row by row."""
+    longest = seconds[0]
+    for other in seconds[1:]:
+        longest = np.maximum(longest, other)
+    return longest
+
+
+def _path(kind: _Kind, pipeline: _Pipeline) -> Number:
+    """The longest path that stays on a stage; 0 where the stage never alternates."""
+    warm_up = kind.after + pipeline.interleaved * kind.after + pipeline.ahead
+    alternating = pipeline.rounds - warm_up
+    around = _around(kind, pipeline, alternating=alternating)
+    up = kind.after * pipeline.send
+    down = kind.before * pipeline.send + warm_up * pipeline.held
+    there, back = kind.forward, kind.backward
+    start = _longest(
+        [
+            pipeline.fill + (back.whole - back.before - back.own + up),
+            there.before + down + (warm_up + 1) * there.own,
+            pipeline.fill + (there.before + there.own + around),
+        ]
+    )
+    end = _longest(
+        [
+            pipeline.drain + (there.whole - there.before - there.own + up),
+            back.before + down + (warm_up + 1) * back.own,
+            pipeline.drain + (back.before + back.own + around),
+        ]
+    )
+    stay = _stay(kind, pipeline, alternating=alternating)
+    runs = (kind.count > 0) & (alternating >= np.minimum(kind.after, 1.0))
+    path: Number = np.where(runs, start + stay + end, 0.0)
+    return path
+
+
+def _around(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:
+    """What the way around adds to filling (or draining) and the stage's own place.
+
+    It ends 2 (s + 1) alternating passes later than the other ways to stage s.
+    """
+    skipped = 2 * (kind.before + 1)
+    possible = pipeline.interleaved * alternating >= 2 * skipped
+    seconds = pipeline.group + (kind.before + 1) * pipeline.send - skipped * kind.pace
+    around: Number = np.where(possible, seconds, -np.inf)
+    return around
+
+
+def _stay(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:
+    """What happens between start and end: alternating, with climbs or short trips if longer."""
+    climb = pipeline.climbs * np.maximum(pipeline.climb - kind.pace, 0.0)
+    trips = np.ceil(alternating / np.maximum(kind.count, 1.0))
+    computing = alternating * (kind.forward.own + kind.backward.own)
+    sending = 2 * (alternating - trips) * pipeline.send * (1 - pipeline.interleaved)
+    stay: Number = np.maximum(alternating * kind.pace + climb, computing + sending)
+    return stay
+
+
+def _round_trips(kind: _Kind, schedule: Schedule, pipeline: _Pipeline) -> Number:
+    """The path that turns at both ends of the pipeline over and over; 0 where interleaved."""
+    further = schedule.micro_batches - 1
+    hops = pipeline.degree - 1 + further - np.ceil(further / pipeline.degree)
+    mean = (kind.forward.whole + kind.backward.whole) / pipeline.degree
+    path = (pipeline.degree + further) * mean + 2 * hops * pipeline.send
+    return path * (1 - pipeline.interleaved)

@@ -1,0 +1,112 @@
+"""The passes of a step on the compute and send streams of a pipeline, played event by event."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from foretrain.cost.timeline import StepTimes
+from foretrain.events import Events
+from foretrain.plan.plan import Sends
+from foretrain.simulate.order import Passes, order, passes_of
+
+
+class Pipeline:
+    """A pipeline at work.
+
+    A stage's forward and backward sends leave by the same link, one after the other. A send that
+    blocks holds the sender's compute stream until it has arrived; a receiver waits either way.
+
+    Attributes:
+        passes: the passes and their numbers.
+        ended: seconds at which each pass ended, by number.
+        sent: start and end of the send after each pass, by number; absent where there is none.
+    """
+
+    def __init__(self, times: StepTimes, passes: Passes) -> None:
+        self.passes = passes
+        self.ended = [0.0] * passes.count
+        self.sent: dict[int, tuple[float, float]] = {}
+        self._send = times.send
+        self._blocking = times.sends is Sends.BLOCKING
+        self._forward = [stage.forward / times.interleaving for stage in times.stages]
+        self._backward = [stage.backward / times.interleaving for stage in times.stages]
+        self._orders = [iter(order(stage, passes)) for stage in range(passes.stages)]
+        self._next = [next(numbers, None) for numbers in self._orders]
+        self._busy = [False] * passes.stages
+        self._link_free = [0.0] * passes.stages
+        self._successors = passes.successors
+        self._arrived = bytearray(passes.count)
+        self._arrived[: passes.micro_batches] = b"\1" * passes.micro_batches
+        self._events = Events()
+
+    def run(self) -> None:
+        """Play the step's passes to the end."""
+        for stage in range(self.passes.stages):
+            self._advance(stage)
+        self._events.run()
+        assert not any(self._busy), "a stage never finished"
+        assert self._next == [None] * self.passes.stages, "a pass never got its input"
+
+    def seconds(self, number: int) -> float:
+        """How long a pass takes."""
+        stage = self.passes.stage(number)
+        return (self._forward if number < self.passes.half else self._backward)[stage]
+
+    def _advance(self, stage: int) -> None:
+        """Start the stage's next pass if its input is there."""
+        number = self._next[stage]
+        if number is None or self._busy[stage] or not self._arrived[number]:
+            return
+        self._busy[stage] = True
+        self._events.after(self.seconds(number), partial(self._finish, stage, number))
+
+    def _finish(self, stage: int, number: int) -> None:
+        """End a pass and hand its result on."""
+        self.ended[number] = self._events.now
+        self._next[stage] = next(self._orders[stage], None)
+        successor = self._successors[number]
+        receiver = stage if successor is None else self.passes.stage(successor)
+        sends = receiver != stage and self._send > 0
+        if sends and successor is not None:
+            self._start_send(stage, number, successor)
+        elif successor is not None:
+            self._receive(receiver, successor)
+        if not (sends and self._blocking):
+            self._free(stage)
+
+    def _start_send(self, stage: int, number: int, successor: int) -> None:
+        start = max(self._events.now, self._link_free[stage])
+        end = start + self._send
+        self._link_free[stage] = end
+        self.sent[number] = (start, end)
+        self._events.at(end, partial(self._finish_send, stage, successor))
+
+    def _finish_send(self, stage: int, successor: int) -> None:
+        if self._blocking:
+            self._free(stage)
+        self._receive(self.passes.stage(successor), successor)
+
+    def _receive(self, stage: int, number: int) -> None:
+        self._arrived[number] = 1
+        self._advance(stage)
+
+    def _free(self, stage: int) -> None:
+        self._busy[stage] = False
+        self._advance(stage)
+
+
+def play(times: StepTimes) -> Pipeline:
+    """Play the passes of a step.
+
+    Args:
+        times: seconds of everything that happens in the step.
+
+    Returns:
+        The pipeline after its last pass.
+
+    Raises:
+        InputError: an interleaved schedule whose micro-batches do not come in whole groups.
+    """
+    pipeline = Pipeline(times, passes_of(times))
+    pipeline.run()
+    return pipeline
