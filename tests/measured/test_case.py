@@ -121,6 +121,15 @@ def test_only_what_tables_have_no_column_for_is_assumed_of_a_full_row():
     assert set(case(GPT).assumed) == {default.words for default in expected}
 
 
+def test_a_name_of_the_library_is_structure_enough():
+    run = replace(GPT, network=Network(name="GPT-3 175B", sequence=2048))
+    assert case(run).workload.model == build("gpt-3-175b", sequence=2048)
+
+
+def test_a_blank_task_is_training_of_every_parameter():
+    assert defaults.WHOLE_TRAINING.words in case(replace(GPT, task="")).assumed
+
+
 def test_the_cluster_is_the_catalogues_with_the_runs_devices():
     found, known = case(GPT).cluster, cluster("dgx-a100", 16)
     assert found.devices == 128
@@ -216,6 +225,7 @@ def test_blank_widths_of_a_plain_decoder_follow_from_its_sizes():
         (replace(GPT, global_batch=63), "whole number of micro-batches"),
         (network(experts=8), "mixture of experts"),
         (network(family="bert"), "family 'bert' is not covered"),
+        (network(family=""), "structure of 'gpt' not stated"),
         (network(layers=None), "layers not stated"),
         (network(family="llama3", kv_heads=None), "key-value heads not stated"),
         (place(device=""), "device not stated"),

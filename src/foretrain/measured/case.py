@@ -50,10 +50,12 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         NotCovered: foretrain does not predict such a run, or a blank must not be guessed.
         InputError: the row contradicts itself.
     """
-    _require_kind(run)
+    if run.table not in TABLES:
+        raise NotCovered(f"tables of kind {run.table} are not covered")
     if run.subject is Subject.ACTIVATION_SHARE:
         run = _one_micro_batch(run)
     assumptions = Assumptions()
+    _require_whole_training(run, assumptions)
     model = model_of(run.network, run.table, assumptions)
     precision = _precision(run, assumptions)
     cluster = cluster_of(run.place, catalogue, assumptions)
@@ -68,11 +70,10 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
     return Case(workload=workload, cluster=cluster, plan=plan, assumed=assumptions.words)
 
 
-def _require_kind(run: MeasuredRun) -> None:
-    if run.table not in TABLES:
-        raise NotCovered(f"tables of kind {run.table} are not covered")
-    if not run.task.startswith(TASKS):
-        raise NotCovered(f"task '{run.task or 'not stated'}' is not covered")
+def _require_whole_training(run: MeasuredRun, assumptions: Assumptions) -> None:
+    task = assumptions.fill(run.task or None, defaults.WHOLE_TRAINING)
+    if not task.startswith(TASKS):
+        raise NotCovered(f"task '{task}' is not covered")
 
 
 def _one_micro_batch(run: MeasuredRun) -> MeasuredRun:

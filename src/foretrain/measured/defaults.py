@@ -11,6 +11,11 @@ from foretrain.plan.plan import AXES, Recompute, Sends
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision
 
+WHOLE_TRAINING = Default(
+    value="train",
+    words="every parameter is trained",
+    why="what training means unless a source says otherwise",
+)
 ADAM = Default(
     value=Optimizer.ADAM,
     words="optimizer Adam",

@@ -71,7 +71,7 @@ def model_of(network: Network, table: Table, assumptions: Assumptions) -> Model:
     """
     if table is Table.CNN_TRAINING:
         return _images(network, assumptions)
-    if table is Table.MEMORY:
+    if table is Table.MEMORY or not network.family:
         return _named(network)
     return _decoder(network, assumptions)
 
@@ -86,7 +86,7 @@ def _images(network: Network, assumptions: Assumptions) -> Model:
 
 
 def _named(network: Network) -> Model:
-    """A table of memory states no structure: the model comes from the library by its name."""
+    """Without a family and its sizes the name must be that of a model of the library."""
     try:
         return build(network.name, sequence=network.sequence)
     except InputError:
@@ -97,7 +97,7 @@ def _decoder(network: Network, assumptions: Assumptions) -> Model:
     if network.experts is not None:
         raise NotCovered("mixture of experts")
     if network.family not in FAMILIES:
-        raise NotCovered(f"family '{network.family or 'not stated'}' is not covered")
+        raise NotCovered(f"family '{network.family}' is not covered")
     shape = _shape(network, FAMILIES[network.family], assumptions)
     return decoder(network.name, shape, sequence=stated(network.sequence, "sequence length"))
 
