@@ -27,10 +27,15 @@ def _rate(samples: float) -> str:
     return f"{SAMPLES.write(samples)}/s"
 
 
+def _memory(value: float) -> str:
+    """Bytes; less than two of them can only be a share of another run's memory."""
+    return BYTES.write(value) if value >= 2 else percent(value)
+
+
 WRITE: Final = {
     Quantity.STEP_TIME: SECONDS.write,
     Quantity.TRANSFER_TIME: SECONDS.write,
-    Quantity.PEAK_MEMORY: BYTES.write,
+    Quantity.PEAK_MEMORY: _memory,
     Quantity.THROUGHPUT: _rate,
 }
 
@@ -44,7 +49,8 @@ def validation_text(validation: Validation) -> Group:
         terminal.table(summary),
         terminal.legend(summary.columns),
         *_worst(scored),
-        *_missed(validation.rows),
+        *_remarks(scored),
+        *_missed([row for row in validation.rows if not _is_scored(row)]),
     )
 
 
@@ -91,7 +97,6 @@ def _worst(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
         Column(name="measured", number=True),
         Column(name="predicted", number=True),
         Column(name="error", number=True),
-        Column(name="note"),
     )
     content = Table(columns=columns, rows=tuple(_row(row) for row in rows))
     return (terminal.heading("The rows that err most"), terminal.table(content))
@@ -100,22 +105,28 @@ def _worst(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
 def _row(row: ValidationRow) -> tuple[str, ...]:
     write = WRITE[row.quantity]
     values = ("" if value is None else write(value) for value in (row.measured, row.predicted))
-    return (row.id, _words(row.quantity), *values, percent(row.error or 0.0), row.reason)
+    return (row.id, _words(row.quantity), *values, percent(row.error or 0.0))
 
 
-def _missed(rows: tuple[ValidationRow, ...]) -> tuple[RenderableType, ...]:
-    """Rows that were not scored, counted by reason."""
-    reasons = Counter((_words(row.status), row.reason) for row in rows if not _is_scored(row))
+def _remarks(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
+    """How many scored rows come with a remark, such as what was assumed for a blank."""
+    remarked = sum(bool(row.reason) for row in scored)
+    text = f"{remarked} scored rows carry remarks, such as what was assumed for a blank: --json"
+    return (terminal.note(text),) if remarked else ()
+
+
+def _missed(rows: list[ValidationRow]) -> tuple[RenderableType, ...]:
+    """Rows that were not scored, counted by reason, the commonest first."""
+    reasons = Counter((_words(row.status), row.reason) for row in rows).most_common()
     if not reasons:
         return ()
     columns = (Column(name="rows", number=True), Column(name="status"), Column(name="reason"))
-    counted = [(f"{rows:,}", *why) for why, rows in reasons.most_common(REASONS)]
-    content = Table(columns=columns, rows=tuple(counted))
+    counted = tuple((f"{number:,}", *why) for why, number in reasons[:REASONS])
     more = len(reasons) - REASONS
     return (
         terminal.heading("Not scored"),
-        terminal.table(content),
-        *([terminal.note(f"... and {more} more reasons: see --json")] if more > 0 else []),
+        terminal.table(Table(columns=columns, rows=counted)),
+        *([terminal.note(f"... and {more} more reasons: --json")] if more > 0 else []),
     )
 
 
