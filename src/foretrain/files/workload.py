@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -101,8 +102,8 @@ class WorkloadSection:
 
 def read_workload(section: dict[str, object], problems: Problems) -> Workload | None:
     """The workload of a study; None where a mistake, noted in `problems`, hides it."""
-    if "data" in section:
-        section = {**section, "data": table(section["data"], "workload.data", problems)}
+    if isinstance(data := section.get("data"), Mapping):
+        section = {**section, "data": table(data, "workload.data", problems)}
     found = validated(WorkloadSection, section, path="workload", problems=problems)
     model = _model(found, problems) if found else None
     if found is None or model is None:

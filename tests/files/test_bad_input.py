@@ -1,0 +1,235 @@
+"""Bad input: every mistake of a study in one go, with its key, the bad value and what is legal."""
+
+import pytest
+
+from foretrain.errors import InputError
+from foretrain.files.study import read_study, study_from
+
+MANY = """
+[workload]
+model = "lama-3-70b"
+global_batch = 1024
+global_batch = 12
+sequence = "8192"
+amount = "15 T tokes"
+optimiser = "adamw"
+data = { sample_bytes = "110 kB", samples = -3 }
+
+[cluster]
+name = "dgx-h10"
+nodes = "64"
+price = "3 USD"
+node_power = nan
+
+[plan]
+tp = [4, true]
+mbs = 0
+recompute = "selectve"
+order = ["tensor", "data"]
+
+[plan]
+dp = 8
+
+[search]
+objective = "tme"
+limit = { devices = 512, cost = "2", deadline = -1 }
+
+[serach]
+"""
+MANY_TOLD = [
+    "line 5: the key 'global_batch' was written before",
+    "line 23: the table [plan] was written before",
+    "serach: unknown key. Did you mean 'search'? Known: workload, cluster, plan, search.",
+    "workload.data.sample_bytes: foretrain does not price reading the data set yet",
+    "workload.model: unknown model 'lama-3-70b'. Did you mean 'llama-3-70b'? Known: ",
+    "workload.sequence: '8192' is not a whole number.",
+    "workload.amount: '15 T tokes' is not an amount of training. Did you mean 'tokens'?",
+    "workload.data.samples: -3 is negative",
+    "workload.optimiser: unknown key. Did you mean 'optimizer'?",
+    "cluster.name: unknown cluster 'dgx-h10'. Did you mean 'dgx-h100'? Known: ",
+    "cluster.nodes: '64' is not a whole number.",
+    "cluster.price: '3 USD' is an amount of money; wanted a price per time.",
+    "cluster.node_power: nan has no unit; wanted a power.",
+    "plan.tensor: true is not a whole number.",
+    "plan.micro_batch: 0 is not between 1 and",
+    "plan.recompute: unknown 'selectve'. Did you mean 'selective'? Known: none, selective, full.",
+    "plan.order: ['tensor', 'data'] does not name tensor, data, pipeline once each",
+    "search.objective: unknown 'tme'. Did you mean 'time'? Known: time, cost, energy, memory.",
+    "search.limit.cost: '2' has no unit; wanted an amount of money.",
+    "search.limit.deadline: -1 has no unit; wanted a time.",
+]
+TOGETHER = """
+[workload]
+model = "llama-3-70b"
+global_batch = 100
+sequence = 8192
+amount = "9 epochs"
+
+[cluster.device]
+memory = "80 GB/s"
+memory_bandwidth = "2 TB/s"
+units = true
+power = "-400 W"
+peak = { fp32 = "1e400 TFLOP/s", bf61 = "300 TFLOP/s" }
+
+[[cluster.levels]]
+name = "node"
+members = 8
+link = { latency = "9 us", bandwidth = "400 Gb", technology = "nvlink" }
+
+[[cluster.levels]]
+name = "fabric"
+members = 4
+link = { latency = 9, bandwidth = "400 gb/s", technology = "eternet" }
+
+[plan]
+data = 3
+tensor = 5
+pipeline = 3
+"""
+TOGETHER_TOLD = [
+    "workload.amount: epochs need the size of the data set: write workload.data.samples.",
+    "cluster.device.peak.fp32: '1e400 TFLOP/s' is not finite",
+    "cluster.device.peak.bf61: unknown key. Did you mean 'bf16'? Known: fp32, tf32, fp16, bf16.",
+    "cluster.device.memory: '80 GB/s' is a bandwidth; wanted a size.",
+    "cluster.device.units: true is not a whole number.",
+    "cluster.device.power: '-400 W' is negative",
+    "cluster.levels[0].link.bandwidth: '400 Gb' is a size; wanted a bandwidth.",
+    "cluster.levels[1].link.latency: 9 has no unit; wanted a time.",
+    "cluster.levels[1].link.bandwidth: '400 gb/s' has the unknown unit 'gb/s'",
+    "cluster.levels[1].link.technology: unknown 'eternet'. Did you mean 'ethernet'?",
+    "plan.data: 3 replicas do not divide the 100 samples of workload.global_batch.",
+    "plan.tensor: 5 cannot split",
+    "plan.pipeline: 3 stages do not divide the 80 layers of llama-3-70b.",
+]
+GOOD = {
+    "workload": {"model": "llama-3-70b", "global_batch": 1024, "sequence": 8192},
+    "cluster": {"name": "dgx-h100", "nodes": 64},
+}
+
+
+def refusal_of_file(path):
+    with pytest.raises(InputError) as refusal:
+        read_study(path)
+    return str(refusal.value)
+
+
+def refusal(**sections):
+    """What is said about a good study with some keys changed; None takes a key away."""
+    document = {name: dict(keys) for name, keys in GOOD.items()}
+    for name, keys in sections.items():
+        changed = {**document.get(name, {}), **keys}
+        document[name] = {key: value for key, value in changed.items() if value is not None}
+    with pytest.raises(InputError) as found:
+        study_from(document, "study")
+    return str(found.value)
+
+
+@pytest.mark.parametrize(("text", "told"), [(MANY, MANY_TOLD), (TOGETHER, TOGETHER_TOLD)])
+def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    head, *lines = refusal_of_file(path).splitlines()
+    assert head == f"{path} has {len(told)} problems."
+    assert len(lines) == len(told)
+    for line, start in zip(lines, told, strict=True):
+        assert line.startswith(f"- {start}")
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"workload": {"model": None}}, "study: workload.model: is missing."),
+        ({"workload": {"model": "a/config.json"}}, "is a file or Python code, which foretrain"),
+        ({"workload": {"model": {"parameters": "25 M"}}}, "is not the name of a model"),
+        ({"workload": {"sequence": None}}, "reads tokens: give sequence"),
+        ({"workload": {"global_batch": 0}}, "workload.global_batch: 0 is not between 1 and"),
+        ({"workload": {"global_batch": 1024.0}}, "1024.0 is not a whole number."),
+        ({"workload": {"gbs": 4}}, "workload.gbs: global_batch was written before; write it once."),
+        ({"workload": {"precision": "bf61"}}, "unknown 'bf61'. Did you mean 'bf16'?"),
+        ({"workload": {"amount": "0 tokens"}}, "'0 tokens' is no training"),
+        ({"workload": {"amount": 5}}, "5 has no unit. Write for example"),
+        ({"workload": {"data": 5}}, "workload.data: 5 is not a table of keys and values."),
+        ({"workload": {"trainable": "all"}}, "does not price frozen parameters yet"),
+        ({"cluster": {"nodes": None}}, "cluster.nodes: is missing."),
+        ({"cluster": {"nodes": True}}, "cluster.nodes: true is not a whole number."),
+        ({"cluster": {"name": None}}, "cluster.name: is missing. Name one of dgx-1-v100"),
+        ({"cluster": {"node": 3}}, "Did you mean 'nodes'? Known: nodes, name, device"),
+        ({"cluster": {"device": "h200"}}, "cluster.device: unknown device 'h200'."),
+        ({"cluster": {"device": 3}}, "cluster.device: 3 is not a table of keys and values."),
+        ({"cluster": {"levels": []}}, "needs at least one level of links"),
+        ({"cluster": {"levels": 3}}, "cluster.levels: 3 is not a list."),
+        ({"cluster": {"name": "dgx-1-v100"}}, "v100-sxm2-16gb does not compute in bf16."),
+        ({"plan": {"tensor": []}}, "plan.tensor: an empty list leaves no choice"),
+        ({"plan": {"tensor": [2, 2]}}, "plan.tensor: [2, 2] names a choice twice."),
+        ({"plan": {"sequence_parallel": 1}}, "1 is neither true nor false."),
+        ({"plan": {"sharding": 1}}, "plan.sharding: unknown 1. Known: none, optimizer."),
+        ({"plan": {"cp": 2}}, "plan.cp: foretrain does not price the context axis yet"),
+        ({"plan": {"pipeline": 5}}, "5 does not divide the cluster's 512 devices."),
+        ({"plan": {"data": 4, "tensor": 4, "pipeline": 4}}, "4 x 4 x 4 is 64 devices"),
+        ({"plan": {"tensor": 16}}, "16 cannot split 8 key-value heads"),
+        ({"plan": {"data": 8, "micro_batch": 3}}, "does not divide the 128 samples of a replica"),
+        ({"search": {"limit": {"deadline": "30 d"}}}, "needs workload.amount"),
+        ({"search": {"keep": 3}}, "search.keep: unknown key."),
+    ],
+)
+def test_one_mistake_is_told_with_its_key(sections, message):
+    told = refusal(**sections)
+    assert told.startswith("study: ")
+    assert message in told
+
+
+def test_objective_needs_the_figures_that_it_is_made_of():
+    ethernet = {"cluster": {"name": "ethernet-100g"}}
+    assert "search.objective: cost needs cluster.price" in refusal(
+        **ethernet, search={"objective": "cost"}
+    )
+
+
+def test_nothing_is_said_twice():
+    told = refusal(plan={"tensor": [True, True]})
+    assert told.count("true is not a whole number") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty."),
+        (b" \n\n", "the file is empty."),
+        (b"# nothing\n", "has 2 problems."),
+        (b"not a study", "is not TOML: Expected '='"),
+        (b"{'json': 1}", "is not TOML: Invalid statement (at line 1, column 1)."),
+        (b"\xff\xfe[\x00", "byte 0 (0xff) is not UTF-8 text."),
+        (b"x = '\xe9'", "byte 5 (0xe9) is not UTF-8 text."),
+        (b"# " + b"x" * 10_000_000, "has 10,000,002 bytes; at most 1,000,000 are read."),
+        (b"x = " + b"[" * 100_000, "is nested too deeply."),
+        (b"x = " + b"9" * 5000, "is not TOML: Exceeds the limit"),
+        (b"a = 1\n" * 1000, "line 2: the key 'a' was written before; write it once."),
+        (b"a = 1\na = [\n2,\n]\n", "the key"),
+    ],
+)
+def test_file_that_is_no_study_is_told_in_one_message(tmp_path, content, message):
+    path = tmp_path / "study.toml"
+    path.write_bytes(content)
+    assert message in refusal_of_file(path)
+
+
+def test_folder_is_told(tmp_path):
+    assert refusal_of_file(tmp_path) == f"{tmp_path}: is a folder; a TOML file is wanted."
+
+
+def test_missing_file_is_told(tmp_path):
+    assert refusal_of_file(tmp_path / "none.toml").endswith("none.toml: there is no such file.")
+
+
+def test_unreadable_file_is_told(tmp_path, monkeypatch):
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    path = tmp_path / "study.toml"
+    monkeypatch.setattr(type(path), "open", denied)
+    assert "cannot be read: Permission denied." in refusal_of_file(path)
+
+
+def test_name_that_no_file_can_have_is_told(tmp_path):
+    assert "cannot be read: embedded null byte" in refusal_of_file(tmp_path / "a\0b")

@@ -1,0 +1,90 @@
+"""The catalogue: entries are whole, numbers have sources, every spelling finds its entry."""
+
+import re
+import tomllib
+from importlib import resources
+
+import pytest
+
+from foretrain.errors import InputError
+from foretrain.files.catalogue import ABOUT, cluster, device, figures, find, names, summary
+
+ENTRIES = [(kind, name) for kind, known in names().items() for name in known]
+
+
+@pytest.mark.parametrize("name", names()["devices"])
+def test_device_of_the_catalogue_is_complete(name):
+    known = device(name)
+    assert known.name == name
+    assert known.memory > 1e10
+    assert known.peak.fp16 > known.peak.fp32
+
+
+@pytest.mark.parametrize("name", names()["clusters"])
+def test_cluster_of_the_catalogue_has_nodes_of_eight_and_a_fabric(name):
+    known = cluster(name, nodes=64)
+    assert known.devices == 512
+    assert known.nodes == 64
+    assert [level.name for level in known.levels] == ["node", "fabric"]
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_every_number_has_a_source_and_a_confidence(kind, name):
+    known = figures(kind, name)
+    assert all(figure.source and figure.confidence in {"high", "medium", "low"} for figure in known)
+    assert all(figure.date for figure in known if figure.key == "price")
+    assert summary(kind, name)
+
+
+def bare_numbers(value):
+    """Numbers of an entry that stand without a source."""
+    if isinstance(value, dict):
+        parts = [] if "value" in value else value.items()
+        return [x for key, item in parts if key not in ABOUT for x in bare_numbers(item)]
+    if isinstance(value, list):
+        return [x for item in value for x in bare_numbers(item)]
+    return [value] if re.match(r"[0-9.]", str(value)) else []
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_no_number_stands_without_a_source(kind, name):
+    file = resources.files("foretrain") / "cluster" / "catalogue" / kind / f"{name}.toml"
+    entry = tomllib.loads(file.read_text("utf-8"))
+    assert bare_numbers(entry) == []
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("A100 SXM 80GB", "a100-sxm-80gb"),
+        ("A100 SXM 40GB", "a100-sxm-40gb"),
+        ("H100 SXM 80GB", "h100-sxm"),
+        ("V100 SXM 16GB", "v100-sxm2-16gb"),
+        ("V100-SXM2-32GB", "v100-sxm2-32gb"),
+        ("h100_sxm", "h100-sxm"),
+    ],
+)
+def test_spelling_of_the_measurement_tables_finds_the_device(spelling, name):
+    assert find("devices", spelling) == name
+
+
+def test_unknown_name_is_refused_with_the_nearest_one():
+    with pytest.raises(InputError, match=r"unknown cluster 'dgx-a10'\. Did you mean 'dgx-a100'\?"):
+        cluster("dgx-a10", nodes=1)
+    with pytest.raises(InputError, match="nodes must be at least 1, got 0"):
+        cluster("dgx-a100", nodes=0)
+
+
+def test_numbers_of_the_dgx_a100_are_those_of_its_data_sheet():
+    known = cluster("dgx-a100", nodes=2)
+    node, fabric = (level.link for level in known.levels)
+    assert known.device.peak.bf16 == 312e12
+    assert node.bandwidth == 300e9
+    assert (fabric.bandwidth, fabric.capacity) == (25e9, 200e9)
+    assert (node.latency, fabric.latency) == (3.4e-6, 14e-6)
+    assert known.node_power == 6500.0
+
+
+def test_devices_behind_one_ethernet_port_share_it():
+    fabric = cluster("ethernet-100g", nodes=2).levels[1].link
+    assert fabric.bandwidth == fabric.capacity == 12.5e9
