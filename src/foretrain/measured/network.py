@@ -90,7 +90,7 @@ def _named(network: Network) -> Model:
     try:
         return build(network.name, sequence=network.sequence)
     except InputError:
-        raise NotCovered(f"structure of '{network.name}' not stated") from None
+        raise NotCovered(f"structure of '{network.name}' not stated, nor in the library") from None
 
 
 def _decoder(network: Network, assumptions: Assumptions) -> Model:
