@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 
 from foretrain.plan.study import Study
 from foretrain.report.facts import Piece, memory_pieces, time_pieces
@@ -29,15 +29,10 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """One axis of a plot, from `low` to `high`.
-
-    Attributes:
-        unit: the unit in which ticks are round.
-    """
+    """One axis of a plot, from `low` to `high`."""
 
     low: float
     high: float
-    unit: float
     quantity: Quantity
 
     @property
@@ -53,25 +48,29 @@ class Axis:
 
     @property
     def ticks(self) -> tuple[tuple[float, str], ...]:
-        """Round values with their places."""
-        rounds = self._powers() if self.logarithmic else self._steps()
-        inside = (value for value in rounds if self.low <= value <= self.high)
-        return tuple((self.place(value), self.quantity.write(value)) for value in inside)
+        """Places and texts of round values."""
+        rounds = self._decades() if self.logarithmic else self._steps()
+        inside = ((value, text) for value, text in rounds if self.low <= value <= self.high)
+        return tuple((self.place(value), text) for value, text in inside)
 
-    def _steps(self) -> Iterator[float]:
-        """Multiples of 1, 2 or 5 times a power of ten: about seven of them."""
-        rough = (self.high - self.low) / self.unit / 7
+    def _steps(self) -> Iterator[tuple[float, str]]:
+        """Multiples of 1, 2 or 5 times a power of ten, at most seven of them, all in one unit."""
+        unit = self.quantity.write(self.low).rpartition(" ")[2]
+        size = self.quantity.units[unit]
+        rough = (self.high - self.low) / size / 7
         power = 10.0 ** floor(log10(rough))
-        step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough) * self.unit
-        first, last = ceil(self.low / step), floor(self.high / step)
-        return (number * step for number in range(first, last + 1))
+        step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough)
+        first, last = ceil(self.low / size / step), floor(self.high / size / step)
+        values = (number * step for number in range(first, last + 1))
+        return ((value * size, f"{value:.6g} {unit}") for value in values)
 
-    def _powers(self) -> Iterator[float]:
-        """1, 2 and 5 times powers of ten."""
-        first, last = floor(log10(self.low / self.unit)), ceil(log10(self.high / self.unit))
-        return (
-            nice * 10.0**power * self.unit for power in range(first, last + 1) for nice in (1, 2, 5)
-        )
+    def _decades(self) -> Iterator[tuple[float, str]]:
+        """1, 2 and 5 times powers of ten, each in the unit in which it is round."""
+        sizes = [self.quantity.units[unit] for unit in self.quantity.shown]
+        for size, larger in zip(sizes, [*sizes[1:], inf], strict=True):
+            for times in (1, 2, 5, 10, 20, 50, 100, 200, 500):
+                if times * size < larger:
+                    yield times * size, self.quantity.write(times * size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,5 +171,4 @@ def _axis(values: Sequence[float], quantity: Quantity) -> Axis:
     low, high = min(values), max(values)
     air = 1 + MARGIN if high > WIDE * low else 1.0
     pad = 0.0 if air > 1 else MARGIN * (high - low) or MARGIN * high
-    unit = quantity.units[quantity.write(high).rpartition(" ")[2]]
-    return Axis(low=(low - pad) / air, high=(high + pad) * air, unit=unit, quantity=quantity)
+    return Axis(low=(low - pad) / air, high=(high + pad) * air, quantity=quantity)
