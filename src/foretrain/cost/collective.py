@@ -1,0 +1,190 @@
+"""Collectives: seconds to move bytes among the members of a group that may span several levels.
+
+A group is described by how many of its members share a group of each level (`plan/placement.py`).
+All groups of an axis communicate at once, so a device has its fair share of what may leave its
+node; members on one node each drive their own rail, so that together they use all of it.
+
+Sources: patarasuk2009 (ring, equation 4), thakur2005 (reduce-scatter, all-gather), sanders2009
+(double binary tree), nvidia-nccl (levels, start-up).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.cost.coefficients import Coefficients
+
+Number = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """One level as a collective sees it.
+
+    Attributes:
+        latency: seconds per hop.
+        alone: bytes per second of one device that sends alone.
+        share: the same when every device sends.
+    """
+
+    latency: float
+    alone: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Every level of a cluster, innermost first.
+
+    Attributes:
+        wires: one per level.
+        start: seconds before a collective's first message.
+    """
+
+    wires: tuple[Wire, ...]
+    start: float
+
+
+def network(cluster: Cluster, coefficients: Coefficients) -> Network:
+    """The levels of a cluster with the bandwidth that collectives reach on them."""
+    wires, below = [], 1
+    for level in cluster.levels:
+        reached = coefficients.link(level.link.technology)
+        alone = reached * level.link.bandwidth
+        capacity = level.link.capacity
+        share = alone if capacity is None else min(alone, reached * capacity / below)
+        wires.append(Wire(latency=level.link.latency, alone=alone, share=share))
+        below *= level.members
+    return Network(wires=tuple(wires), start=coefficients.collective_start)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Line:
+    """Seconds that grow linearly with bytes: `fixed + per_byte * size`. [group]
+
+    Attributes:
+        fixed: seconds of an empty message.
+        per_byte: seconds per byte.
+    """
+
+    fixed: Number
+    per_byte: Number
+
+    def take(self, index: NDArray[np.intp]) -> Line:
+        """The lines of some groups. [plan]"""
+        return Line(fixed=self.fixed[index], per_byte=self.per_byte[index])
+
+
+def cheapest(size: Number, lines: Sequence[Line]) -> Number:
+    """Seconds by whichever algorithm takes least for that size."""
+    time: Number = lines[0].fixed + lines[0].per_byte * size
+    for line in lines[1:]:
+        time = np.minimum(time, line.fixed + line.per_byte * size)
+    return time
+
+
+def all_reduce(inside: Sequence[Number], net: Network) -> tuple[Line, ...]:
+    """Every algorithm that leaves each member with the sum of everyone's `size` bytes. [group]
+
+    Args:
+        inside: members that share a group of each level, innermost first; the last is all.
+        net: the levels.
+    """
+    return (
+        ring_all_reduce(inside, net),
+        tree_all_reduce(inside, net),
+        hierarchical_all_reduce(inside, net),
+    )
+
+
+def all_gather(inside: Sequence[Number], net: Network) -> tuple[Line, ...]:
+    """Every algorithm that leaves each member with all `size` bytes, equal parts from each.
+
+    A reduce-scatter takes as long. [group]
+    """
+    return (
+        _started(_ring_pass(inside, net), inside, net, passes=1.0),
+        _started(_hierarchical_pass(inside, net), inside, net, passes=1.0),
+    )
+
+
+def ring_all_reduce(inside: Sequence[Number], net: Network) -> Line:
+    """2 (n - 1) (latency + size / (n bandwidth)) on the slowest level that the ring crosses."""
+    return _started(_ring_pass(inside, net), inside, net, passes=2.0)
+
+
+def tree_all_reduce(inside: Sequence[Number], net: Network) -> Line:
+    """2 (depth latency + size / bandwidth): up and down a binary tree, pipelined."""
+    latency, bandwidth = _slowest(inside, net)
+    up = Line(fixed=_depth(inside[-1]) * latency, per_byte=1.0 / bandwidth)
+    return _started(up, inside, net, passes=2.0)
+
+
+def hierarchical_all_reduce(inside: Sequence[Number], net: Network) -> Line:
+    """Reduce-scatter level by level outwards, all-gather back; each level moves what is left."""
+    return _started(_hierarchical_pass(inside, net), inside, net, passes=2.0)
+
+
+def send(inside: Sequence[Number], net: Network) -> Line:
+    """One message to the next member, over the slowest hop of the group. [group]"""
+    fixed, per_byte = np.zeros_like(inside[-1]), np.zeros_like(inside[-1])
+    for wire, here, below in _levels(inside, net):
+        fixed = np.where(here > below, wire.latency, fixed)
+        per_byte = np.where(here > below, 1.0 / wire.share, per_byte)
+    return Line(fixed=fixed, per_byte=per_byte)
+
+
+def _levels(inside: Sequence[Number], net: Network) -> list[tuple[Wire, Number, Number]]:
+    """Each level with the members inside it and inside the level below."""
+    below = [np.ones_like(inside[0]), *inside[:-1]]
+    return list(zip(net.wires, inside, below, strict=True))
+
+
+def _slowest(inside: Sequence[Number], net: Network) -> tuple[Number, Number]:
+    """Latency and bandwidth of a ring or tree over every level that the group crosses.
+
+    The members below a level each carry one ring over it, so their shares add up.
+    """
+    latency, bandwidth = np.zeros_like(inside[-1]), np.full_like(inside[-1], np.inf)
+    for wire, here, below in _levels(inside, net):
+        crossed = here > below
+        latency = np.where(crossed, np.maximum(latency, wire.latency), latency)
+        bandwidth = np.where(crossed, np.minimum(bandwidth, below * wire.share), bandwidth)
+    return latency, bandwidth
+
+
+def _ring_pass(inside: Sequence[Number], net: Network) -> Line:
+    """Once around the ring: every member passes on n - 1 of n parts of the bytes."""
+    latency, bandwidth = _slowest(inside, net)
+    members = inside[-1]
+    steps = members - 1.0
+    return Line(fixed=steps * latency, per_byte=steps / (members * bandwidth))
+
+
+def _hierarchical_pass(inside: Sequence[Number], net: Network) -> Line:
+    """One ring per level; the bytes left for a level are divided by the members below."""
+    fixed, per_byte = np.zeros_like(inside[-1]), np.zeros_like(inside[-1])
+    for wire, here, below in _levels(inside, net):
+        steps = here / below - 1.0
+        fixed = fixed + steps * wire.latency
+        per_byte = per_byte + steps / (here * wire.share)
+    return Line(fixed=fixed, per_byte=per_byte)
+
+
+def _depth(members: Number) -> Number:
+    """Levels of a binary tree: log2 of the members, rounded up, exactly."""
+    return np.frexp(members - 0.5)[1].astype(np.float64)
+
+
+def _started(once: Line, inside: Sequence[Number], net: Network, *, passes: float) -> Line:
+    """So many passes after the start-up; nothing for a member that is alone."""
+    several = inside[-1] > 1
+    return Line(
+        fixed=np.where(several, net.start + passes * once.fixed, 0.0),
+        per_byte=np.where(several, passes * once.per_byte, 0.0),
+    )

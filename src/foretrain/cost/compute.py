@@ -1,0 +1,179 @@
+"""Compute: seconds of operators on one device.
+
+A matrix product is cut into tiles that the device's units work on in waves; a wave that is not
+full takes as long as a full one. Everything else is limited by memory traffic.
+
+Sources: nvidia-matmul (tiles and waves), williams2009 (roofline), cutlass (tile sizes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foretrain.cluster.device import Device
+from foretrain.cost.coefficients import Coefficients
+from foretrain.errors import InputError
+from foretrain.plan.table import Column, PlanTable
+from foretrain.strategies.tensor import work_degree
+from foretrain.workload.columns import Operators
+from foretrain.workload.operator import Attention, Split
+from foretrain.workload.workload import Precision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A part of the output that one unit computes.
+
+    Attributes:
+        rows: of the output.
+        columns: of the output.
+        speed: share of the unit's rate that the second-level cache can feed: an A100 delivers 47
+            bytes per unit and clock, three quarters of it in practice, and a tile of r x c needs
+            2048 (r + c) / (r c) for 16-bit values. Source: nvidia-a100, table 5.
+    """
+
+    rows: float
+    columns: float
+    speed: float
+
+
+TILES = (
+    Tile(rows=256, columns=128, speed=1.0),
+    Tile(rows=128, columns=256, speed=1.0),
+    Tile(rows=128, columns=128, speed=1.0),
+    Tile(rows=256, columns=64, speed=0.88),
+    Tile(rows=64, columns=256, speed=0.88),
+    Tile(rows=128, columns=64, speed=0.73),
+    Tile(rows=64, columns=128, speed=0.73),
+    Tile(rows=64, columns=64, speed=0.55),
+)
+
+FILL = 128.0
+"""Depth that a tile loads before its first product: two of three stages of 64. Source: cutlass,
+default_gemm_configuration.h for 16-bit values on sm80."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """What one device reaches inside a training.
+
+    Attributes:
+        matmul: FLOP/s of large matrix products.
+        flash_forward: FLOP/s of fused attention, forward.
+        flash_backward: the same, backward.
+        memory: bytes per second.
+        launch: seconds per kernel.
+        units: tiles that run side by side.
+    """
+
+    matmul: float
+    flash_forward: float
+    flash_backward: float
+    memory: float
+    launch: float
+    units: float
+
+
+def peak(device: Device, precision: Precision) -> float:
+    """FLOP/s that the data sheet promises.
+
+    Raises:
+        InputError: the device has no units of that precision.
+    """
+    rate: float | None = getattr(device.peak, precision.value)
+    if rate is None:
+        known = [name for name in Precision if getattr(device.peak, name.value) is not None]
+        raise InputError(
+            f"workload.precision: {device.name} has no {precision.value} units. "
+            f"Known for it: {', '.join(known)}."
+        )
+    return rate
+
+
+def rates(device: Device, precision: Precision, coefficients: Coefficients) -> Rates:
+    """The rates of a device: data sheet times what was measured of it."""
+    top = peak(device, precision)
+    half = device.peak.bf16 or device.peak.fp16
+    best = device.matmul / half if device.matmul and half else coefficients.matmul_best
+    return Rates(
+        matmul=top * best * coefficients.matmul_sustained,
+        flash_forward=top * coefficients.flash_forward,
+        flash_backward=top * coefficients.flash_backward,
+        memory=device.memory_bandwidth * coefficients.memory_sustained,
+        launch=coefficients.launch,
+        units=float(device.units),
+    )
+
+
+def operator_times(
+    operators: Operators, plans: PlanTable, *, rate: Rates, value_bytes: float
+) -> tuple[Column, Column]:
+    """Seconds of one micro-batch's forward and backward pass. [operator, plan] each
+
+    Reads tensor, sequence_parallel, micro_batch, attention.
+    """
+    flash = operators.attention == Attention.FLASH
+    exists = (operators.attention < 0) | (operators.attention == plans.attention)
+    forward, backward = _simple_times(operators, plans, rate=rate, value_bytes=value_bytes)
+    product, gradients = _matmul_times(operators, plans, rate=rate, value_bytes=value_bytes)
+    fused = operators.fused & flash
+    share = plans.micro_batch / plans.tensor
+    forward = np.where(
+        fused, np.maximum(forward, operators.flop * share / rate.flash_forward), forward
+    )
+    backward = np.where(
+        fused, np.maximum(backward, operators.backward_flop * share / rate.flash_backward), backward
+    )
+    forward = np.where(operators.matmul, product, forward) + operators.kernels * rate.launch
+    backward = np.where(operators.matmul, gradients, backward) + operators.kernels * rate.launch
+    return np.where(exists, forward, 0.0), np.where(exists, backward, 0.0)
+
+
+def _simple_times(
+    operators: Operators, plans: PlanTable, *, rate: Rates, value_bytes: float
+) -> tuple[Column, Column]:
+    """Operators that only move data. [operator, plan]"""
+    share = plans.micro_batch / work_degree(operators, plans)
+    forward = operators.forward_values * value_bytes + operators.forward_fixed
+    backward = operators.backward_values * value_bytes + operators.backward_fixed
+    return forward * share / rate.memory, backward * share / rate.memory
+
+
+def _matmul_times(
+    operators: Operators, plans: PlanTable, *, rate: Rates, value_bytes: float
+) -> tuple[Column, Column]:
+    """Matrix products: forward, and the gradients of both factors. [operator, plan]"""
+    stacked = operators.weights > 0
+    tensor = plans.tensor
+    rows = operators.rows * np.where(stacked, plans.micro_batch, 1.0)
+    batch = operators.batch * np.where(stacked, 1.0, plans.micro_batch)
+    batch = batch / np.where(operators.split_is(Split.HEADS), tensor, 1.0)
+    columns = operators.columns / np.where(operators.split_is(Split.COLUMNS), tensor, 1.0)
+    depth = operators.depth / np.where(operators.split_is(Split.DEPTH), tensor, 1.0)
+    values = batch * (rows * depth / operators.reuse + rows * columns + depth * columns)
+    traffic = values * value_bytes / rate.memory
+    forward = product_time(rows, columns, depth, batch=batch, rate=rate)
+    left = product_time(rows, depth, columns, batch=batch, rate=rate)
+    right = product_time(depth, columns, rows, batch=batch, rate=rate)
+    backward = np.maximum(left, traffic) + np.maximum(right, traffic) + rate.launch
+    return np.maximum(forward, traffic), backward
+
+
+def product_time(
+    rows: Column, columns: Column, depth: Column, *, batch: Column, rate: Rates
+) -> Column:
+    """Seconds of `batch` products (rows x depth) by (depth x columns), compute alone.
+
+    The library picks the tile that ends first; where the tiles do not fill the units, they are
+    cut along the depth too. [any shape]
+    """
+    best = np.full(np.broadcast_shapes(rows.shape, columns.shape, batch.shape), np.inf)
+    for tile in TILES:
+        tiles = batch * np.ceil(rows / tile.rows) * np.ceil(columns / tile.columns)
+        parts = np.maximum(1.0, np.floor(np.minimum(rate.units / tiles, depth / (4.0 * FILL))))
+        waves = np.ceil(tiles * parts / rate.units)
+        flop = 2.0 * tile.rows * tile.columns * (depth / parts + FILL)
+        best = np.minimum(best, waves * (rate.units * flop) / (rate.matmul * tile.speed))
+    return best

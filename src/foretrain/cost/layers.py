@@ -1,0 +1,148 @@
+"""Layers: what one layer of each kind costs one device for one micro-batch.
+
+These are the factors of the cost model: they read few fields of a plan, so they are priced once
+per distinct combination of those, and plans gather from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.cost.collective import Network, all_gather, all_reduce, cheapest
+from foretrain.cost.compute import Rates, operator_times
+from foretrain.plan.table import Column, PlanTable
+from foretrain.strategies import recompute
+from foretrain.strategies.sequence import token_degree
+from foretrain.strategies.tensor import kept_degree, weight_degree
+from foretrain.workload.columns import Operators, operators_of
+from foretrain.workload.operator import Split
+from foretrain.workload.workload import Workload
+
+READS = ("tensor", "sequence_parallel", "micro_batch", "recompute", "attention")
+"""Fields of a plan that layers depend on (times also on the placement of the tensor axis)."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LayerMemory:
+    """What one layer of each kind takes. [kind, combination]
+
+    Attributes:
+        weights: parameters.
+        kept: bytes of one micro-batch kept for the backward pass.
+        transient: bytes of a layer while it is computed again.
+    """
+
+    weights: Floats
+    kept: Floats
+    transient: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LayerTimes:
+    """Seconds of one layer of each kind, one micro-batch. [kind, combination]
+
+    Attributes:
+        forward: forward pass, collectives apart.
+        backward: backward pass, recomputation and collectives apart.
+        recompute: forward work done again, its collectives apart.
+        tensor: collectives of the tensor axis in both passes, recomputation included.
+        forward_pass: the forward pass, all told.
+        backward_pass: the backward pass, all told.
+    """
+
+    forward: Floats
+    backward: Floats
+    recompute: Floats
+    tensor: Floats
+    forward_pass: Floats
+    backward_pass: Floats
+
+
+def layer_memory(workload: Workload, plans: PlanTable) -> LayerMemory:
+    """What every kind of layer takes, for each row of `plans`."""
+    operators, precision = operators_of(workload.model), workload.precision
+    sums = _Sums(operators, len(workload.model.layers), len(plans))
+    kept = _kept(operators, plans, value_bytes=precision.value_bytes)
+    everything, dropped = sums(kept), sums(kept * operators.selective)
+    stays = np.empty_like(everything)
+    for kind, layer in enumerate(workload.model.layers):
+        boundary = layer.input * precision.value_bytes * plans.micro_batch / token_degree(plans)
+        stays[kind] = recompute.kept(
+            plans,
+            everything=everything[kind],
+            dropped=dropped[kind],
+            boundary=boundary if layer.recomputable else everything[kind],
+        )
+    return LayerMemory(
+        weights=sums(operators.weights / weight_degree(operators, plans)),
+        kept=stays,
+        transient=everything - stays,
+    )
+
+
+def layer_times(
+    workload: Workload, plans: PlanTable, *, inside: Sequence[Column], net: Network, rate: Rates
+) -> LayerTimes:
+    """Price every kind of layer for each row of `plans`.
+
+    Args:
+        workload: what is learned.
+        plans: distinct combinations of what layers depend on.
+        inside: members of the tensor axis inside each level. [level][plan]
+        net: the cluster's levels.
+        rate: what one device reaches.
+    """
+    operators, value_bytes = operators_of(workload.model), workload.precision.value_bytes
+    forward, backward = operator_times(operators, plans, rate=rate, value_bytes=value_bytes)
+    message = operators.output * value_bytes * plans.micro_batch
+    exchange = _exchange(message, plans, inside, net)
+    sums = _Sums(operators, len(workload.model.layers), len(plans))
+    first, second = sums(forward), sums(backward)
+    after = sums(exchange * operators.split_is(Split.DEPTH))
+    before = sums(exchange * operators.split_is(Split.COLUMNS))
+    chosen = sums(forward * operators.selective)
+    whole = np.array([[float(layer.recomputable)] for layer in workload.model.layers])
+    again = recompute.repeated(plans, full=first * whole, selective=chosen)
+    gathered = recompute.repeated(plans, full=after * whole, selective=np.zeros(1))
+    return LayerTimes(
+        forward=first,
+        backward=second,
+        recompute=again,
+        tensor=after + before + gathered,
+        forward_pass=first + after,
+        backward_pass=second + again + before + gathered,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Adds up operators by layer, in their order, so that a row never depends on its table."""
+
+    operators: Operators
+    kinds: int
+    width: int
+
+    def __call__(self, values: Floats) -> Floats:
+        totals = np.zeros((self.kinds, self.width))
+        for position, kind in enumerate(self.operators.layer):
+            totals[kind] += values[position]
+        return totals
+
+
+def _exchange(message: Floats, plans: PlanTable, inside: Sequence[Column], net: Network) -> Floats:
+    """Adding up partial sums, whole or (sequence parallelism) as scatter and gather."""
+    whole = cheapest(message, all_reduce(inside, net))
+    scattered = 2.0 * cheapest(message, all_gather(inside, net))
+    return np.where(plans.sequence_parallel > 0, scattered, whole)
+
+
+def _kept(operators: Operators, plans: PlanTable, *, value_bytes: float) -> Floats:
+    exists = (operators.attention < 0) | (operators.attention == plans.attention)
+    size = operators.kept_values * value_bytes + operators.kept_fixed
+    return size * exists * plans.micro_batch / kept_degree(operators, plans)

@@ -1,0 +1,175 @@
+"""One step of many plans: the only place where compute and transfers meet.
+
+Transfers that nothing hides are settled here; the parts are what remains, and they add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from foretrain.cost import schedule
+from foretrain.cost.coefficients import Coefficients
+from foretrain.cost.collective import Line, cheapest
+from foretrain.cost.compute import Rates
+from foretrain.cost.factors import Factors, weighted
+from foretrain.cost.stages import Schedule, Stages
+from foretrain.cost.timeline import StageTimes, StepTimes
+from foretrain.plan.plan import Sends
+from foretrain.plan.table import Column, PlanTable
+from foretrain.strategies.data import gradient_bytes, micro_batches
+from foretrain.strategies.pipeline import boundary_bytes
+from foretrain.strategies.sharding import optimizer_degree, parameter_bytes, sharded
+from foretrain.workload.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepColumns:
+    """Exposed seconds of each part, on the slowest stage's time line. [plan]
+
+    Fields as those of `results.estimate.Parts`.
+    """
+
+    forward: Column
+    backward: Column
+    recompute: Column
+    tensor: Column
+    pipeline: Column
+    bubble: Column
+    gradients: Column
+    parameters: Column
+    update: Column
+    other: Column
+
+
+def step_time(
+    workload: Workload, factors: Factors, rate: Rates, coefficients: Coefficients
+) -> Column:
+    """Seconds of a step. [plan]"""
+    stages = stage_columns(workload, factors, rate)
+    time: Column = schedule.seconds(stages, order_columns(workload, factors, coefficients))
+    return time
+
+
+def step(
+    workload: Workload, factors: Factors, rate: Rates, coefficients: Coefficients
+) -> StepColumns:
+    """What a step consists of. [plan]"""
+    stages = stage_columns(workload, factors, rate)
+    found = schedule.step(stages, order_columns(workload, factors, coefficients))
+    passes, times = micro_batches(workload, factors.plans), factors.times
+    counts = _slowest_counts(stages, factors)
+    parts: dict[str, Column] = {
+        "forward": passes * weighted(counts, factors.of_times(times.forward)),
+        "backward": passes * weighted(counts, factors.of_times(times.backward)),
+        "recompute": passes * weighted(counts, factors.of_times(times.recompute)),
+        "tensor": passes * weighted(counts, factors.of_times(times.tensor)),
+        "pipeline": found.sends,
+        "bubble": found.bubble,
+        "gradients": found.gradients,
+        "parameters": found.parameters,
+        "update": found.update,
+    }
+    total = sum(parts.values())
+    # The rounding of the sum; near the total a difference is exact, so that the parts add up to it.
+    return StepColumns(**parts, other=found.seconds - total)
+
+
+def step_times(
+    workload: Workload, factors: Factors, rate: Rates, coefficients: Coefficients
+) -> StepTimes:
+    """Everything that happens in one step of the first plan, stage by stage."""
+    order = order_columns(workload, factors, coefficients)
+    stages: list[StageTimes] = []
+    for run in stage_columns(workload, factors, rate):
+        times = {name: float(getattr(run, name)[0]) for name in _STAGE_TIMES}
+        stage = StageTimes(**times, buckets=int(run.buckets[0]))
+        stages += [stage] * int(run.count[0])
+    return StepTimes(
+        stages=tuple(stages),
+        micro_batches=int(order.micro_batches[0]),
+        interleaving=int(order.interleaving[0]),
+        send=float(order.send[0]),
+        sends=Sends(int(order.blocking[0])),
+        overlap=coefficients.gradient_overlap,
+        fixed=0.0,
+    )
+
+
+_STAGE_TIMES = tuple(field.name for field in fields(StageTimes) if field.name != "buckets")
+
+
+def order_columns(
+    workload: Workload, factors: Factors, coefficients: Coefficients
+) -> Schedule:
+    """The order of micro-batches and what its sends take. [plan]"""
+    plans, hop = factors.plans, factors.groups.hop.take(factors.group)
+    size = boundary_bytes(workload.model, plans, value_bytes=workload.precision.value_bytes)
+    return Schedule(
+        micro_batches=micro_batches(workload, plans),
+        interleaving=plans.interleaving,
+        send=hop.fixed + hop.per_byte * size,
+        blocking=plans.sends,
+        overlap=coefficients.gradient_overlap,
+    )
+
+
+def stage_columns(workload: Workload, factors: Factors, rate: Rates) -> list[Stages]:
+    """One stage of every run: what it computes, reduces, updates and gathers. [plan]"""
+    reduce = _gathered(factors.groups.reduce, factors)
+    gather = _gathered(factors.groups.gather, factors)
+    held, divided = factors.held, sharded(factors.plans)
+    forward = factors.of_times(factors.times.forward_pass)
+    backward = factors.of_times(factors.times.backward_pass)
+    parameters = held.of_layers(held.layers.weights)
+    stages = []
+    for run in held.runs:
+        counts = held.counts(run)
+        weights = weighted(counts, parameters)
+        size = gradient_bytes(workload, weights)
+        scattered, added = cheapest(size, gather), cheapest(size, reduce)
+        updated = cheapest(parameter_bytes(workload, weights), gather)
+        stages.append(
+            Stages(
+                count=held.stages(run),
+                forward=weighted(counts, forward),
+                backward=weighted(counts, backward),
+                gradients=np.where(divided, scattered, added),
+                buckets=np.maximum(1.0, weighted(counts, [np.float64(1.0)] * len(counts))),
+                update=_update(workload, factors.plans, weights, rate),
+                parameters=np.where(divided, updated, 0.0),
+            )
+        )
+    return stages
+
+
+def _gathered(lines: Sequence[Line], factors: Factors) -> list[Line]:
+    return [line.take(factors.group) for line in lines]
+
+
+def _update(workload: Workload, plans: PlanTable, weights: Column, rate: Rates) -> Column:
+    """Seconds of the optimizer, which only moves data. [plan]
+
+    Gradients are read for their norm and set to zero by everyone; the rest by whoever owns it:
+    gradients read, state read and written, working weights written.
+    """
+    precision, optimizer = workload.precision, workload.optimizer
+    everyone = 2.0 * precision.gradient_bytes
+    state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
+    owner = precision.gradient_bytes + state + precision.value_bytes
+    return weights * (everyone + owner / optimizer_degree(plans)) / rate.memory + rate.launch
+
+
+def _slowest_counts(stages: Sequence[Stages], factors: Factors) -> list[Column]:
+    """Layers of each kind on the stage that computes longest, the first of equals. [kind][plan]"""
+    slowest = np.zeros(len(factors.plans), np.intp)
+    longest = np.full(len(factors.plans), -1.0)
+    for run, stage in enumerate(stages):
+        busy = stage.forward + stage.backward
+        longer = (stage.count > 0) & (busy > longest)
+        longest = np.where(longer, busy, longest)
+        slowest = np.where(longer, run, slowest)
+    layers, cut = factors.held.cuts.layers, factors.held.cut
+    return [layers[slowest, kind, cut] for kind in range(layers.shape[1])]

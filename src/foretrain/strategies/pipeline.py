@@ -1,0 +1,100 @@
+"""Pipeline parallelism: stages of layers, 1F1B or interleaved.
+
+The layers that can be cut are divided evenly into pipeline x interleaving chunks; stage s holds
+the chunks s, s + p, s + 2p, ... What stands before the first such layer (an embedding) stays with
+it, what stands after the last (a head) likewise. Equal neighbours form a run and are priced once.
+
+Source: narayanan2021, sections 2.2 and 2.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.plan.table import Column, PlanTable
+from foretrain.workload.graph import Model
+
+Counts = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cuts:
+    """Runs of equal neighbouring stages, of several ways to cut one model.
+
+    The first and the last stage of a pipeline always stand alone. A run that a cut does not have
+    has no stages and no layers.
+
+    Attributes:
+        layers: layers of each kind on one stage of the run. [run, kind, cut]
+        stages: stages of the run. [run, cut]
+        first: position of its first stage. [run, cut]
+    """
+
+    layers: NDArray[np.float64]
+    stages: NDArray[np.float64]
+    first: NDArray[np.float64]
+
+
+def stage_layers(model: Model, pipeline: int, interleaving: int) -> list[Counts]:
+    """Layers of each kind on every stage, in order."""
+    kinds = np.repeat(range(len(model.layers)), [layer.repeats for layer in model.layers])
+    cuttable = np.flatnonzero([model.layers[kind].cuttable for kind in kinds])
+    chunks = pipeline * interleaving
+    bounds = cuttable[np.arange(1, chunks) * (len(cuttable) // chunks)]
+    before = np.zeros((len(kinds) + 1, len(model.layers)), int)
+    before[1:] = np.cumsum(kinds[:, np.newaxis] == np.arange(len(model.layers)), axis=0)
+    chunk = np.diff(before[[0, *bounds, len(kinds)]], axis=0)
+    stages = chunk.reshape(interleaving, pipeline, -1).sum(axis=0)
+    return [tuple(stage) for stage in stages.tolist()]
+
+
+def cuts(model: Model, ways: list[tuple[int, int]]) -> Cuts:
+    """The runs of stages of each (pipeline, interleaving)."""
+    runs = [_runs(stage_layers(model, *way)) for way in ways]
+    width = max(len(run) for run in runs)
+    layers = np.zeros((width, len(model.layers), len(ways)))
+    stages, first = np.zeros((width, len(ways))), np.zeros((width, len(ways)))
+    for way, cut in enumerate(runs):
+        for position, (counts, start, length) in enumerate(cut):
+            layers[position, :, way] = counts
+            stages[position, way] = length
+            first[position, way] = start
+    return Cuts(layers=layers, stages=stages, first=first)
+
+
+def _runs(stages: list[Counts]) -> list[tuple[Counts, int, int]]:
+    """Layers, first position and length of each run; the first and the last stage stand alone."""
+    ends = {0, len(stages) - 1}
+    keys = [(stage, position if position in ends else -1) for position, stage in enumerate(stages)]
+    runs, start = [], 0
+    for (counts, _), run in groupby(keys):
+        length = len(list(run))
+        runs.append((counts, start, length))
+        start += length
+    return runs
+
+
+def in_flight(plans: PlanTable, *, position: Column, micro_batches: Column) -> Column:
+    """Micro-batches whose activations a stage keeps at most, in units of whole stages. [plan]
+
+    1F1B: p - s. Interleaved: 2 (p - s - 1) + (v - 1) p + 1 chunks of 1 / v of the stage; for the
+    first stage p + (p - 1) / v, the 1 + (p - 1) / (p v) of korthikanti2022, section 4.2.3.
+    """
+    behind = plans.pipeline - position - 1.0
+    chunks = 2.0 * behind + (plans.interleaving - 1.0) * plans.pipeline + 1.0
+    chunks = np.minimum(chunks, micro_batches * plans.interleaving)
+    plain = np.minimum(behind + 1.0, micro_batches)
+    return np.where(plans.interleaving > 1, chunks / plans.interleaving, plain)
+
+
+def boundary_bytes(model: Model, plans: PlanTable, *, value_bytes: float) -> Column:
+    """Bytes of a micro-batch that one device sends to the next stage. [plan]
+
+    Each member of the tensor axis sends its part of the tokens (narayanan2021, section 4.1).
+    """
+    values = max(layer.output for layer in model.layers)
+    return values * value_bytes * plans.micro_batch / plans.tensor

@@ -1,0 +1,37 @@
+"""Recomputation: drop activations in the forward pass, compute them again in the backward pass.
+
+- selective drops what the attention core keeps (scores are large and cheap to compute again);
+- full keeps only each layer's input. The embedding and the head are never computed again.
+
+Source: korthikanti2022, sections 4 and 5; chen2016.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foretrain.plan.plan import Recompute
+from foretrain.plan.table import Column, PlanTable
+
+
+def repeated(plans: PlanTable, *, full: Column, selective: Column) -> Column:
+    """What is computed again, of a forward pass. [plan]
+
+    Args:
+        full: what full recomputation repeats.
+        selective: what selective recomputation repeats.
+    """
+    whole = np.where(plans.recompute == Recompute.FULL, full, 0.0)
+    return np.where(plans.recompute == Recompute.SELECTIVE, selective, whole)
+
+
+def kept(plans: PlanTable, *, everything: Column, dropped: Column, boundary: Column) -> Column:
+    """Bytes of a layer that stay until its backward pass. [plan]
+
+    Args:
+        everything: without recomputation.
+        dropped: what selective recomputation drops of it.
+        boundary: what full recomputation keeps of it.
+    """
+    some = np.where(plans.recompute == Recompute.SELECTIVE, everything - dropped, everything)
+    return np.where(plans.recompute == Recompute.FULL, boundary, some)

@@ -1,0 +1,76 @@
+"""estimate: how long is a step of one plan, and what does it take?"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from enum import Enum
+from math import prod
+
+from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.cost.prices import Prices
+from foretrain.errors import InputError
+from foretrain.plan.legality import precision_problems, problems
+from foretrain.plan.plan import AXES, Plan
+from foretrain.plan.space import Space
+from foretrain.plan.study import Study
+from foretrain.results.estimate import Estimate
+from foretrain.verbs.price import price_plan
+
+
+def estimate(study: Study, *, coefficients: Coefficients = DEFAULT, played: bool = True) -> Estimate:
+    """Predict one step of the study's one plan.
+
+    Args:
+        study: with one value per field of the plan; `data` follows from the devices, other absent
+            fields take the plan's neutral value and are named in the warnings.
+        coefficients: how well hardware and software do.
+        played: whether the event simulation checks the closed form.
+
+    Raises:
+        InputError: the plan is not one plan, or cannot run on the cluster.
+    """
+    plan, assumed = single_plan(study)
+    wrong = [
+        *precision_problems(study.workload, study.cluster),
+        *problems(study.workload, study.cluster, plan),
+    ]
+    if wrong:
+        raise InputError("\n".join(wrong))
+    prices = Prices(workload=study.workload, cluster=study.cluster, coefficients=coefficients)
+    return price_plan(prices, plan, assumed=(*study.assumed, *assumed), played=played)
+
+
+def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
+    """The one plan of a study, and what was assumed for absent fields.
+
+    Raises:
+        InputError: a field has several choices, or `micro_batch` is missing.
+    """
+    space, wrong, values = study.space, [], {}
+    for field in fields(Space):
+        choices = getattr(space, field.name)
+        if choices is not None and len(choices) != 1:
+            shown = ", ".join(str(choice) for choice in choices)
+            wrong.append(f"plan.{field.name} has {len(choices)} choices ({shown}); give one value.")
+        elif choices is not None:
+            values[field.name] = choices[0]
+    if space.micro_batch is None:
+        wrong.append('plan.micro_batch is missing; give one value, or use "foretrain search".')
+    if wrong:
+        raise InputError("\n".join(wrong))
+    return _completed(study, values)
+
+
+def _completed(study: Study, values: dict[str, object]) -> tuple[Plan, tuple[str, ...]]:
+    """Absent fields filled in: replicas take the devices that are left, the rest is neutral."""
+    others = prod(int(str(values.get(axis, 1))) for axis in AXES if axis != "data")
+    values.setdefault("data", max(1, study.cluster.devices // others))
+    plan = Plan(**values)  # type: ignore[arg-type]  # fields of Space are choices of Plan's
+    absent = [field.name for field in fields(Plan) if field.name not in values]
+    return plan, tuple(f"plan.{name} = {_shown(getattr(plan, name))}" for name in absent)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return " > ".join(value)
+    return value.name.lower() if isinstance(value, Enum) else str(value).lower()

@@ -1,0 +1,138 @@
+"""search: which plan is best, what are the next best, and why do the others lose?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import process_time
+
+from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.cost.price import cost, energy
+from foretrain.cost.prices import Prices
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.plan.legality import device_problems, precision_problems, workload_problems
+from foretrain.plan.study import Study
+from foretrain.results.search import ParetoPoint, Ranked, SearchResult
+from foretrain.search.exhaustive import MEMORY, Candidate, Found, exhaustive
+from foretrain.units import BYTES
+from foretrain.verbs.price import price_plan
+
+
+def search(
+    study: Study,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    keep: int = 10,
+    progress: Callable[[int, int], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> SearchResult:
+    """Price every legal plan of the study's space and rank those that fit.
+
+    Args:
+        study: workload, cluster, the space, the objective and limits.
+        coefficients: how well hardware and software do.
+        keep: how many of the best plans to answer with.
+        progress: told how many plans were looked at, and how many there are (0: not known).
+        stop: asked now and then; true ends the search with what was found.
+
+    Raises:
+        InputError: the space has no legal plan, or a limit cannot be checked.
+        NoPlanFits: no legal plan fits; the message names the nearest miss.
+    """
+    _refuse(study, keep)
+    start = process_time()
+    prices = Prices(workload=study.workload, cluster=study.cluster, coefficients=coefficients)
+    found = exhaustive(
+        study,
+        prices,
+        keep=keep,
+        progress=lambda seen: progress(seen, 0) if progress else None,
+        stop=stop or (lambda: False),
+    )
+    seconds = process_time() - start
+    if not found.best:
+        raise _nothing(study, found)
+    plans = _ranked(study, prices, found)
+    return SearchResult(
+        objective=study.objective,
+        best=plans[0],
+        plans=plans,
+        pareto=tuple(_point(study, candidate) for candidate in found.pareto),
+        space=found.space,
+        priced=found.priced,
+        excluded_by_bound=0,
+        rejected=dict(found.rejected),
+        seconds=seconds,
+        proven_optimal=found.complete,
+    )
+
+
+def _refuse(study: Study, keep: int) -> None:
+    """Questions that have no answer."""
+    limit, workload = study.limit, study.workload
+    wrong = [
+        *precision_problems(workload, study.cluster),
+        *device_problems(study.cluster, study.space),
+        *workload_problems(workload, study.space),
+    ]
+    if not keep >= 1:
+        wrong.append(f"keep must be at least 1, got {keep}.")
+    if limit.devices is not None and limit.devices < study.cluster.devices:
+        wrong.append(
+            f"search.limit.devices: {limit.devices} is below the cluster's "
+            f"{study.cluster.devices} devices, all of which a plan uses. Lower cluster.nodes."
+        )
+    if workload.samples is None and (limit.cost is not None or limit.deadline is not None):
+        wrong.append("search.limit: cost and deadline need workload.amount, the training's length.")
+    if limit.cost is not None and study.cluster.price is None:
+        wrong.append("search.limit.cost needs cluster.price, such as 2.50 USD/h per device.")
+    if wrong:
+        raise InputError("\n".join(wrong))
+
+
+def _ranked(study: Study, prices: Prices, found: Found) -> tuple[Ranked, ...]:
+    """The best plans with their estimates, the event simulation included, in order."""
+    assumed = study.assumed
+    ranked = [
+        Ranked(plan=candidate.plan, estimate=price_plan(prices, candidate.plan, assumed=assumed))
+        for candidate in found.best
+    ]
+    # Where the simulation moved a step, cost and energy moved with it; memory did not.
+    values = [
+        replace(candidate, value=candidate.value * each.estimate.step_time / candidate.step_time)
+        if study.objective.value != "memory"
+        else candidate
+        for candidate, each in zip(found.best, ranked, strict=True)
+    ]
+    order = sorted(range(len(ranked)), key=lambda position: values[position].rank)
+    return tuple(ranked[position] for position in order)
+
+
+def _point(study: Study, candidate: Candidate) -> ParetoPoint:
+    return ParetoPoint(
+        plan=candidate.plan,
+        step_time=candidate.step_time,
+        memory=candidate.memory,
+        cost_per_step=cost(study.cluster, candidate.step_time),
+        energy_per_step=energy(study.cluster, candidate.step_time),
+    )
+
+
+def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
+    """The error of a search that found no plan."""
+    if not found.space:
+        return InputError(
+            f"the space has no legal plan for {study.workload.model.name} on "
+            f"{study.cluster.devices} devices with a global batch of "
+            f"{study.workload.global_batch}. Free a key of [plan], or change the batch or nodes."
+        )
+    reasons = ", ".join(f"{count:,} by {reason}" for reason, count in found.rejected.items())
+    text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
+    if found.nearest is None or found.rejected[MEMORY] < found.space:
+        return NoPlanFits(f"{text} Relax search.limit.")
+    room = study.cluster.device.memory
+    return NoPlanFits(
+        f"{text} Nearest miss: {found.nearest.plan} needs {BYTES.write(found.nearest.memory)} per "
+        f"device, {study.cluster.device.name} has {BYTES.write(room)}. "
+        "Use more nodes, a smaller model or a device with more memory."
+    )
