@@ -19,6 +19,9 @@ from foretrain.units import (
     Quantity,
 )
 
+ROUNDING = 1e-9
+"""Shares of a step that are nothing but the rounding of floats."""
+
 ASSUMED = "assumed "
 """How a warning begins that names a default."""
 
@@ -89,10 +92,12 @@ def span(low: float, high: float, quantity: Quantity, *, between: str = "to") ->
 
 def time_pieces(parts: Parts) -> tuple[Piece, ...]:
     """The parts of a step that take any time, in the order in which they happen."""
-    whole = parts.total or 1.0
+    whole = parts.total
     amounts = ((field.name, getattr(parts, field.name)) for field in fields(parts))
     return tuple(
-        Piece(name=name, amount=amount, share=amount / whole) for name, amount in amounts if amount
+        Piece(name=name, amount=amount, share=amount / whole)
+        for name, amount in amounts
+        if amount > whole * ROUNDING
     )
 
 

@@ -28,6 +28,7 @@ def search_text(study: Study, result: SearchResult) -> Group:
         terminal.heading(verdict(result)),
         terminal.note(effort(result)),
         *([terminal.table(table.rejected(result))] if result.rejected else []),
+        "",
         terminal.facts(caution(study, result.best.estimate)),
     )
 
@@ -64,7 +65,7 @@ def _front(result: SearchResult) -> tuple[RenderableType, ...]:
     content = table.pareto(result.pareto[:SHOWN_PARETO])
     more = len(result.pareto) - SHOWN_PARETO
     return (
-        terminal.heading("Time against memory, cost and energy: nothing beats these in all"),
+        terminal.heading("Trade-offs: no other plan beats these in time, memory, cost and energy at once"),
         terminal.table(content),
         *([terminal.note(f"... and {more} more: see --json or --html")] if more > 0 else []),
     )
