@@ -170,6 +170,7 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
         ({"plan": {"tensor": 16}}, "16 cannot split 8 key-value heads"),
         ({"plan": {"data": 8, "micro_batch": 3}}, "does not divide the 128 samples of a replica"),
         ({"search": {"limit": {"deadline": "30 d"}}}, "needs workload.amount"),
+        ({"workload": {"model": "\ud800"}}, "workload: holds a text that is not Unicode."),
         ({"search": {"keep": 3}}, "search.keep: unknown key."),
     ],
 )
@@ -203,6 +204,8 @@ def test_nothing_is_said_twice():
         (b"x = '\xe9'", "byte 5 (0xe9) is not UTF-8 text."),
         (b"# " + b"x" * 10_000_000, "has 10,000,002 bytes; at most 1,000,000 are read."),
         (b"x = " + b"[" * 100_000, "is nested too deeply."),
+        (b"plan" + b".x" * 3000 + b" = 1", "is nested too deeply; at most 20 levels are read."),
+        (b"[plan]\ntensor = " + b"[" * 200 + b"]" * 200, "is nested too deeply"),
         (b"x = " + b"9" * 5000, "is not TOML: Exceeds the limit"),
         (b"a = 1\n" * 1000, "line 2: the key 'a' was written before; write it once."),
         (b"a = 1\na = [\n2,\n]\n", "the key"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import GenericAlias
@@ -24,8 +24,10 @@ SAYS = {
     "string_type": "{value} is not a text.",
     "tuple_type": "{value} is not a list.",
     "dataclass_type": "{value} is not a table of keys and values.",
+    "json_invalid": "holds a text that is not Unicode.",
     "missing": "is missing.",
 }
+DEEPEST = 20
 ABSENT = "unexpected_keyword_argument"
 
 
@@ -52,6 +54,18 @@ class Problems:
             found == key or found.startswith((f"{key}.", f"{key}[")) for found, _ in self.found
         )
 
+    def check_depth(self, document: object) -> None:
+        """Raise an InputError where tables and lists are nested deeper than any of ours.
+
+        Checked first and without recursion, so that what follows may recurse.
+        """
+        layer = [document]
+        for _ in range(DEEPEST):
+            layer = [item for value in layer for item in _inside(value)]
+        if layer:
+            self.add("", f"is nested too deeply; at most {DEEPEST} levels are read.")
+            self.check()
+
     def check(self) -> None:
         """Raise an InputError that tells every problem, if there is one."""
         lines = [f"{key}: {text}" if key else text for key, text in self.found]
@@ -61,6 +75,12 @@ class Problems:
             raise InputError(
                 "\n".join([f"{self.where} has {len(lines)} problems.", *(f"- {x}" for x in lines)])
             )
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def written(path: Sequence[Key]) -> str:

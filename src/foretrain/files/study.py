@@ -69,6 +69,7 @@ def study_from(document: Mapping[str, object], where: str) -> Study:
 
 
 def _study(document: Mapping[str, object], problems: Problems) -> Study:
+    problems.check_depth(document)
     sections = _sections(document, problems)
     given = {name for name in SECTIONS if isinstance(document.get(name), Mapping)}
     workload = read_workload(sections["workload"], problems) if "workload" in given else None
