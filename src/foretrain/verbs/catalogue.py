@@ -20,8 +20,8 @@ def catalogue(name: str | None = None) -> CatalogueResult:
     Raises:
         InputError: if nothing has that name.
     """
-    found = tuple(_described(name) if name else _everything())
-    if name and not found:
+    found = tuple(_everything() if name is None else _described(name))
+    if name is not None and not found:
         known = [entry.name for entry in _everything()]
         raise InputError(
             f"the catalogue has no '{name}'.{nearest(name.lower(), known)} "
