@@ -39,9 +39,10 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
 @contextmanager
 def _bar() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("plans"), BarColumn(), MofNCompleteColumn())
+    count = TextColumn("{task.completed:,.0f} plans, Ctrl-C for the best so far")
+    columns = (BarColumn(), TimeElapsedColumn(), count)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("plans", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)

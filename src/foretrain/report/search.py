@@ -38,7 +38,7 @@ def verdict(result: SearchResult) -> str:
     least, space = LEAST[result.objective], count(result.space, "plan")
     if result.proven_optimal:
         return f"Proven: of all {space} this one has the {least}."
-    return f"Cut short: the {least} of what was looked at; some of {space} were not."
+    return f"Cut short: this one has the {least} of the {space} looked at; others may have less."
 
 
 def effort(result: SearchResult) -> str:
@@ -65,7 +65,9 @@ def _front(result: SearchResult) -> tuple[RenderableType, ...]:
     content = table.pareto(result.pareto[:SHOWN_PARETO])
     more = len(result.pareto) - SHOWN_PARETO
     return (
-        terminal.heading("Trade-offs: no other plan beats these in time, memory, cost and energy at once"),
+        terminal.heading(
+            "Trade-offs: no other plan beats these in time, memory, cost and energy at once"
+        ),
         terminal.table(content),
         *([terminal.note(f"... and {more} more: see --json or --html")] if more > 0 else []),
     )
