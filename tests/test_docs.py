@@ -6,7 +6,8 @@
 ```console                 `$ foretrain ...` runs; what is shown below must be what it prints
 ```python                  runs; a block with the title "Output" below must be what it prints
 
-A line `...` in what is shown stands for any lines, `...` within a line for any text.
+A line `...` in what is shown stands for any lines, `...` within a line for any text; how columns
+are aligned does not matter.
 """
 
 import contextlib
@@ -71,11 +72,14 @@ def commands(console: str) -> list[tuple[str, str]]:
     return [(part.split("\n", 1)[0], part.split("\n", 1)[1]) for part in parts]
 
 
+def plain(text: str) -> str:
+    """A text without the spaces that align its columns."""
+    return "\n".join(" ".join(line.split()) for line in text.strip().splitlines())
+
+
 def assert_shows(printed: str, shown: str) -> None:
-    printed = "\n".join(line.rstrip() for line in printed.strip().splitlines())
-    shown = "\n".join(line.rstrip() for line in shown.strip().splitlines())
-    pattern = re.escape(shown).replace(r"\.\.\.", ".*?")
-    if shown and not re.fullmatch(pattern, printed, re.DOTALL):
+    pattern = re.escape(plain(shown)).replace(r"\.\.\.", ".*?")
+    if shown and not re.fullmatch(pattern, plain(printed), re.DOTALL):
         pytest.fail(f"shown:\n{shown}\n\nprinted:\n{printed}")
 
 
