@@ -66,6 +66,13 @@ def test_every_point_of_the_plot_lies_in_it():
     assert len(plot.front) == 6
 
 
+def test_numbers_of_points_do_not_cover_each_other():
+    result = builders.search_result()
+    twice = tuple(point for point in result.pareto for _ in range(2))
+    plot = pareto_plot(builders.study(), replace(result, pareto=twice))
+    assert plot.numbered == {1, 3, 5, 7, 9, 11}
+
+
 def test_a_single_plan_can_be_drawn():
     result = builders.search_result(keep=1)
     alone = replace(result, pareto=result.pareto[:1])

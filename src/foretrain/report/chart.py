@@ -14,7 +14,7 @@ from foretrain.units import BYTES, SECONDS, Quantity
 
 WIDE = 8.0  # an axis is logarithmic where its ends differ by more than this factor
 MARGIN = 0.06
-NUMBERED = 24  # more points than this are told apart by their tooltips alone
+APART = (3.5, 5.0)  # per cent between the numbers of two points, sideways or upwards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +85,18 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """Time against memory: the Pareto front (numbered), the k best, the device's capacity."""
+    """Time against memory: the Pareto front, the k best, the device's capacity.
+
+    Attributes:
+        numbered: points of the front whose numbers have room; the others' tooltips name them.
+    """
 
     x: Axis
     y: Axis
     front: tuple[Mark, ...]
     best: tuple[Mark, ...]
     capacity: float
-    numbered: bool
+    numbered: frozenset[int]
 
 
 def pareto_plot(study: Study, result: SearchResult) -> Plot:
@@ -112,8 +116,17 @@ def pareto_plot(study: Study, result: SearchResult) -> Plot:
         front=tuple(marks[:fronts]),
         best=tuple(marks[fronts:]),
         capacity=100 - y.place(capacity),
-        numbered=fronts <= NUMBERED,
+        numbered=_with_room(marks[:fronts]),
     )
+
+
+def _with_room(marks: Sequence[Mark]) -> frozenset[int]:
+    """Numbers of the points that stand far enough from each point numbered before."""
+    numbered: list[Mark] = []
+    for mark in marks:
+        if all(abs(mark.x - it.x) > APART[0] or abs(mark.y - it.y) > APART[1] for it in numbered):
+            numbered.append(mark)
+    return frozenset(mark.number for mark in numbered)
 
 
 def time_bars(plans: Sequence[Ranked]) -> tuple[Bar, ...]:
