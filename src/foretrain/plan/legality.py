@@ -163,9 +163,10 @@ def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
     if layers % chunks == 0:
         return
     if plan.pipeline is None or layers % plan.pipeline == 0:
+        stages = f"{plan.pipeline} stages x " if plan.pipeline else ""
         yield (
-            f"plan.interleaving: {plan.pipeline or 1} stages x {plan.interleaving} chunks do not "
-            f"divide the {layers} layers of {workload.model.name}."
+            f"plan.interleaving: {stages}{plan.interleaving} chunks do not divide the {layers} "
+            f"layers of {workload.model.name}."
             f"{_nearest_divisors(plan.interleaving or 1, layers // (plan.pipeline or 1))}"
         )
     else:
