@@ -18,7 +18,7 @@ from foretrain.errors import InputError
 from foretrain.plan.table import Column, PlanTable
 from foretrain.strategies.tensor import work_degree
 from foretrain.workload.columns import Operators
-from foretrain.workload.operator import Attention, Split
+from foretrain.workload.operator import Split
 from foretrain.workload.workload import Precision
 
 
@@ -114,21 +114,17 @@ def operator_times(
 
     Reads tensor, sequence_parallel, micro_batch, attention.
     """
-    flash = operators.attention == Attention.FLASH
     exists = (operators.attention < 0) | (operators.attention == plans.attention)
     forward, backward = _simple_times(operators, plans, rate=rate, value_bytes=value_bytes)
-    product, gradients = _matmul_times(operators, plans, rate=rate, value_bytes=value_bytes)
-    fused = operators.fused & flash
-    share = plans.micro_batch / plans.tensor
-    forward = np.where(
-        fused, np.maximum(forward, operators.flop * share / rate.flash_forward), forward
+    share = np.where(operators.fused, plans.micro_batch / plans.tensor, 0.0)
+    forward = np.maximum(forward, operators.flop * share / rate.flash_forward)
+    backward = np.maximum(backward, operators.backward_flop * share / rate.flash_backward)
+    products = np.flatnonzero(operators.matmul)
+    forward[products], backward[products] = _matmul_times(
+        operators.take(products), plans, rate=rate, value_bytes=value_bytes
     )
-    backward = np.where(
-        fused, np.maximum(backward, operators.backward_flop * share / rate.flash_backward), backward
-    )
-    forward = np.where(operators.matmul, product, forward) + operators.kernels * rate.launch
-    backward = np.where(operators.matmul, gradients, backward) + operators.kernels * rate.launch
-    return np.where(exists, forward, 0.0), np.where(exists, backward, 0.0)
+    launched = operators.kernels * rate.launch
+    return (forward + launched) * exists, (backward + launched) * exists
 
 
 def _simple_times(
@@ -154,11 +150,17 @@ def _matmul_times(
     depth = operators.depth / np.where(operators.split_is(Split.DEPTH), tensor, 1.0)
     values = batch * (rows * depth / operators.reuse + rows * columns + depth * columns)
     traffic = values * value_bytes / rate.memory
-    forward = product_time(rows, columns, depth, batch=batch, rate=rate)
-    left = product_time(rows, depth, columns, batch=batch, rate=rate)
-    right = product_time(depth, columns, rows, batch=batch, rate=rate)
+    # Side by side: output, gradient of the left factor, gradient of the right factor.
+    rows, columns, depth, batch = np.broadcast_arrays(rows, columns, depth, batch)
+    output, left, right = product_time(
+        np.stack([rows, rows, depth]),
+        np.stack([columns, depth, columns]),
+        np.stack([depth, columns, rows]),
+        batch=batch,
+        rate=rate,
+    )
     backward = np.maximum(left, traffic) + np.maximum(right, traffic) + rate.launch
-    return np.maximum(forward, traffic), backward
+    return np.maximum(output, traffic), backward
 
 
 def product_time(

@@ -161,16 +161,17 @@ def factors(
 def _placements(cluster: Cluster, plans: PlanTable) -> tuple[Inside, Rows]:
     """Members inside each level of each axis' groups [level, placement], and whose they are."""
     rows, group = distinct([plans.order, *(getattr(plans, axis) for axis in AXES)])
+    levels = tuple(level.members for level in cluster.levels)
     placed = [
         inner_members(
             plans.orders[int(plans.order[row])],
-            {axis: int(getattr(plans, axis)[row]) for axis in AXES},
-            cluster,
+            tuple(int(getattr(plans, axis)[row]) for axis in AXES),
+            levels,
         )
         for row in rows
     ]
-    inside = {axis: np.array([members[axis] for members in placed], float).T for axis in AXES}
-    return inside, group
+    inside = np.array(placed, float).transpose(1, 2, 0)
+    return dict(zip(AXES, inside, strict=True)), group
 
 
 def weighted(counts: Sequence[Column], values: Sequence[Column]) -> Column:

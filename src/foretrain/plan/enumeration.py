@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.plan.placement import inner_members
+from foretrain.plan.placement import Inner, inner_members
 from foretrain.plan.plan import AXES, Order, Recompute, Sends, Sharding
 from foretrain.plan.space import Space
-from foretrain.plan.table import PlanTable, Rows, distinct
+from foretrain.plan.table import COLUMNS, Column, PlanTable, Rows, distinct
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
-ROWS = 16_384
-"""Rows of a table: about what a processor's second-level cache holds of a formula's columns."""
+ROWS = 32_768
+"""Legal plans of a table. About a third of them fit in memory and reach the time formula, whose
+columns then fill a processor's second-level cache."""
 
 ORDERS: tuple[Order, ...] = (AXES, *(order for order in permutations(AXES) if order != AXES))
 
@@ -44,9 +47,10 @@ def plan_tables(
 
     Each plan comes once, in the first of its orders; `with_orders` gives the others.
     """
+    kernels = _kernels(workload.model, space)
     blocks: list[PlanTable] = []
     for degrees in _degrees(workload.model, cluster.devices, space):
-        block = _block(workload, cluster, space, degrees)
+        block = _block(workload, space, degrees, kernels)
         if len(block):
             blocks.append(block)
         if sum(map(len, blocks)) >= rows:
@@ -58,25 +62,19 @@ def plan_tables(
 
 def with_orders(plans: PlanTable, cluster: Cluster, space: Space) -> tuple[PlanTable, Rows]:
     """Every plan in each of its distinct orders, and the row that it came from."""
-    rows, index = distinct([getattr(plans, axis) for axis in AXES])
-    found = [_orders(cluster, space, _degrees_of(plans, int(row))) for row in rows]
+    found, index = _orders_of(plans, cluster, space)
     many = np.array([len(orders) for orders in found])[index]
     source = np.repeat(np.arange(len(plans)), many)
     nth = np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
     width = max(len(orders) for orders in found)
-    padded = np.array([orders + [0.0] * (width - len(orders)) for orders in found])
+    padded = np.array([[*orders, *[0.0] * (width - len(orders))] for orders in found])
     return replace(plans.take(source), order=padded[index[source], nth]), source
 
 
 def order_counts(plans: PlanTable, cluster: Cluster, space: Space) -> Rows:
     """How many distinct orders each plan has. [plan]"""
-    rows, index = distinct([getattr(plans, axis) for axis in AXES])
-    found = [len(_orders(cluster, space, _degrees_of(plans, int(row)))) for row in rows]
-    return np.array(found)[index]
-
-
-def _degrees_of(plans: PlanTable, row: int) -> _Degrees:
-    return _Degrees(**{axis: int(getattr(plans, axis)[row]) for axis in AXES})
+    found, index = _orders_of(plans, cluster, space)
+    return np.array([len(orders) for orders in found])[index]
 
 
 def divisors(number: int) -> list[int]:
@@ -101,46 +99,63 @@ def _degrees(model: Model, devices: int, space: Space) -> Iterator[_Degrees]:
                 yield _Degrees(tensor=tensor, data=data, pipeline=pipeline)
 
 
+def _kernels(model: Model, space: Space) -> dict[Attention, bool]:
+    """Kernels worth telling apart, and whether selective recomputation does anything with them."""
+    operators = [operator for _, operator in model.operators]
+    kernels = space.attention
+    if all(operator.attention is None for operator in operators):
+        kernels = kernels[:1]
+    return {
+        kernel: any(o.selective and o.attention in (None, kernel) for o in operators)
+        for kernel in kernels
+    }
+
+
 def _block(
-    workload: Workload, cluster: Cluster, space: Space, degrees: _Degrees
+    workload: Workload, space: Space, degrees: _Degrees, kernels: dict[Attention, bool]
 ) -> PlanTable:
     """Every plan of some degrees."""
     axes = {
         "micro_batch": _micro_batches(workload, space, degrees),
         "interleaving": _interleavings(workload.model, space, degrees),
         "sequence_parallel": _sequence_parallel(workload.model, space, degrees),
-        "attention": _attentions(workload.model, space),
-        "recompute": _flags(list(Recompute), space.recompute),
-        "sharding": _flags(list(Sharding)[: 2 if degrees.data > 1 else 1], space.sharding),
-        "sends": _flags(list(Sends)[: 2 if degrees.pipeline > 1 else 1], space.sends),
+        "attention": list(kernels),
+        "recompute": _choices(list(Recompute), space.recompute),
+        "sharding": _choices(list(Sharding)[: 2 if degrees.data > 1 else 1], space.sharding),
+        "sends": _choices(space.sends, None)[: None if degrees.pipeline > 1 else 1],
     }
-    grid = np.meshgrid(*(np.array(values, float) for values in axes.values()), indexing="ij")
-    columns = {name: values.ravel() for name, values in zip(axes, grid, strict=True)}
-    keep = _legal(workload, degrees, columns)
+    shape = tuple(len(values) for values in axes.values())
+    places = np.unravel_index(np.arange(int(np.prod(shape))), shape)
+    columns = {
+        name: np.array(values, float)[place]
+        for (name, values), place in zip(axes.items(), places, strict=True)
+    }
+    keep = np.flatnonzero(_legal(workload, degrees, kernels, columns))
     columns = {name: column[keep] for name, column in columns.items()}
-    first = _orders(cluster, space, degrees)[0]
-    fixed = {"order": first, **{axis: float(getattr(degrees, axis)) for axis in AXES}}
-    columns |= {name: np.full(int(keep.sum()), value) for name, value in fixed.items()}
+    first = ORDERS.index(space.order[0]) if space.order else 0
+    fixed = {"order": float(first), **{axis: float(getattr(degrees, axis)) for axis in AXES}}
+    columns |= {name: np.full(len(keep), value) for name, value in fixed.items()}
     return PlanTable(**columns, orders=ORDERS)
 
 
 def _legal(
-    workload: Workload, degrees: _Degrees, columns: dict[str, np.ndarray]
-) -> np.ndarray:
+    workload: Workload,
+    degrees: _Degrees,
+    kernels: dict[Attention, bool],
+    columns: dict[str, Column],
+) -> NDArray[np.bool_]:
     """What depends on two fields at once. [plan]
 
     Interleaving passes micro-batches in groups of the pipeline's degree; selective recomputation
     needs operators that it would run again.
     """
     passes = workload.global_batch / (degrees.data * columns["micro_batch"])
-    grouped = (columns["interleaving"] == 1) | (passes % degrees.pipeline == 0)
-    selective = {
-        kernel
-        for kernel in Attention
-        if any(o.selective and o.attention in (None, kernel) for _, o in workload.model.operators)
-    }
-    useful = np.isin(columns["attention"], [float(kernel) for kernel in selective])
-    return grouped & ((columns["recompute"] != Recompute.SELECTIVE) | useful)
+    legal = (columns["interleaving"] == 1) | (passes % degrees.pipeline == 0)
+    for kernel, useful in kernels.items():
+        if not useful:
+            selective = columns["recompute"] == Recompute.SELECTIVE
+            legal &= ~(selective & (columns["attention"] == kernel))
+    return legal
 
 
 def _micro_batches(workload: Workload, space: Space, degrees: _Degrees) -> list[int]:
@@ -154,34 +169,38 @@ def _interleavings(model: Model, space: Space, degrees: _Degrees) -> list[int]:
     return _allowed(divisors(per_stage) if degrees.pipeline > 1 else [1], space.interleaving)
 
 
-def _sequence_parallel(model: Model, space: Space, degrees: _Degrees) -> list[float]:
+def _sequence_parallel(model: Model, space: Space, degrees: _Degrees) -> list[int]:
     possible = degrees.tensor > 1 and model.tokens % degrees.tensor == 0
-    return _flags([False, True] if possible else [False], space.sequence_parallel)
+    return _choices([False, True] if possible else [False], space.sequence_parallel)
 
 
-def _attentions(model: Model, space: Space) -> list[float]:
-    kernels = {operator.attention for _, operator in model.operators} - {None}
-    return _flags(space.attention if kernels else space.attention[:1], None)
+def _choices(values: Sequence[int], choices: Sequence[int] | None) -> list[int]:
+    return [value for value in values if choices is None or value in choices]
 
 
-def _flags(values: Sequence[int], choices: Sequence[int] | None) -> list[float]:
-    return [float(value) for value in values if choices is None or value in choices]
+def _orders_of(
+    plans: PlanTable, cluster: Cluster, space: Space
+) -> tuple[list[tuple[float, ...]], Rows]:
+    """The orders of each distinct combination of degrees, and the combination of each plan."""
+    rows, index = distinct([getattr(plans, axis) for axis in AXES])
+    levels = tuple(level.members for level in cluster.levels)
+    degrees = [tuple(int(getattr(plans, axis)[row]) for axis in AXES) for row in rows]
+    return [_orders(levels, each, space.order or ORDERS) for each in degrees], index
 
 
-def _orders(cluster: Cluster, space: Space, degrees: _Degrees) -> list[float]:
+@lru_cache(maxsize=4096)
+def _orders(
+    levels: tuple[int, ...], degrees: tuple[int, ...], allowed: tuple[Order, ...]
+) -> tuple[float, ...]:
     """One order for each way in which the groups can lie on the levels."""
-    sizes = {axis: getattr(degrees, axis) for axis in AXES}
-    found: dict[tuple[tuple[int, ...], ...], float] = {}
-    for position, order in enumerate(ORDERS):
-        if space.order is None or order in space.order:
-            members = inner_members(order, sizes, cluster)
-            found.setdefault(tuple(members[axis] for axis in AXES), float(position))
-    return list(found.values())
+    found: dict[tuple[Inner, ...], float] = {}
+    for order in allowed:
+        found.setdefault(inner_members(order, degrees, levels), float(ORDERS.index(order)))
+    return tuple(found.values())
 
 
 def _joined(blocks: list[PlanTable]) -> PlanTable:
-    names = [name for name in PlanTable.__dataclass_fields__ if name != "orders"]
     columns = {
-        name: np.concatenate([getattr(block, name) for block in blocks]) for name in names
+        name: np.concatenate([getattr(block, name) for block in blocks]) for name in COLUMNS
     }
     return PlanTable(**columns, orders=ORDERS)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import gcd
 
-import numpy as np
-from numpy.typing import NDArray
-
-from foretrain.cluster.cluster import Cluster
-from foretrain.plan.plan import Order
+from foretrain.plan.plan import AXES, Order
 
 Inner = tuple[int, ...]
+Degrees = tuple[int, ...]
 
 
-def inner_members(order: Order, degrees: dict[str, int], cluster: Cluster) -> dict[str, Inner]:
+@lru_cache(maxsize=65_536)
+def inner_members(order: Order, degrees: Degrees, levels: tuple[int, ...]) -> tuple[Inner, ...]:
     """How many members of one group of each axis share a group of each level.
 
     Ranks are laid out in the order's axes, innermost first, over the cluster's devices in their
@@ -22,30 +21,19 @@ def inner_members(order: Order, degrees: dict[str, int], cluster: Cluster) -> di
 
     Args:
         order: axes from innermost to outermost.
-        degrees: degree of each axis.
-        cluster: its levels.
+        degrees: degree of each axis, in the order of `AXES`.
+        levels: members of each level of the cluster, innermost first.
 
     Returns:
-        For each axis one number per level; the last level holds the whole group.
+        For each axis of `AXES` one number per level; the last level holds the whole group.
     """
     members: dict[str, Inner] = {}
     stride = 1
     for axis in order:
-        degree, size, inside = degrees[axis], 1, []
-        for level in cluster.levels[:-1]:
-            size *= level.members
+        degree, size, inside = degrees[AXES.index(axis)], 1, []
+        for level in levels[:-1]:
+            size *= level
             inside.append(max(1, gcd(size, stride * degree) // stride))
         members[axis] = (*inside, degree)
         stride *= degree
-    return members
-
-
-def reach(inside: NDArray[np.float64], *, level: int) -> NDArray[np.float64]:
-    """Members of a group at one level: those of the level over those of the level below. [plan]
-
-    Args:
-        inside: members inside a group of each level. [level, plan]
-        level: position of the level, 0 innermost.
-    """
-    below = inside[level - 1] if level else np.ones_like(inside[0])
-    return inside[level] / below
+    return tuple(members[axis] for axis in AXES)

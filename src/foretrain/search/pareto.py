@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foretrain.plan.table import Column, Rows
 
@@ -11,10 +10,13 @@ from foretrain.plan.table import Column, Rows
 def front(time: Column, memory: Column) -> Rows:
     """Rows that no other row beats in both, fastest first; of equals the first row stays. [row]
 
-    With the device count given, cost and energy are multiples of time and add nothing.
+    The fastest row is on the front; what remains once all that need no less memory are gone has
+    a front of its own. With the device count given, cost and energy are multiples of time.
     """
-    by_time = np.lexsort((np.arange(len(time)), memory, time))
-    lowest = np.minimum.accumulate(memory[by_time])
-    better: NDArray[np.bool_] = np.ones(len(time), bool)
-    better[1:] = memory[by_time][1:] < lowest[:-1]
-    return by_time[better]
+    rows, found = np.arange(len(time)), []
+    while len(rows):
+        fastest = rows[time[rows] == time[rows].min()]
+        best = fastest[np.argmin(memory[fastest])]
+        found.append(best)
+        rows = rows[memory[rows] < memory[best]]
+    return np.array(found, np.intp)

@@ -10,6 +10,7 @@ Source: narayanan2021, sections 2.2 and 2.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -19,6 +20,7 @@ from foretrain.plan.table import Column, PlanTable
 from foretrain.workload.graph import Model
 
 Counts = tuple[int, ...]
+Shape = tuple[tuple[int, bool], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,12 +43,21 @@ class Cuts:
 
 def stage_layers(model: Model, pipeline: int, interleaving: int) -> list[Counts]:
     """Layers of each kind on every stage, in order."""
-    kinds = np.repeat(range(len(model.layers)), [layer.repeats for layer in model.layers])
-    cuttable = np.flatnonzero([model.layers[kind].cuttable for kind in kinds])
+    return _stage_layers(_shape(model), pipeline, interleaving)
+
+
+def _shape(model: Model) -> Shape:
+    return tuple((layer.repeats, layer.cuttable) for layer in model.layers)
+
+
+def _stage_layers(shape: Shape, pipeline: int, interleaving: int) -> list[Counts]:
+    every = np.arange(len(shape))
+    kinds = np.repeat(every, [repeats for repeats, _ in shape])
+    cuttable = np.flatnonzero([shape[kind][1] for kind in kinds])
     chunks = pipeline * interleaving
     bounds = cuttable[np.arange(1, chunks) * (len(cuttable) // chunks)]
-    before = np.zeros((len(kinds) + 1, len(model.layers)), int)
-    before[1:] = np.cumsum(kinds[:, np.newaxis] == np.arange(len(model.layers)), axis=0)
+    before = np.zeros((len(kinds) + 1, len(shape)), int)
+    before[1:] = np.cumsum(kinds[:, np.newaxis] == every, axis=0)
     chunk = np.diff(before[[0, *bounds, len(kinds)]], axis=0)
     stages = chunk.reshape(interleaving, pipeline, -1).sum(axis=0)
     return [tuple(stage) for stage in stages.tolist()]
@@ -54,7 +65,8 @@ def stage_layers(model: Model, pipeline: int, interleaving: int) -> list[Counts]
 
 def cuts(model: Model, ways: list[tuple[int, int]]) -> Cuts:
     """The runs of stages of each (pipeline, interleaving)."""
-    runs = [_runs(stage_layers(model, *way)) for way in ways]
+    shape = _shape(model)
+    runs = [_runs(shape, *way) for way in ways]
     width = max(len(run) for run in runs)
     layers = np.zeros((width, len(model.layers), len(ways)))
     stages, first = np.zeros((width, len(ways))), np.zeros((width, len(ways)))
@@ -66,8 +78,10 @@ def cuts(model: Model, ways: list[tuple[int, int]]) -> Cuts:
     return Cuts(layers=layers, stages=stages, first=first)
 
 
-def _runs(stages: list[Counts]) -> list[tuple[Counts, int, int]]:
+@lru_cache(maxsize=4096)
+def _runs(shape: Shape, pipeline: int, interleaving: int) -> list[tuple[Counts, int, int]]:
     """Layers, first position and length of each run; the first and the last stage stand alone."""
+    stages = _stage_layers(shape, pipeline, interleaving)
     ends = {0, len(stages) - 1}
     keys = [(stage, position if position in ends else -1) for position, stage in enumerate(stages)]
     runs, start = [], 0

@@ -51,6 +51,11 @@ class Operators:
     attention: Floats
     output: Floats
 
+    def take(self, rows: NDArray[np.intp]) -> Operators:
+        """Some of the operators, in order."""
+        columns = {name: getattr(self, name)[rows] for name in _NUMBERS}
+        return Operators(layer=tuple(self.layer[row] for row in rows), **columns)
+
     def split_is(self, *splits: Split) -> Flags:
         """Which operators the tensor axis divides in one of these ways. [operator, 1]"""
         return np.isin(self.split, [_SPLITS.index(split) for split in splits])
