@@ -3,7 +3,7 @@
 ```toml with a title      a file that the page's commands find; a whole study, which must read
 ```toml without one       part of a study: joined with a small one it must read
 ```text with a title      a file too, where it is wrong on purpose
-```console                 `$ foretrain ...` runs; what is shown below must be what it prints
+```console                 `$ foretrain ...` and `$ python ...` run and print what is shown below
 ```python                  runs; a block with the title "Output" below must be what it prints
 
 A line `...` in what is shown stands for any lines, `...` within a line for any text; how columns
@@ -32,6 +32,7 @@ FOLDERS = ("docs", "validation", "benchmarks", "examples")
 PAGES = sorted([*ROOT.glob("*.md"), *(p for name in FOLDERS for p in ROOT.glob(f"{name}/**/*.md"))])
 REFERENCE = ROOT / "docs" / "reference"
 
+PROGRAMS = {"foretrain": ["-m", "foretrain"], "python": []}
 FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TITLE = re.compile(r'title="([^"]+)"')
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -85,8 +86,9 @@ def assert_shows(printed: str, shown: str) -> None:
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
-    """A folder with the examples, in which a page's snippets run."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    """A folder with the examples and the validation, in which a page's snippets run."""
+    for name in ("examples", "validation"):
+        shutil.copytree(ROOT / name, tmp_path / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -116,10 +118,8 @@ def test_commands_print_what_is_shown(page, desk):
     sessions = [item.text for item in snippets(page) if item.language == "console"]
     for command, shown in [pair for session in sessions for pair in commands(session)]:
         program, *arguments = shlex.split(command)
-        assert program == "foretrain", command
-        code = "from foretrain.cli.main import run; run()"
         done = subprocess.run(
-            [sys.executable, "-c", code, *arguments],
+            [sys.executable, *PROGRAMS[program], *arguments],
             env=environment,
             capture_output=True,
             text=True,
