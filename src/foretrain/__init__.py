@@ -6,7 +6,6 @@ Public names load on first use, so that importing the package costs nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 _HOMES = {
     "Cluster": "foretrain.cluster.cluster",
@@ -31,13 +30,35 @@ _HOMES = {
     "validate": "foretrain.verbs.validate",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = [
+    "Cluster",
+    "Coefficients",
+    "Device",
+    "Estimate",
+    "ForetrainError",
+    "InputError",
+    "Model",
+    "NoPlanFits",
+    "Plan",
+    "SearchResult",
+    "Space",
+    "Study",
+    "Workload",
+    "catalogue",
+    "doctor",
+    "estimate",
+    "read_runs",
+    "read_study",
+    "search",
+    "validate",
+]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'foretrain' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
+    found: object = getattr(import_module(_HOMES[name]), name)
+    return found
 
 
 def __dir__() -> list[str]:

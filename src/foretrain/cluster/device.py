@@ -57,6 +57,8 @@ class Device:
             ("power", "W"),
         ):
             if not getattr(self, name) > 0:
-                raise InputError(f"Device.{name} must be above 0 {unit}, got {getattr(self, name)}.")
+                raise InputError(
+                    f"Device.{name} must be above 0 {unit}, got {getattr(self, name)}."
+                )
         if self.matmul is not None and not self.matmul > 0:
             raise InputError(f"Device.matmul must be above 0 FLOP/s, got {self.matmul}.")

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.coefficients import Coefficients
-from foretrain.cost.collective import Line, all_gather, all_reduce, network, send
-from foretrain.cost.compute import rates
+from foretrain.cost.collective import Line, all_gather, all_reduce, send
 from foretrain.cost.layers import READS, LayerMemory, LayerTimes, layer_memory, layer_times
+from foretrain.cost.setting import Setting
 from foretrain.plan.placement import inner_members
 from foretrain.plan.plan import AXES
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
@@ -66,7 +65,8 @@ class Held:
 
     def stages(self, run: int) -> Column:
         """Stages of a run. [plan]"""
-        return self.cuts.stages[run][self.cut]
+        stages: Column = self.cuts.stages[run][self.cut]
+        return stages
 
     def of_layers(self, values: NDArray[np.float64]) -> list[Column]:
         """A field of `layers`. [kind][plan]"""
@@ -130,24 +130,16 @@ def hold(workload: Workload, plans: PlanTable) -> Held:
     )
 
 
-def factors(
-    workload: Workload, cluster: Cluster, held: Held, coefficients: Coefficients
-) -> Factors:
+def factors(setting: Setting, held: Held) -> Factors:
     """The times of each plan's layers, and the collectives of its groups."""
-    plans, net = held.plans, network(cluster, coefficients)
-    placed, group = _placements(cluster, plans)
+    plans, net = held.plans, setting.network
+    placed, group = _placements(setting.cluster, plans)
     inside = placed["tensor"][:, group]
     rows, time = distinct([*(getattr(plans, name) for name in READS), *inside[:-1]])
-    data: Sequence[Column] = list(placed["data"])
+    data = list(placed["data"])
     return Factors(
         held=held,
-        times=layer_times(
-            workload,
-            plans.take(rows),
-            inside=list(inside[:, rows]),
-            net=net,
-            rate=rates(cluster.device, workload.precision, coefficients),
-        ),
+        times=layer_times(setting, plans.take(rows), inside=list(inside[:, rows])),
         time=time,
         groups=Groups(
             reduce=all_reduce(data, net),

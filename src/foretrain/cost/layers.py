@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.collective import Network, all_gather, all_reduce, cheapest
-from foretrain.cost.compute import Rates, operator_times
+from foretrain.cost.collective import Line, all_gather, all_reduce, cheapest
+from foretrain.cost.compute import operator_times
+from foretrain.cost.setting import Setting
 from foretrain.plan.table import Column, PlanTable
 from foretrain.strategies import recompute
 from foretrain.strategies.sequence import token_degree
@@ -86,22 +87,24 @@ def layer_memory(workload: Workload, plans: PlanTable) -> LayerMemory:
     )
 
 
-def layer_times(
-    workload: Workload, plans: PlanTable, *, inside: Sequence[Column], net: Network, rate: Rates
-) -> LayerTimes:
+def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column]) -> LayerTimes:
     """Price every kind of layer for each row of `plans`.
 
     Args:
-        workload: what is learned.
+        setting: workload, cluster and coefficients.
         plans: distinct combinations of what layers depend on.
         inside: members of the tensor axis inside each level. [level][plan]
-        net: the cluster's levels.
-        rate: what one device reaches.
     """
+    workload = setting.workload
     operators, value_bytes = operators_of(workload.model), workload.precision.value_bytes
-    forward, backward = operator_times(operators, plans, rate=rate, value_bytes=value_bytes)
+    forward, backward = operator_times(operators, plans, rate=setting.rate, value_bytes=value_bytes)
     message = operators.output * value_bytes * plans.micro_batch
-    exchange = _exchange(message, plans, inside, net)
+    exchange = _exchange(
+        message,
+        plans,
+        whole=all_reduce(inside, setting.network),
+        part=all_gather(inside, setting.network),
+    )
     sums = _Sums(operators, len(workload.model.layers), len(plans))
     first, second = sums(forward), sums(backward)
     after = sums(exchange * operators.split_is(Split.DEPTH))
@@ -135,14 +138,16 @@ class _Sums:
         return totals
 
 
-def _exchange(message: Floats, plans: PlanTable, inside: Sequence[Column], net: Network) -> Floats:
+def _exchange(
+    message: Floats, plans: PlanTable, *, whole: Sequence[Line], part: Sequence[Line]
+) -> Floats:
     """Adding up partial sums, whole or (sequence parallelism) as scatter and gather."""
-    whole = cheapest(message, all_reduce(inside, net))
-    scattered = 2.0 * cheapest(message, all_gather(inside, net))
-    return np.where(plans.sequence_parallel > 0, scattered, whole)
+    scattered = 2.0 * cheapest(message, part)
+    return np.where(plans.sequence_parallel > 0, scattered, cheapest(message, whole))
 
 
 def _kept(operators: Operators, plans: PlanTable, *, value_bytes: float) -> Floats:
     exists = (operators.attention < 0) | (operators.attention == plans.attention)
-    size = operators.kept_values * value_bytes + operators.kept_fixed
-    return size * exists * plans.micro_batch / kept_degree(operators, plans)
+    size: Floats = operators.kept_values * value_bytes + operators.kept_fixed
+    kept: Floats = size * exists * plans.micro_batch / kept_degree(operators, plans)
+    return kept

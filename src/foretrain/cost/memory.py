@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from foretrain.cost.factors import Held, weighted
+from foretrain.cost.setting import Setting
 from foretrain.plan.table import Column
 from foretrain.strategies.data import micro_batches
 from foretrain.strategies.pipeline import in_flight
 from foretrain.strategies.sharding import optimizer_degree
 from foretrain.workload.graph import Model
-from foretrain.workload.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,18 +43,17 @@ class MemoryColumns:
 
 
 def stage_memory(
-    workload: Workload, held: Held, run: int, *, reserve: float, later: Column | float = 0.0
+    setting: Setting, held: Held, *, run: int, later: Column | float = 0.0
 ) -> MemoryColumns:
     """Bytes on a device of one stage of a run. [plan]
 
     Args:
-        workload: what is learned.
+        setting: workload, cluster and coefficients.
         held: plans and what they hold.
         run: position of the run.
-        reserve: bytes that the framework takes.
         later: stages of the run before the one asked for; its first one keeps most.
     """
-    plans, counts = held.plans, held.counts(run)
+    workload, plans, counts = setting.workload, held.plans, held.counts(run)
     weights = weighted(counts, held.of_layers(held.layers.weights))
     flight = in_flight(
         plans,
@@ -74,15 +73,15 @@ def stage_memory(
         gradients=weights * precision.gradient_bytes,
         optimizer=weights * state / optimizer_degree(plans),
         activations=activations,
-        buffers=_transient(held, counts) + reserve,
+        buffers=_transient(held, counts) + setting.coefficients.memory_reserve,
     )
 
 
-def heaviest_total(workload: Workload, held: Held, *, reserve: float) -> Column:
+def heaviest_total(setting: Setting, held: Held) -> Column:
     """Bytes on a device of the heaviest stage. [plan]"""
     total = np.zeros(len(held.plans))
     for run in held.runs:
-        stage = stage_memory(workload, held, run, reserve=reserve).total
+        stage = stage_memory(setting, held, run=run).total
         total = np.maximum(total, np.where(held.stages(run) > 0, stage, 0.0))
     return total
 
@@ -98,4 +97,3 @@ def _transient(held: Held, counts: list[Column]) -> Column:
 def _body(model: Model) -> int:
     """Kinds of layers up to the last one that can be cut."""
     return 1 + max(kind for kind, layer in enumerate(model.layers) if layer.cuttable)
-

@@ -226,7 +226,11 @@ def _longest(seconds: Sequence[Number]) -> Number:
 
 
 def _path(kind: _Kind, pipeline: _Pipeline) -> Number:
-    """The longest path that stays on a stage; 0 where the stage never alternates."""
+    """The longest path that stays on a stage; 0 where the stage never alternates.
+
+    The stage makes `warm_up` + 1 forward passes before its first backward pass. Then a backward and
+    a forward pass alternate until none of the `rounds` is left, and the backward passes remain.
+    """
     warm_up = kind.after + pipeline.interleaved * kind.after + pipeline.ahead
     alternating = pipeline.rounds - warm_up
     around = _around(kind, pipeline, alternating=alternating)
@@ -256,7 +260,8 @@ def _path(kind: _Kind, pipeline: _Pipeline) -> Number:
 def _around(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:
     """What the way around adds to filling (or draining) and the stage's own place.
 
-    It ends 2 (s + 1) alternating passes later than the other ways to stage s.
+    With v chunks and p stages, it hands forward pass (v + 1) p to stage s. The other ways arrive
+    with pass 2 (p - s - 1) + (v - 1) p, the warm-up: 2 (s + 1) alternating passes earlier.
     """
     skipped = 2 * (kind.before + 1)
     possible = pipeline.interleaved * alternating >= 2 * skipped
@@ -276,7 +281,12 @@ def _stay(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:
 
 
 def _round_trips(kind: _Kind, schedule: Schedule, pipeline: _Pipeline) -> Number:
-    """The path that turns at both ends of the pipeline over and over; 0 where interleaved."""
+    """The path that turns at both ends of the pipeline over and over; 0 where interleaved.
+
+    A round trip over k stages takes k forward and k backward passes and 2 (k - 1) hops, and ends k
+    micro-batches later. So the last micro-batch comes 2 hops later for each one before it, but for
+    the 2 hops that every round trip saves.
+    """
     further = schedule.micro_batches - 1
     hops = pipeline.degree - 1 + further - np.ceil(further / pipeline.degree)
     mean = (kind.forward.whole + kind.backward.whole) / pipeline.degree

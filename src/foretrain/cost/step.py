@@ -11,18 +11,16 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from foretrain.cost import schedule
-from foretrain.cost.coefficients import Coefficients
 from foretrain.cost.collective import Line, cheapest
-from foretrain.cost.compute import Rates
 from foretrain.cost.factors import Factors, weighted
-from foretrain.cost.stages import Schedule, Stages
+from foretrain.cost.setting import Setting
+from foretrain.cost.stages import Number, Schedule, Stages
 from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Sends
 from foretrain.plan.table import Column, PlanTable
 from foretrain.strategies.data import gradient_bytes, micro_batches
 from foretrain.strategies.pipeline import boundary_bytes
 from foretrain.strategies.sharding import optimizer_degree, parameter_bytes, sharded
-from foretrain.workload.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,56 +42,51 @@ class StepColumns:
     other: Column
 
 
-def step_time(
-    workload: Workload, factors: Factors, rate: Rates, coefficients: Coefficients
-) -> Column:
+def step_time(setting: Setting, factors: Factors) -> Column:
     """Seconds of a step. [plan]"""
-    stages = stage_columns(workload, factors, rate)
-    time: Column = schedule.seconds(stages, order_columns(workload, factors, coefficients))
-    return time
+    stages = stage_columns(setting, factors)
+    return np.asarray(schedule.seconds(stages, order_columns(setting, factors)))
 
 
-def step(
-    workload: Workload, factors: Factors, rate: Rates, coefficients: Coefficients
-) -> StepColumns:
+def step(setting: Setting, factors: Factors) -> StepColumns:
     """What a step consists of. [plan]"""
-    stages = stage_columns(workload, factors, rate)
-    found = schedule.step(stages, order_columns(workload, factors, coefficients))
-    passes, times = micro_batches(workload, factors.plans), factors.times
+    stages = stage_columns(setting, factors)
+    found = schedule.step(stages, order_columns(setting, factors))
+    passes, times = micro_batches(setting.workload, factors.plans), factors.times
     counts = _slowest_counts(stages, factors)
     parts: dict[str, Column] = {
         "forward": passes * weighted(counts, factors.of_times(times.forward)),
         "backward": passes * weighted(counts, factors.of_times(times.backward)),
         "recompute": passes * weighted(counts, factors.of_times(times.recompute)),
         "tensor": passes * weighted(counts, factors.of_times(times.tensor)),
-        "pipeline": found.sends,
-        "bubble": found.bubble,
-        "gradients": found.gradients,
-        "parameters": found.parameters,
-        "update": found.update,
+        "pipeline": np.asarray(found.sends),
+        "bubble": np.asarray(found.bubble),
+        "gradients": np.asarray(found.gradients),
+        "parameters": np.asarray(found.parameters),
+        "update": np.asarray(found.update),
     }
-    total = sum(parts.values())
+    total = np.zeros(len(factors.plans))
+    for seconds in parts.values():
+        total = total + seconds
     # The rounding of the sum; near the total a difference is exact, so that the parts add up to it.
     return StepColumns(**parts, other=found.seconds - total)
 
 
-def step_times(
-    workload: Workload, factors: Factors, rate: Rates, coefficients: Coefficients
-) -> StepTimes:
+def step_times(setting: Setting, factors: Factors) -> StepTimes:
     """Everything that happens in one step of the first plan, stage by stage."""
-    order = order_columns(workload, factors, coefficients)
+    order = order_columns(setting, factors)
     stages: list[StageTimes] = []
-    for run in stage_columns(workload, factors, rate):
-        times = {name: float(getattr(run, name)[0]) for name in _STAGE_TIMES}
-        stage = StageTimes(**times, buckets=int(run.buckets[0]))
-        stages += [stage] * int(run.count[0])
+    for run in stage_columns(setting, factors):
+        times = {name: _first(getattr(run, name)) for name in _STAGE_TIMES}
+        stage = StageTimes(**times, buckets=int(_first(run.buckets)))
+        stages += [stage] * int(_first(run.count))
     return StepTimes(
         stages=tuple(stages),
-        micro_batches=int(order.micro_batches[0]),
-        interleaving=int(order.interleaving[0]),
-        send=float(order.send[0]),
-        sends=Sends(int(order.blocking[0])),
-        overlap=coefficients.gradient_overlap,
+        micro_batches=int(_first(order.micro_batches)),
+        interleaving=int(_first(order.interleaving)),
+        send=_first(order.send),
+        sends=Sends(int(_first(order.blocking))),
+        overlap=setting.coefficients.gradient_overlap,
         fixed=0.0,
     )
 
@@ -101,26 +94,29 @@ def step_times(
 _STAGE_TIMES = tuple(field.name for field in fields(StageTimes) if field.name != "buckets")
 
 
-def order_columns(
-    workload: Workload, factors: Factors, coefficients: Coefficients
-) -> Schedule:
+def _first(column: Number) -> float:
+    return float(np.asarray(column)[0])
+
+
+def order_columns(setting: Setting, factors: Factors) -> Schedule:
     """The order of micro-batches and what its sends take. [plan]"""
-    plans, hop = factors.plans, factors.groups.hop.take(factors.group)
+    workload, plans = setting.workload, factors.plans
+    hop = factors.groups.hop.take(factors.group)
     size = boundary_bytes(workload.model, plans, value_bytes=workload.precision.value_bytes)
     return Schedule(
         micro_batches=micro_batches(workload, plans),
         interleaving=plans.interleaving,
         send=hop.fixed + hop.per_byte * size,
         blocking=plans.sends,
-        overlap=coefficients.gradient_overlap,
+        overlap=setting.coefficients.gradient_overlap,
     )
 
 
-def stage_columns(workload: Workload, factors: Factors, rate: Rates) -> list[Stages]:
+def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
     """One stage of every run: what it computes, reduces, updates and gathers. [plan]"""
     reduce = _gathered(factors.groups.reduce, factors)
     gather = _gathered(factors.groups.gather, factors)
-    held, divided = factors.held, sharded(factors.plans)
+    workload, held, divided = setting.workload, factors.held, sharded(factors.plans)
     forward = factors.of_times(factors.times.forward_pass)
     backward = factors.of_times(factors.times.backward_pass)
     parameters = held.of_layers(held.layers.weights)
@@ -137,8 +133,8 @@ def stage_columns(workload: Workload, factors: Factors, rate: Rates) -> list[Sta
                 forward=weighted(counts, forward),
                 backward=weighted(counts, backward),
                 gradients=np.where(divided, scattered, added),
-                buckets=np.maximum(1.0, weighted(counts, [np.float64(1.0)] * len(counts))),
-                update=_update(workload, factors.plans, weights, rate),
+                buckets=np.maximum(1.0, weighted(counts, [np.ones(1)] * len(counts))),
+                update=_update(setting, factors.plans, weights),
                 parameters=np.where(divided, updated, 0.0),
             )
         )
@@ -149,13 +145,17 @@ def _gathered(lines: Sequence[Line], factors: Factors) -> list[Line]:
     return [line.take(factors.group) for line in lines]
 
 
-def _update(workload: Workload, plans: PlanTable, weights: Column, rate: Rates) -> Column:
+def _update(setting: Setting, plans: PlanTable, weights: Column) -> Column:
     """Seconds of the optimizer, which only moves data. [plan]
 
     Gradients are read for their norm and set to zero by everyone; the rest by whoever owns it:
     gradients read, state read and written, working weights written.
     """
-    precision, optimizer = workload.precision, workload.optimizer
+    precision, optimizer, rate = (
+        setting.workload.precision,
+        setting.workload.optimizer,
+        setting.rate,
+    )
     everyone = 2.0 * precision.gradient_bytes
     state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
     owner = precision.gradient_bytes + state + precision.value_bytes

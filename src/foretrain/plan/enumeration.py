@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.plan.placement import Inner, inner_members
-from foretrain.plan.plan import AXES, Order, Recompute, Sends, Sharding
+from foretrain.plan.plan import AXES, Order, Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.table import COLUMNS, Column, PlanTable, Rows, distinct
 from foretrain.workload.graph import Model
@@ -28,7 +29,23 @@ ROWS = 32_768
 """Legal plans of a table. About a third of them fit in memory and reach the time formula, whose
 columns then fill a processor's second-level cache."""
 
-ORDERS: tuple[Order, ...] = (AXES, *(order for order in permutations(AXES) if order != AXES))
+ORDERS = tuple(cast(Order, order) for order in permutations(AXES))
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What to list.
+
+    Attributes:
+        workload: what is learned.
+        space: choices.
+        kernels: kernels worth telling apart, and whether with each of them selective recomputation
+            is worth telling from none.
+    """
+
+    workload: Workload
+    space: Space
+    kernels: dict[Attention, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +64,10 @@ def plan_tables(
 
     Each plan comes once, in the first of its orders; `with_orders` gives the others.
     """
-    kernels = _kernels(workload.model, space)
+    question = _Question(workload, space, _kernels(workload.model, space))
     blocks: list[PlanTable] = []
     for degrees in _degrees(workload.model, cluster.devices, space):
-        block = _block(workload, space, degrees, kernels)
+        block = _block(question, degrees)
         if len(block):
             blocks.append(block)
         if sum(map(len, blocks)) >= rows:
@@ -100,29 +117,29 @@ def _degrees(model: Model, devices: int, space: Space) -> Iterator[_Degrees]:
 
 
 def _kernels(model: Model, space: Space) -> dict[Attention, bool]:
-    """Kernels worth telling apart, and whether selective recomputation does anything with them."""
+    """The kernels of a question."""
     operators = [operator for _, operator in model.operators]
     kernels = space.attention
     if all(operator.attention is None for operator in operators):
         kernels = kernels[:1]
+    alone = space.recompute is not None and Recompute.NONE not in space.recompute
     return {
-        kernel: any(o.selective and o.attention in (None, kernel) for o in operators)
+        kernel: alone or any(o.selective and o.attention in (None, kernel) for o in operators)
         for kernel in kernels
     }
 
 
-def _block(
-    workload: Workload, space: Space, degrees: _Degrees, kernels: dict[Attention, bool]
-) -> PlanTable:
+def _block(question: _Question, degrees: _Degrees) -> PlanTable:
     """Every plan of some degrees."""
-    axes = {
+    workload, space = question.workload, question.space
+    axes: dict[str, Sequence[int]] = {
         "micro_batch": _micro_batches(workload, space, degrees),
         "interleaving": _interleavings(workload.model, space, degrees),
         "sequence_parallel": _sequence_parallel(workload.model, space, degrees),
-        "attention": list(kernels),
+        "attention": list(question.kernels),
         "recompute": _choices(list(Recompute), space.recompute),
-        "sharding": _choices(list(Sharding)[: 2 if degrees.data > 1 else 1], space.sharding),
-        "sends": _choices(space.sends, None)[: None if degrees.pipeline > 1 else 1],
+        "sharding": _choices(list(Sharding), space.sharding)[: None if degrees.data > 1 else 1],
+        "sends": list(space.sends)[: None if degrees.pipeline > 1 else 1],
     }
     shape = tuple(len(values) for values in axes.values())
     places = np.unravel_index(np.arange(int(np.prod(shape))), shape)
@@ -130,7 +147,7 @@ def _block(
         name: np.array(values, float)[place]
         for (name, values), place in zip(axes.items(), places, strict=True)
     }
-    keep = np.flatnonzero(_legal(workload, degrees, kernels, columns))
+    keep = np.flatnonzero(_legal(question, degrees, columns))
     columns = {name: column[keep] for name, column in columns.items()}
     first = ORDERS.index(space.order[0]) if space.order else 0
     fixed = {"order": float(first), **{axis: float(getattr(degrees, axis)) for axis in AXES}}
@@ -138,20 +155,16 @@ def _block(
     return PlanTable(**columns, orders=ORDERS)
 
 
-def _legal(
-    workload: Workload,
-    degrees: _Degrees,
-    kernels: dict[Attention, bool],
-    columns: dict[str, Column],
-) -> NDArray[np.bool_]:
+def _legal(question: _Question, degrees: _Degrees, columns: dict[str, Column]) -> NDArray[np.bool_]:
     """What depends on two fields at once. [plan]
 
     Interleaving passes micro-batches in groups of the pipeline's degree; selective recomputation
-    needs operators that it would run again.
+    without operators that it would run again is none.
     """
-    passes = workload.global_batch / (degrees.data * columns["micro_batch"])
-    legal = (columns["interleaving"] == 1) | (passes % degrees.pipeline == 0)
-    for kernel, useful in kernels.items():
+    passes = question.workload.global_batch / (degrees.data * columns["micro_batch"])
+    legal: NDArray[np.bool_] = columns["interleaving"] == 1
+    legal |= passes % degrees.pipeline == 0
+    for kernel, useful in question.kernels.items():
         if not useful:
             selective = columns["recompute"] == Recompute.SELECTIVE
             legal &= ~(selective & (columns["attention"] == kernel))
@@ -170,8 +183,10 @@ def _interleavings(model: Model, space: Space, degrees: _Degrees) -> list[int]:
 
 
 def _sequence_parallel(model: Model, space: Space, degrees: _Degrees) -> list[int]:
-    possible = degrees.tensor > 1 and model.tokens % degrees.tensor == 0
-    return _choices([False, True] if possible else [False], space.sequence_parallel)
+    choices = _choices([False, True], space.sequence_parallel)
+    if degrees.tensor == 1:
+        return choices[:1]
+    return [choice for choice in choices if not choice or model.tokens % degrees.tensor == 0]
 
 
 def _choices(values: Sequence[int], choices: Sequence[int] | None) -> list[int]:
@@ -200,7 +215,5 @@ def _orders(
 
 
 def _joined(blocks: list[PlanTable]) -> PlanTable:
-    columns = {
-        name: np.concatenate([getattr(block, name) for block in blocks]) for name in COLUMNS
-    }
+    columns = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in COLUMNS}
     return PlanTable(**columns, orders=ORDERS)

@@ -18,6 +18,7 @@ def repeated(plans: PlanTable, *, full: Column, selective: Column) -> Column:
     """What is computed again, of a forward pass. [plan]
 
     Args:
+        plans: the plans.
         full: what full recomputation repeats.
         selective: what selective recomputation repeats.
     """
@@ -29,6 +30,7 @@ def kept(plans: PlanTable, *, everything: Column, dropped: Column, boundary: Col
     """Bytes of a layer that stay until its backward pass. [plan]
 
     Args:
+        plans: the plans.
         everything: without recomputation.
         dropped: what selective recomputation drops of it.
         boundary: what full recomputation keeps of it.

@@ -9,14 +9,15 @@ Source: rajbhandari2020, section 5.1.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, PlanTable
 from foretrain.workload.workload import Workload
 
 
-def sharded(plans: PlanTable) -> Column:
-    """Whether the optimizer is divided (a column of truth values). [plan]"""
+def sharded(plans: PlanTable) -> NDArray[np.bool_]:
+    """Whether the optimizer is divided. [plan]"""
     return plans.sharding >= Sharding.OPTIMIZER
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretrain.workload.columns import Operators
 from foretrain.plan.table import Column, PlanTable
 from foretrain.strategies.sequence import token_degree
+from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Split
 
 

@@ -7,7 +7,7 @@ from enum import Enum
 from math import prod
 
 from foretrain.cost.coefficients import DEFAULT, Coefficients
-from foretrain.cost.prices import Prices
+from foretrain.cost.setting import Setting
 from foretrain.errors import InputError
 from foretrain.plan.legality import precision_problems, problems
 from foretrain.plan.plan import AXES, Plan
@@ -17,7 +17,9 @@ from foretrain.results.estimate import Estimate
 from foretrain.verbs.price import price_plan
 
 
-def estimate(study: Study, *, coefficients: Coefficients = DEFAULT, played: bool = True) -> Estimate:
+def estimate(
+    study: Study, *, coefficients: Coefficients = DEFAULT, played: bool = True
+) -> Estimate:
     """Predict one step of the study's one plan.
 
     Args:
@@ -36,8 +38,8 @@ def estimate(study: Study, *, coefficients: Coefficients = DEFAULT, played: bool
     ]
     if wrong:
         raise InputError("\n".join(wrong))
-    prices = Prices(workload=study.workload, cluster=study.cluster, coefficients=coefficients)
-    return price_plan(prices, plan, assumed=(*study.assumed, *assumed), played=played)
+    setting = Setting(workload=study.workload, cluster=study.cluster, coefficients=coefficients)
+    return price_plan(setting, plan, assumed=(*study.assumed, *assumed), played=played)
 
 
 def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:

@@ -8,12 +8,13 @@ from time import process_time
 
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.price import cost, energy
-from foretrain.cost.prices import Prices
+from foretrain.cost.setting import Setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import device_problems, precision_problems, workload_problems
 from foretrain.plan.study import Study
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
-from foretrain.search.exhaustive import MEMORY, Candidate, Found, exhaustive
+from foretrain.search.exhaustive import MEMORY, exhaustive
+from foretrain.search.ranking import Candidate, Found
 from foretrain.units import BYTES
 from foretrain.verbs.price import price_plan
 
@@ -41,10 +42,10 @@ def search(
     """
     _refuse(study, keep)
     start = process_time()
-    prices = Prices(workload=study.workload, cluster=study.cluster, coefficients=coefficients)
+    setting = Setting(workload=study.workload, cluster=study.cluster, coefficients=coefficients)
     found = exhaustive(
         study,
-        prices,
+        setting,
         keep=keep,
         progress=lambda seen: progress(seen, 0) if progress else None,
         stop=stop or (lambda: False),
@@ -52,7 +53,7 @@ def search(
     seconds = process_time() - start
     if not found.best:
         raise _nothing(study, found)
-    plans = _ranked(study, prices, found)
+    plans = _ranked(study, setting, found)
     return SearchResult(
         objective=study.objective,
         best=plans[0],
@@ -90,11 +91,11 @@ def _refuse(study: Study, keep: int) -> None:
         raise InputError("\n".join(wrong))
 
 
-def _ranked(study: Study, prices: Prices, found: Found) -> tuple[Ranked, ...]:
+def _ranked(study: Study, setting: Setting, found: Found) -> tuple[Ranked, ...]:
     """The best plans with their estimates, the event simulation included, in order."""
     assumed = study.assumed
     ranked = [
-        Ranked(plan=candidate.plan, estimate=price_plan(prices, candidate.plan, assumed=assumed))
+        Ranked(plan=candidate.plan, estimate=price_plan(setting, candidate.plan, assumed=assumed))
         for candidate in found.best
     ]
     # Where the simulation moved a step, cost and energy moved with it; memory did not.
@@ -120,13 +121,15 @@ def _point(study: Study, candidate: Candidate) -> ParetoPoint:
 
 def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
     """The error of a search that found no plan."""
-    if not found.space:
+    if not found.space and found.complete:
         return InputError(
             f"the space has no legal plan for {study.workload.model.name} on "
             f"{study.cluster.devices} devices with a global batch of "
             f"{study.workload.global_batch}. Free a key of [plan], or change the batch or nodes."
         )
     reasons = ", ".join(f"{count:,} by {reason}" for reason, count in found.rejected.items())
+    if not found.complete:
+        return NoPlanFits("the search was stopped before it found a plan that fits.")
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
     if found.nearest is None or found.rejected[MEMORY] < found.space:
         return NoPlanFits(f"{text} Relax search.limit.")

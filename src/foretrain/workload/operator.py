@@ -74,9 +74,7 @@ class Matrices:
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "depth", "batch", "reuse"):
             if not getattr(self, name) > 0:
-                raise InputError(
-                    f"Matrices.{name} must be above 0, got {getattr(self, name)}."
-                )
+                raise InputError(f"Matrices.{name} must be above 0, got {getattr(self, name)}.")
 
     @property
     def flop(self) -> float:

@@ -8,7 +8,6 @@ from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Kind, Matrices, Operator, Size, matmul
 
-
 UNSPLIT_UNIT = "part (convolutions cannot be split by the tensor axis yet)"
 
 
@@ -89,7 +88,7 @@ def resnet_50(*, image: int, source: str) -> Model:
 
     Source: he2016, table 1 (v1.5 moves the stride of a block into its 3x3 convolution).
     """
-    if not image >= 32:  # noqa: PLR2004 - five halvings must leave a pixel
+    if not image >= 32:
         raise InputError(f"image must be at least 32 pixels for resnet-50, got {image}.")
     stem, picture = convolution("stem", Picture(channels=3, side=image), 64, kernel=7, stride=2)
     pooled = Picture(channels=64, side=-(-picture.side // 2))
@@ -112,7 +111,10 @@ def resnet_50(*, image: int, source: str) -> Model:
         for position, count in (("first", 1), ("rest", repeats - 1)):
             first = position == "first"
             operators, result = _bottleneck(
-                picture, width, stride=2 if first and group > 2 else 1, projection=first  # noqa: PLR2004
+                picture,
+                width,
+                stride=2 if first and group > 2 else 1,
+                projection=first,
             )
             layers.append(
                 Layer(

@@ -149,7 +149,9 @@ def build(name: str, *, sequence: int | None = None, image: int | None = None) -
     entry = find(name)
     if entry.shape is None:
         if sequence is not None or image is None:
-            raise InputError(f"model '{entry.name}' reads images: give image (pixels), no sequence.")
+            raise InputError(
+                f"model '{entry.name}' reads images: give image (pixels), no sequence."
+            )
         return resnet_50(image=image, source=entry.source)
     if image is not None or sequence is None:
         raise InputError(f"model '{entry.name}' reads tokens: give sequence (tokens), no image.")

@@ -118,7 +118,7 @@ def _norm(name: str, shape: Decoder, sequence: int) -> Operator:
     )
 
 
-def _linear(  # noqa: PLR0913 - one place that knows weights, bias, kept input and split of a layer
+def _linear(
     name: str,
     shape: Decoder,
     *,
