@@ -1,4 +1,4 @@
-"""The closed form of a step against its event simulation, on 500 random plans of each kind.
+"""The closed form of a step against its event simulation, on random plans.
 
 What is drawn is broader than what real clusters give: 1 to 64 stages of one to eight chunks, up to
 256 forward passes of chunks on each (or one group of micro-batches, where that is more), backward
@@ -20,6 +20,7 @@ from foretrain.plan.plan import Sends
 from foretrain.simulate.step import simulate
 
 PLANS = 500
+PLANS_OF_OTHER_KINDS = 150
 SEED = 20261121
 LIMIT = 0.01
 PASSES = 256
@@ -150,16 +151,18 @@ def _scaled(stage: StageTimes, factor: float) -> StageTimes:
 
 def main() -> bool:
     """Print the distribution of every kind; whether equal stages keep the limit."""
-    print(f"closed form / simulation - 1, {PLANS} random plans of each kind, seed {SEED}")
+    print(f"closed form / simulation - 1, random plans of seed {SEED}")
     print(
         f"{'':30} {'median':>8} {'p90':>8} {'p99':>8} {'largest':>8} {'lowest':>8} {'highest':>8}"
     )
     found = {}
     for draw in KINDS:
-        found[draw] = distances(draw, PLANS)
+        plans = PLANS if draw is equal_stages else PLANS_OF_OTHER_KINDS
+        found[draw] = distances(draw, plans)
         print(f"{draw.__name__.replace('_', ' '):30} {found[draw]}")
-    print(f"limit for equal stages: {LIMIT:.0%}")
-    return found[equal_stages].largest <= LIMIT
+    largest = found[equal_stages].largest
+    print(f"equal stages, {PLANS} plans: largest difference {largest:.1e} (limit {LIMIT:.0%})")
+    return largest <= LIMIT
 
 
 if __name__ == "__main__":
