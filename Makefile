@@ -5,7 +5,7 @@
 #   make lint      formatting, lint rules, types
 #   make docs      the documentation, in site/
 #   make validate  predictions held against published measurements
-#   make bench     how quick the commands are
+#   make bench     speed, and the closed form against the simulation
 #   make clean     removes what the others made
 
 VENV := .venv
