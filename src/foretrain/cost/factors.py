@@ -21,7 +21,6 @@ from foretrain.plan.placement import inner_members
 from foretrain.plan.plan import AXES
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.strategies.pipeline import Cuts, cuts
-from foretrain.workload.workload import Workload
 
 Inside = dict[str, NDArray[np.float64]]
 
@@ -116,16 +115,16 @@ class Factors:
         return [kind[self.time] for kind in values]
 
 
-def hold(workload: Workload, plans: PlanTable) -> Held:
+def hold(setting: Setting, plans: PlanTable) -> Held:
     """What the layers of each plan take, and how the plan cuts them."""
     rows, layer = distinct([getattr(plans, name) for name in READS])
     ways, cut = distinct([plans.pipeline, plans.interleaving])
     pairs = [(int(plans.pipeline[way]), int(plans.interleaving[way])) for way in ways]
     return Held(
         plans=plans,
-        layers=layer_memory(workload, plans.take(rows)),
+        layers=layer_memory(setting, plans.take(rows)),
         layer=layer,
-        cuts=cuts(workload.model, pairs),
+        cuts=cuts(setting.workload.model, pairs),
         cut=cut,
     )
 

@@ -19,9 +19,8 @@ from foretrain.plan.table import Column, PlanTable
 from foretrain.strategies import recompute
 from foretrain.strategies.sequence import token_degree
 from foretrain.strategies.tensor import kept_degree, weight_degree
-from foretrain.workload.columns import Operators, operators_of
+from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Split
-from foretrain.workload.workload import Workload
 
 READS = ("tensor", "sequence_parallel", "micro_batch", "recompute", "attention")
 """Fields of a plan that layers depend on (times also on the placement of the tensor axis)."""
@@ -65,14 +64,15 @@ class LayerTimes:
     backward_pass: Floats
 
 
-def layer_memory(workload: Workload, plans: PlanTable) -> LayerMemory:
+def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
-    operators, precision = operators_of(workload.model), workload.precision
-    sums = _Sums(operators, len(workload.model.layers), len(plans))
+    operators, precision = setting.operators, setting.workload.precision
     kept = _kept(operators, plans, value_bytes=precision.value_bytes)
-    everything, dropped = sums(kept), sums(kept * operators.selective)
+    everything, dropped, weights = _sums(
+        setting, [kept, kept * operators.selective, _weights(operators, plans)]
+    )
     stays = np.empty_like(everything)
-    for kind, layer in enumerate(workload.model.layers):
+    for kind, layer in enumerate(setting.workload.model.layers):
         boundary = layer.input * precision.value_bytes * plans.micro_batch / token_degree(plans)
         stays[kind] = recompute.kept(
             plans,
@@ -80,11 +80,7 @@ def layer_memory(workload: Workload, plans: PlanTable) -> LayerMemory:
             dropped=dropped[kind],
             boundary=boundary if layer.recomputable else everything[kind],
         )
-    return LayerMemory(
-        weights=sums(operators.weights / weight_degree(operators, plans)),
-        kept=stays,
-        transient=everything - stays,
-    )
+    return LayerMemory(weights=weights, kept=stays, transient=everything - stays)
 
 
 def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column]) -> LayerTimes:
@@ -95,22 +91,25 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column])
         plans: distinct combinations of what layers depend on.
         inside: members of the tensor axis inside each level. [level][plan]
     """
-    workload = setting.workload
-    operators, value_bytes = operators_of(workload.model), workload.precision.value_bytes
+    operators, value_bytes = setting.operators, setting.workload.precision.value_bytes
     forward, backward = operator_times(operators, plans, rate=setting.rate, value_bytes=value_bytes)
-    message = operators.output * value_bytes * plans.micro_batch
     exchange = _exchange(
-        message,
+        operators.output * value_bytes * plans.micro_batch,
         plans,
         whole=all_reduce(inside, setting.network),
         part=all_gather(inside, setting.network),
     )
-    sums = _Sums(operators, len(workload.model.layers), len(plans))
-    first, second = sums(forward), sums(backward)
-    after = sums(exchange * operators.split_is(Split.DEPTH))
-    before = sums(exchange * operators.split_is(Split.COLUMNS))
-    chosen = sums(forward * operators.selective)
-    whole = np.array([[float(layer.recomputable)] for layer in workload.model.layers])
+    first, second, chosen, after, before = _sums(
+        setting,
+        [
+            forward,
+            backward,
+            forward * operators.selective,
+            exchange * operators.split_is(Split.DEPTH),
+            exchange * operators.split_is(Split.COLUMNS),
+        ],
+    )
+    whole = np.array([[float(layer.recomputable)] for layer in setting.workload.model.layers])
     again = recompute.repeated(plans, full=first * whole, selective=chosen)
     gathered = recompute.repeated(plans, full=after * whole, selective=np.zeros(1))
     return LayerTimes(
@@ -123,19 +122,21 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column])
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """Adds up operators by layer, in their order, so that a row never depends on its table."""
+def _sums(setting: Setting, values: Sequence[Floats]) -> Floats:
+    """Operators added up by layer, in their order, so that no row depends on its table.
 
-    operators: Operators
-    kinds: int
-    width: int
+    Args:
+        setting: the model's layers.
+        values: quantities of every operator. [quantity][operator, plan]
 
-    def __call__(self, values: Floats) -> Floats:
-        totals = np.zeros((self.kinds, self.width))
-        for position, kind in enumerate(self.operators.layer):
-            totals[kind] += values[position]
-        return totals
+    Returns:
+        The same of every kind of layer. [quantity, kind, plan]
+    """
+    every = np.stack(values)
+    totals = np.zeros((len(values), len(setting.workload.model.layers), every.shape[-1]))
+    for position, kind in enumerate(setting.operators.layer):
+        totals[:, kind] += every[:, position]
+    return totals
 
 
 def _exchange(
@@ -151,3 +152,8 @@ def _kept(operators: Operators, plans: PlanTable, *, value_bytes: float) -> Floa
     size: Floats = operators.kept_values * value_bytes + operators.kept_fixed
     kept: Floats = size * exists * plans.micro_batch / kept_degree(operators, plans)
     return kept
+
+
+def _weights(operators: Operators, plans: PlanTable) -> Floats:
+    weights: Floats = operators.weights / weight_degree(operators, plans)
+    return weights

@@ -41,14 +41,13 @@ class Passes:
     """All passes of a step.
 
     Attributes:
-        seconds: until the first stage, which is the last to finish, has finished.
+        finished: per kind of stage, seconds until its first stage, which is the last of the kind to
+            finish, has finished.
         turn: from one chunk's last backward pass on a stage to the next chunk's, in seconds.
-        earlier: per kind of stage, seconds by which its first stage finishes before that.
     """
 
-    seconds: Number
+    finished: Sequence[Number]
     turn: Number
-    earlier: Sequence[Number]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +120,19 @@ class _Pipeline:
     climbs: Number
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Paths:
+    """The longest paths that stay on a stage, in seconds; 0 where the stage never alternates.
+
+    Attributes:
+        through: leaves through the last stage, and so through every stage after that.
+        own: leaves over the stage's own last backward passes.
+    """
+
+    through: Number
+    own: Number
+
+
 def longest_path(stages: Sequence[Stages], schedule: Schedule) -> Passes:
     """How long do all passes of a step take?
 
@@ -139,15 +151,16 @@ def longest_path(stages: Sequence[Stages], schedule: Schedule) -> Passes:
     send = np.where(degree > 1, schedule.send, 0.0)
     kinds = _kinds(stages, schedule, degree=degree, send=send)
     pipeline = _pipeline(kinds, schedule, degree=degree, send=send)
-    seconds = _round_trips(kinds[0], schedule, pipeline)
-    earlier = []
-    for kind in kinds:
-        seconds = np.maximum(seconds, _path(kind, pipeline))
+    paths = [_paths(kind, pipeline) for kind in kinds]
+    trips = _round_trips(kinds[0], schedule, pipeline)
+    reached = _longest([trips, *[path.through for path in paths]])
+    finished = []
+    for kind, path in zip(reversed(kinds), reversed(paths), strict=True):
+        reached = np.maximum(reached, path.own)
         more = kind.count - 1
-        earlier.append(
-            kind.backward.before - more * kind.backward.own + (kind.before - more) * send
-        )
-    return Passes(seconds=seconds, turn=pipeline.turn, earlier=earlier)
+        upwards = kind.backward.before - more * kind.backward.own + (kind.before - more) * send
+        finished.append(reached - upwards)
+    return Passes(finished=finished[::-1], turn=pipeline.turn)
 
 
 def _kinds(
@@ -225,8 +238,8 @@ def _longest(seconds: Sequence[Number]) -> Number:
     return longest
 
 
-def _path(kind: _Kind, pipeline: _Pipeline) -> Number:
-    """The longest path that stays on a stage; 0 where the stage never alternates.
+def _paths(kind: _Kind, pipeline: _Pipeline) -> _Paths:
+    """The longest paths that stay on a stage.
 
     The stage makes `warm_up` + 1 forward passes before its first backward pass. Then a backward and
     a forward pass alternate until none of the `rounds` is left, and the backward passes remain.
@@ -244,17 +257,16 @@ def _path(kind: _Kind, pipeline: _Pipeline) -> Number:
             pipeline.fill + (there.before + there.own + around),
         ]
     )
-    end = _longest(
-        [
-            pipeline.drain + (there.whole - there.before - there.own + up),
-            back.before + down + (warm_up + 1) * back.own,
-            pipeline.drain + (back.before + back.own + around),
-        ]
+    through = pipeline.drain + np.maximum(
+        there.whole - there.before - there.own + up, back.before + back.own + around
     )
-    stay = _stay(kind, pipeline, alternating=alternating)
+    own = back.before + down + (warm_up + 1) * back.own
+    left = start + _stay(kind, pipeline, alternating=alternating)
     runs = (kind.count > 0) & (alternating >= np.minimum(kind.after, 1.0))
-    path: Number = np.where(runs, start + stay + end, 0.0)
-    return path
+    return _Paths(
+        through=np.where(runs, left + through, 0.0),
+        own=np.where(runs, left + own, 0.0),
+    )
 
 
 def _around(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:

@@ -134,11 +134,11 @@ def exposed_reduction(stages: Stages, schedule: Schedule, *, turn: Number) -> Nu
 def _ends(stages: Sequence[Stages], schedule: Schedule) -> tuple[Number, list[Number]]:
     """The end of the step, and what each kind of stage still reduces after its passes."""
     passes = longest_path(stages, schedule)
-    tail: Number = 0.0
+    end: Number = 0.0
     reductions = []
-    for kind, earlier in zip(stages, passes.earlier, strict=True):
+    for kind, finished in zip(stages, passes.finished, strict=True):
         reduction = exposed_reduction(kind, schedule, turn=passes.turn)
-        late = reduction + kind.update + kind.parameters - earlier
-        tail = np.maximum(tail, np.where(kind.count > 0, late, 0.0))
+        own_end = finished + reduction + kind.update + kind.parameters
+        end = np.maximum(end, np.where(kind.count > 0, own_end, 0.0))
         reductions.append(reduction)
-    return passes.seconds + tail, reductions
+    return end, reductions

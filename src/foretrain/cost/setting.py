@@ -8,29 +8,42 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.collective import Network, network
 from foretrain.cost.compute import Rates, rates
+from foretrain.workload.columns import Operators, operators_of
 from foretrain.workload.workload import Workload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Setting:
-    """A workload on a cluster.
+    """A workload on a cluster; `setting` makes it.
 
     Attributes:
         workload: what is learned.
         cluster: where.
         coefficients: how well.
+        operators: the model's operators as columns.
+        rate: what one device reaches.
+        network: what collectives reach on each level.
     """
 
     workload: Workload
     cluster: Cluster
-    coefficients: Coefficients = DEFAULT
+    coefficients: Coefficients
+    operators: Operators
+    rate: Rates
+    network: Network
 
-    @property
-    def rate(self) -> Rates:
-        """What one device reaches."""
-        return rates(self.cluster.device, self.workload.precision, self.coefficients)
 
-    @property
-    def network(self) -> Network:
-        """What collectives reach on each level."""
-        return network(self.cluster, self.coefficients)
+def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = DEFAULT) -> Setting:
+    """A workload on a cluster, with what follows from them.
+
+    Raises:
+        InputError: the device does not compute in the workload's precision.
+    """
+    return Setting(
+        workload=workload,
+        cluster=cluster,
+        coefficients=coefficients,
+        operators=operators_of(workload.model),
+        rate=rates(cluster.device, workload.precision, coefficients),
+        network=network(cluster, coefficients),
+    )

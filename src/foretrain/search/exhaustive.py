@@ -61,7 +61,7 @@ def _that_fit(
     study: Study, setting: Setting, plans: PlanTable, *, found: Found
 ) -> tuple[Held, Column]:
     """The plans of a table whose heaviest stage fits on a device, in all their orders."""
-    held = hold(setting.workload, plans)
+    held = hold(setting, plans)
     memory = heaviest_total(setting, held)
     fits = memory <= study.cluster.device.memory
     orders = order_counts(plans, study.cluster, study.space)

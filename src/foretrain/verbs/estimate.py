@@ -7,7 +7,7 @@ from enum import Enum
 from math import prod
 
 from foretrain.cost.coefficients import DEFAULT, Coefficients
-from foretrain.cost.setting import Setting
+from foretrain.cost.setting import setting
 from foretrain.errors import InputError
 from foretrain.plan.legality import precision_problems, problems
 from foretrain.plan.plan import AXES, Plan
@@ -38,8 +38,8 @@ def estimate(
     ]
     if wrong:
         raise InputError("\n".join(wrong))
-    setting = Setting(workload=study.workload, cluster=study.cluster, coefficients=coefficients)
-    return price_plan(setting, plan, assumed=(*study.assumed, *assumed), played=played)
+    priced = setting(study.workload, study.cluster, coefficients)
+    return price_plan(priced, plan, assumed=(*study.assumed, *assumed), played=played)
 
 
 def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:

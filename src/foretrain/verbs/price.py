@@ -56,7 +56,7 @@ def price_plan(
         assumed: defaults that were filled in, in words.
         played: whether the event simulation checks the closed form.
     """
-    held = hold(setting.workload, table_of([plan]))
+    held = hold(setting, table_of([plan]))
     priced = factors(setting, held)
     settled = _settled(setting, priced, played=played)
     memory = _memory(setting, held)

@@ -8,7 +8,7 @@ from time import process_time
 
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.price import cost, energy
-from foretrain.cost.setting import Setting
+from foretrain.cost.setting import Setting, setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import device_problems, precision_problems, workload_problems
 from foretrain.plan.study import Study
@@ -42,10 +42,10 @@ def search(
     """
     _refuse(study, keep)
     start = process_time()
-    setting = Setting(workload=study.workload, cluster=study.cluster, coefficients=coefficients)
+    priced = setting(study.workload, study.cluster, coefficients)
     found = exhaustive(
         study,
-        setting,
+        priced,
         keep=keep,
         progress=lambda seen: progress(seen, 0) if progress else None,
         stop=stop or (lambda: False),
@@ -53,7 +53,7 @@ def search(
     seconds = process_time() - start
     if not found.best:
         raise _nothing(study, found)
-    plans = _ranked(study, setting, found)
+    plans = _ranked(study, priced, found)
     return SearchResult(
         objective=study.objective,
         best=plans[0],

@@ -58,7 +58,10 @@ class Operators:
 
     def split_is(self, *splits: Split) -> Flags:
         """Which operators the tensor axis divides in one of these ways. [operator, 1]"""
-        return np.isin(self.split, [_SPLITS.index(split) for split in splits])
+        chosen: Flags = self.split == _SPLITS.index(splits[0])
+        for split in splits[1:]:
+            chosen = chosen | (self.split == _SPLITS.index(split))
+        return chosen
 
 
 def operators_of(model: Model) -> Operators:
