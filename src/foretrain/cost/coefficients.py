@@ -96,7 +96,7 @@ NEAREST_SOURCE = "mpt: dense decoders of 1 to 30 billion parameters on 8 A100 80
 SOURCES: Mapping[str, Source] = MappingProxyType(
     {
         "matmul_sustained": Source(
-            value=0.870,
+            value=0.869,
             unit="1",
             low=0.81,
             high=0.93,
@@ -121,7 +121,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             source="babelstream: Triad on an A100 80GB reaches about 1.77 of 2.04 TB/s",
         ),
         "flash_forward": Source(
-            value=0.368,
+            value=0.356,
             unit="1",
             low=0.3,
             high=0.75,
@@ -130,7 +130,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             rows=MPT_ROWS,
         ),
         "flash_backward": Source(
-            value=0.301,
+            value=0.307,
             unit="1",
             low=0.25,
             high=0.63,
