@@ -26,12 +26,12 @@ def step_times(*stages, micro_batches, **others):
 
 
 @st.composite
-def stages(draw):
+def stages(draw, *, chunks=1):
     return stage_times(
         draw(positive),
         draw(positive),
         gradients=draw(seconds),
-        buckets=draw(st.integers(1, 12)),
+        buckets=chunks * draw(st.integers(1, 12)),
         update=draw(seconds),
         parameters=draw(seconds),
     )
@@ -43,9 +43,9 @@ def steps(draw, *, equal=False):
     degree = draw(st.integers(1, 6))
     interleaving = draw(st.integers(1, 3)) if degree > 1 else 1
     groups = degree if interleaving > 1 else 1
-    one = draw(stages())
+    one = draw(stages(chunks=interleaving))
     return step_times(
-        *([one] * degree if equal else [draw(stages()) for _ in range(degree)]),
+        *([one] * degree if equal else [draw(stages(chunks=interleaving)) for _ in range(degree)]),
         micro_batches=groups * draw(st.integers(1, 6)),
         interleaving=interleaving,
         send=draw(st.floats(0, 1)) * min(one.forward, one.backward) / interleaving,

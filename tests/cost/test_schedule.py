@@ -67,6 +67,12 @@ def test_parts_add_up_to_the_step(times):
 
 
 @given(times=steps())
+def test_no_part_is_negative(times):
+    parts = closed_step(times)
+    assert min(getattr(parts, field.name) for field in fields(Step)) >= -1e-9 * parts.seconds
+
+
+@given(times=steps())
 def test_more_micro_batches_never_take_less_time(times):
     more = replace(times, micro_batches=times.micro_batches + len(times.stages))
     assert closed_form(more) >= closed_form(times) * (1 - 1e-12)

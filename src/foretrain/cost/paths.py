@@ -122,7 +122,7 @@ class _Pipeline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Paths:
-    """The longest paths that stay on a stage, in seconds; 0 where the stage never alternates.
+    """The longest paths that stay on a stage, in seconds; 0 where a plan has no such stage.
 
     Attributes:
         through: leaves through the last stage, and so through every stage after that.
@@ -242,31 +242,29 @@ def _paths(kind: _Kind, pipeline: _Pipeline) -> _Paths:
     """The longest paths that stay on a stage.
 
     The stage makes `warm_up` + 1 forward passes before its first backward pass. Then a backward and
-    a forward pass alternate until none of the `rounds` is left, and the backward passes remain.
+    a forward pass alternate until none of the `rounds` is left, and the backward passes remain. A
+    stage that never alternates is reached by its own forward passes only.
     """
-    warm_up = kind.after + pipeline.interleaved * kind.after + pipeline.ahead
-    alternating = pipeline.rounds - warm_up
+    ahead = kind.after + pipeline.interleaved * kind.after + pipeline.ahead
+    alternating = np.maximum(pipeline.rounds - ahead, 0.0)
+    warm_up = pipeline.rounds - alternating
     around = _around(kind, pipeline, alternating=alternating)
     up = kind.after * pipeline.send
     down = kind.before * pipeline.send + warm_up * pipeline.held
     there, back = kind.forward, kind.backward
-    start = _longest(
-        [
-            pipeline.fill + (back.whole - back.before - back.own + up),
-            there.before + down + (warm_up + 1) * there.own,
-            pipeline.fill + (there.before + there.own + around),
-        ]
+    fill = pipeline.fill + np.maximum(
+        back.whole - back.before - back.own + up, there.before + there.own + around
     )
-    through = pipeline.drain + np.maximum(
+    drain = pipeline.drain + np.maximum(
         there.whole - there.before - there.own + up, back.before + back.own + around
     )
-    own = back.before + down + (warm_up + 1) * back.own
+    feeds = alternating >= np.minimum(kind.after, 1.0)
+    warm = there.before + down + (warm_up + 1) * there.own
+    start = np.maximum(warm, np.where(feeds, fill, 0.0))
     left = start + _stay(kind, pipeline, alternating=alternating)
-    runs = (kind.count > 0) & (alternating >= np.minimum(kind.after, 1.0))
-    return _Paths(
-        through=np.where(runs, left + through, 0.0),
-        own=np.where(runs, left + own, 0.0),
-    )
+    cool = back.before + down + (warm_up + 1) * back.own
+    present = np.minimum(kind.count, 1.0)
+    return _Paths(through=present * (left + drain), own=present * (left + cool))
 
 
 def _around(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:

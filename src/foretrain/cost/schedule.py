@@ -114,6 +114,8 @@ def exposed_reduction(stages: Stages, schedule: Schedule, *, turn: Number) -> Nu
     Returns:
         Seconds per step. [plan]
 
+    Assumes as many buckets in every chunk; otherwise one of another chunk may end later.
+
     Source: the recurrence of a queue with one server, unrolled.
     """
     chunks, buckets = schedule.interleaving, stages.buckets
