@@ -25,7 +25,7 @@ from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
-ROWS = 32_768
+ROWS = 49_152
 """Legal plans of a table. About a third of them fit in memory and reach the time formula, whose
 columns then fill a processor's second-level cache."""
 
