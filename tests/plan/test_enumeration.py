@@ -1,0 +1,199 @@
+"""Enumeration: every legal plan once, aliases left out, choices honoured."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.plan.scalar_enumerator import legal_plans, placement
+from tests.small import gpt_study, llama_study, resnet_study
+
+from foretrain.plan.enumeration import divisors, order_counts, plan_tables, with_orders
+from foretrain.plan.legality import problems
+from foretrain.plan.plan import AXES, Recompute, Sends, Sharding
+from foretrain.plan.space import Space
+from foretrain.workload.operator import Attention
+
+GPT = gpt_study()
+LLAMA = llama_study()
+RESNET = resnet_study()
+
+CASES = {
+    "gpt": (
+        GPT,
+        {
+            "levels": (8, 2),
+            "batch": 16,
+            "layers": 8,
+            "tokens": 1024,
+            "tensor_parts": (16, 4096, 51_200),
+            "kernels": tuple(Attention),
+        },
+    ),
+    "llama": (
+        LLAMA,
+        {
+            "levels": (4, 3),
+            "batch": 36,
+            "layers": 6,
+            "tokens": 512,
+            "tensor_parts": (12, 6, 2304, 30_720),
+            "kernels": tuple(Attention),
+        },
+    ),
+    "resnet": (
+        RESNET,
+        {
+            "levels": (8, 1),
+            "batch": 64,
+            "layers": 16,
+            "tokens": 1,
+            "tensor_parts": (1,),
+            "kernels": (Attention.FLASH,),
+        },
+    ),
+}
+
+
+def tables(study, **options):
+    return plan_tables(study.workload, study.cluster, study.space, **options)
+
+
+def listed(study, **options):
+    """Every plan of a study's space in each of its orders."""
+    return [
+        table.plan(row)
+        for plans in tables(study, **options)
+        for table in [with_orders(plans, study.cluster, study.space)[0]]
+        for row in range(len(table))
+    ]
+
+
+def within(study, **choices):
+    """The plans of a study with some more choices made."""
+    return listed(replace(study, space=replace(study.space, **choices)))
+
+
+def named_by_place(plans, levels):
+    """Plans with the levels that their groups span in place of their order."""
+    return {(str(replace(plan, order=AXES)), placement(plan, levels)) for plan in plans}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_plans_are_those_of_the_scalar_enumerator(name):
+    study, case = CASES[name]
+    ours, theirs = listed(study), list(legal_plans(**case))
+    assert len(ours) == len(theirs) > 100
+    assert named_by_place(ours, case["levels"]) == named_by_place(theirs, case["levels"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_plan_is_listed_twice_under_any_name(name):
+    study, case = CASES[name]
+    plans = listed(study)
+    assert len(named_by_place(plans, case["levels"])) == len(set(plans)) == len(plans)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_plan_is_legal(name):
+    study, _ = CASES[name]
+    wrong = {str(plan): problems(study.workload, study.cluster, plan) for plan in listed(study)}
+    assert not any(wrong.values())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_orders_are_counted_as_they_are_listed(name):
+    study, _ = CASES[name]
+    for plans in tables(study):
+        counts = order_counts(plans, study.cluster, study.space)
+        ordered, source = with_orders(plans, study.cluster, study.space)
+        assert counts.sum() == len(ordered) == len(source)
+        np.testing.assert_array_equal(np.bincount(source, minlength=len(plans)), counts)
+
+
+def test_orders_change_nothing_but_the_order():
+    for plans in tables(LLAMA):
+        ordered, source = with_orders(plans, LLAMA.cluster, LLAMA.space)
+        for row in range(0, len(ordered), 97):
+            assert replace(ordered.plan(row), order=AXES) == plans.plan(source[row])
+
+
+@pytest.mark.parametrize("rows", [1, 100, 10_000_000])
+def test_tables_of_any_length_list_the_same_plans(rows):
+    assert listed(GPT, rows=rows) == listed(GPT)
+    assert all(len(plans) for plans in tables(GPT, rows=rows))
+
+
+FIXED = [
+    {"data": (4,)},
+    {"tensor": (2, 4)},
+    {"pipeline": (2,), "interleaving": (2,)},
+    {"micro_batch": (1, 2)},
+    {"sequence_parallel": (True,)},
+    {"sequence_parallel": (False,)},
+    {"sharding": (Sharding.OPTIMIZER,)},
+    {"recompute": (Recompute.NONE, Recompute.FULL)},
+    {"attention": (Attention.PLAIN,)},
+    {"sends": (Sends.BLOCKING,)},
+    {"order": (("pipeline", "data", "tensor"), ("data", "tensor", "pipeline"))},
+]
+
+
+@pytest.mark.parametrize("choices", FIXED, ids=str)
+def test_choices_are_honoured(choices):
+    plans = within(GPT, **choices)
+    assert plans
+    assert all(
+        getattr(plan, name) in allowed for plan in plans for name, allowed in choices.items()
+    )
+
+
+NEUTRAL = [{"data": (4,)}, {"tensor": (2, 4)}, {"micro_batch": (1, 2)}, {"pipeline": (2, 8)}]
+
+
+@pytest.mark.parametrize("choices", NEUTRAL, ids=str)
+def test_choices_leave_out_no_other_plan(choices):
+    [(name, allowed)] = choices.items()
+    assert within(GPT, **choices) == [
+        plan for plan in listed(GPT) if getattr(plan, name) in allowed
+    ]
+
+
+ALIASES = [
+    ({"tensor": (1,)}, {"sequence_parallel": (True,)}),
+    ({"data": (1,)}, {"sharding": (Sharding.OPTIMIZER,)}),
+    ({"pipeline": (1,)}, {"sends": (Sends.BLOCKING,)}),
+]
+
+
+@pytest.mark.parametrize(("degree", "choice"), ALIASES, ids=str)
+def test_choice_without_effect_keeps_its_plans_under_the_name_asked_for(degree, choice):
+    [(name, [value])] = choice.items()
+    plain = [plan for plan in within(GPT, **degree) if not getattr(plan, name)]
+    named = within(GPT, **degree, **choice)
+    assert named == [replace(plan, **{name: value}) for plan in plain] != []
+
+
+def test_selective_recomputation_that_would_do_nothing_is_kept_where_it_alone_is_asked_for():
+    flash = {"attention": (Attention.FLASH,), "recompute": (Recompute.SELECTIVE,)}
+    plans = within(GPT, **flash)
+    none = within(GPT, **flash | {"recompute": (Recompute.NONE,)})
+    assert plans == [replace(plan, recompute=Recompute.SELECTIVE) for plan in none] != []
+
+
+def test_selective_recomputation_that_would_do_nothing_is_none_where_both_are_free():
+    plans = within(GPT, attention=(Attention.FLASH,))
+    assert {plan.recompute for plan in plans} == {Recompute.NONE, Recompute.FULL}
+
+
+def test_kernel_that_no_operator_has_is_no_choice():
+    assert len(listed(RESNET)) == len(within(RESNET, attention=tuple(Attention)))
+
+
+def test_space_without_a_legal_plan_has_no_table():
+    assert list(tables(replace(GPT, space=Space(tensor=(3,))))) == []
+    assert list(tables(replace(GPT, space=Space(micro_batch=(5,))))) == []
+
+
+def test_divisors_come_in_order_and_once():
+    for number in (1, 2, 36, 97, 1536):
+        assert divisors(number) == [each for each in range(1, number + 1) if number % each == 0]

@@ -1,0 +1,84 @@
+"""Tables of plans: what goes in comes out, row by row."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from foretrain.plan import table
+from foretrain.plan.enumeration import ORDERS
+from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
+from foretrain.plan.table import distinct, table_of
+from foretrain.workload.operator import Attention
+
+degrees = st.integers(1, 4096)
+plans = st.builds(
+    Plan,
+    data=degrees,
+    tensor=degrees,
+    pipeline=degrees,
+    interleaving=degrees,
+    micro_batch=degrees,
+    sequence_parallel=st.booleans(),
+    sharding=st.sampled_from(Sharding),
+    recompute=st.sampled_from(Recompute),
+    attention=st.sampled_from(Attention),
+    sends=st.sampled_from(Sends),
+    order=st.sampled_from(ORDERS),
+)
+
+
+@st.composite
+def columns(draw):
+    """One to four columns of the same length, with few or with many different values."""
+    rows, top = draw(st.integers(1, 40)), draw(st.sampled_from([1, 3, 100, 5000]))
+    values = st.integers(0, top).map(float)
+    return draw(st.lists(arrays(float, rows, elements=values), min_size=1, max_size=4))
+
+
+@given(st.lists(plans, min_size=1, max_size=20))
+def test_plans_come_back_from_their_table(many):
+    found = table_of(many)
+    assert len(found) == len(many)
+    assert [found.plan(row) for row in range(len(found))] == many
+
+
+@given(st.lists(plans, min_size=1, max_size=20), st.data())
+def test_rows_are_taken_in_the_order_asked_for(many, data):
+    rows = data.draw(st.lists(st.integers(0, len(many) - 1), max_size=30))
+    taken = table_of(many).take(np.array(rows, np.intp))
+    assert [taken.plan(row) for row in range(len(taken))] == [many[row] for row in rows]
+
+
+@given(st.lists(plans, min_size=1, max_size=20), st.data())
+def test_rows_are_taken_by_flags_too(many, data):
+    flags = data.draw(arrays(bool, len(many)))
+    taken = table_of(many).take(flags)
+    expected = [plan for plan, flag in zip(many, flags, strict=True) if flag]
+    assert [taken.plan(row) for row in range(len(taken))] == expected
+
+
+@pytest.mark.parametrize("dense", [0, table.DENSE], ids=["sorted", "dense"])
+@given(many=columns())
+def test_distinct_combinations_are_those_that_numpy_finds(dense, many):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "DENSE", dense)
+        rows, index = distinct(many)
+    _, expected_rows, expected_index = np.unique(
+        np.stack(many), axis=1, return_index=True, return_inverse=True
+    )
+    np.testing.assert_array_equal(rows, expected_rows)
+    np.testing.assert_array_equal(index, expected_index.ravel())
+
+
+@given(columns())
+def test_columns_are_gathered_from_their_distinct_rows(many):
+    rows, index = distinct(many)
+    for column in many:
+        np.testing.assert_array_equal(column[rows][index], column)
+
+
+def test_one_row_is_its_own_combination():
+    rows, index = distinct([np.array([7.0]), np.array([0.0])])
+    assert (rows.tolist(), index.tolist()) == ([0], [0])
