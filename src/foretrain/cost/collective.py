@@ -88,46 +88,45 @@ def cheapest(size: Number, lines: Sequence[Line]) -> Number:
     return time
 
 
-def all_reduce(inside: Sequence[Number], net: Network) -> tuple[Line, ...]:
-    """Every algorithm that leaves each member with the sum of everyone's `size` bytes. [group]
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Exchange:
+    """Every algorithm that a group may choose from. [group]
+
+    Attributes:
+        reduce: those that leave each member with the sum of everyone's bytes.
+        gather: those that leave each member with all bytes, equal parts from each; a
+            reduce-scatter takes as long.
+    """
+
+    reduce: tuple[Line, ...]
+    gather: tuple[Line, ...]
+
+    def take(self, index: NDArray[np.intp]) -> Exchange:
+        """The algorithms of some groups. [plan]"""
+        return Exchange(
+            reduce=tuple(line.take(index) for line in self.reduce),
+            gather=tuple(line.take(index) for line in self.gather),
+        )
+
+
+def exchange(inside: Sequence[Number], net: Network) -> Exchange:
+    """Ring, tree and hierarchical collectives of a group.
 
     Args:
         inside: members that share a group of each level, innermost first; the last is all.
         net: the levels.
     """
-    return (
-        ring_all_reduce(inside, net),
-        tree_all_reduce(inside, net),
-        hierarchical_all_reduce(inside, net),
-    )
-
-
-def all_gather(inside: Sequence[Number], net: Network) -> tuple[Line, ...]:
-    """Every algorithm that leaves each member with all `size` bytes, equal parts from each.
-
-    A reduce-scatter takes as long. [group]
-    """
-    return (
-        _started(_ring_pass(inside, net), inside, net, passes=1.0),
-        _started(_hierarchical_pass(inside, net), inside, net, passes=1.0),
-    )
-
-
-def ring_all_reduce(inside: Sequence[Number], net: Network) -> Line:
-    """2 (n - 1) (latency + size / (n bandwidth)) on the slowest level that the ring crosses."""
-    return _started(_ring_pass(inside, net), inside, net, passes=2.0)
-
-
-def tree_all_reduce(inside: Sequence[Number], net: Network) -> Line:
-    """2 (depth latency + size / bandwidth): up and down a binary tree, pipelined."""
     latency, bandwidth = _slowest(inside, net)
-    up = Line(fixed=_depth(inside[-1]) * latency, per_byte=1.0 / bandwidth)
-    return _started(up, inside, net, passes=2.0)
-
-
-def hierarchical_all_reduce(inside: Sequence[Number], net: Network) -> Line:
-    """Reduce-scatter level by level outwards, all-gather back; each level moves what is left."""
-    return _started(_hierarchical_pass(inside, net), inside, net, passes=2.0)
+    ring = _ring(inside[-1], latency, bandwidth)
+    tree = _tree(inside[-1], latency, bandwidth)
+    steps = _hierarchical(inside, net)
+    several = inside[-1] > 1
+    return Exchange(
+        reduce=tuple(
+            _started(line, several, net.start, passes=2.0) for line in (ring, tree, steps)
+        ),
+        gather=tuple(_started(line, several, net.start, passes=1.0) for line in (ring, steps)),
+    )
 
 
 def send(inside: Sequence[Number], net: Network) -> Line:
@@ -158,16 +157,19 @@ def _slowest(inside: Sequence[Number], net: Network) -> tuple[Number, Number]:
     return latency, bandwidth
 
 
-def _ring_pass(inside: Sequence[Number], net: Network) -> Line:
-    """Once around the ring: every member passes on n - 1 of n parts of the bytes."""
-    latency, bandwidth = _slowest(inside, net)
-    members = inside[-1]
+def _ring(members: Number, latency: Number, bandwidth: Number) -> Line:
+    """Once around: n - 1 steps of `latency + size / (n bandwidth)`; an all-reduce goes twice."""
     steps = members - 1.0
     return Line(fixed=steps * latency, per_byte=steps / (members * bandwidth))
 
 
-def _hierarchical_pass(inside: Sequence[Number], net: Network) -> Line:
-    """One ring per level; the bytes left for a level are divided by the members below."""
+def _tree(members: Number, latency: Number, bandwidth: Number) -> Line:
+    """Once up a binary tree, pipelined: `depth latency + size / bandwidth`; then down."""
+    return Line(fixed=_depth(members) * latency, per_byte=1.0 / bandwidth)
+
+
+def _hierarchical(inside: Sequence[Number], net: Network) -> Line:
+    """One ring per level outwards; the bytes left for a level are divided by the members below."""
     fixed, per_byte = np.zeros_like(inside[-1]), np.zeros_like(inside[-1])
     for wire, here, below in _levels(inside, net):
         steps = here / below - 1.0
@@ -181,10 +183,9 @@ def _depth(members: Number) -> Number:
     return np.frexp(members - 0.5)[1].astype(np.float64)
 
 
-def _started(once: Line, inside: Sequence[Number], net: Network, *, passes: float) -> Line:
+def _started(once: Line, several: NDArray[np.bool_], start: float, *, passes: float) -> Line:
     """So many passes after the start-up; nothing for a member that is alone."""
-    several = inside[-1] > 1
     return Line(
-        fixed=np.where(several, net.start + passes * once.fixed, 0.0),
+        fixed=np.where(several, start + passes * once.fixed, 0.0),
         per_byte=np.where(several, passes * once.per_byte, 0.0),
     )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.collective import Line, all_gather, all_reduce, send
+from foretrain.cost.collective import Exchange, Line, exchange, send
 from foretrain.cost.layers import READS, LayerMemory, LayerTimes, layer_memory, layer_times
 from foretrain.cost.setting import Setting
 from foretrain.plan.placement import inner_members
@@ -77,13 +77,11 @@ class Groups:
     """Collectives of the data and the pipeline axis. [placement]
 
     Attributes:
-        reduce: algorithms that add up gradients over the data axis.
-        gather: algorithms that gather or scatter over the data axis.
+        data: algorithms of the data axis.
         hop: one message between neighbouring stages.
     """
 
-    reduce: tuple[Line, ...]
-    gather: tuple[Line, ...]
+    data: Exchange
     hop: Line
 
 
@@ -135,14 +133,12 @@ def factors(setting: Setting, held: Held) -> Factors:
     placed, group = _placements(setting.cluster, plans)
     inside = placed["tensor"][:, group]
     rows, time = distinct([*(getattr(plans, name) for name in READS), *inside[:-1]])
-    data = list(placed["data"])
     return Factors(
         held=held,
         times=layer_times(setting, plans.take(rows), inside=list(inside[:, rows])),
         time=time,
         groups=Groups(
-            reduce=all_reduce(data, net),
-            gather=all_gather(data, net),
+            data=exchange(list(placed["data"]), net),
             hop=send(list(placed["pipeline"]), net),
         ),
         group=group,

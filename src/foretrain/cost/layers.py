@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.collective import Line, all_gather, all_reduce, cheapest
+from foretrain.cost.collective import Exchange, cheapest, exchange
 from foretrain.cost.compute import operator_times
 from foretrain.cost.setting import Setting
 from foretrain.plan.table import Column, PlanTable
@@ -93,20 +93,16 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column])
     """
     operators, value_bytes = setting.operators, setting.workload.precision.value_bytes
     forward, backward = operator_times(operators, plans, rate=setting.rate, value_bytes=value_bytes)
-    exchange = _exchange(
-        operators.output * value_bytes * plans.micro_batch,
-        plans,
-        whole=all_reduce(inside, setting.network),
-        part=all_gather(inside, setting.network),
-    )
+    message = operators.output * value_bytes * plans.micro_batch
+    exchanged = _exchanged(message, plans, exchange(inside, setting.network))
     first, second, chosen, after, before = _sums(
         setting,
         [
             forward,
             backward,
             forward * operators.selective,
-            exchange * operators.split_is(Split.DEPTH),
-            exchange * operators.split_is(Split.COLUMNS),
+            exchanged * operators.split_is(Split.DEPTH),
+            exchanged * operators.split_is(Split.COLUMNS),
         ],
     )
     whole = np.array([[float(layer.recomputable)] for layer in setting.workload.model.layers])
@@ -139,12 +135,10 @@ def _sums(setting: Setting, values: Sequence[Floats]) -> Floats:
     return totals
 
 
-def _exchange(
-    message: Floats, plans: PlanTable, *, whole: Sequence[Line], part: Sequence[Line]
-) -> Floats:
+def _exchanged(message: Floats, plans: PlanTable, group: Exchange) -> Floats:
     """Adding up partial sums, whole or (sequence parallelism) as scatter and gather."""
-    scattered = 2.0 * cheapest(message, part)
-    return np.where(plans.sequence_parallel > 0, scattered, cheapest(message, whole))
+    scattered = 2.0 * cheapest(message, group.gather)
+    return np.where(plans.sequence_parallel > 0, scattered, cheapest(message, group.reduce))
 
 
 def _kept(operators: Operators, plans: PlanTable, *, value_bytes: float) -> Floats:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from foretrain.cost import schedule
-from foretrain.cost.collective import Line, cheapest
+from foretrain.cost.collective import cheapest
 from foretrain.cost.factors import Factors, weighted
 from foretrain.cost.setting import Setting
 from foretrain.cost.stages import Number, Schedule, Stages
@@ -114,8 +114,7 @@ def order_columns(setting: Setting, factors: Factors) -> Schedule:
 
 def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
     """One stage of every run: what it computes, reduces, updates and gathers. [plan]"""
-    reduce = _gathered(factors.groups.reduce, factors)
-    gather = _gathered(factors.groups.gather, factors)
+    group = factors.groups.data.take(factors.group)
     workload, held, divided = setting.workload, factors.held, sharded(factors.plans)
     forward = factors.of_times(factors.times.forward_pass)
     backward = factors.of_times(factors.times.backward_pass)
@@ -125,8 +124,8 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
         counts = held.counts(run)
         weights = weighted(counts, parameters)
         size = gradient_bytes(workload, weights)
-        scattered, added = cheapest(size, gather), cheapest(size, reduce)
-        updated = cheapest(parameter_bytes(workload, weights), gather)
+        scattered, added = cheapest(size, group.gather), cheapest(size, group.reduce)
+        updated = cheapest(parameter_bytes(workload, weights), group.gather)
         stages.append(
             Stages(
                 count=held.stages(run),
@@ -139,10 +138,6 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
             )
         )
     return stages
-
-
-def _gathered(lines: Sequence[Line], factors: Factors) -> list[Line]:
-    return [line.take(factors.group) for line in lines]
 
 
 def _update(setting: Setting, plans: PlanTable, weights: Column) -> Column:

@@ -20,7 +20,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.plan.placement import Inner, inner_members
 from foretrain.plan.plan import AXES, Order, Recompute, Sharding
 from foretrain.plan.space import Space
-from foretrain.plan.table import COLUMNS, Column, PlanTable, Rows, distinct
+from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
@@ -29,6 +29,7 @@ ROWS = 49_152
 """Legal plans of a table. About a third of them fit in memory and reach the time formula, whose
 columns then fill a processor's second-level cache."""
 
+Floats = NDArray[np.float64]
 ORDERS = tuple(cast(Order, order) for order in permutations(AXES))
 
 
@@ -65,16 +66,14 @@ def plan_tables(
     Each plan comes once, in the first of its orders; `with_orders` gives the others.
     """
     question = _Question(workload, space, _kernels(workload.model, space))
-    blocks: list[PlanTable] = []
+    blocks: list[tuple[_Degrees, Floats]] = []
     for degrees in _degrees(workload.model, cluster.devices, space):
-        block = _block(question, degrees)
-        if len(block):
-            blocks.append(block)
-        if sum(map(len, blocks)) >= rows:
-            yield _joined(blocks)
+        blocks.append((degrees, _block(question, degrees)))
+        if sum(block.shape[1] for _, block in blocks) >= rows:
+            yield _joined(space, blocks)
             blocks = []
-    if blocks:
-        yield _joined(blocks)
+    if any(block.size for _, block in blocks):
+        yield _joined(space, blocks)
 
 
 def with_orders(plans: PlanTable, cluster: Cluster, space: Space) -> tuple[PlanTable, Rows]:
@@ -129,30 +128,36 @@ def _kernels(model: Model, space: Space) -> dict[Attention, bool]:
     }
 
 
-def _block(question: _Question, degrees: _Degrees) -> PlanTable:
-    """Every plan of some degrees."""
+FREE = (
+    "micro_batch",
+    "interleaving",
+    "sequence_parallel",
+    "attention",
+    "recompute",
+    "sharding",
+    "sends",
+)
+"""Fields that vary among the plans of the same degrees."""
+
+
+def _block(question: _Question, degrees: _Degrees) -> Floats:
+    """Every plan of some degrees. [field of FREE, plan]"""
     workload, space = question.workload, question.space
-    axes: dict[str, Sequence[int]] = {
-        "micro_batch": _micro_batches(workload, space, degrees),
-        "interleaving": _interleavings(workload.model, space, degrees),
-        "sequence_parallel": _sequence_parallel(workload.model, space, degrees),
-        "attention": list(question.kernels),
-        "recompute": _choices(list(Recompute), space.recompute),
-        "sharding": _choices(list(Sharding), space.sharding)[: None if degrees.data > 1 else 1],
-        "sends": list(space.sends)[: None if degrees.pipeline > 1 else 1],
-    }
-    shape = tuple(len(values) for values in axes.values())
-    places = np.unravel_index(np.arange(int(np.prod(shape))), shape)
-    columns = {
-        name: np.array(values, float)[place]
-        for (name, values), place in zip(axes.items(), places, strict=True)
-    }
-    keep = np.flatnonzero(_legal(question, degrees, columns))
-    columns = {name: column[keep] for name, column in columns.items()}
-    first = ORDERS.index(space.order[0]) if space.order else 0
-    fixed = {"order": float(first), **{axis: float(getattr(degrees, axis)) for axis in AXES}}
-    columns |= {name: np.full(len(keep), value) for name, value in fixed.items()}
-    return PlanTable(**columns, orders=ORDERS)
+    choices: tuple[Sequence[int], ...] = (
+        _micro_batches(workload, space, degrees),
+        _interleavings(workload.model, space, degrees),
+        _sequence_parallel(workload.model, space, degrees),
+        list(question.kernels),
+        _choices(list(Recompute), space.recompute),
+        _choices(list(Sharding), space.sharding)[: None if degrees.data > 1 else 1],
+        space.sends[: None if degrees.pipeline > 1 else 1],
+    )
+    shape = tuple(len(values) for values in choices)
+    block = np.empty((len(choices), *shape))
+    for field, values in enumerate(choices):
+        block[field] = np.array(values, float).reshape(-1, *(1,) * (len(shape) - field - 1))
+    block = block.reshape(len(choices), -1)
+    return block[:, _legal(question, degrees, dict(zip(FREE, block, strict=True)))]
 
 
 def _legal(question: _Question, degrees: _Degrees, columns: dict[str, Column]) -> NDArray[np.bool_]:
@@ -214,6 +219,12 @@ def _orders(
     return tuple(found.values())
 
 
-def _joined(blocks: list[PlanTable]) -> PlanTable:
-    columns = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in COLUMNS}
-    return PlanTable(**columns, orders=ORDERS)
+def _joined(space: Space, blocks: Sequence[tuple[_Degrees, Floats]]) -> PlanTable:
+    many = [block.shape[1] for _, block in blocks]
+    free = dict(zip(FREE, np.concatenate([block for _, block in blocks], axis=1), strict=True))
+    degrees = {
+        axis: np.repeat([float(getattr(degrees, axis)) for degrees, _ in blocks], many)
+        for axis in AXES
+    }
+    first = float(ORDERS.index(space.order[0])) if space.order else 0.0
+    return PlanTable(**free, **degrees, order=np.full(sum(many), first), orders=ORDERS)
