@@ -224,10 +224,18 @@ def _pipeline(
         fill=further * rise + forward + around - send,
         drain=further * turn + backward + around - send,
         turn=turn,
-        group=degree * kinds[-1].pace,
+        group=degree * _last_pace(kinds),
         climb=np.maximum(forward, backward) / degree + send,
         climbs=(schedule.micro_batches - degree) * further,
     )
+
+
+def _last_pace(kinds: Sequence[_Kind]) -> Number:
+    """The pace of the last stage, whose kind is not the last one where a plan has fewer kinds."""
+    pace = kinds[0].pace
+    for kind in kinds[1:]:
+        pace = np.where(kind.count > 0, kind.pace, pace)
+    return pace
 
 
 def _longest(seconds: Sequence[Number]) -> Number:

@@ -87,24 +87,27 @@ def distinct(columns: Sequence[Column]) -> tuple[Rows, Rows]:
     """
     if len(columns[0]) == 1:
         return np.zeros(1, np.intp), np.zeros(1, np.intp)
-    key = np.zeros(len(columns[0]))
+    key = np.zeros(len(columns[0]), np.intp)
     for column in columns:
-        key = key * (column.max() + 1.0) + column
-    if key.max() > DENSE:
-        _, rows, index = np.unique(key, return_index=True, return_inverse=True)
-        return rows, index
-    return _counted(key.astype(np.intp))
+        values = column.astype(np.intp)
+        if (key.max() + 1) * (values.max() + 1) > DENSE:
+            key = _numbered(key)[1]
+        key = key * (values.max() + 1) + values
+    return _numbered(key)
 
 
 DENSE = 1 << 20
 """Keys up to which marking every possible one is quicker than sorting those that occur."""
 
 
-def _counted(key: Rows) -> tuple[Rows, Rows]:
-    """`distinct` of one column of small whole numbers, without sorting."""
-    last = np.full(key.max() + 1, -1, np.intp)
-    last[key[::-1]] = np.arange(len(key))[::-1]
-    occurs = np.flatnonzero(last >= 0)
-    number = np.empty(len(last), np.intp)
+def _numbered(key: Rows) -> tuple[Rows, Rows]:
+    """`distinct` of one column of whole numbers."""
+    if key.max() > DENSE:
+        _, rows, index = np.unique(key, return_index=True, return_inverse=True)
+        return rows, index
+    first = np.full(key.max() + 1, -1, np.intp)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    occurs = np.flatnonzero(first >= 0)
+    number = np.empty(len(first), np.intp)
     number[occurs] = np.arange(len(occurs))
-    return last[occurs], number[key]
+    return first[occurs], number[key]
