@@ -4,7 +4,8 @@ from tests.builders import FABRIC, H100, NVLINK
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Level
-from foretrain.plan.plan import Sends
+from foretrain.plan.enumeration import plan_tables, with_orders
+from foretrain.plan.plan import Plan, Sends
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
 from foretrain.workload.graph import Model
@@ -93,3 +94,13 @@ def resnet_study(**changes: object) -> Study:
         "space": Space(sends=tuple(Sends)),
     }
     return Study(**(question | changes))
+
+
+def listed(study: Study, **options: int) -> list[Plan]:
+    """Every plan of a study's space, in each of its orders."""
+    return [
+        table.plan(row)
+        for plans in plan_tables(study.workload, study.cluster, study.space, **options)
+        for table in [with_orders(plans, study.cluster, study.space)[0]]
+        for row in range(len(table))
+    ]

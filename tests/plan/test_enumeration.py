@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.plan.scalar_enumerator import legal_plans, placement
-from tests.small import gpt_study, llama_study, resnet_study
+from tests.small import gpt_study, listed, llama_study, resnet_study
 
 from foretrain.plan.enumeration import divisors, order_counts, plan_tables, with_orders
 from foretrain.plan.legality import problems
@@ -56,16 +56,6 @@ CASES = {
 
 def tables(study, **options):
     return plan_tables(study.workload, study.cluster, study.space, **options)
-
-
-def listed(study, **options):
-    """Every plan of a study's space in each of its orders."""
-    return [
-        table.plan(row)
-        for plans in tables(study, **options)
-        for table in [with_orders(plans, study.cluster, study.space)[0]]
-        for row in range(len(table))
-    ]
 
 
 def within(study, **choices):

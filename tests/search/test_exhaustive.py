@@ -1,0 +1,208 @@
+"""Exhaustive search: what a loop over single estimates finds, no more and no less."""
+
+from dataclasses import replace
+from functools import cache, partial
+from statistics import median, median_low
+
+import pytest
+from tests.small import gpt_study, listed, llama_study, resnet_study
+
+from foretrain.cost.setting import setting
+from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.space import Space
+from foretrain.plan.study import Limit, Objective
+from foretrain.search.exhaustive import exhaustive
+from foretrain.verbs.price import price_plan
+
+
+def with_memory(study, memory):
+    """A study whose devices have so many bytes."""
+    device = replace(study.cluster.device, memory=memory)
+    return replace(study, cluster=replace(study.cluster, device=device))
+
+
+QUESTIONS = {
+    "gpt": gpt_study(space=Space(micro_batch=(1, 2))),
+    "llama": llama_study(space=Space(micro_batch=(1, 3))),
+    "resnet": resnet_study(),
+}
+
+
+def explore(study, *, keep=10, progress=lambda seen: None, stop=lambda: False):
+    priced = setting(study.workload, study.cluster)
+    return exhaustive(study, priced, keep=keep, progress=progress, stop=stop)
+
+
+@cache
+def estimates(name):
+    """Every plan of a question, priced alone."""
+    study = QUESTIONS[name]
+    priced = setting(study.workload, study.cluster)
+    return [price_plan(priced, plan, played=False) for plan in listed(study)]
+
+
+@cache
+def tight(name):
+    """The question on devices that half of the plans fit on."""
+    return with_memory(
+        QUESTIONS[name], median_low(estimate.memory.total for estimate in estimates(name))
+    )
+
+
+def fitting(name):
+    room = tight(name).cluster.device.memory
+    return [estimate for estimate in estimates(name) if estimate.memory.total <= room]
+
+
+VALUES = {
+    Objective.TIME: lambda estimate: estimate.step_time,
+    Objective.COST: lambda estimate: estimate.cost_per_step,
+    Objective.ENERGY: lambda estimate: estimate.energy_per_step,
+    Objective.MEMORY: lambda estimate: estimate.memory.total,
+}
+
+
+def ranking(running, objective):
+    """Plans by the documented rank: the objective, fewer devices, less memory, the text."""
+
+    def rank(estimate):
+        memory = estimate.memory.total
+        return VALUES[objective](estimate), estimate.devices, memory, str(estimate.plan)
+
+    return [estimate.plan for estimate in sorted(running, key=rank)]
+
+
+def unbeaten(running):
+    """Time and memory of the plans that no other beats, fastest first."""
+    points = {(estimate.step_time, estimate.memory.total) for estimate in running}
+    return sorted(
+        (time, memory)
+        for time, memory in points
+        if not any(t <= time and m <= memory and (t, m) != (time, memory) for t, m in points)
+    )
+
+
+def limits(name):
+    """A deadline and a cost that about half, then some more of the running plans break."""
+    times = [estimate.time_to_train for estimate in fitting(name)]
+    costs = [estimate.cost_to_train for estimate in fitting(name)]
+    return Limit(deadline=median(times), cost=0.8 * median(costs))
+
+
+def keeps(estimate, limit):
+    return estimate.time_to_train <= limit.deadline and estimate.cost_to_train <= limit.cost
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_best_plans_are_those_of_a_loop_over_estimates(name, objective):
+    found = explore(replace(tight(name), objective=objective), keep=25)
+    assert [each.plan for each in found.best] == ranking(fitting(name), objective)[:25]
+    priced = {estimate.plan: estimate for estimate in fitting(name)}
+    for each in found.best:
+        alone = priced[each.plan]
+        assert each.value == VALUES[objective](alone)
+        assert (each.step_time, each.memory) == (alone.step_time, alone.memory.total)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_pareto_front_is_that_of_a_loop_over_estimates(name):
+    found = explore(tight(name))
+    assert [(each.step_time, each.memory) for each in found.pareto] == unbeaten(fitting(name))
+    priced = {estimate.plan: estimate for estimate in fitting(name)}
+    for each in found.pareto:
+        alone = priced[each.plan]
+        assert (each.step_time, each.memory) == (alone.step_time, alone.memory.total)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_plan_is_counted_once_by_what_became_of_it(name):
+    limit = limits(name)
+    found = explore(replace(tight(name), limit=limit))
+    late = [each for each in fitting(name) if each.time_to_train > limit.deadline]
+    running = [each for each in fitting(name) if keeps(each, limit)]
+    assert found.space == len(estimates(name)) == found.priced + found.rejected.total()
+    assert found.priced == len(running) > 0
+    assert found.rejected == {
+        "device memory": len(estimates(name)) - len(fitting(name)),
+        "deadline": len(late),
+        "cost limit": len(fitting(name)) - len(late) - len(running),
+    }
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_plans_over_a_limit_are_neither_ranked_nor_on_the_front(name):
+    limit = limits(name)
+    found = explore(replace(tight(name), limit=limit, objective=Objective.MEMORY))
+    running = [each for each in fitting(name) if keeps(each, limit)]
+    assert [each.plan for each in found.best] == ranking(running, Objective.MEMORY)[:10]
+    assert [(each.step_time, each.memory) for each in found.pareto] == unbeaten(running)
+
+
+def test_cost_without_a_price_ranks_by_time():
+    study = tight("llama")
+    free = replace(study.cluster, price=None, node_power=None)
+    by_time = explore(study)
+    for objective in (Objective.COST, Objective.ENERGY):
+        assert explore(replace(study, cluster=free, objective=objective)).best == by_time.best
+
+
+@pytest.mark.parametrize("keep", [1, 2, 7, 10_000])
+def test_fewer_kept_plans_are_the_first_of_many(keep):
+    study = tight("resnet")
+    assert explore(study, keep=keep).best == explore(study, keep=100_000).best[:keep]
+
+
+@pytest.fixture
+def short_tables(monkeypatch):
+    """Tables of a block each, so that a small search has many of them."""
+    short = partial(plan_tables, rows=1)
+    monkeypatch.setattr("foretrain.search.exhaustive.plan_tables", short)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_search_table_by_table_finds_the_same(name, short_tables, monkeypatch):
+    many = explore(tight(name))
+    monkeypatch.undo()
+    one = explore(tight(name))
+    assert (many.best, many.space, many.priced) == (one.best, one.space, one.priced)
+    assert (many.rejected, many.pareto) == (one.rejected, one.pareto)
+
+
+def test_progress_counts_up_to_the_whole_space(short_tables):
+    seen = []
+    found = explore(tight("llama"), progress=seen.append)
+    assert len(seen) > 5
+    assert seen == sorted(seen)
+    assert seen[-1] == found.space
+
+
+def test_search_that_is_stopped_answers_with_what_it_found(short_tables):
+    study = tight("llama")
+    whole = explore(study)
+    tables = len(list(plan_tables(study.workload, study.cluster, study.space, rows=1)))
+    best = float("inf")
+    for number in range(tables):
+        answers = iter([False] * number)
+        found = explore(study, stop=lambda answers=answers: next(answers, True))
+        assert not found.complete
+        assert found.space == found.priced + found.rejected.total() < whole.space
+        assert found.best == sorted(found.best, key=lambda each: each.rank)
+        value = found.best[0].value if found.best else float("inf")
+        assert whole.best[0].value <= value <= best
+        best = value
+    assert whole.complete
+
+
+def test_search_that_is_stopped_at_once_has_found_nothing():
+    found = explore(tight("gpt"), stop=lambda: True)
+    assert (found.best, found.pareto, found.space, found.complete) == ([], [], 0, False)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_nearest_miss_is_the_plan_that_needs_least_memory(name):
+    found = explore(with_memory(tight(name), 1e6))
+    assert not found.best
+    assert found.rejected == {"device memory": len(estimates(name))}
+    least = min(estimates(name), key=lambda estimate: estimate.memory.total)
+    assert found.nearest.memory == least.memory.total
