@@ -11,7 +11,7 @@ from foretrain.cost.setting import setting
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective
-from foretrain.search.exhaustive import exhaustive
+from foretrain.search import exhaustive
 from foretrain.verbs.price import price_plan
 
 
@@ -30,7 +30,7 @@ QUESTIONS = {
 
 def explore(study, *, keep=10, progress=lambda seen: None, stop=lambda: False):
     priced = setting(study.workload, study.cluster)
-    return exhaustive(study, priced, keep=keep, progress=progress, stop=stop)
+    return exhaustive.exhaustive(study, priced, keep=keep, progress=progress, stop=stop)
 
 
 @cache
@@ -156,8 +156,7 @@ def test_fewer_kept_plans_are_the_first_of_many(keep):
 @pytest.fixture
 def short_tables(monkeypatch):
     """Tables of a block each, so that a small search has many of them."""
-    short = partial(plan_tables, rows=1)
-    monkeypatch.setattr("foretrain.search.exhaustive.plan_tables", short)
+    monkeypatch.setattr(exhaustive, "plan_tables", partial(plan_tables, rows=1))
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
