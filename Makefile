@@ -39,7 +39,7 @@ docs: $(VENV)/.docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The documentation: $(CURDIR)/site/index.html"
 
-validate: $(VENV)/.core
+validate: $(VENV)/.test
 	@for script in validation/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 bench: $(VENV)/.core

@@ -5,7 +5,9 @@ Public names load on first use, so that importing the package costs nothing.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 
 _HOMES = {
     "Cluster": "foretrain.cluster.cluster",
@@ -24,7 +26,7 @@ _HOMES = {
     "catalogue": "foretrain.verbs.catalogue",
     "doctor": "foretrain.verbs.doctor",
     "estimate": "foretrain.verbs.estimate",
-    "read_runs": "foretrain.files.measurements",
+    "read_measurements": "foretrain.files.measurements",
     "read_study": "foretrain.files.study",
     "search": "foretrain.verbs.search",
     "validate": "foretrain.verbs.validate",
@@ -47,7 +49,7 @@ __all__ = [
     "catalogue",
     "doctor",
     "estimate",
-    "read_runs",
+    "read_measurements",
     "read_study",
     "search",
     "validate",
@@ -63,3 +65,14 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Package(ModuleType):
+    """Keeps packages from hiding verbs of the same name (`search`) once they are loaded."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
