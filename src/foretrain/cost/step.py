@@ -59,8 +59,8 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
         "backward": passes * weighted(counts, factors.of_times(times.backward)),
         "recompute": passes * weighted(counts, factors.of_times(times.recompute)),
         "tensor": passes * weighted(counts, factors.of_times(times.tensor)),
-        "pipeline": np.asarray(found.sends),
-        "bubble": np.asarray(found.bubble),
+        "pipeline": _waiting(factors.plans, found.sends),
+        "bubble": _waiting(factors.plans, found.bubble),
         "gradients": np.asarray(found.gradients),
         "parameters": np.asarray(found.parameters),
         "update": np.asarray(found.update),
@@ -68,8 +68,13 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
     total = np.zeros(len(factors.plans))
     for seconds in parts.values():
         total = total + seconds
-    # The rounding of the sum; near the total a difference is exact, so that the parts add up to it.
+    # All rounding ends here; near the total a difference is exact, so that the parts add up to it.
     return StepColumns(**parts, other=found.seconds - total)
+
+
+def _waiting(plans: PlanTable, seconds: Number) -> Column:
+    """What stages wait for one another; differences of sums, whose rounding is dropped. [plan]"""
+    return np.where(plans.pipeline > 1, np.maximum(seconds, 0.0), 0.0)
 
 
 def step_times(setting: Setting, factors: Factors) -> StepTimes:

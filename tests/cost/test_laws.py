@@ -1,0 +1,240 @@
+"""Laws that every prediction keeps, whatever the model, the cluster and the plan."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cost.prices import parts, prices, seconds
+from tests.random_nouns import plans, questions
+from tests.random_nouns import settings as random_settings
+
+from foretrain.cost.factors import factors, hold
+from foretrain.cost.memory import heaviest_total
+from foretrain.cost.setting import setting
+from foretrain.cost.step import step_times
+from foretrain.plan.plan import Sends, Sharding
+from foretrain.plan.table import table_of
+from foretrain.results.estimate import Parts
+from foretrain.verbs.price import price_plan
+
+ROUNDING = 1e-12
+
+
+def priced_closed(question):
+    setting, [plan] = question
+    return price_plan(setting, plan, played=False)
+
+
+@given(question=questions())
+def test_parts_add_up_to_the_step_exactly(question):
+    setting, [plan] = question
+    found = parts(setting, plan)
+    assert Parts(**found).total == seconds(setting, plan)[0]
+    assert abs(found["other"]) <= ROUNDING * seconds(setting, plan)[0]
+
+
+@given(question=questions())
+def test_estimate_is_the_sum_of_its_parts(question):
+    estimate = priced_closed(question)
+    assert estimate.parts.total == estimate.step_time == estimate.closed_form
+
+
+@settings(max_examples=30)
+@given(question=questions())
+def test_parts_add_up_at_the_resolution_that_counts(question):
+    setting, [plan] = question
+    estimate = price_plan(setting, plan)
+    assert estimate.parts.total == estimate.step_time
+    if estimate.simulated is not None:
+        nearer = min(
+            abs(estimate.step_time - seconds)
+            for seconds in (estimate.simulated, estimate.closed_form)
+        )
+        assert nearer <= ROUNDING * estimate.step_time
+
+
+@given(question=questions())
+def test_no_part_is_negative(question):
+    setting, [plan] = question
+    found = parts(setting, plan)
+    del found["other"]
+    assert {name: value for name, value in found.items() if value < 0} == {}
+
+
+@given(question=questions())
+def test_memory_of_every_stage_is_the_sum_of_its_parts_and_the_heaviest_counts(question):
+    setting, [plan] = question
+    memory = priced_closed(question).memory
+    assert len(memory.stages) == plan.pipeline
+    for stage in (*memory.stages, memory):
+        held = [stage.weights, stage.gradients, stage.optimizer, stage.activations, stage.buffers]
+        assert min(held) >= 0
+        assert sum(held) == stage.total
+    assert memory.total == max(stage.total for stage in memory.stages)
+    assert memory.total == heaviest_total(setting, hold(setting, table_of([plan])))[0]
+
+
+def changed(old, *, link=None, device=None, peak=1.0, **coefficients):
+    """A setting whose links, device or coefficients are others."""
+    levels = tuple(
+        replace(level, link=replace(level.link, **(link(level.link) if link else {})))
+        for level in old.cluster.levels
+    )
+    chip = old.cluster.device
+    rates = {name: peak * getattr(chip.peak, name) for name in ("fp32", "tf32", "fp16", "bf16")}
+    matmul = chip.matmul and peak * chip.matmul
+    chip = replace(chip, peak=replace(chip.peak, **rates), matmul=matmul, **(device or {}))
+    return setting(
+        old.workload,
+        replace(old.cluster, levels=levels, device=chip),
+        replace(old.coefficients, **coefficients),
+    )
+
+
+def quickened(old, factor):
+    """Every rate times a factor, every latency over it."""
+    return changed(
+        old,
+        link=lambda link: {
+            "latency": link.latency / factor,
+            "bandwidth": link.bandwidth * factor,
+            "capacity": link.capacity and link.capacity * factor,
+        },
+        device={"memory_bandwidth": old.cluster.device.memory_bandwidth * factor},
+        peak=factor,
+        launch=old.coefficients.launch / factor,
+        collective_start=old.coefficients.collective_start / factor,
+    )
+
+
+@given(question=questions(), factor=st.floats(1e-3, 1e3))
+def test_everything_so_many_times_quicker_makes_a_step_as_many_times_shorter(question, factor):
+    setting, [plan] = question
+    quick = seconds(quickened(setting, factor), plan) * factor
+    np.testing.assert_allclose(quick, seconds(setting, plan), rtol=1e-9)
+
+
+@given(question=questions(), power=st.integers(-20, 20))
+def test_powers_of_two_scale_every_part_exactly(question, power):
+    setting, [plan] = question
+    quick = prices(quickened(setting, 2.0**power), [plan])
+    for name, column in prices(setting, [plan]).items():
+        factor = 1.0 if name == "memory" else 2.0**power
+        np.testing.assert_array_equal(quick[name] * factor, column, err_msg=name)
+
+
+@given(question=questions(), power=st.integers(-6, 6))
+def test_powers_of_two_scale_everything_that_happens_in_a_step(question, power):
+    setting, [plan] = question
+
+    def happens(setting):
+        return step_times(setting, factors(setting, hold(setting, table_of([plan]))))
+
+    slow, quick = happens(setting), happens(quickened(setting, 2.0**power))
+    assert quick.send * 2.0**power == slow.send
+    for one, other in zip(slow.stages, quick.stages, strict=True):
+        assert other.forward * 2.0**power == one.forward
+        assert other.backward * 2.0**power == one.backward
+        assert other.update * 2.0**power == one.update
+
+
+MORE = {
+    "bandwidth": lambda old, factor: changed(
+        old, link=lambda link: {"bandwidth": link.bandwidth * factor}
+    ),
+    "capacity": lambda old, factor: changed(
+        old, link=lambda link: {"capacity": link.capacity and link.capacity * factor}
+    ),
+    "links without a shared capacity": lambda old, factor: changed(
+        old, link=lambda link: {"capacity": None}
+    ),
+    "shorter latency": lambda old, factor: changed(
+        old, link=lambda link: {"latency": link.latency / factor}
+    ),
+    "quicker start of collectives": lambda old, factor: changed(
+        old, collective_start=old.coefficients.collective_start / factor
+    ),
+    "quicker launch of kernels": lambda old, factor: changed(
+        old, launch=old.coefficients.launch / factor
+    ),
+    # Of every precision alike: the share of its data sheet that a device reaches stays the same.
+    "FLOP/s": lambda old, factor: changed(old, peak=factor),
+    "memory bandwidth": lambda old, factor: changed(
+        old, device={"memory_bandwidth": old.cluster.device.memory_bandwidth * factor}
+    ),
+    "overlap": lambda old, factor: changed(old, gradient_overlap=1.0),
+}
+
+
+@pytest.mark.parametrize("resource", MORE)
+@settings(max_examples=60)
+@given(question=questions(most=6), factor=st.floats(1, 100))
+def test_more_of_a_resource_never_makes_a_step_longer(resource, question, factor):
+    setting, plans = question
+    before = seconds(setting, *plans)
+    after = seconds(MORE[resource](setting, factor), *plans)
+    assert (after <= before * (1 + ROUNDING)).all()
+
+
+@given(question=questions())
+def test_axis_of_degree_one_is_free(question):
+    setting, [plan] = question
+    found = parts(setting, plan)
+    if plan.tensor == 1:
+        assert found["tensor"] == 0
+    if plan.data == 1:
+        assert found["gradients"] == found["parameters"] == 0
+    if plan.pipeline == 1:
+        assert found["bubble"] == found["pipeline"] == 0
+
+
+@given(question=questions())
+def test_optimizer_alone_is_not_sharded(question):
+    setting, [plan] = question
+    alone = replace(plan, data=1)
+    neutral, other = [replace(alone, sharding=sharding) for sharding in Sharding]
+    assert_alike(setting, neutral, other)
+
+
+@given(question=questions())
+def test_tokens_of_a_member_that_is_alone_are_not_divided(question):
+    setting, [plan] = question
+    alone = replace(plan, tensor=1)
+    neutral, other = [replace(alone, sequence_parallel=divided) for divided in (False, True)]
+    assert_alike(setting, neutral, other)
+
+
+@given(question=questions())
+def test_stage_that_is_alone_sends_nothing(question):
+    setting, [plan] = question
+    alone = replace(plan, pipeline=1, interleaving=1)
+    assert_alike(setting, *(replace(alone, sends=sends) for sends in Sends))
+
+
+def assert_alike(setting, one, other):
+    alike = prices(setting, [one, other])
+    for name, column in alike.items():
+        assert column[0] == column[1], name
+
+
+@given(data=st.data())
+def test_one_device_spends_its_step_on_compute_and_update(data):
+    old = data.draw(random_settings())
+    levels = tuple(replace(level, members=1) for level in old.cluster.levels)
+    lonely = setting(old.workload, replace(old.cluster, levels=levels), old.coefficients)
+    found = parts(lonely, data.draw(plans(lonely)))
+    rest = {"forward", "backward", "recompute", "update", "other"}
+    assert [name for name, value in found.items() if value and name not in rest] == []
+
+
+@given(question=questions())
+def test_infinitely_quick_links_leave_compute_bubble_and_update(question):
+    old, [plan] = question
+    instant = partial(changed, old, collective_start=0.0)
+    quick = instant(link=lambda _: {"latency": 0.0, "bandwidth": 1e300, "capacity": None})
+    found = parts(quick, plan)
+    moved = sum(found[name] for name in ("tensor", "pipeline", "gradients", "parameters"))
+    assert moved <= ROUNDING * Parts(**found).total
