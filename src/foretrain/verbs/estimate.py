@@ -9,7 +9,7 @@ from math import prod
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError
-from foretrain.plan.legality import precision_problems, problems
+from foretrain.plan.legality import problems
 from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
@@ -32,10 +32,7 @@ def estimate(
         InputError: the plan is not one plan, or cannot run on the cluster.
     """
     plan, assumed = single_plan(study)
-    wrong = [
-        *precision_problems(study.workload, study.cluster),
-        *problems(study.workload, study.cluster, plan),
-    ]
+    wrong = problems(study.workload, study.cluster, plan)
     if wrong:
         raise InputError("\n".join(wrong))
     priced = setting(study.workload, study.cluster, coefficients)
@@ -52,7 +49,7 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
     for field in fields(Space):
         choices = getattr(space, field.name)
         if choices is not None and len(choices) != 1:
-            shown = ", ".join(str(choice) for choice in choices)
+            shown = ", ".join(map(_shown, choices))
             wrong.append(f"plan.{field.name} has {len(choices)} choices ({shown}); give one value.")
         elif choices is not None:
             values[field.name] = choices[0]
