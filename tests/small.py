@@ -1,9 +1,11 @@
 """Questions small enough to be answered plan by plan."""
 
+from dataclasses import replace
+
 from tests.builders import FABRIC, H100, NVLINK
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level
+from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.enumeration import plan_tables, with_orders
 from foretrain.plan.plan import Plan, Sends
 from foretrain.plan.space import Space
@@ -15,6 +17,8 @@ from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
 EVERY_KERNEL = Space(attention=tuple(Attention), sends=tuple(Sends))
+
+ETHERNET = Link(latency=2e-5, bandwidth=1e9, technology=Technology.ETHERNET)
 
 
 def cluster(nodes: int, node_devices: int, **changes: object) -> Cluster:
@@ -94,6 +98,19 @@ def resnet_study(**changes: object) -> Study:
         "space": Space(sends=tuple(Sends)),
     }
     return Study(**(question | changes))
+
+
+def with_memory(study: Study, memory: float) -> Study:
+    """The same question on devices that have so many bytes."""
+    device = replace(study.cluster.device, memory=memory)
+    return replace(study, cluster=replace(study.cluster, device=device))
+
+
+def on_ethernet(study: Study) -> Study:
+    """The same question on nodes so far apart that sends take as long as passes."""
+    inner, outer = study.cluster.levels
+    levels = (inner, replace(outer, link=ETHERNET))
+    return replace(study, cluster=replace(study.cluster, levels=levels))
 
 
 def listed(study: Study, **options: int) -> list[Plan]:

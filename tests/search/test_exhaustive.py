@@ -5,7 +5,7 @@ from functools import cache, partial
 from statistics import median, median_low
 
 import pytest
-from tests.small import gpt_study, listed, llama_study, resnet_study
+from tests.small import gpt_study, listed, llama_study, resnet_study, with_memory
 
 from foretrain.cost.setting import setting
 from foretrain.plan.enumeration import plan_tables
@@ -13,13 +13,6 @@ from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import exhaustive
 from foretrain.verbs.price import price_plan
-
-
-def with_memory(study, memory):
-    """A study whose devices have so many bytes."""
-    device = replace(study.cluster.device, memory=memory)
-    return replace(study, cluster=replace(study.cluster, device=device))
-
 
 QUESTIONS = {
     "gpt": gpt_study(space=Space(micro_batch=(1, 2))),
@@ -44,9 +37,8 @@ def estimates(name):
 @cache
 def tight(name):
     """The question on devices that half of the plans fit on."""
-    return with_memory(
-        QUESTIONS[name], median_low(estimate.memory.total for estimate in estimates(name))
-    )
+    half = median_low(estimate.memory.total for estimate in estimates(name))
+    return with_memory(QUESTIONS[name], half)
 
 
 def fitting(name):

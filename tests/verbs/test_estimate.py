@@ -1,0 +1,262 @@
+"""The verb `estimate`: one plan, what it takes, and how far to believe it."""
+
+from dataclasses import fields, replace
+
+import pytest
+from tests.builders import GIB, H100, NVLINK
+from tests.small import gpt_study, listed, llama_study, on_ethernet, resnet_study, with_memory
+
+from foretrain.cluster.link import Level
+from foretrain.errors import InputError
+from foretrain.files.catalogue import cluster as catalogued
+from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
+from foretrain.plan.space import Space
+from foretrain.results.estimate import StageMemory
+from foretrain.verbs.estimate import estimate
+from foretrain.verbs.price import AGREEMENT
+from foretrain.workload.operator import Attention
+
+
+def space(**choices):
+    """A space of one plan, or of a few where several choices are given."""
+    several = {
+        name: choice if isinstance(choice, list) else [choice] for name, choice in choices.items()
+    }
+    return Space(**{name: tuple(choice) for name, choice in several.items()})
+
+
+def space_of(plan):
+    return space(**{field.name: getattr(plan, field.name) for field in fields(Plan)})
+
+
+def of_gpt(**choices):
+    return gpt_study(space=space(**{"micro_batch": 1} | choices))
+
+
+def warns(answer, text):
+    return any(text in warning for warning in answer.warnings)
+
+
+def refused(study):
+    with pytest.raises(InputError) as caught:
+        estimate(study)
+    return str(caught.value).splitlines()
+
+
+def test_several_choices_are_refused_with_every_key_at_once():
+    study = gpt_study(
+        space=space(
+            tensor=[1, 2],
+            sequence_parallel=[False, True],
+            recompute=[Recompute.NONE, Recompute.FULL],
+            attention=[*Attention],
+            order=[AXES, ("data", "tensor", "pipeline")],
+        )
+    )
+    orders = "tensor > data > pipeline, data > tensor > pipeline"
+    assert refused(study) == [
+        "plan.tensor has 2 choices (1, 2); give one value.",
+        "plan.sequence_parallel has 2 choices (false, true); give one value.",
+        "plan.recompute has 2 choices (none, full); give one value.",
+        "plan.attention has 2 choices (plain, flash); give one value.",
+        f"plan.order has 2 choices ({orders}); give one value.",
+        'plan.micro_batch is missing; give one value, or use "foretrain search".',
+    ]
+
+
+def test_plan_that_cannot_run_is_refused_with_every_reason_at_once():
+    reasons = refused(of_gpt(data=4, tensor=3, micro_batch=5))
+    assert [reason.partition(":")[0] for reason in reasons] == [
+        "plan.data x plan.tensor x plan.pipeline",
+        "plan.micro_batch",
+        "plan.tensor",
+    ]
+
+
+def test_degrees_that_leave_no_whole_replica_are_refused():
+    assert refused(of_gpt(tensor=32))[0].startswith("plan.data x plan.tensor x plan.pipeline: ")
+
+
+def test_precision_that_the_device_lacks_is_refused_once():
+    study = replace(of_gpt(), cluster=catalogued("dgx-1-v100", nodes=2))
+    [reason] = refused(study)
+    assert reason.startswith("workload.precision: v100-sxm2-16gb does not compute in bf16.")
+
+
+def test_replicas_take_the_devices_that_are_left():
+    answer = estimate(of_gpt(tensor=2, pipeline=2))
+    assert (answer.plan.data, answer.devices) == (4, 16)
+    assert not warns(answer, "plan.data")
+
+
+def test_assumed_values_are_named_after_those_of_the_reader():
+    answer = estimate(replace(of_gpt(tensor=2, sharding=Sharding.NONE), assumed=("precision",)))
+    assert answer.warnings == (
+        "assumed precision",
+        "assumed plan.pipeline = 1",
+        "assumed plan.interleaving = 1",
+        "assumed plan.sequence_parallel = false",
+        "assumed plan.recompute = none",
+        "assumed plan.order = tensor > data > pipeline",
+    )
+
+
+def test_whole_plan_needs_no_assumption():
+    plan = Plan(data=8, tensor=2, sequence_parallel=True)
+    answer = estimate(gpt_study(space=space_of(plan)))
+    assert answer.plan == plan
+    assert answer.warnings == ()
+
+
+def test_time_money_and_energy_are_those_worked_by_hand():
+    """A million samples in steps of 16 are 62,500 steps of 16 devices on two nodes."""
+    study = of_gpt(tensor=2)
+    study = replace(study, workload=replace(study.workload, epoch_samples=32_000.0))
+    answer = estimate(study)
+    seconds = answer.step_time
+    assert answer.samples_per_second == pytest.approx(16 / seconds)
+    assert answer.tokens_per_second_per_device == pytest.approx(1024 / seconds)
+    assert answer.time_to_train == pytest.approx(62_500 * seconds)
+    assert answer.epoch_time == pytest.approx(2_000 * seconds)
+    assert answer.cost_per_step == pytest.approx(16 * 2.5 / 3600 * seconds)
+    assert answer.cost_to_train == pytest.approx(62_500 * 16 * 2.5 / 3600 * seconds)
+    assert answer.energy_per_step == pytest.approx(2 * 10_200 * seconds)
+    assert answer.step_time_low < seconds < answer.step_time_high
+
+
+def test_utilisation_is_the_models_share_of_the_peak():
+    answer = estimate(of_gpt(tensor=2))
+    peak = H100.peak.bf16
+    assert answer.mfu == pytest.approx(answer.model_flops_per_second_per_device / peak)
+    assert 0 < answer.mfu == answer.hfu < 1
+    again = estimate(of_gpt(tensor=2, recompute=Recompute.FULL))
+    assert 0 < again.mfu < again.hfu < 1
+
+
+def test_what_is_not_known_is_not_made_up():
+    study = of_gpt()
+    workload = replace(study.workload, samples=None)
+    poor = replace(study.cluster, price=None, node_power=None)
+    answer = estimate(replace(study, workload=workload, cluster=poor))
+    assert (answer.time_to_train, answer.cost_to_train, answer.epoch_time) == (None, None, None)
+    assert (answer.cost_per_step, answer.energy_per_step) == (None, None)
+
+
+def test_images_have_no_tokens():
+    answer = estimate(replace(resnet_study(), space=space(micro_batch=8)))
+    assert answer.fits
+    assert answer.plan.data == 8
+    assert answer.tokens_per_second_per_device is None
+    assert answer.samples_per_second == pytest.approx(64 / answer.step_time)
+    assert not answer.confidence.inside_calibration
+
+
+def test_memory_is_told_stage_by_stage_and_of_the_heaviest():
+    memory = estimate(of_gpt(pipeline=4, data=4)).memory
+    parts = ("weights", "gradients", "optimizer", "activations", "buffers")
+    assert [stage.stage for stage in memory.stages] == [0, 1, 2, 3]
+    for stage in memory.stages:
+        assert stage.total == pytest.approx(sum(getattr(stage, part) for part in parts), rel=1e-12)
+    heaviest = max(memory.stages, key=lambda stage: stage.total)
+    assert (
+        StageMemory(
+            stage=heaviest.stage,
+            **{name: getattr(memory, name) for name in parts},
+            total=memory.total,
+        )
+        == heaviest
+    )
+    assert memory.low < memory.total < memory.high
+
+
+def test_plan_that_does_not_fit_is_priced_with_the_reason():
+    fitting = estimate(of_gpt(pipeline=2, data=8))
+    assert (fitting.fits, fitting.reason) == (True, None)
+    answer = estimate(with_memory(of_gpt(pipeline=2, data=8), GIB))
+    worst = max(answer.memory.stages, key=lambda stage: stage.total)
+    assert not answer.fits
+    assert answer.reason.startswith(f"device memory: stage {worst.stage} needs ")
+    assert answer.reason.endswith("per device, h100-sxm-80gb has 1 GiB")
+    assert (answer.step_time, answer.memory) == (fitting.step_time, fitting.memory)
+
+
+def test_memory_that_may_not_suffice_is_a_warning():
+    study = of_gpt(tensor=2)
+    memory = estimate(study).memory
+    for room, warned in (
+        (memory.high, False),
+        ((memory.total + memory.high) / 2, True),
+        (memory.total, True),
+        (0.99 * memory.total, False),
+    ):
+        answer = estimate(with_memory(study, room))
+        assert answer.fits == (room >= memory.total)
+        assert warns(answer, "memory may not suffice") == warned
+
+
+@pytest.fixture(scope="module")
+def both_resolutions():
+    """Every eleventh plan with a pipeline, on links that make the two resolutions differ."""
+    study = on_ethernet(llama_study())
+    plans = [plan for plan in listed(study) if plan.pipeline > 1][::11]
+    return [estimate(replace(study, space=space_of(plan))) for plan in plans]
+
+
+def test_resolutions_agree_on_some_plans_and_differ_on_others(both_resolutions):
+    differing = [each for each in both_resolutions if each.step_time != each.closed_form]
+    assert 0 < len(differing) < len(both_resolutions)
+    assert any(each.plan.sends is Sends.BLOCKING for each in differing)
+
+
+def test_step_is_the_simulations_where_the_closed_form_differs(both_resolutions):
+    for answer in both_resolutions:
+        difference = answer.closed_form / answer.simulated - 1
+        expected = answer.simulated if abs(difference) > AGREEMENT else answer.closed_form
+        assert answer.step_time == pytest.approx(expected, rel=1e-9)
+        assert warns(answer, f"the closed form is {difference:+.1%} from the event simulation") == (
+            abs(difference) > AGREEMENT
+        )
+
+
+def test_parts_add_up_whichever_resolution_counts(both_resolutions):
+    for answer in both_resolutions:
+        parts = [getattr(answer.parts, field.name) for field in fields(answer.parts)]
+        assert sum(parts) == pytest.approx(answer.step_time, rel=1e-9)
+        assert min(parts) > -1e-9 * answer.step_time
+
+
+def test_uneven_stages_with_blocking_sends_are_played():
+    """The last of three stages has the head, and its sends cross the Ethernet."""
+    plan = Plan(
+        data=2,
+        tensor=2,
+        pipeline=3,
+        micro_batch=6,
+        sequence_parallel=True,
+        sharding=Sharding.OPTIMIZER,
+        sends=Sends.BLOCKING,
+    )
+    answer = estimate(on_ethernet(llama_study(space=space_of(plan))))
+    assert answer.step_time == pytest.approx(answer.simulated, rel=1e-9)
+    assert abs(answer.closed_form / answer.step_time - 1) > AGREEMENT
+    assert len(answer.warnings) == 1
+
+
+def test_step_that_is_not_played_is_the_closed_form():
+    study = of_gpt(pipeline=2)
+    answer, played = estimate(study, played=False), estimate(study)
+    assert answer.simulated is None
+    assert answer.step_time == answer.closed_form == played.closed_form
+
+
+def test_step_of_too_many_passes_is_not_played_and_says_so(monkeypatch):
+    monkeypatch.setattr("foretrain.verbs.price.PASSES", 3)
+    answer = estimate(of_gpt(pipeline=2))
+    assert answer.simulated is None
+    assert warns(answer, "not simulated: 4 passes in one step")
+
+
+def test_one_level_of_links_is_enough():
+    study = of_gpt(tensor=2)
+    node = replace(study.cluster, levels=(Level(name="node", members=16, link=NVLINK),))
+    assert estimate(replace(study, cluster=node)).step_time < estimate(study).step_time

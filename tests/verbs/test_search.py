@@ -1,0 +1,189 @@
+"""The verb `search`: the best plan, its rivals, what became of the rest, and what has no answer."""
+
+import re
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from tests.builders import GIB
+from tests.small import gpt_study, listed, llama_study, on_ethernet, resnet_study, with_memory
+
+from foretrain.cost.coefficients import DEFAULT
+from foretrain.cost.setting import setting
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.catalogue import cluster as catalogued
+from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.plan import Sends, Sharding
+from foretrain.plan.space import Space
+from foretrain.plan.study import Limit, Objective
+from foretrain.search import exhaustive
+from foretrain.verbs.price import price_plan
+from foretrain.verbs.search import search
+
+# Pipelines whose two resolutions differ, so that playing the best plans changes their order.
+PIPELINES = on_ethernet(
+    llama_study(space=Space(pipeline=(3, 6), sends=(Sends.BLOCKING,), sharding=(Sharding.NONE,)))
+)
+
+VALUES = {
+    Objective.TIME: lambda estimate: estimate.step_time,
+    Objective.COST: lambda estimate: estimate.cost_per_step,
+    Objective.ENERGY: lambda estimate: estimate.energy_per_step,
+    Objective.MEMORY: lambda estimate: estimate.memory.total,
+}
+
+
+@pytest.fixture(scope="module")
+def pipelines():
+    return search(PIPELINES, keep=40)
+
+
+def test_best_plan_is_the_first_of_the_plans(pipelines):
+    assert pipelines.best is pipelines.plans[0]
+    assert len(pipelines.plans) == 40
+    assert len({str(each.plan) for each in pipelines.plans}) == 40
+
+
+def test_estimates_are_those_of_their_plans(pipelines):
+    priced = setting(PIPELINES.workload, PIPELINES.cluster, DEFAULT)
+    for each in pipelines.plans:
+        assert each.estimate == price_plan(priced, each.plan)
+
+
+def test_best_plans_are_ranked_again_by_what_their_estimates_say(pipelines):
+    closed = [each.estimate.closed_form for each in pipelines.plans]
+    times = [each.estimate.step_time for each in pipelines.plans]
+    assert times == pytest.approx(sorted(times), rel=1e-12)
+    assert closed != sorted(closed)
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_plans_are_in_the_order_of_the_objective(objective):
+    answer = search(replace(PIPELINES, objective=objective), keep=15)
+    values = [VALUES[objective](each.estimate) for each in answer.plans]
+    assert answer.objective is objective
+    assert values == pytest.approx(sorted(values), rel=1e-12)
+
+
+def test_memory_is_not_scaled_with_the_simulated_step():
+    answer = search(replace(PIPELINES, objective=Objective.MEMORY), keep=1)
+    priced = setting(PIPELINES.workload, PIPELINES.cluster, DEFAULT)
+    plans = [price_plan(priced, plan, played=False) for plan in listed(PIPELINES)]
+    assert answer.best.estimate.memory.total == min(each.memory.total for each in plans)
+
+
+def test_plans_are_counted_once_by_what_became_of_them():
+    front = search(gpt_study()).pareto
+    study = with_memory(gpt_study(), front[len(front) // 2].memory)
+    answer = search(study)
+    assert answer.space == len(listed(study))
+    assert set(answer.rejected) == {"device memory"}
+    assert answer.priced + answer.excluded_by_bound + sum(answer.rejected.values()) == answer.space
+    assert answer.proven_optimal
+    assert all(each.estimate.fits for each in answer.plans)
+
+
+def test_front_holds_the_fastest_and_the_smallest_plan():
+    answer = search(gpt_study())
+    smallest = search(gpt_study(objective=Objective.MEMORY)).best
+    first, last = answer.pareto[0], answer.pareto[-1]
+    assert first.step_time == answer.best.estimate.closed_form
+    assert last.memory == smallest.estimate.memory.total
+    for point in answer.pareto:
+        assert point.cost_per_step == pytest.approx(16 * 2.5 / 3600 * point.step_time)
+        assert point.energy_per_step == pytest.approx(2 * 10_200 * point.step_time)
+
+
+def test_images_are_searched_too():
+    answer = search(resnet_study())
+    assert answer.best.plan.tensor == 1
+    assert answer.best.estimate.fits
+
+
+def test_what_the_reader_assumed_stands_with_every_estimate():
+    answer = search(replace(resnet_study(), assumed=("workload.precision: bf16",)), keep=3)
+    for each in answer.plans:
+        assert each.estimate.warnings[0] == "assumed workload.precision: bf16"
+
+
+def test_same_question_has_the_same_answer():
+    one, two = search(gpt_study()), search(gpt_study())
+    assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
+
+
+def test_progress_is_told_up_to_the_whole_space():
+    seen = []
+    answer = search(gpt_study(), progress=lambda done, _: seen.append(done))
+    assert seen[-1] == answer.space
+
+
+def test_search_that_is_stopped_says_that_nothing_is_proven(monkeypatch):
+    monkeypatch.setattr(exhaustive, "plan_tables", partial(plan_tables, rows=1))
+    asked = iter([False, False])
+    answer = search(gpt_study(), stop=lambda: next(asked, True))
+    assert not answer.proven_optimal
+    assert answer.space == answer.priced + sum(answer.rejected.values())
+    assert answer.best.estimate.step_time >= search(gpt_study()).best.estimate.step_time
+
+
+def test_search_that_is_stopped_at_once_has_no_plan():
+    with pytest.raises(NoPlanFits, match="stopped before it found a plan that fits"):
+        search(gpt_study(), stop=lambda: True)
+
+
+def test_search_in_which_nothing_fits_names_the_nearest_miss():
+    study = with_memory(gpt_study(), GIB)
+    least = search(gpt_study(objective=Objective.MEMORY)).best.estimate.memory.total
+    plans = {str(plan): plan for plan in listed(study)}
+    with pytest.raises(NoPlanFits) as caught:
+        search(study)
+    text = str(caught.value)
+    assert f"all {len(plans):,} legal plans are refused ({len(plans):,} by device memory)" in text
+    assert f" needs {least / GIB:.2f} GiB per device, h100-sxm-80gb has 1 GiB." in text
+    [name] = re.findall(r"Nearest miss: (.*) needs", text)
+    priced = setting(study.workload, study.cluster, DEFAULT)
+    assert price_plan(priced, plans[name]).memory.total == least
+
+
+def test_search_in_which_nothing_keeps_the_limits_says_which():
+    with pytest.raises(NoPlanFits, match=r"by deadline\)\. Relax search\.limit\.$"):
+        search(gpt_study(limit=Limit(deadline=1.0)))
+    with pytest.raises(NoPlanFits, match=r"by cost limit\)\. Relax search\.limit\.$"):
+        search(gpt_study(limit=Limit(cost=0.01)))
+
+
+def test_limits_that_every_plan_keeps_change_nothing():
+    wide = search(gpt_study(limit=Limit(devices=16, deadline=1e9, cost=1e9)))
+    assert replace(wide, seconds=0.0) == replace(search(gpt_study()), seconds=0.0)
+
+
+def test_space_without_a_legal_plan_is_refused_with_what_to_do():
+    with pytest.raises(InputError) as caught:
+        search(gpt_study(space=Space(tensor=(3, 5))))
+    assert str(caught.value) == (
+        "the space has no legal plan for small-gpt on 16 devices with a global batch of 16. "
+        "Free a key of [plan], or change the batch or nodes."
+    )
+
+
+def test_questions_without_an_answer_are_refused_with_every_reason_at_once():
+    study = gpt_study(
+        space=Space(tensor=(3,), micro_batch=(5,)),
+        limit=Limit(devices=8, cost=1.0, deadline=1.0),
+        cluster=replace(catalogued("dgx-1-v100", nodes=2), price=None),
+    )
+    study = replace(study, workload=replace(study.workload, samples=None))
+    with pytest.raises(InputError) as caught:
+        search(study, keep=0)
+    keys = [line.partition(" ")[0].rstrip(":") for line in str(caught.value).splitlines()]
+    assert keys == [
+        "workload.precision",
+        "plan.tensor",
+        "plan.micro_batch",
+        "plan.tensor",
+        "keep",
+        "search.limit.devices",
+        "search.limit",
+        "search.limit.cost",
+    ]
+    assert "8 is below the cluster's 16 devices" in str(caught.value)
