@@ -1,0 +1,109 @@
+"""Factors: what a formula does not declare does not move it."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cost.prices import parts, seconds
+from tests.random_nouns import questions
+
+from foretrain.cost.factors import factors, hold
+from foretrain.cost.layers import READS, LayerMemory, LayerTimes, layer_memory, layer_times
+from foretrain.cost.memory import heaviest_total
+from foretrain.plan.plan import AXES, Plan, Sends, Sharding
+from foretrain.plan.table import distinct, table_of
+
+OTHERS = {
+    "data": st.integers(1, 64),
+    "pipeline": st.integers(1, 64),
+    "interleaving": st.integers(1, 8),
+    "sharding": st.sampled_from(Sharding),
+    "sends": st.sampled_from(Sends),
+    "order": st.permutations(AXES).map(tuple),
+}
+
+
+def assert_equal(one, other, kind):
+    for field in fields(kind):
+        np.testing.assert_array_equal(
+            getattr(one, field.name), getattr(other, field.name), err_msg=field.name
+        )
+
+
+def test_every_field_of_a_plan_is_read_or_perturbed():
+    assert {*READS, *OTHERS} == {field.name for field in fields(Plan)}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@settings(max_examples=30)
+@given(question=questions(), data=st.data())
+def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
+    setting, [plan] = question
+    tables = [table_of([plan]), table_of([replace(plan, **{name: data.draw(OTHERS[name])})])]
+    assert_equal(*(layer_memory(setting, table) for table in tables), LayerMemory)
+    # All members of the tensor axis inside the innermost level, whatever the plan says.
+    inside = [tables[0].tensor] * len(setting.cluster.levels)
+    assert_equal(*(layer_times(setting, table, inside=inside) for table in tables), LayerTimes)
+
+
+@pytest.mark.parametrize("name", ["order", "sends"])
+@given(question=questions(), data=st.data())
+def test_memory_depends_neither_on_placement_nor_on_sends(name, question, data):
+    setting, [plan] = question
+    other = replace(plan, **{name: data.draw(OTHERS[name])})
+    one, two = heaviest_total(setting, hold(setting, table_of([plan, other])))
+    assert one == two
+
+
+@given(question=questions(), sends=st.sampled_from(Sends))
+def test_sends_move_waiting_and_the_reduction_it_hides_alone(question, sends):
+    setting, [plan] = question
+    one, other = parts(setting, plan), parts(setting, replace(plan, sends=sends))
+    moved = {name for name in one if one[name] != other[name]}
+    assert moved <= {"pipeline", "gradients", "other"}
+
+
+@given(question=questions(), sharding=st.sampled_from(Sharding))
+def test_sharding_moves_what_follows_the_passes_alone(question, sharding):
+    setting, [plan] = question
+    one, other = parts(setting, plan), parts(setting, replace(plan, sharding=sharding))
+    moved = {name for name in one if one[name] != other[name]}
+    assert moved <= {"gradients", "parameters", "update", "bubble", "pipeline", "other"}
+
+
+@given(question=questions(least=2, most=20))
+def test_plans_that_differ_in_nothing_share_one_combination(question):
+    setting, plans = question
+    held = hold(setting, table_of(plans))
+    found = factors(setting, held)
+    read = {tuple(getattr(plan, name) for name in READS) for plan in plans}
+    cut = {(plan.pipeline, plan.interleaving) for plan in plans}
+    assert held.layers.weights.shape[-1] == len(read)
+    assert held.cuts.layers.shape[-1] == len(cut)
+    assert found.times.forward.shape[-1] >= len(read)
+
+
+@given(
+    table=st.integers(1, 4).flatmap(
+        lambda width: st.lists(st.tuples(*[st.integers(0, 3000)] * width), min_size=1, max_size=30)
+    )
+)
+def test_distinct_rows_and_their_places_give_back_every_column(table):
+    columns = list(np.array(table, float).T)
+    rows, index = distinct(columns)
+    assert len(rows) == len(set(table))
+    for column in columns:
+        np.testing.assert_array_equal(column[rows][index], column)
+
+
+@given(question=questions())
+def test_groups_that_lie_on_the_same_levels_take_the_same_time(question):
+    setting, [plan] = question
+    free = [axis for axis in AXES if getattr(plan, axis) == 1]
+    if free:
+        rest = tuple(axis for axis in plan.order if axis != free[0])
+        inner, outer = replace(plan, order=(free[0], *rest)), replace(plan, order=(*rest, free[0]))
+        first, last = seconds(setting, inner, outer)
+        assert first == last
