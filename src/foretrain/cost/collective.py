@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cost.coefficients import Coefficients
+from foretrain.strategies.strategy import Pattern
 
 Number = NDArray[np.float64]
 
@@ -100,6 +101,11 @@ class Exchange:
 
     reduce: tuple[Line, ...]
     gather: tuple[Line, ...]
+
+    def seconds(self, size: Number, pattern: Pattern) -> Number:
+        """The cheapest algorithm's, for that many bytes; nothing for no bytes."""
+        lines = self.reduce if pattern is Pattern.REDUCE else self.gather
+        return np.where(size > 0, cheapest(size, lines), 0.0)
 
     def take(self, index: NDArray[np.intp]) -> Exchange:
         """The algorithms of some groups. [plan]"""

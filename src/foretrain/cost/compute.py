@@ -15,10 +15,9 @@ import numpy as np
 from foretrain.cluster.device import Device
 from foretrain.cost.coefficients import Coefficients
 from foretrain.errors import InputError
-from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies.tensor import work_degree
+from foretrain.plan.table import Column
+from foretrain.strategies.strategy import Share
 from foretrain.workload.columns import Operators
-from foretrain.workload.operator import Split
 from foretrain.workload.workload import Precision
 
 
@@ -107,49 +106,58 @@ def rates(device: Device, precision: Precision, coefficients: Coefficients) -> R
     )
 
 
-def operator_times(
-    operators: Operators, plans: PlanTable, *, rate: Rates, value_bytes: float
-) -> tuple[Column, Column]:
-    """Seconds of one micro-batch's forward and backward pass. [operator, plan] each
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Work:
+    """What one device does of each operator. [operator, plan]
 
-    Reads tensor, sequence_parallel, micro_batch, attention.
+    Attributes:
+        operators: the operators.
+        share: the device's part.
+        micro_batch: samples at once. [plan]
+        value_bytes: bytes of one value.
     """
-    exists = (operators.attention < 0) | (operators.attention == plans.attention)
-    forward, backward = _simple_times(operators, plans, rate=rate, value_bytes=value_bytes)
-    share = np.where(operators.fused, plans.micro_batch / plans.tensor, 0.0)
-    forward = np.maximum(forward, operators.flop * share / rate.flash_forward)
-    backward = np.maximum(backward, operators.backward_flop * share / rate.flash_backward)
-    products = np.flatnonzero(operators.matmul)
-    forward[products], backward[products] = _matmul_times(
-        operators.take(products), plans, rate=rate, value_bytes=value_bytes
-    )
+
+    operators: Operators
+    share: Share
+    micro_batch: Column
+    value_bytes: float
+
+
+def operator_times(work: Work, rate: Rates) -> tuple[Column, Column]:
+    """Seconds of one micro-batch's forward and backward pass, each kernel where it exists.
+
+    Returns:
+        forward and backward. [operator, plan]
+    """
+    operators = work.operators
+    forward, backward = _moving_times(work, rate)
+    fused = operators.fused * work.micro_batch / (work.share.rows * work.share.batch)
+    forward = np.maximum(forward, operators.flop * fused / rate.flash_forward)
+    backward = np.maximum(backward, operators.backward_flop * fused / rate.flash_backward)
+    product, gradients = _product_times(work, rate)
+    forward = np.where(operators.matmul, product, forward)
+    backward = np.where(operators.matmul, gradients, backward)
     launched = operators.kernels * rate.launch
-    return (forward + launched) * exists, (backward + launched) * exists
+    return forward + launched, backward + launched
 
 
-def _simple_times(
-    operators: Operators, plans: PlanTable, *, rate: Rates, value_bytes: float
-) -> tuple[Column, Column]:
+def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
-    share = plans.micro_batch / work_degree(operators, plans)
-    forward = operators.forward_values * value_bytes + operators.forward_fixed
-    backward = operators.backward_values * value_bytes + operators.backward_fixed
-    return forward * share / rate.memory, backward * share / rate.memory
+    operators, part = work.operators, work.micro_batch / work.share.moved
+    forward = operators.forward_values * work.value_bytes + operators.forward_fixed
+    backward = operators.backward_values * work.value_bytes + operators.backward_fixed
+    return forward * part / rate.memory, backward * part / rate.memory
 
 
-def _matmul_times(
-    operators: Operators, plans: PlanTable, *, rate: Rates, value_bytes: float
-) -> tuple[Column, Column]:
+def _product_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     """Matrix products: forward, and the gradients of both factors. [operator, plan]"""
+    operators, share = work.operators, work.share
     stacked = operators.weights > 0
-    tensor = plans.tensor
-    rows = operators.rows * np.where(stacked, plans.micro_batch, 1.0)
-    batch = operators.batch * np.where(stacked, 1.0, plans.micro_batch)
-    batch = batch / np.where(operators.split_is(Split.HEADS), tensor, 1.0)
-    columns = operators.columns / np.where(operators.split_is(Split.COLUMNS), tensor, 1.0)
-    depth = operators.depth / np.where(operators.split_is(Split.DEPTH), tensor, 1.0)
+    rows = operators.rows * np.where(stacked, work.micro_batch, 1.0) / share.rows
+    batch = operators.batch * np.where(stacked, 1.0, work.micro_batch) / share.batch
+    columns, depth = operators.columns / share.columns, operators.depth / share.depth
     values = batch * (rows * depth / operators.reuse + rows * columns + depth * columns)
-    traffic = values * value_bytes / rate.memory
+    traffic = values * work.value_bytes / rate.memory
     # Side by side: output, gradient of the left factor, gradient of the right factor.
     rows, columns, depth, batch = np.broadcast_arrays(rows, columns, depth, batch)
     output, left, right = product_time(

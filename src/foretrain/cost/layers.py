@@ -12,17 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.collective import Exchange, cheapest, exchange
-from foretrain.cost.compute import operator_times
+from foretrain.cost.collective import Exchange, exchange
+from foretrain.cost.compute import Work, operator_times
 from foretrain.cost.setting import Setting
 from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies import recompute
-from foretrain.strategies.sequence import token_degree
-from foretrain.strategies.tensor import kept_degree, weight_degree
+from foretrain.strategies import STRATEGIES, recompute, share_of, transfers_of
+from foretrain.strategies.strategy import Phase
 from foretrain.workload.columns import Operators
-from foretrain.workload.operator import Split
 
-READS = ("tensor", "sequence_parallel", "micro_batch", "recompute", "attention")
+READS = (
+    *dict.fromkeys(field for strategy in STRATEGIES.values() for field in strategy.reads),
+    "micro_batch",
+    "recompute",
+    "attention",
+)
 """Fields of a plan that layers depend on (times also on the placement of the tensor axis)."""
 
 Floats = NDArray[np.float64]
@@ -66,14 +69,16 @@ class LayerTimes:
 
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
-    operators, precision = setting.operators, setting.workload.precision
-    kept = _kept(operators, plans, value_bytes=precision.value_bytes)
+    operators, value_bytes = setting.operators, setting.workload.precision.value_bytes
+    share = share_of(operators, plans)
+    size = operators.kept_values * value_bytes + operators.kept_fixed
+    kept = size * _exists(operators, plans) * plans.micro_batch / share.kept
     everything, dropped, weights = _sums(
-        setting, [kept, kept * operators.selective, _weights(operators, plans)]
+        setting, [kept, kept * operators.selective, operators.weights / share.weights]
     )
     stays = np.empty_like(everything)
     for kind, layer in enumerate(setting.workload.model.layers):
-        boundary = layer.input * precision.value_bytes * plans.micro_batch / token_degree(plans)
+        boundary = layer.input * value_bytes * plans.micro_batch / share.boundary
         stays[kind] = recompute.kept(
             plans,
             everything=everything[kind],
@@ -91,18 +96,24 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column])
         plans: distinct combinations of what layers depend on.
         inside: members of the tensor axis inside each level. [level][plan]
     """
-    operators, value_bytes = setting.operators, setting.workload.precision.value_bytes
-    forward, backward = operator_times(operators, plans, rate=setting.rate, value_bytes=value_bytes)
-    message = operators.output * value_bytes * plans.micro_batch
-    exchanged = _exchanged(message, plans, exchange(inside, setting.network))
+    operators = setting.operators
+    work = Work(
+        operators=operators,
+        share=share_of(operators, plans),
+        micro_batch=plans.micro_batch,
+        value_bytes=setting.workload.precision.value_bytes,
+    )
+    exists = _exists(operators, plans)
+    forward, backward = (seconds * exists for seconds in operator_times(work, setting.rate))
+    group = exchange(inside, setting.network)
     first, second, chosen, after, before = _sums(
         setting,
         [
             forward,
             backward,
             forward * operators.selective,
-            exchanged * operators.split_is(Split.DEPTH),
-            exchanged * operators.split_is(Split.COLUMNS),
+            _exchanged(work, plans, group, phase=Phase.FORWARD),
+            _exchanged(work, plans, group, phase=Phase.BACKWARD),
         ],
     )
     whole = np.array([[float(layer.recomputable)] for layer in setting.workload.model.layers])
@@ -116,6 +127,22 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column])
         forward_pass=first + after,
         backward_pass=second + again + before + gathered,
     )
+
+
+def _exists(operators: Operators, plans: PlanTable) -> NDArray[np.bool_]:
+    """Which operators a plan's attention kernel has. [operator, plan]"""
+    exists: NDArray[np.bool_] = operators.attention == plans.attention
+    return exists | (operators.attention < 0)
+
+
+def _exchanged(work: Work, plans: PlanTable, group: Exchange, *, phase: Phase) -> Floats:
+    """Seconds of what the tensor axis exchanges for each operator. [operator, plan]"""
+    seconds = np.zeros(())
+    for transfer in transfers_of(work.operators, plans):
+        if transfer.phase is phase:
+            size = transfer.values * work.value_bytes * work.micro_batch
+            seconds = seconds + transfer.times * group.seconds(size, transfer.pattern)
+    return seconds
 
 
 def _sums(setting: Setting, values: Sequence[Floats]) -> Floats:
@@ -133,21 +160,3 @@ def _sums(setting: Setting, values: Sequence[Floats]) -> Floats:
     for position, kind in enumerate(setting.operators.layer):
         totals[:, kind] += every[:, position]
     return totals
-
-
-def _exchanged(message: Floats, plans: PlanTable, group: Exchange) -> Floats:
-    """Adding up partial sums, whole or (sequence parallelism) as scatter and gather."""
-    scattered = 2.0 * cheapest(message, group.gather)
-    return np.where(plans.sequence_parallel > 0, scattered, cheapest(message, group.reduce))
-
-
-def _kept(operators: Operators, plans: PlanTable, *, value_bytes: float) -> Floats:
-    exists = (operators.attention < 0) | (operators.attention == plans.attention)
-    size: Floats = operators.kept_values * value_bytes + operators.kept_fixed
-    kept: Floats = size * exists * plans.micro_batch / kept_degree(operators, plans)
-    return kept
-
-
-def _weights(operators: Operators, plans: PlanTable) -> Floats:
-    weights: Floats = operators.weights / weight_degree(operators, plans)
-    return weights

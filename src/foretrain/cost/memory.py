@@ -12,9 +12,9 @@ import numpy as np
 from foretrain.cost.factors import Held, weighted
 from foretrain.cost.setting import Setting
 from foretrain.plan.table import Column
+from foretrain.strategies import owners_of
 from foretrain.strategies.data import micro_batches
 from foretrain.strategies.pipeline import in_flight
-from foretrain.strategies.sharding import optimizer_degree
 from foretrain.workload.graph import Model
 
 
@@ -54,7 +54,7 @@ def stage_memory(
         later: stages of the run before the one asked for; its first one keeps most.
     """
     workload, plans, counts = setting.workload, held.plans, held.counts(run)
-    weights = weighted(counts, held.of_layers(held.layers.weights))
+    weights = stage_weights(setting, held, run=run)
     flight = in_flight(
         plans,
         position=held.cuts.first[run][held.cut] + later,
@@ -71,10 +71,20 @@ def stage_memory(
     return MemoryColumns(
         weights=weights * precision.value_bytes,
         gradients=weights * precision.gradient_bytes,
-        optimizer=weights * state / optimizer_degree(plans),
+        optimizer=weights * state / owners_of(plans),
         activations=activations,
         buffers=_transient(held, counts) + setting.coefficients.memory_reserve,
     )
+
+
+def stage_weights(setting: Setting, held: Held, *, run: int) -> Column:
+    """Parameters on a device of one stage of a run. [plan]
+
+    Tied parameters are held once where first and last layer share a stage, twice elsewhere.
+    """
+    weights = weighted(held.counts(run), held.of_layers(held.layers.weights))
+    tied = setting.workload.model.tied / held.plans.tensor
+    return weights - np.where(held.plans.pipeline == 1, tied, 0.0)
 
 
 def heaviest_total(setting: Setting, held: Held) -> Column:

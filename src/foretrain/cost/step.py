@@ -11,16 +11,16 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from foretrain.cost import schedule
-from foretrain.cost.collective import cheapest
 from foretrain.cost.factors import Factors, weighted
+from foretrain.cost.memory import stage_weights
 from foretrain.cost.setting import Setting
 from foretrain.cost.stages import Number, Schedule, Stages
 from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Sends
 from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies.data import gradient_bytes, micro_batches
+from foretrain.strategies import owners_of, step_transfers_of
+from foretrain.strategies.data import micro_batches
 from foretrain.strategies.pipeline import boundary_bytes
-from foretrain.strategies.sharding import optimizer_degree, parameter_bytes, sharded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,28 +118,28 @@ def order_columns(setting: Setting, factors: Factors) -> Schedule:
 
 
 def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
-    """One stage of every run: what it computes, reduces, updates and gathers. [plan]"""
-    group = factors.groups.data.take(factors.group)
-    workload, held, divided = setting.workload, factors.held, sharded(factors.plans)
+    """One stage of every run: what it computes, exchanges and updates. [plan]"""
+    held = factors.held
     forward = factors.of_times(factors.times.forward_pass)
     backward = factors.of_times(factors.times.backward_pass)
-    parameters = held.of_layers(held.layers.weights)
+    group = factors.groups.data.take(factors.group)
+    transfers = step_transfers_of(setting.workload, factors.plans)
     stages = []
     for run in held.runs:
-        counts = held.counts(run)
-        weights = weighted(counts, parameters)
-        size = gradient_bytes(workload, weights)
-        scattered, added = cheapest(size, group.gather), cheapest(size, group.reduce)
-        updated = cheapest(parameter_bytes(workload, weights), group.gather)
+        counts, weights = held.counts(run), stage_weights(setting, held, run=run)
+        parts = dict.fromkeys(("gradients", "parameters"), np.zeros(len(weights)))
+        for transfer in transfers:
+            seconds = group.seconds(weights * transfer.size, transfer.pattern)
+            parts[transfer.part] = parts[transfer.part] + seconds
         stages.append(
             Stages(
                 count=held.stages(run),
                 forward=weighted(counts, forward),
                 backward=weighted(counts, backward),
-                gradients=np.where(divided, scattered, added),
+                gradients=parts["gradients"],
                 buckets=np.maximum(1.0, weighted(counts, [np.ones(1)] * len(counts))),
                 update=_update(setting, factors.plans, weights),
-                parameters=np.where(divided, updated, 0.0),
+                parameters=parts["parameters"],
             )
         )
     return stages
@@ -159,7 +159,7 @@ def _update(setting: Setting, plans: PlanTable, weights: Column) -> Column:
     everyone = 2.0 * precision.gradient_bytes
     state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
     owner = precision.gradient_bytes + state + precision.value_bytes
-    return weights * (everyone + owner / optimizer_degree(plans)) / rate.memory + rate.launch
+    return weights * (everyone + owner / owners_of(plans)) / rate.memory + rate.launch
 
 
 def _slowest_counts(stages: Sequence[Stages], factors: Factors) -> list[Column]:

@@ -11,33 +11,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies.sequence import token_degree
+from foretrain.plan.table import PlanTable
+from foretrain.strategies.strategy import Pattern, Phase, Share, Strategy, Transfer
 from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Split
 
 
-def work_degree(operators: Operators, plans: PlanTable) -> Column:
-    """By how much one member's part of what an operator moves is smaller. [operator, plan]
+def share(operators: Operators, plans: PlanTable) -> Share:
+    """Products divided by depth write whole outputs, of partial sums, and keep part of their input.
 
-    An operator divided by depth writes a whole output, of partial sums.
+    Those divided by columns keep a whole input. [operator, plan]
     """
-    divided = operators.split_is(Split.COLUMNS, Split.HEADS)
-    tokens = np.where(operators.sequence, token_degree(plans), 1.0)
-    return np.where(divided, plans.tensor, tokens)
+    columns, depth, heads = (
+        operators.split_is(split) for split in (Split.COLUMNS, Split.DEPTH, Split.HEADS)
+    )
+    return Share(
+        columns=np.where(columns, plans.tensor, 1.0),
+        depth=np.where(depth, plans.tensor, 1.0),
+        batch=np.where(heads, plans.tensor, 1.0),
+        moved=np.where(columns | heads, plans.tensor, 1.0),
+        kept=np.where(depth | heads, plans.tensor, 1.0),
+        weights=np.where(columns | depth | heads, plans.tensor, 1.0),
+    )
 
 
-def kept_degree(operators: Operators, plans: PlanTable) -> Column:
-    """By how much one member keeps less for the backward pass. [operator, plan]
+def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
+    """All-reduces, unless sequence parallelism takes their place."""
+    mine = (plans.tensor > 1) & (plans.sequence_parallel == 0)
+    return (
+        Transfer(
+            phase=Phase.FORWARD,
+            pattern=Pattern.REDUCE,
+            values=operators.output * (operators.split_is(Split.DEPTH) & mine),
+        ),
+        Transfer(
+            phase=Phase.BACKWARD,
+            pattern=Pattern.REDUCE,
+            values=operators.output * (operators.split_is(Split.COLUMNS) & mine),
+        ),
+    )
 
-    The input of a product divided by columns is whole on every member, unless its tokens are
-    divided; the input of one divided by depth is a part.
-    """
-    divided = operators.split_is(Split.DEPTH, Split.HEADS)
-    tokens = operators.split_is(Split.COLUMNS) | operators.sequence
-    return np.where(divided, plans.tensor, np.where(tokens, token_degree(plans), 1.0))
 
-
-def weight_degree(operators: Operators, plans: PlanTable) -> Column:
-    """By how much one member holds fewer weights. [operator, plan]"""
-    return np.where(operators.split_is(Split.NONE), 1.0, plans.tensor)
+STRATEGY = Strategy(reads=("tensor", "sequence_parallel"), share=share, transfers=transfers)
