@@ -107,15 +107,16 @@ def _devices(cluster: Cluster, plan: Fixed) -> Iterator[str]:
 def _batch(workload: Workload, plan: Fixed) -> Iterator[str]:
     """Every replica gets the same number of whole micro-batches."""
     samples = workload.global_batch
-    if plan.data is not None and samples % plan.data:
+    data = plan.data or 1
+    if samples % data:
         yield (
-            f"plan.data: {plan.data} replicas do not divide the {samples} samples of "
-            f"workload.global_batch.{_nearest_divisors(plan.data, samples)}"
+            f"plan.data: {data} replicas do not divide the {samples} samples of "
+            f"workload.global_batch.{_nearest_divisors(data, samples)}"
         )
-        return
-    share = samples // (plan.data or 1)
+        data = 1  # the micro-batch is judged by what any number of replicas would share
+    share = samples // data
     if plan.micro_batch is not None and share % plan.micro_batch:
-        whose = f"the {share} samples of a replica" if plan.data else f"{share} samples"
+        whose = f"the {share} samples of a replica" if data > 1 else f"{share} samples"
         yield (
             f"plan.micro_batch: {plan.micro_batch} does not divide {whose} "
             f"(workload.global_batch is {samples}).{_nearest_divisors(plan.micro_batch, share)}"
