@@ -62,6 +62,7 @@ def test_all_broken_rules_speak_at_once():
     assert [text.partition(":")[0] for text in found] == [
         "plan.data x plan.tensor x plan.pipeline",
         "plan.data",
+        "plan.micro_batch",
         "plan.tensor",
         "plan.pipeline",
     ]
