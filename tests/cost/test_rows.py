@@ -3,10 +3,10 @@
 from dataclasses import fields
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.cost.prices import prices, prices_of
-from tests.pipelines import steps
+from tests.pipelines import stage_times, step_times, steps
 from tests.random_nouns import questions
 
 from foretrain.cost.factors import hold
@@ -83,8 +83,11 @@ NO_STAGE = Stages(
 )
 
 
-@settings(max_examples=1000)
+HEAVY_ENDS = step_times(stage_times(4, 4), stage_times(1, 6), micro_batches=6, interleaving=2)
+
+
 @given(times=steps(), others=st.integers(1, 3))
+@example(times=HEAVY_ENDS, others=1)
 def test_kinds_of_stages_that_only_other_plans_have_change_nothing(times, others):
     stages = [
         Stages(

@@ -1,0 +1,132 @@
+"""Compute: tiles, waves and traffic worked by hand, and what every product keeps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.random_nouns import devices
+
+from foretrain.cost import compute
+from foretrain.cost.coefficients import DEFAULT
+from foretrain.cost.compute import FILL, TILES, Rates, Tile, peak, product_time, rates
+from foretrain.errors import InputError
+from foretrain.files.catalogue import device
+from foretrain.workload.workload import Precision
+
+# One unit computes a tile of 128 x 128 of depth 256 (and the fill of 128) in one second.
+SECOND = 2.0 * 128 * 128 * (256 + FILL)
+A100 = Rates(
+    matmul=108 * SECOND,
+    flash_forward=1.0,
+    flash_backward=1.0,
+    memory=1.0,
+    launch=0.0,
+    units=108.0,
+)
+
+
+def seconds(rows, columns, depth, *, batch=1.0, rate=A100):
+    sizes = [np.array([float(size)]) for size in (rows, columns, depth, batch)]
+    return float(product_time(*sizes[:3], batch=sizes[3], rate=rate)[0])
+
+
+@pytest.fixture
+def square(monkeypatch):
+    """Tiles of 128 x 128 alone."""
+    monkeypatch.setattr(compute, "TILES", (Tile(rows=128, columns=128, speed=1.0),))
+
+
+@pytest.mark.usefixtures("square")
+@pytest.mark.parametrize(
+    ("tiles", "waves"), [(1, 1), (107, 1), (108, 1), (109, 2), (216, 2), (217, 3)]
+)
+def test_wave_that_is_not_full_takes_as_long_as_a_full_one(tiles, waves):
+    assert seconds(128 * tiles, 128, 256) == waves
+
+
+@pytest.mark.usefixtures("square")
+def test_tile_that_sticks_out_counts_whole():
+    assert seconds(129, 128, 256, rate=replace(A100, units=1.0, matmul=SECOND)) == 2
+    assert seconds(1, 1, 256) == seconds(128, 128, 256) == 1
+
+
+@pytest.mark.usefixtures("square")
+def test_products_of_a_batch_share_the_waves():
+    assert seconds(128, 128, 256, batch=108) == 1
+    assert seconds(128, 128, 256, batch=109) == 2
+
+
+@pytest.mark.usefixtures("square")
+def test_few_tiles_are_cut_along_the_depth_too():
+    # One tile of depth 4096 on 108 units: 4096 / 512 = 8 parts of 512, each with its fill.
+    assert seconds(128, 128, 4096) == 2 * 128 * 128 * (512 + 128) / SECOND
+
+
+def test_library_picks_the_tile_that_ends_first():
+    # 109 tiles of 256 x 128 are two waves of 2 s; 218 of 128 x 128 are three of 1 s.
+    assert seconds(256 * 109, 128, 256) == 3
+    # 108 of them are one wave of 2 s, as are two waves of 128 x 128.
+    assert seconds(256 * 108, 128, 256) == 2
+    # One small product fits the smallest tile, at 55 % of the unit's rate.
+    assert seconds(64, 64, 256) == pytest.approx(64 * 64 / (128 * 128) / 0.55, rel=1e-12)
+
+
+@given(
+    rows=st.integers(1, 10_000),
+    columns=st.integers(1, 10_000),
+    depth=st.integers(1, 10_000),
+    batch=st.integers(1, 100),
+)
+def test_no_product_runs_above_the_rate(rows, columns, depth, batch):
+    assert seconds(rows, columns, depth, batch=batch) >= (
+        2.0 * rows * columns * depth * batch / A100.matmul
+    ) * (1 - 1e-12)
+
+
+@given(
+    size=st.tuples(*[st.integers(1, 10_000)] * 3),
+    more=st.tuples(*[st.integers(0, 1000)] * 2),
+)
+def test_larger_output_never_takes_less_time(size, more):
+    rows, columns, depth = size
+    larger = seconds(rows + more[0], columns + more[1], depth)
+    assert larger >= seconds(rows, columns, depth) * (1 - 1e-12)
+
+
+def test_large_product_comes_near_the_rate():
+    flop = 2.0 * 8192**3
+    assert flop / A100.matmul / seconds(8192, 8192, 8192) == pytest.approx(0.95, abs=0.05)
+
+
+def test_tiles_are_no_larger_than_half_the_accumulators_of_a_unit():
+    # 65,536 registers of 4 bytes; a tile keeps one for each of its outputs.
+    assert max(tile.rows * tile.columns for tile in TILES) <= 65_536 / 2
+
+
+def test_measured_product_counts_more_than_the_data_sheet():
+    chip = device("a100-sxm-80gb")
+    found = rates(chip, Precision.BF16, DEFAULT)
+    assert found.matmul == pytest.approx(chip.matmul * DEFAULT.matmul_sustained, rel=1e-12)
+    guessed = rates(replace(chip, matmul=None), Precision.BF16, DEFAULT)
+    assert guessed.matmul == 312e12 * DEFAULT.matmul_best * DEFAULT.matmul_sustained
+
+
+def test_other_precisions_reach_the_same_share_of_their_data_sheet():
+    chip = device("a100-sxm-80gb")
+    half, full = (rates(chip, each, DEFAULT) for each in (Precision.BF16, Precision.FP32))
+    assert full.matmul / 19.5e12 == pytest.approx(half.matmul / 312e12, rel=1e-12)
+
+
+def test_precision_without_units_is_refused_with_those_there_are():
+    with pytest.raises(InputError, match=r"has no bf16 units\. Known for it: fp32, fp16\."):
+        peak(device("v100-sxm2-16gb"), Precision.BF16)
+
+
+@given(chip=devices(), precision=st.sampled_from(Precision))
+def test_no_rate_exceeds_the_data_sheet(chip, precision):
+    found = rates(chip, precision, DEFAULT)
+    top = peak(chip, precision)
+    assert max(found.matmul, found.flash_forward, found.flash_backward) <= top
+    assert found.memory <= chip.memory_bandwidth

@@ -1,0 +1,176 @@
+"""Memory: the published formulas of activations and of model state, term by term."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.random_nouns import questions
+
+from foretrain.cost.coefficients import DEFAULT
+from foretrain.cost.factors import hold
+from foretrain.cost.memory import stage_memory
+from foretrain.cost.setting import setting
+from foretrain.files.catalogue import cluster
+from foretrain.plan.plan import Plan, Recompute, Sharding
+from foretrain.plan.table import table_of
+from foretrain.verbs.price import price_plan
+from foretrain.workload.library.entries import ENTRIES, build
+from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Optimizer, Precision, Workload
+
+SEQUENCE = 2048
+GPT = ["megatron-22b", "gpt-3-175b", "mt-nlg-530b", "megatron-1t"]
+
+
+def question(name, *, batch=64, nodes=8, **others):
+    workload = Workload(
+        model=build(name, sequence=SEQUENCE),
+        global_batch=batch,
+        **{"precision": Precision.FP16, "optimizer": Optimizer.ADAM} | others,
+    )
+    return setting(workload, cluster("dgx-a100", nodes=nodes))
+
+
+def plan(**fields):
+    return Plan(**{"attention": Attention.PLAIN} | fields)
+
+
+def kept(name, **fields):
+    """Bytes that one transformer layer keeps of one micro-batch."""
+    return hold(question(name), table_of([plan(**fields)])).layers.kept[1, 0]
+
+
+@pytest.fixture(params=GPT)
+def name(request):
+    return request.param
+
+
+def sizes(name, b):
+    """s b h of the paper, and its 5 a s / h, as fractions."""
+    shape = ENTRIES[name].shape
+    scores = Fraction(5 * shape.heads * SEQUENCE, shape.hidden)
+    return Fraction(SEQUENCE * b * shape.hidden), scores
+
+
+@pytest.mark.parametrize("b", [1, 4])
+def test_layer_keeps_34_bytes_per_value_and_5_per_score(name, b):
+    sbh, scores = sizes(name, b)  # korthikanti2022, equation 1
+    assert kept(name, micro_batch=b) == sbh * (34 + scores)
+
+
+@pytest.mark.parametrize("t", [2, 8])
+def test_tensor_parallelism_leaves_10_bytes_whole(name, t):
+    sbh, scores = sizes(name, 1)  # equation 2
+    assert kept(name, tensor=t) == sbh * (10 + (24 + scores) / t)
+
+
+@pytest.mark.parametrize("t", [2, 8])
+def test_sequence_parallelism_divides_everything(name, t):
+    sbh, scores = sizes(name, 1)  # equation 4
+    assert kept(name, tensor=t, sequence_parallel=True) == sbh / t * (34 + scores)
+
+
+@pytest.mark.parametrize("t", [2, 8])
+def test_selective_recomputation_drops_the_scores(name, t):
+    sbh, _ = sizes(name, 1)  # equation 6
+    found = kept(name, tensor=t, sequence_parallel=True, recompute=Recompute.SELECTIVE)
+    assert found == 34 * sbh / t
+
+
+def test_full_recomputation_keeps_2_bytes_per_value(name):
+    sbh, _ = sizes(name, 1)  # table 2
+    assert kept(name, tensor=8, recompute=Recompute.FULL) == 2 * sbh
+
+
+def test_flash_attention_keeps_one_sum_per_row_instead_of_scores(name):
+    sbh, _ = sizes(name, 1)
+    sums = 4 * ENTRIES[name].shape.heads * SEQUENCE
+    assert kept(name, attention=Attention.FLASH) == 34 * sbh + sums
+
+
+def activations(setting, plan):
+    return price_plan(setting, plan, played=False).memory.stages
+
+
+def test_first_stage_of_a_pipeline_keeps_as_much_as_all_layers_of_one():
+    first = activations(question("gpt-3-175b"), plan(tensor=8, pipeline=8))[0].activations
+    sbh, scores = sizes("gpt-3-175b", 1)  # equation 5: L layers, p micro-batches of L / p each
+    dropout = 8 * sbh  # of the embedding: a byte per value, p micro-batches (section 4.3)
+    blocks = 96 * sbh * (10 + (24 + scores) / 8)
+    assert first == blocks + dropout
+
+
+@pytest.mark.parametrize(("p", "v"), [(8, 3), (8, 12), (4, 6)])
+def test_interleaving_keeps_more_by_the_published_factor(p, v):
+    setting = question("gpt-3-175b", batch=64, nodes=p)
+    fields = {"tensor": 8, "pipeline": p, "sequence_parallel": True}
+    plain, more = (
+        activations(setting, plan(interleaving=chunks, **fields))[0].activations
+        for chunks in (1, v)
+    )
+    assert more / plain == pytest.approx(1 + (p - 1) / (p * v), rel=1e-12)  # section 4.2.3
+
+
+def state(setting, plan):
+    """Bytes of weights, gradients and optimizer of the only stage, and its parameters."""
+    held = hold(setting, table_of([plan]))
+    found = stage_memory(setting, held, run=0)
+    every = found.weights + found.gradients + found.optimizer
+    return every[0], found.weights[0] / setting.workload.precision.value_bytes
+
+
+@pytest.mark.parametrize(
+    ("precision", "optimizer", "each"),
+    [
+        (Precision.FP16, Optimizer.ADAM, 18),  # korthikanti2022, section 4.1
+        (Precision.BF16, Optimizer.ADAMW, 18),
+        (Precision.FP32, Optimizer.ADAM, 16),
+        (Precision.FP32, Optimizer.MOMENTUM, 12),
+        (Precision.FP32, Optimizer.SGD, 8),
+    ],
+)
+def test_model_state_takes_so_many_bytes_per_parameter(precision, optimizer, each):
+    small = question("llama-2-7b", nodes=1, precision=precision, optimizer=optimizer)
+    found, parameters = state(small, plan(data=8))
+    assert found == each * parameters == each * 6_738_415_616
+
+
+@pytest.mark.parametrize("d", [2, 8, 64])
+def test_sharded_optimizer_takes_6_bytes_and_its_part_of_12(d):
+    small = question("llama-2-7b")
+    found, parameters = state(small, plan(data=d, sharding=Sharding.OPTIMIZER))
+    assert found == parameters * (6 + 12 / d)
+
+
+@given(question=questions())
+def test_no_stage_keeps_more_than_the_first_of_its_equals(question):
+    setting, [plan] = question
+    held = hold(setting, table_of([plan]))
+    for run in held.runs:
+        count = held.stages(run)[0]
+        if count:
+            first, last = (
+                stage_memory(setting, held, run=run, later=later).total[0]
+                for later in (0.0, count - 1.0)
+            )
+            assert last <= first
+
+
+@given(question=questions(), recompute=st.sampled_from(Recompute))
+def test_recomputation_never_keeps_more(question, recompute):
+    setting, [plan] = question
+    fields = {"tensor": plan.tensor, "micro_batch": plan.micro_batch}
+    plans = [Plan(recompute=kind, **fields) for kind in (Recompute.NONE, recompute)]
+    layers = hold(setting, table_of(plans)).layers
+    everything, less = layers.kept[:, 0], layers.kept[:, -1]
+    # Full recomputation keeps a layer's input, which is more than a layer that keeps nothing.
+    assert (less <= everything).all()
+    np.testing.assert_allclose(less + layers.transient[:, -1], everything, rtol=1e-12)
+
+
+def test_reserve_is_there_even_without_a_model_in_flight():
+    small = question("llama-2-7b", nodes=1)
+    held = hold(small, table_of([plan(data=8)]))
+    assert stage_memory(small, held, run=0).buffers[0] == DEFAULT.memory_reserve
