@@ -105,7 +105,7 @@ class Exchange:
     def seconds(self, size: Number, pattern: Pattern) -> Number:
         """The cheapest algorithm's, for that many bytes; nothing for no bytes."""
         lines = self.reduce if pattern is Pattern.REDUCE else self.gather
-        return np.where(size > 0, cheapest(size, lines), 0.0)
+        return cheapest(size, lines) * (size > 0)
 
     def take(self, index: NDArray[np.intp]) -> Exchange:
         """The algorithms of some groups. [plan]"""

@@ -15,18 +15,20 @@ from numpy.typing import NDArray
 from foretrain.cost.collective import Exchange, exchange
 from foretrain.cost.compute import Work, operator_times
 from foretrain.cost.setting import Setting
-from foretrain.plan.table import Column, PlanTable
+from foretrain.plan.table import Column, PlanTable, distinct
 from foretrain.strategies import STRATEGIES, recompute, share_of, transfers_of
 from foretrain.strategies.strategy import Phase
 from foretrain.workload.columns import Operators
 
-READS = (
+COMPUTE_READS = (
     *dict.fromkeys(field for strategy in STRATEGIES.values() for field in strategy.reads),
     "micro_batch",
-    "recompute",
     "attention",
 )
-"""Fields of a plan that layers depend on (times also on the placement of the tensor axis)."""
+"""Fields of a plan that the compute of a layer depends on."""
+
+READS = (*COMPUTE_READS, "recompute")
+"""Fields that a layer depends on; its times also on the placement of the tensor axis."""
 
 Floats = NDArray[np.float64]
 
@@ -96,26 +98,9 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column])
         plans: distinct combinations of what layers depend on.
         inside: members of the tensor axis inside each level. [level][plan]
     """
-    operators = setting.operators
-    work = Work(
-        operators=operators,
-        share=share_of(operators, plans),
-        micro_batch=plans.micro_batch,
-        value_bytes=setting.workload.precision.value_bytes,
-    )
-    exists = _exists(operators, plans)
-    forward, backward = (seconds * exists for seconds in operator_times(work, setting.rate))
+    first, second, chosen = _computed(setting, plans)
     group = exchange(inside, setting.network)
-    first, second, chosen, after, before = _sums(
-        setting,
-        [
-            forward,
-            backward,
-            forward * operators.selective,
-            _exchanged(work, plans, group, phase=Phase.FORWARD),
-            _exchanged(work, plans, group, phase=Phase.BACKWARD),
-        ],
-    )
+    after, before = _sums(setting, [_exchanged(setting, plans, group, phase=p) for p in Phase])
     whole = np.array([[float(layer.recomputable)] for layer in setting.workload.model.layers])
     again = recompute.repeated(plans, full=first * whole, selective=chosen)
     gathered = recompute.repeated(plans, full=after * whole, selective=np.zeros(1))
@@ -129,18 +114,37 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column])
     )
 
 
+def _computed(setting: Setting, plans: PlanTable) -> Floats:
+    """Forward pass, backward pass, selective operators' forward pass. [3, kind, plan]
+
+    They depend on fewer fields than the rest, so they are priced once for each of fewer rows.
+    """
+    rows, index = distinct([getattr(plans, name) for name in COMPUTE_READS])
+    few, operators = plans.take(rows), setting.operators
+    work = Work(
+        operators=operators,
+        share=share_of(operators, few),
+        micro_batch=few.micro_batch,
+        value_bytes=setting.workload.precision.value_bytes,
+    )
+    exists = _exists(operators, few)
+    forward, backward = (seconds * exists for seconds in operator_times(work, setting.rate))
+    return _sums(setting, [forward, backward, forward * operators.selective])[..., index]
+
+
 def _exists(operators: Operators, plans: PlanTable) -> NDArray[np.bool_]:
     """Which operators a plan's attention kernel has. [operator, plan]"""
     exists: NDArray[np.bool_] = operators.attention == plans.attention
     return exists | (operators.attention < 0)
 
 
-def _exchanged(work: Work, plans: PlanTable, group: Exchange, *, phase: Phase) -> Floats:
+def _exchanged(setting: Setting, plans: PlanTable, group: Exchange, *, phase: Phase) -> Floats:
     """Seconds of what the tensor axis exchanges for each operator. [operator, plan]"""
+    value_bytes = setting.workload.precision.value_bytes
     seconds = np.zeros(())
-    for transfer in transfers_of(work.operators, plans):
+    for transfer in transfers_of(setting.operators, plans):
         if transfer.phase is phase:
-            size = transfer.values * work.value_bytes * work.micro_batch
+            size = transfer.values * value_bytes * plans.micro_batch
             seconds = seconds + transfer.times * group.seconds(size, transfer.pattern)
     return seconds
 

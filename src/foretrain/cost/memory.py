@@ -83,8 +83,8 @@ def stage_weights(setting: Setting, held: Held, *, run: int) -> Column:
     Tied parameters are held once where first and last layer share a stage, twice elsewhere.
     """
     weights = weighted(held.counts(run), held.of_layers(held.layers.weights))
-    tied = setting.workload.model.tied / held.plans.tensor
-    return weights - np.where(held.plans.pipeline == 1, tied, 0.0)
+    tied: Column = setting.workload.model.tied / held.plans.tensor * (held.plans.pipeline == 1)
+    return weights - tied
 
 
 def heaviest_total(setting: Setting, held: Held) -> Column:
@@ -92,7 +92,7 @@ def heaviest_total(setting: Setting, held: Held) -> Column:
     total = np.zeros(len(held.plans))
     for run in held.runs:
         stage = stage_memory(setting, held, run=run).total
-        total = np.maximum(total, np.where(held.stages(run) > 0, stage, 0.0))
+        total = np.maximum(total, stage * (held.stages(run) > 0))
     return total
 
 
@@ -100,7 +100,7 @@ def _transient(held: Held, counts: list[Column]) -> Column:
     """Bytes of the largest layer while it is computed again. [plan]"""
     largest = np.zeros(len(held.plans))
     for count, value in zip(counts, held.of_layers(held.layers.transient), strict=True):
-        largest = np.maximum(largest, np.where(count > 0, value, 0.0))
+        largest = np.maximum(largest, value * (count > 0))
     return largest
 
 
