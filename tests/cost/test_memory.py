@@ -165,7 +165,6 @@ def test_recomputation_never_keeps_more(question, recompute):
     plans = [Plan(recompute=kind, **fields) for kind in (Recompute.NONE, recompute)]
     layers = hold(setting, table_of(plans)).layers
     everything, less = layers.kept[:, 0], layers.kept[:, -1]
-    # Full recomputation keeps a layer's input, which is more than a layer that keeps nothing.
     assert (less <= everything).all()
     np.testing.assert_allclose(less + layers.transient[:, -1], everything, rtol=1e-12)
 

@@ -1,0 +1,72 @@
+"""ResNet-50: parameters exactly, FLOP and activations as others count them."""
+
+import pytest
+
+from foretrain.errors import InputError
+from foretrain.workload.library.convolution import Picture, convolution
+from foretrain.workload.library.entries import build
+from foretrain.workload.operator import Kind
+
+RESNET = build("resnet-50", image=224)
+
+
+def products():
+    return [
+        (layer.repeats, operator)
+        for layer, operator in RESNET.operators
+        if operator.kind is Kind.MATMUL
+    ]
+
+
+def test_resnet_50_has_25_557_032_parameters():
+    assert RESNET.parameters == 25_557_032
+
+
+def test_resnet_50_has_53_convolutions_and_a_classifier():
+    assert sum(repeats for repeats, _ in products()) == 54
+
+
+def test_resnet_50_takes_4_089_184_256_multiply_adds():
+    assert sum(repeats * operator.flop / 2 for repeats, operator in products()) == 4_089_184_256
+
+
+def test_convolutions_of_resnet_50_write_11_1_million_values():
+    sizes = [
+        (repeats, operator.matrices.rows * operator.matrices.columns)
+        for repeats, operator in products()
+    ]
+    assert sum(repeats * values for repeats, values in sizes) == pytest.approx(11.1e6, rel=2e-3)
+
+
+def test_resnet_50_is_cut_between_its_16_bottlenecks():
+    assert RESNET.cuttable_layers == 16
+
+
+def test_pictures_fit_from_layer_to_layer():
+    for before, after in zip(RESNET.layers, RESNET.layers[1:], strict=False):
+        assert before.output == after.input
+
+
+def test_stem_by_hand():
+    (product, norm), picture = convolution(
+        "stem", Picture(channels=3, side=224), 64, kernel=7, stride=2
+    )
+    assert picture == Picture(channels=64, side=112)
+    assert product.weights == 64 * 3 * 7 * 7 == 9408
+    assert product.flop == 2 * 112 * 112 * 9408 == 236_027_904
+    assert product.kept.values == 3 * 224 * 224
+    assert norm.weights == 2 * 64
+    # Of the 7 x 7 values under the kernel, three quarters of the overlap is read again.
+    read = product.matrices.rows * product.matrices.depth / product.matrices.reuse
+    assert read == pytest.approx(3 * 224 * 224)
+
+
+def test_odd_pictures_round_up():
+    _, picture = convolution("any", Picture(channels=1, side=7), 1, kernel=3, stride=2)
+    assert picture.side == 4
+
+
+@pytest.mark.parametrize("image", [31, 0, -224])
+def test_picture_too_small_for_five_halvings_is_refused(image):
+    with pytest.raises(InputError, match="image must be at least 32 pixels"):
+        build("resnet-50", image=image)
