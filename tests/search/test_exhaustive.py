@@ -191,7 +191,7 @@ def test_search_that_is_stopped_at_once_has_found_nothing():
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_nearest_miss_is_the_plan_that_needs_least_memory(name):
+def test_nearest_miss_is_the_plan_that_needs_least_memory(name, short_tables):
     found = explore(with_memory(tight(name), 1e6))
     assert not found.best
     assert found.rejected == {"device memory": len(estimates(name))}

@@ -59,7 +59,7 @@ def test_best_plans_are_ranked_again_by_what_their_estimates_say(pipelines):
 
 @pytest.mark.parametrize("objective", Objective)
 def test_plans_are_in_the_order_of_the_objective(objective):
-    answer = search(replace(PIPELINES, objective=objective), keep=15)
+    answer = search(replace(PIPELINES, objective=objective), keep=150)
     values = [VALUES[objective](each.estimate) for each in answer.plans]
     assert answer.objective is objective
     assert values == pytest.approx(sorted(values), rel=1e-12)
