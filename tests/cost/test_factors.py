@@ -10,9 +10,16 @@ from tests.cost.prices import parts, seconds
 from tests.random_nouns import questions
 
 from foretrain.cost.factors import factors, hold
-from foretrain.cost.layers import READS, LayerMemory, LayerTimes, layer_memory, layer_times
+from foretrain.cost.layers import (
+    COMPUTE_READS,
+    READS,
+    LayerMemory,
+    LayerTimes,
+    layer_memory,
+    layer_times,
+)
 from foretrain.cost.memory import heaviest_total
-from foretrain.plan.plan import AXES, Plan, Sends, Sharding
+from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
 from foretrain.plan.table import distinct, table_of
 
 OTHERS = {
@@ -46,6 +53,18 @@ def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
     # All members of the tensor axis inside the innermost level, whatever the plan says.
     inside = [tables[0].tensor] * len(setting.cluster.levels)
     assert_equal(*(layer_times(setting, table, inside=inside) for table in tables), LayerTimes)
+
+
+@settings(max_examples=50)
+@given(question=questions(), kind=st.sampled_from(Recompute))
+def test_compute_reads_no_field_that_it_does_not_declare(question, kind):
+    assert set(READS) - set(COMPUTE_READS) == {"recompute"}
+    setting, [plan] = question
+    other = replace(plan, recompute=kind)
+    inside = [np.full(1, float(plan.tensor))] * len(setting.cluster.levels)
+    one, two = (layer_times(setting, table_of([p]), inside=inside) for p in (plan, other))
+    np.testing.assert_array_equal(one.forward, two.forward)
+    np.testing.assert_array_equal(one.backward, two.backward)
 
 
 @pytest.mark.parametrize("name", ["order", "sends"])

@@ -1,5 +1,6 @@
 """Memory: the published formulas of activations and of model state, term by term."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ from tests.random_nouns import questions
 
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.factors import hold
-from foretrain.cost.memory import stage_memory
+from foretrain.cost.memory import stage_memory, stage_weights
 from foretrain.cost.setting import setting
 from foretrain.files.catalogue import cluster
 from foretrain.plan.plan import Plan, Recompute, Sharding
@@ -142,6 +143,18 @@ def test_sharded_optimizer_takes_6_bytes_and_its_part_of_12(d):
     small = question("llama-2-7b")
     found, parameters = state(small, plan(data=d, sharding=Sharding.OPTIMIZER))
     assert found == parameters * (6 + 12 / d)
+
+
+@given(question=questions())
+def test_stages_hold_every_parameter_and_a_copy_of_tied_ones(question):
+    setting, [plan] = question
+    model = setting.workload.model
+    whole = replace(plan, tensor=1, sequence_parallel=False)
+    held = hold(setting, table_of([whole]))
+    parameters = sum(
+        held.stages(run)[0] * stage_weights(setting, held, run=run)[0] for run in held.runs
+    )
+    assert parameters == model.parameters + (model.tied if plan.pipeline > 1 else 0)
 
 
 @given(question=questions())
