@@ -187,3 +187,16 @@ def test_questions_without_an_answer_are_refused_with_every_reason_at_once():
         "search.limit.cost",
     ]
     assert "8 is below the cluster's 16 devices" in str(caught.value)
+
+
+def test_plans_that_only_the_simulation_finds_too_slow_are_dropped_and_counted():
+    study = resnet_study()
+    estimates = [each.estimate for each in search(study, keep=400).plans]
+    slower = [each for each in estimates if each.step_time > each.closed_form]
+    between = min(slower, key=lambda each: each.closed_form)
+    steps = study.workload.samples / study.workload.global_batch
+    deadline = steps * (between.closed_form + between.step_time) / 2
+    answer = search(replace(study, limit=Limit(deadline=deadline)), keep=400)
+    assert all(each.estimate.time_to_train <= deadline for each in answer.plans)
+    assert between.plan not in [each.plan for each in answer.plans]
+    assert answer.space == answer.priced + sum(answer.rejected.values())

@@ -46,7 +46,7 @@ class SearchResult:
         plans: the k best, in order.
         pareto: plans that no other beats in every respect, fastest first.
         space: distinct plans of the space (aliases of one plan counted once).
-        priced: plans that reached the time formula.
+        priced: plans that reached the time formula and keep the limits.
         excluded_by_bound: plans that a bound proved worse; 0 for the exhaustive search.
         rejected: plans that cannot run, by reason.
         seconds: processor seconds of the search.

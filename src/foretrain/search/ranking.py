@@ -104,6 +104,11 @@ class Found:
         if count:
             self.rejected[reason] += count
 
+    def revoke(self, reason: str, count: int) -> None:
+        """Count plans as plans that cannot run, though they were priced as plans that do."""
+        self.priced -= count
+        self.reject(reason, count)
+
     def miss(self, plans: PlanTable, memory: Column) -> None:
         """Remember the plan that needs least memory, in case none fits."""
         row = int(np.argmin(memory))

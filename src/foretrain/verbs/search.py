@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import process_time
 
+import numpy as np
+
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import Setting, setting
@@ -14,7 +16,7 @@ from foretrain.plan.legality import device_problems, precision_problems, workloa
 from foretrain.plan.study import Study
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
 from foretrain.search.exhaustive import MEMORY, exhaustive
-from foretrain.search.ranking import Candidate, Found
+from foretrain.search.ranking import Candidate, Found, over_limits, value
 from foretrain.units import BYTES
 from foretrain.verbs.price import price_plan
 
@@ -54,6 +56,8 @@ def search(
     if not found.best:
         raise _nothing(study, found)
     plans = _ranked(study, priced, found)
+    if not plans:
+        raise _nothing(study, found)
     return SearchResult(
         objective=study.objective,
         best=plans[0],
@@ -92,21 +96,29 @@ def _refuse(study: Study, keep: int) -> None:
 
 
 def _ranked(study: Study, setting: Setting, found: Found) -> tuple[Ranked, ...]:
-    """The best plans with their estimates, the event simulation included, in order."""
-    assumed = study.assumed
+    """The best plans with their estimates, the event simulation included, in order.
+
+    Where the simulation moves a step, it also decides about the limits on the whole training.
+    """
     ranked = [
-        Ranked(plan=candidate.plan, estimate=price_plan(setting, candidate.plan, assumed=assumed))
+        Ranked(
+            plan=candidate.plan,
+            estimate=price_plan(setting, candidate.plan, assumed=study.assumed),
+        )
         for candidate in found.best
     ]
-    # Where the simulation moved a step, cost and energy moved with it; memory did not.
-    values = [
-        replace(candidate, value=candidate.value * each.estimate.step_time / candidate.step_time)
-        if study.objective.value != "memory"
-        else candidate
-        for candidate, each in zip(found.best, ranked, strict=True)
-    ]
-    order = sorted(range(len(ranked)), key=lambda position: values[position].rank)
-    return tuple(ranked[position] for position in order)
+    steps = np.array([each.estimate.step_time for each in ranked])
+    values = value(study, steps, np.array([candidate.memory for candidate in found.best]))
+    kept = np.ones(len(ranked), bool)
+    for reason, over in over_limits(study, steps).items():
+        found.revoke(reason, int((kept & over).sum()))
+        kept &= ~over
+    order = sorted(
+        (replace(candidate, value=float(values[row])).rank, row)
+        for row, candidate in enumerate(found.best)
+        if kept[row]
+    )
+    return tuple(ranked[row] for _, row in order)
 
 
 def _point(study: Study, candidate: Candidate) -> ParetoPoint:
@@ -130,6 +142,11 @@ def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
     reasons = ", ".join(f"{count:,} by {reason}" for reason, count in found.rejected.items())
     if not found.complete:
         return NoPlanFits("the search was stopped before it found a plan that fits.")
+    if found.priced:
+        return NoPlanFits(
+            "the event simulation puts each of the best plans over search.limit. Relax it, or ask "
+            "for more plans with --keep."
+        )
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
     if found.nearest is None or found.rejected[MEMORY] < found.space:
         return NoPlanFits(f"{text} Relax search.limit.")
