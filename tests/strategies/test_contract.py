@@ -88,6 +88,7 @@ def said(strategy, setting, plan):
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=50)
 @given(question=questions())
 def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(name, question):
     setting, [plan] = question
