@@ -4,8 +4,8 @@
 
 500 legal plans, drawn from the spaces of library models on catalogue clusters. With the
 transformer blocks alone every stage takes the same time: the two must agree within 1 %. With
-embedding and head the ends are heavier, and with blocking sends the closed form is an approximation:
-their distribution is printed. Steps of more than 20,000 passes are not drawn, to save time.
+embedding and head the ends are heavier, and with blocking sends the closed form approximates: their
+distribution is printed. Steps of more than 20,000 passes are not drawn, to save time.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@
 
 Three coefficients are shares that no data sheet states: matrix products inside a training over the
 best one measured alone, and fused attention over the peak in its forward and backward pass. They
-are fitted to the rows `mpt-0081` to `mpt-0113`: dense decoders of 1 to 30 billion parameters on 8 A100 80GB,
-by least squares of the logarithm of predicted over measured time, every row weighted alike. The
-rows cannot tell forward from backward attention: their ratio is that of dao2023, section 4.1.
+are fitted to the rows `mpt-0081` to `mpt-0113`, dense decoders of 1 to 30 billion parameters on 8
+A100 80GB, by least squares of the logarithm of predicted over measured time, every row weighted
+alike. The rows cannot tell forward from backward attention: their ratio is that of dao2023,
+section 4.1.
 
 The runs shard parameters, which foretrain does not price yet: gathering them is taken as hidden.
 `mpt-0080` is left out, for its allocator thrashes. The exit status is 1 if the coefficients of

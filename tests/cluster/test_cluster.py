@@ -25,6 +25,19 @@ def test_four_nodes_of_eight():
     assert (DGX.devices, DGX.nodes, DGX.node_devices) == (32, 4, 8)
 
 
+def test_racks_do_not_change_what_a_node_is():
+    node, fabric = DGX.levels
+    racks = replace(DGX, levels=(node, replace(fabric, name="rack"), replace(fabric, members=2)))
+    assert (racks.devices, racks.nodes, racks.node_devices) == (64, 8, 8)
+
+
+def test_package_is_part_of_its_node():
+    node, fabric = DGX.levels
+    pairs = replace(node, name="package", members=2)
+    halves = replace(DGX, levels=(pairs, replace(node, members=4), fabric))
+    assert (halves.devices, halves.nodes, halves.node_devices) == (32, 4, 8)
+
+
 def test_one_level_is_one_node():
     alone = replace(DGX, levels=DGX.levels[:1])
     assert (alone.devices, alone.nodes, alone.node_devices) == (8, 1, 8)

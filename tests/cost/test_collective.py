@@ -122,6 +122,23 @@ def test_message_between_stages_takes_the_slowest_hop_that_it_may_meet():
     assert seconds(send(inside(1, 2), TWO), 16.0) == 0.5 + 16 / 1
 
 
+def test_last_of_the_stages_inside_a_node_has_the_way_out_for_itself():
+    # Nodes of eight behind one port of 8 bytes/s that any device may fill.
+    port = Network(wires=(wire(0.0, 100.0), Wire(latency=0.0, alone=8.0, share=1.0)), start=0.0)
+    # One stage, two stages, four, eight in a node: 8, 4, 2, 1 of its devices send out of it.
+    for within, reached in ((1, 1.0), (2, 2.0), (4, 4.0), (8, 8.0), (16, 8.0)):
+        assert seconds(send(inside(within, 32), port), 16.0) == 16 / reached
+
+
+def test_link_of_one_direction_at_a_time_halves_what_passes():
+    both = cluster("dgx-a100", nodes=2)
+    node, fabric = both.levels
+    one = replace(fabric, link=replace(fabric.link, duplex=False))
+    halved = network(replace(both, levels=(node, one)), DEFAULT).wires[1]
+    full = network(both, DEFAULT).wires[1]
+    assert (halved.alone, halved.share) == (full.alone / 2, full.share / 2)
+
+
 def test_four_adapters_serve_eight_devices_of_a_dgx_1():
     # 100 Gb/s each, 400 Gb/s out of a node, 8 devices: 50 Gb/s or 6.25 GB/s a device.
     inner, outer = network(cluster("dgx-1-v100", nodes=2), DEFAULT).wires

@@ -7,7 +7,8 @@ import pytest
 from tests.plan.scalar_enumerator import legal_plans, placement
 from tests.small import gpt_study, listed, llama_study, resnet_study
 
-from foretrain.plan.enumeration import divisors, order_counts, plan_tables, with_orders
+from foretrain.plan.divisors import divisors
+from foretrain.plan.enumeration import order_counts, plan_tables, with_orders
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import AXES, Recompute, Sends, Sharding
 from foretrain.plan.space import Space
@@ -186,4 +187,4 @@ def test_space_without_a_legal_plan_has_no_table():
 
 def test_divisors_come_in_order_and_once():
     for number in (1, 2, 36, 97, 1536):
-        assert divisors(number) == [each for each in range(1, number + 1) if number % each == 0]
+        assert list(divisors(number)) == [n for n in range(1, number + 1) if number % n == 0]

@@ -11,10 +11,13 @@ from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster as catalogued
 from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
 from foretrain.plan.space import Space
+from foretrain.plan.study import Study
 from foretrain.results.estimate import StageMemory
 from foretrain.verbs.estimate import estimate
 from foretrain.verbs.price import AGREEMENT
+from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Workload
 
 
 def space(**choices):
@@ -260,3 +263,22 @@ def test_one_level_of_links_is_enough():
     study = of_gpt(tensor=2)
     node = replace(study.cluster, levels=(Level(name="node", members=16, link=NVLINK),))
     assert estimate(replace(study, cluster=node)).step_time < estimate(study).step_time
+
+
+def mpt_like(**choices):
+    """A run like those that the coefficients were fitted to: Llama-2-7B on one node of A100."""
+    workload = Workload(model=build("llama-2-7b", sequence=2048), global_batch=32)
+    asked = space(**({"micro_batch": 1, "sharding": Sharding.OPTIMIZER} | choices))
+    return Study(workload=workload, cluster=catalogued("dgx-a100", nodes=1), space=asked)
+
+
+def test_confidence_knows_the_runs_that_the_coefficients_were_fitted_to():
+    def inside(study):
+        return estimate(study).confidence.inside_calibration
+
+    assert inside(mpt_like())
+    assert not inside(mpt_like(tensor=2))
+    assert not inside(mpt_like(pipeline=2))
+    assert not inside(mpt_like(attention=Attention.PLAIN))
+    assert not inside(replace(mpt_like(), cluster=catalogued("dgx-a100", nodes=2)))
+    assert not inside(replace(mpt_like(), cluster=catalogued("dgx-h100", nodes=1)))

@@ -19,8 +19,8 @@ class Cluster:
     Attributes:
         name: catalogue name, or the user's.
         device: the accelerator; all are alike.
-        levels: from the innermost (devices of one node) outwards; the last one's `members` is
-            the number of nodes.
+        levels: from the innermost outwards. A node is what the level named "node" connects, or
+            else the innermost level.
         price: dollars per second of one device; None if not known.
         node_power: watts that one node draws at full load, host, links and fans included.
     """
@@ -45,11 +45,13 @@ class Cluster:
         return prod(level.members for level in self.levels)
 
     @property
-    def nodes(self) -> int:
-        """Groups that the last level connects."""
-        return self.levels[-1].members if len(self.levels) > 1 else 1
+    def node_devices(self) -> int:
+        """Devices of one node: up to the level of that name, or else of the innermost level."""
+        names = [level.name for level in self.levels]
+        inside = names.index("node") + 1 if "node" in names else 1
+        return prod(level.members for level in self.levels[:inside])
 
     @property
-    def node_devices(self) -> int:
-        """Devices of one node (of everything below the last level)."""
-        return self.devices // self.nodes
+    def nodes(self) -> int:
+        """Servers."""
+        return self.devices // self.node_devices

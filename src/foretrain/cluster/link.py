@@ -39,7 +39,7 @@ class Link:
         capacity: bytes per second of everything that may leave one group of the level below at
             once, one direction; None if each of its devices may send at full bandwidth.
         duplex: whether both directions run at full bandwidth at once.
-        kind: shape of the level.
+        kind: shape of the level; every shape is priced as a switch for now.
         technology: what it is made of.
     """
 

@@ -90,6 +90,9 @@ MPT_ROWS = tuple(f"mpt-{row:04d}" for row in (*range(81, 114),))
 CALIBRATED_DEVICES = frozenset({"a100-sxm-80gb"})
 """Devices that the measured coefficients were fitted on."""
 
+CALIBRATED_PARAMETERS = (1.2e9, 31e9)
+"""Sizes of the models that they were fitted on."""
+
 NEAREST_SOURCE = "mpt: dense decoders of 1 to 30 billion parameters on 8 A100 80GB"
 """The measurements nearest to any prediction of this set."""
 
@@ -168,9 +171,9 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             unit="1",
             low=0.8,
             high=0.97,
-            kind="published",
-            source="nvidia-nccl, src/graph/tuning.cc: 120 of 128 bytes of a line are payload, "
-            "0.92 after rounding",
+            kind="assumed",
+            source="packet headers and the adapter's own limits; large messages between two hosts "
+            "reach somewhat more",
         ),
         "ethernet": Source(
             value=0.85,

@@ -55,7 +55,9 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
     """The levels of a cluster with the bandwidth that collectives reach on them."""
     wires, below = [], 1
     for level in cluster.levels:
-        reached = coefficients.link(level.link.technology)
+        # One direction at a time halves what a device can send while it receives.
+        ways = 1.0 if level.link.duplex else 0.5
+        reached = ways * coefficients.link(level.link.technology)
         alone = reached * level.link.bandwidth
         capacity = level.link.capacity
         share = alone if capacity is None else min(alone, reached * capacity / below)
@@ -136,11 +138,16 @@ def exchange(inside: Sequence[Number], net: Network) -> Exchange:
 
 
 def send(inside: Sequence[Number], net: Network) -> Line:
-    """One message to the next member, over the slowest hop of the group. [group]"""
+    """One message to the next member, over the slowest hop of the group. [group]
+
+    Of the members inside a node, neighbours in the pipeline, only the last sends out of it: each
+    sender has the shares of all of them, as far as its own port goes.
+    """
     fixed, per_byte = np.zeros_like(inside[-1]), np.zeros_like(inside[-1])
     for wire, here, below in _levels(inside, net):
         fixed = np.where(here > below, wire.latency, fixed)
-        per_byte = np.where(here > below, 1.0 / wire.share, per_byte)
+        reached = np.minimum(wire.alone, below * wire.share)
+        per_byte = np.where(here > below, 1.0 / reached, per_byte)
     return Line(fixed=fixed, per_byte=per_byte)
 
 

@@ -1,7 +1,8 @@
 """FLOP of a model and of a plan, by the convention that published utilisations follow.
 
 Attention counts in full (no masked half is skipped), a backward pass is two forward passes, and
-recomputed work belongs to the hardware's FLOP only.
+recomputed work belongs to the hardware's FLOP only, once (korthikanti2022 counts the attention core
+that is computed again three times).
 
 Source: chowdhery2022, appendix B (model FLOP utilisation).
 """

@@ -148,8 +148,8 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
 def _update(setting: Setting, plans: PlanTable, weights: Column) -> Column:
     """Seconds of the optimizer, which only moves data. [plan]
 
-    Gradients are read for their norm and set to zero by everyone; the rest by whoever owns it:
-    gradients read, state read and written, working weights written.
+    Gradients are read for their norm and set to zero by everyone; the rest is done by whoever owns
+    it: gradients read, state and fp32 weights read and written, 16-bit weights written.
     """
     precision, optimizer, rate = (
         setting.workload.precision,
@@ -157,8 +157,9 @@ def _update(setting: Setting, plans: PlanTable, weights: Column) -> Column:
         setting.rate,
     )
     everyone = 2.0 * precision.gradient_bytes
+    copy = precision.value_bytes if precision.master_bytes else 0.0
     state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
-    owner = precision.gradient_bytes + state + precision.value_bytes
+    owner = precision.gradient_bytes + state + copy
     return weights * (everyone + owner / owners_of(plans)) / rate.memory + rate.launch
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
+from foretrain.plan.divisors import divisors
 from foretrain.plan.placement import Inner, inner_members
 from foretrain.plan.plan import AXES, Order, Recompute, Sharding
 from foretrain.plan.space import Space
@@ -93,25 +94,15 @@ def order_counts(plans: PlanTable, cluster: Cluster, space: Space) -> Rows:
     return np.array([len(orders) for orders in found])[index]
 
 
-def divisors(number: int) -> list[int]:
-    """Every divisor, in order."""
-    small = [value for value in range(1, int(number**0.5) + 1) if number % value == 0]
-    return small + [number // value for value in reversed(small) if value * value != number]
-
-
-def _allowed(values: Sequence[int], choices: tuple[int, ...] | None) -> list[int]:
-    return [value for value in values if choices is None or value in choices]
-
-
 def _degrees(model: Model, devices: int, space: Space) -> Iterator[_Degrees]:
     """The ways to write the device count as a product that the model can be divided by."""
     units = {operator.units for _, operator in model.operators if operator.units}
-    for tensor in _allowed(divisors(devices), space.tensor):
+    for tensor in _choices(divisors(devices), space.tensor):
         if any(unit % tensor for unit in units):
             continue
-        for pipeline in _allowed(divisors(devices // tensor), space.pipeline):
+        for pipeline in _choices(divisors(devices // tensor), space.pipeline):
             data = devices // tensor // pipeline
-            if model.cuttable_layers % pipeline == 0 and _allowed([data], space.data):
+            if model.cuttable_layers % pipeline == 0 and _choices([data], space.data):
                 yield _Degrees(tensor=tensor, data=data, pipeline=pipeline)
 
 
@@ -179,12 +170,12 @@ def _legal(question: _Question, degrees: _Degrees, columns: dict[str, Column]) -
 def _micro_batches(workload: Workload, space: Space, degrees: _Degrees) -> list[int]:
     if workload.global_batch % degrees.data:
         return []
-    return _allowed(divisors(workload.global_batch // degrees.data), space.micro_batch)
+    return _choices(divisors(workload.global_batch // degrees.data), space.micro_batch)
 
 
 def _interleavings(model: Model, space: Space, degrees: _Degrees) -> list[int]:
     per_stage = model.cuttable_layers // degrees.pipeline
-    return _allowed(divisors(per_stage) if degrees.pipeline > 1 else [1], space.interleaving)
+    return _choices(divisors(per_stage) if degrees.pipeline > 1 else [1], space.interleaving)
 
 
 def _sequence_parallel(model: Model, space: Space, degrees: _Degrees) -> list[int]:

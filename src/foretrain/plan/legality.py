@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from math import gcd, isqrt, prod
+from math import gcd, prod
 from typing import Any
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError
+from foretrain.plan.divisors import divisors
 from foretrain.plan.plan import Plan
 from foretrain.plan.space import Space
 from foretrain.workload.operator import Attention, Operator
@@ -199,10 +200,8 @@ def _nearest_divisors(value: int, number: int) -> str:
     """A hint: the divisors of a number just below and just above a value."""
     if number > LARGEST_FACTORED:
         return ""
-    small = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
-    divisors = sorted({*small, *(number // each for each in small)})
-    below = [each for each in divisors if each < value][-1:]
-    above = [each for each in divisors if each > value][:1]
+    below = [each for each in divisors(number) if each < value][-1:]
+    above = [each for each in divisors(number) if each > value][:1]
     return f" Nearest that do: {' and '.join(map(str, below + above))}."
 
 

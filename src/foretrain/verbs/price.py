@@ -6,7 +6,12 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from foretrain.cost.coefficients import CALIBRATED_DEVICES, NEAREST_SOURCE, SOURCES
+from foretrain.cost.coefficients import (
+    CALIBRATED_DEVICES,
+    CALIBRATED_PARAMETERS,
+    NEAREST_SOURCE,
+    SOURCES,
+)
 from foretrain.cost.compute import peak
 from foretrain.cost.factors import Factors, Held, factors, hold
 from foretrain.cost.flop import model_flop, recomputed_flop
@@ -20,12 +25,13 @@ from foretrain.plan.table import table_of
 from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
 from foretrain.simulate.step import simulate
 from foretrain.units import BYTES
+from foretrain.workload.operator import Attention
 
 AGREEMENT = 0.03
 """Relative difference of the two resolutions above which the simulation's answer is given."""
 
-PASSES = 2_000_000
-"""Passes of micro-batches through chunks above which a step is not simulated (some ten seconds)."""
+PASSES = 50_000
+"""Passes of micro-batches through chunks above which a step is not simulated (about a second)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,14 +190,24 @@ def _estimate(
         cost_to_train=None if steps is None or price is None else steps * price,
         fits=reason is None,
         reason=reason,
-        confidence=_confidence(setting),
+        confidence=_confidence(setting, plan),
         warnings=warnings,
         sources=_sources(setting),
     )
 
 
-def _confidence(setting: Setting) -> Confidence:
-    inside = setting.cluster.device.name in CALIBRATED_DEVICES and setting.workload.model.tokens > 1
+def _confidence(setting: Setting, plan: Plan) -> Confidence:
+    """Whether the fitted runs were like this one: model, device, one node, data axis alone."""
+    model, cluster = setting.workload.model, setting.cluster
+    least, most = CALIBRATED_PARAMETERS
+    inside = (
+        cluster.device.name in CALIBRATED_DEVICES
+        and cluster.nodes == 1
+        and plan.tensor == plan.pipeline == 1
+        and plan.attention is Attention.FLASH
+        and model.tokens > 1
+        and least <= model.parameters <= most
+    )
     return Confidence(inside_calibration=inside, nearest_source=NEAREST_SOURCE)
 
 

@@ -55,7 +55,7 @@ def search(
     seconds = process_time() - start
     if not found.best:
         raise _nothing(study, found)
-    plans = _ranked(study, priced, found)
+    plans = _ranked(study, priced, found, stop=stop or (lambda: False))
     if not plans:
         raise _nothing(study, found)
     return SearchResult(
@@ -95,15 +95,18 @@ def _refuse(study: Study, keep: int) -> None:
         raise InputError("\n".join(wrong))
 
 
-def _ranked(study: Study, setting: Setting, found: Found) -> tuple[Ranked, ...]:
+def _ranked(
+    study: Study, setting: Setting, found: Found, *, stop: Callable[[], bool]
+) -> tuple[Ranked, ...]:
     """The best plans with their estimates, the event simulation included, in order.
 
-    Where the simulation moves a step, it also decides about the limits on the whole training.
+    Where the simulation moves a step, it also decides about the limits on the whole training. Once
+    stopped, the rest is answered by the closed form alone.
     """
     ranked = [
         Ranked(
             plan=candidate.plan,
-            estimate=price_plan(setting, candidate.plan, assumed=study.assumed),
+            estimate=price_plan(setting, candidate.plan, assumed=study.assumed, played=not stop()),
         )
         for candidate in found.best
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
@@ -54,13 +54,14 @@ def convolution(
     return (product, norm), result
 
 
-def _pointwise(name: str, values: float, *, read: int) -> Operator:
-    """An activation, addition or pooling; its result is kept by whatever reads it next."""
+def _pointwise(name: str, values: float, *, read: int, kept: float = 0.0) -> Operator:
+    """An activation, addition or pooling; a convolution that reads its result keeps it."""
     return Operator(
         name=name,
         kind=Kind.MEMORY,
         forward=Size(values=(read + 1) * values),
         backward=Size(values=(read + 2) * values),
+        kept=Size(values=kept),
     )
 
 
@@ -70,7 +71,8 @@ def _bottleneck(
     reduce, narrow = convolution("reduce", picture, width, kernel=1)
     middle, inner = convolution("convolve", narrow, width, kernel=3, stride=stride)
     expand, result = convolution("expand", inner, 4 * width, kernel=1)
-    project = convolution("project", picture, 4 * width, kernel=1, stride=stride)[0]
+    product, norm = convolution("project", picture, 4 * width, kernel=1, stride=stride)[0]
+    project = (replace(product, kept=Size()), norm)  # its input is kept by `reduce`
     operators = (
         *reduce,
         _pointwise("reduce activation", narrow.values, read=1),
@@ -98,7 +100,7 @@ def resnet_50(*, image: int, source: str) -> Model:
             operators=(
                 *stem,
                 _pointwise("stem activation", picture.values, read=1),
-                _pointwise("stem pooling", picture.values, read=1),
+                _pointwise("stem pooling", picture.values, read=1, kept=picture.values),
             ),
             input=3.0 * image * image,
             output=pooled.values,
