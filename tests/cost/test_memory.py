@@ -117,7 +117,7 @@ def test_interleaving_keeps_more_by_the_published_factor(p, v):
 def state(setting, plan):
     """Bytes of weights, gradients and optimizer of the only stage, and its parameters."""
     held = hold(setting, table_of([plan]))
-    found = stage_memory(setting, held, run=0)
+    found = stage_memory(setting, held, run=0, weights=stage_weights(setting, held)[0])
     every = found.weights + found.gradients + found.optimizer
     return every[0], found.weights[0] / setting.workload.precision.value_bytes
 
@@ -152,7 +152,7 @@ def test_stages_hold_every_parameter_and_a_copy_of_tied_ones(question):
     whole = replace(plan, tensor=1, sequence_parallel=False)
     held = hold(setting, table_of([whole]))
     parameters = sum(
-        held.stages(run)[0] * stage_weights(setting, held, run=run)[0] for run in held.runs
+        held.stages(run)[0] * stage_weights(setting, held)[run][0] for run in held.runs
     )
     assert parameters == model.parameters + (model.tied if plan.pipeline > 1 else 0)
 
@@ -165,7 +165,13 @@ def test_no_stage_keeps_more_than_the_first_of_its_equals(question):
         count = held.stages(run)[0]
         if count:
             first, last = (
-                stage_memory(setting, held, run=run, later=later).total[0]
+                stage_memory(
+                    setting,
+                    held,
+                    run=run,
+                    weights=stage_weights(setting, held)[run],
+                    later=later,
+                ).total[0]
                 for later in (0.0, count - 1.0)
             )
             assert last <= first
@@ -185,4 +191,7 @@ def test_recomputation_never_keeps_more(question, recompute):
 def test_reserve_is_there_even_without_a_model_in_flight():
     small = question("llama-2-7b", nodes=1)
     held = hold(small, table_of([plan(data=8)]))
-    assert stage_memory(small, held, run=0).buffers[0] == DEFAULT.memory_reserve
+    assert (
+        stage_memory(small, held, run=0, weights=stage_weights(small, held)[0]).buffers[0]
+        == DEFAULT.memory_reserve
+    )

@@ -10,7 +10,7 @@ from tests.pipelines import stage_times, step_times, steps
 from tests.random_nouns import questions
 
 from foretrain.cost.factors import hold
-from foretrain.cost.memory import MemoryColumns, stage_memory
+from foretrain.cost.memory import MemoryColumns, stage_memory, stage_weights
 from foretrain.cost.schedule import seconds
 from foretrain.cost.stages import Schedule, Stages
 from foretrain.files.catalogue import cluster
@@ -28,6 +28,11 @@ from foretrain.workload.workload import Workload
 def assert_equal(table, other):
     for name, column in table.items():
         np.testing.assert_array_equal(column, other[name], err_msg=name)
+
+
+def first_stage(setting, table):
+    held = hold(setting, table)
+    return stage_memory(setting, held, run=0, weights=stage_weights(setting, held)[0])
 
 
 @given(question=questions(least=1, most=5))
@@ -50,8 +55,8 @@ def test_row_of_a_table_equals_the_plan_priced_alone(question):
 @given(question=questions(least=2, most=40))
 def test_memory_of_a_first_stage_is_a_row_s_own(question):
     setting, plans = question
-    table = stage_memory(setting, hold(setting, table_of(plans)), run=0)
-    alone = [stage_memory(setting, hold(setting, table_of([plan])), run=0) for plan in plans]
+    table = first_stage(setting, table_of(plans))
+    alone = [first_stage(setting, table_of([plan])) for plan in plans]
     for field in fields(MemoryColumns):
         rows = [getattr(one, field.name)[0] for one in alone]
         np.testing.assert_array_equal(getattr(table, field.name), rows, err_msg=field.name)

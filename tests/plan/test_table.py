@@ -59,11 +59,11 @@ def test_rows_are_taken_by_flags_too(many, data):
     assert [taken.plan(row) for row in range(len(taken))] == expected
 
 
-@pytest.mark.parametrize("dense", [0, table.DENSE], ids=["sorted", "dense"])
+@pytest.mark.parametrize("sparse", [0, 1000], ids=["sorted", "marked"])
 @given(many=columns())
-def test_distinct_combinations_are_those_that_numpy_finds(dense, many):
+def test_distinct_combinations_are_those_that_numpy_finds(sparse, many):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "DENSE", dense)
+        patch.setattr(table, "SPARSE", sparse)
         rows, index = distinct(many)
     _, expected_rows, expected_index = np.unique(
         np.stack(many), axis=1, return_index=True, return_inverse=True

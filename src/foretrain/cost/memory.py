@@ -43,7 +43,7 @@ class MemoryColumns:
 
 
 def stage_memory(
-    setting: Setting, held: Held, *, run: int, later: Column | float = 0.0
+    setting: Setting, held: Held, *, run: int, weights: Column, later: Column | float = 0.0
 ) -> MemoryColumns:
     """Bytes on a device of one stage of a run. [plan]
 
@@ -51,10 +51,10 @@ def stage_memory(
         setting: workload, cluster and coefficients.
         held: plans and what they hold.
         run: position of the run.
+        weights: parameters on the device, from `stage_weights`.
         later: stages of the run before the one asked for; its first one keeps most.
     """
     workload, plans, counts = setting.workload, held.plans, held.counts(run)
-    weights = stage_weights(setting, held, run=run)
     flight = in_flight(
         plans,
         position=held.cuts.first[run][held.cut] + later,
@@ -77,21 +77,21 @@ def stage_memory(
     )
 
 
-def stage_weights(setting: Setting, held: Held, *, run: int) -> Column:
-    """Parameters on a device of one stage of a run. [plan]
+def stage_weights(setting: Setting, held: Held) -> list[Column]:
+    """Parameters on a device of one stage of each run. [run][plan]
 
     Tied parameters are held once where first and last layer share a stage, twice elsewhere.
     """
-    weights = weighted(held.counts(run), held.of_layers(held.layers.weights))
+    parameters = held.of_layers(held.layers.weights)
     tied: Column = setting.workload.model.tied / held.plans.tensor * (held.plans.pipeline == 1)
-    return weights - tied
+    return [weighted(held.counts(run), parameters) - tied for run in held.runs]
 
 
 def heaviest_total(setting: Setting, held: Held) -> Column:
     """Bytes on a device of the heaviest stage. [plan]"""
     total = np.zeros(len(held.plans))
-    for run in held.runs:
-        stage = stage_memory(setting, held, run=run).total
+    for run, weights in enumerate(stage_weights(setting, held)):
+        stage = stage_memory(setting, held, run=run, weights=weights).total
         total = np.maximum(total, stage * (held.stages(run) > 0))
     return total
 

@@ -125,8 +125,8 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
     group = factors.groups.data.take(factors.group)
     transfers = step_transfers_of(setting.workload, factors.plans)
     stages = []
-    for run in held.runs:
-        counts, weights = held.counts(run), stage_weights(setting, held, run=run)
+    for run, weights in enumerate(stage_weights(setting, held)):
+        counts = held.counts(run)
         parts = dict.fromkeys(("gradients", "parameters"), np.zeros(len(weights)))
         for transfer in transfers:
             seconds = group.seconds(weights * transfer.size, transfer.pattern)

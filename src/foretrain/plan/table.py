@@ -90,19 +90,19 @@ def distinct(columns: Sequence[Column]) -> tuple[Rows, Rows]:
     key = np.zeros(len(columns[0]), np.intp)
     for column in columns:
         values = column.astype(np.intp)
-        if (key.max() + 1) * (values.max() + 1) > DENSE:
+        if (key.max() + 1) * (values.max() + 1) > SPARSE * len(key):
             key = _numbered(key)[1]
         key = key * (values.max() + 1) + values
     return _numbered(key)
 
 
-DENSE = 1 << 20
-"""Keys up to which marking every possible one is quicker than sorting those that occur."""
+SPARSE = 8
+"""Possible keys per row up to which marking each of them is quicker than sorting the rows."""
 
 
 def _numbered(key: Rows) -> tuple[Rows, Rows]:
     """`distinct` of one column of whole numbers."""
-    if key.max() > DENSE:
+    if key.max() > SPARSE * len(key):
         _, rows, index = np.unique(key, return_index=True, return_inverse=True)
         return rows, index
     first = np.full(key.max() + 1, -1, np.intp)

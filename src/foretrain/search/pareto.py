@@ -15,8 +15,9 @@ def front(time: Column, memory: Column) -> Rows:
     """
     rows, found = np.arange(len(time)), []
     while len(rows):
-        fastest = rows[time[rows] == time[rows].min()]
+        fastest = np.flatnonzero(time == time.min())
         best = fastest[np.argmin(memory[fastest])]
-        found.append(best)
-        rows = rows[memory[rows] < memory[best]]
+        found.append(rows[best])
+        leaner = np.flatnonzero(memory < memory[best])
+        rows, time, memory = rows[leaner], time[leaner], memory[leaner]
     return np.array(found, np.intp)

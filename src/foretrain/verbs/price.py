@@ -15,7 +15,7 @@ from foretrain.cost.coefficients import (
 from foretrain.cost.compute import peak
 from foretrain.cost.factors import Factors, Held, factors, hold
 from foretrain.cost.flop import model_flop, recomputed_flop
-from foretrain.cost.memory import stage_memory
+from foretrain.cost.memory import stage_memory, stage_weights
 from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step, step_times
@@ -117,7 +117,9 @@ def _memory(setting: Setting, held: Held) -> Memory:
     for run in held.runs:
         later = np.arange(float(held.stages(run)[0]))
         rows = np.zeros(len(later), np.intp)
-        found = stage_memory(setting, held.take(rows, held.plans.take(rows)), run=run, later=later)
+        alike = held.take(rows, held.plans.take(rows))
+        weights = stage_weights(setting, alike)[run]
+        found = stage_memory(setting, alike, run=run, weights=weights, later=later)
         for position in range(len(later)):
             parts = {name: float(getattr(found, name)[position]) for name in _MEMORY}
             stages.append(StageMemory(stage=len(stages), **parts))
