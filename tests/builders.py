@@ -7,6 +7,7 @@ from dataclasses import replace
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.link import Level, Link, Technology
+from foretrain.measured.run import Subject
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Objective, Study
@@ -225,6 +226,7 @@ def validation() -> Validation:
             id=name,
             source_id="korthikanti",
             quantity=Quantity.STEP_TIME,
+            subject=Subject.STEP_TIME,
             measured=10.0,
             predicted=10.0 * ratio,
             low=9.0,
@@ -249,6 +251,7 @@ def validation() -> Validation:
     scored = ValidationSummary(
         source_id="korthikanti",
         quantity=Quantity.STEP_TIME,
+        subject=Subject.STEP_TIME,
         rows=4,
         predicted=4,
         mape=0.015,
@@ -261,6 +264,7 @@ def validation() -> Validation:
     nothing = ValidationSummary(
         source_id="elsewhere",
         quantity=Quantity.STEP_TIME,
+        subject=Subject.STEP_TIME,
         rows=1,
         predicted=0,
         mape=None,

@@ -1,12 +1,14 @@
 """Reports on a terminal: complete, with units, legible at 80 columns."""
 
 import re
+from dataclasses import replace
 from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from rich.console import Console
 from tests import builders
 
+from foretrain.measured.run import Subject
 from foretrain.report.doctor import diagnosis_text
 from foretrain.report.estimate import estimate_text
 from foretrain.report.search import search_text
@@ -126,6 +128,21 @@ def test_validation_shows_errors_by_source_and_counts_what_was_not_scored():
     assert "5 rows, 4 scored" in text
     assert "korthikanti-1t" in text
     assert "mixture of experts is not covered" in text
+
+
+@pytest.mark.parametrize(
+    ("subject", "told"),
+    [
+        (Subject.ACTIVATION_SHARE, "62 % 66 %"),
+        (Subject.STATE, "0.625 B 0.656 B"),
+        (Subject.STEP_TIME, "625 ms 656 ms"),
+    ],
+)
+def test_what_was_measured_is_written_in_the_unit_of_its_subject(subject, told):
+    whole = builders.validation()
+    row = replace(whole.rows[0], subject=subject, measured=0.625, predicted=0.65625, error=0.05)
+    text = plain(validation_text(replace(whole, rows=(row,))), width=140)
+    assert f"{row.id} {subject} {told} 5.0 %" in " ".join(text.split())
 
 
 def test_diagnosis_says_what_to_do():

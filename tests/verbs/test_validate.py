@@ -79,19 +79,20 @@ def test_rows_keep_the_order_of_the_runs(predicting):
     assert [row.id for row in validate(runs).rows] == ["z-1", "a-1", "z-2"]
 
 
-def test_the_summary_has_a_line_per_source_and_quantity(predicting):
+def test_the_summary_has_a_line_per_source_and_subject(predicting):
     runs = [
         RUN,
         replace(RUN, id="b", source_id="theirs"),
         replace(RUN, id="c", subject=Subject.STATE),
         replace(RUN, id="d", subject=Subject.ACTIVATIONS),
     ]
-    found = {(line.source_id, line.quantity): line.rows for line in validate(runs).summary}
-    assert found == {
-        ("ours", Quantity.PEAK_MEMORY): 2,
-        ("ours", Quantity.STEP_TIME): 1,
-        ("theirs", Quantity.STEP_TIME): 1,
-    }
+    lines = validate(runs).summary
+    assert [(line.source_id, line.quantity, line.subject, line.rows) for line in lines] == [
+        ("ours", Quantity.PEAK_MEMORY, Subject.ACTIVATIONS, 1),
+        ("ours", Quantity.PEAK_MEMORY, Subject.STATE, 1),
+        ("ours", Quantity.STEP_TIME, Subject.STEP_TIME, 1),
+        ("theirs", Quantity.STEP_TIME, Subject.STEP_TIME, 1),
+    ]
 
 
 def test_the_summary_is_that_of_a_worked_example(predicting):

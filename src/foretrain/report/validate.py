@@ -7,16 +7,11 @@ from typing import Final
 
 from rich.console import Group, RenderableType
 
+from foretrain.measured.run import Subject
 from foretrain.report import terminal
 from foretrain.report.table import Column, Table
 from foretrain.report.words import count, percent
-from foretrain.results.validate import (
-    Quantity,
-    Status,
-    Validation,
-    ValidationRow,
-    ValidationSummary,
-)
+from foretrain.results.validate import Status, Validation, ValidationRow, ValidationSummary
 from foretrain.units import BYTES, SAMPLES, SECONDS
 
 WORST = 10
@@ -27,16 +22,14 @@ def _rate(samples: float) -> str:
     return f"{SAMPLES.write(samples)}/s"
 
 
-def _memory(value: float) -> str:
-    """Bytes; less than two of them can only be a share of another run's memory."""
-    return BYTES.write(value) if value >= 2 else percent(value)
-
-
 WRITE: Final = {
-    Quantity.STEP_TIME: SECONDS.write,
-    Quantity.TRANSFER_TIME: SECONDS.write,
-    Quantity.PEAK_MEMORY: _memory,
-    Quantity.THROUGHPUT: _rate,
+    Subject.STEP_TIME: SECONDS.write,
+    Subject.TRANSFER_TIME: SECONDS.write,
+    Subject.THROUGHPUT: _rate,
+    Subject.PEAK_MEMORY: BYTES.write,
+    Subject.ACTIVATIONS: BYTES.write,
+    Subject.ACTIVATION_SHARE: percent,
+    Subject.STATE: BYTES.write,
 }
 
 
@@ -61,7 +54,7 @@ def _is_scored(row: ValidationRow) -> bool:
 def _summary(summaries: tuple[ValidationSummary, ...]) -> Table:
     columns = (
         Column(name="source"),
-        Column(name="quantity"),
+        Column(name="subject"),
         Column(name="rows", number=True),
         Column(name="scored", number=True),
         Column(name="error", meaning="mean of the absolute errors", number=True),
@@ -79,7 +72,7 @@ def _summary_row(summary: ValidationSummary) -> tuple[str, ...]:
     interval = (summary.interval_coverage, summary.interval_width)
     return (
         summary.source_id,
-        _words(summary.quantity),
+        str(summary.subject),
         f"{summary.rows:,}",
         f"{summary.predicted:,}",
         *("" if share is None else percent(share) for share in (*shares, *interval)),
@@ -93,7 +86,7 @@ def _worst(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
     rows = sorted(scored, key=lambda row: (-abs(row.error or 0.0), row.id))[:WORST]
     columns = (
         Column(name="row"),
-        Column(name="quantity"),
+        Column(name="subject"),
         Column(name="measured", number=True),
         Column(name="predicted", number=True),
         Column(name="error", number=True),
@@ -103,9 +96,9 @@ def _worst(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
 
 
 def _row(row: ValidationRow) -> tuple[str, ...]:
-    write = WRITE[row.quantity]
+    write = WRITE[row.subject]
     values = ("" if value is None else write(value) for value in (row.measured, row.predicted))
-    return (row.id, _words(row.quantity), *values, percent(row.error or 0.0))
+    return (row.id, str(row.subject), *values, percent(row.error or 0.0))
 
 
 def _remarks(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
@@ -117,7 +110,7 @@ def _remarks(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
 
 def _missed(rows: list[ValidationRow]) -> tuple[RenderableType, ...]:
     """Rows that were not scored, counted by reason, the commonest first."""
-    reasons = Counter((_words(row.status), row.reason) for row in rows).most_common()
+    reasons = Counter((row.status.replace("_", " "), row.reason) for row in rows).most_common()
     if not reasons:
         return ()
     columns = (Column(name="rows", number=True), Column(name="status"), Column(name="reason"))
@@ -128,7 +121,3 @@ def _missed(rows: list[ValidationRow]) -> tuple[RenderableType, ...]:
         terminal.table(Table(columns=columns, rows=counted)),
         *([terminal.note(f"... and {more} more reasons: --json")] if more > 0 else []),
     )
-
-
-def _words(name: str) -> str:
-    return str(name).replace("_", " ")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from foretrain.measured.run import Subject
+
 
 class Quantity(StrEnum):
     """What a row measured."""
@@ -30,8 +32,9 @@ class ValidationRow:
     Attributes:
         id: the row's.
         source_id: where it was published.
-        quantity: what was measured.
-        measured: seconds, bytes or samples/s; None if the row does not state it.
+        quantity: what kind of thing was measured.
+        subject: what was measured; it says the unit.
+        measured: seconds, bytes, samples/s or a fraction; None if the row does not state it.
         predicted: the same; None if foretrain does not cover the row.
         low: lower end of the prediction's interval.
         high: upper end.
@@ -44,6 +47,7 @@ class ValidationRow:
     id: str
     source_id: str
     quantity: Quantity
+    subject: Subject
     measured: float | None
     predicted: float | None
     low: float | None
@@ -55,7 +59,7 @@ class ValidationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationSummary:
-    """The rows of one source and quantity; errors are fractions.
+    """The rows of one source and subject; errors are fractions.
 
     Attributes:
         rows: rows of the source.
@@ -70,6 +74,7 @@ class ValidationSummary:
 
     source_id: str
     quantity: Quantity
+    subject: Subject
     rows: int
     predicted: int
     mape: float | None

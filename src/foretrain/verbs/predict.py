@@ -98,7 +98,7 @@ def _activation_share(run: MeasuredRun, case: Case, coefficients: Coefficients) 
         _activations(_memory(variant, coefficients).stages[0])
         for variant in (blocks, replace(blocks, plan=plan))
     )
-    return Prediction(value=kept / most, remark="a fraction, not bytes; blocks alone")
+    return Prediction(value=kept / most, remark="blocks alone")
 
 
 def _blocks(case: Case) -> Case:

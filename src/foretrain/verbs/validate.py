@@ -41,7 +41,7 @@ def validate(runs: Sequence[MeasuredRun], *, coefficients: Coefficients = DEFAUL
         coefficients: efficiencies and overheads to predict with.
 
     Returns:
-        One row per run, in the order given, and a summary per source and quantity. A run that was
+        One row per run, in the order given, and a summary per source and subject. A run that was
         written down from memory, failed its consistency check or ran out of memory is not scored.
     """
     rows = tuple(_row(run, coefficients) for run in runs)
@@ -71,6 +71,7 @@ def _as_row(
         id=run.id,
         source_id=run.source_id,
         quantity=QUANTITIES[run.subject],
+        subject=run.subject,
         measured=run.measured,
         predicted=prediction.value,
         low=prediction.low,
@@ -105,12 +106,12 @@ def _summaries(rows: Sequence[ValidationRow]) -> tuple[ValidationSummary, ...]:
     return tuple(_summary(tuple(group)) for _, group in groupby(ordered, key=_group))
 
 
-def _group(row: ValidationRow) -> tuple[str, str]:
-    return row.source_id, row.quantity
+def _group(row: ValidationRow) -> tuple[str, str, str]:
+    return row.source_id, row.quantity, row.subject
 
 
 def _summary(rows: tuple[ValidationRow, ...]) -> ValidationSummary:
-    """The scored rows of one source and quantity."""
+    """The scored rows of one source and subject."""
     scored = [row for row in rows if row.status is Status.PREDICTED]
     errors = [row.error for row in scored if row.error is not None]
     sizes = [abs(error) for error in errors]
@@ -118,6 +119,7 @@ def _summary(rows: tuple[ValidationRow, ...]) -> ValidationSummary:
     return ValidationSummary(
         source_id=rows[0].source_id,
         quantity=rows[0].quantity,
+        subject=rows[0].subject,
         rows=len(rows),
         predicted=len(scored),
         mape=_mean(sizes),
