@@ -9,6 +9,7 @@ from rich.console import Console
 from tests import builders
 
 from foretrain.measured.run import Subject
+from foretrain.plan.study import Objective
 from foretrain.report.doctor import diagnosis_text
 from foretrain.report.estimate import estimate_text
 from foretrain.report.search import search_text
@@ -97,7 +98,13 @@ def test_search_names_the_best_plan_in_words_and_the_reasons_of_the_rest():
     text = search_report()
     assert "16 replicas of the model compute 64 micro-batches of 1 sample each per step." in text
     assert "needs more memory than a device has" in text
-    assert "Proven: of all 48,216 plans this one has the shortest step." in text
+    assert "of all 48,216 plans this one has the shortest step." in text
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_proof_names_the_closed_form_where_that_is_what_was_compared(objective):
+    by_formula = objective is not Objective.MEMORY
+    assert ("Proven by the closed form: " in search_report(objective=objective)) == by_formula
 
 
 def test_search_that_was_cut_short_does_not_claim_a_proof():

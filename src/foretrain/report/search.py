@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 
-from foretrain.plan.study import Study
+from foretrain.plan.study import Objective, Study
 from foretrain.report import table, terminal
 from foretrain.report.estimate import takes
 from foretrain.report.facts import caution, question
@@ -37,7 +37,8 @@ def verdict(result: SearchResult) -> str:
     """Whether the best plan is known to be the best."""
     least, space = LEAST[result.objective], count(result.space, "plan")
     if result.proven_optimal:
-        return f"Proven: of all {space} this one has the {least}."
+        proven = "Proven" if result.objective is Objective.MEMORY else "Proven by the closed form"
+        return f"{proven}: of all {space} this one has the {least}."
     return f"Cut short: this one has the {least} of the {space} looked at; others may have less."
 
 
