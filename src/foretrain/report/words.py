@@ -25,7 +25,7 @@ PARTS: Final = {
     "gradients": "reducing gradients, as far as nothing hides it",
     "parameters": "gathering the parameters that other replicas updated",
     "update": "the optimizer's own work",
-    "other": "fixed time of a step",
+    "other": "the rounding of the sum",
 }
 MEMORY: Final = {
     "weights": "working copy of the parameters",
