@@ -73,8 +73,8 @@ def test_progress_is_silent_where_stderr_is_no_terminal(capsys):
 def test_progress_counts_plans_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with progress() as report:
-        report(10, 100)
-        report(100, 100)
+        report(10)
+        report(100)
 
 
 def test_both_faces_of_the_same_answer_have_the_same_fingerprint(foretrain, study, tmp_path):

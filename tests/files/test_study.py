@@ -102,7 +102,6 @@ def test_every_default_is_told():
         "workload.optimizer = adamw",
         "plan.attention = flash",
         "plan.sends = overlapped",
-        "search.objective = time",
         "cluster.price = 6.88 USD/h per device (the catalogue's example)",
     )
 

@@ -131,14 +131,6 @@ def test_plans_over_a_limit_are_neither_ranked_nor_on_the_front(name):
     assert [(each.step_time, each.memory) for each in found.pareto] == unbeaten(running)
 
 
-def test_cost_without_a_price_ranks_by_time():
-    study = tight("llama")
-    free = replace(study.cluster, price=None, node_power=None)
-    by_time = explore(study)
-    for objective in (Objective.COST, Objective.ENERGY):
-        assert explore(replace(study, cluster=free, objective=objective)).best == by_time.best
-
-
 @pytest.mark.parametrize("keep", [1, 2, 7, 10_000])
 def test_fewer_kept_plans_are_the_first_of_many(keep):
     study = tight("resnet")

@@ -113,7 +113,7 @@ def test_same_question_has_the_same_answer():
 
 def test_progress_is_told_up_to_the_whole_space():
     seen = []
-    answer = search(gpt_study(), progress=lambda done, _: seen.append(done))
+    answer = search(gpt_study(), progress=seen.append)
     assert seen[-1] == answer.space
 
 
@@ -181,12 +181,21 @@ def test_questions_without_an_answer_are_refused_with_every_reason_at_once():
         "plan.tensor",
         "plan.micro_batch",
         "plan.tensor",
-        "keep",
-        "search.limit.devices",
-        "search.limit",
         "search.limit.cost",
+        "search.limit.cost",
+        "search.limit.deadline",
+        "search.limit.devices",
+        "keep",
     ]
     assert "8 is below the cluster's 16 devices" in str(caught.value)
+
+
+@pytest.mark.parametrize("objective", [Objective.COST, Objective.ENERGY])
+def test_objective_without_its_price_is_refused_rather_than_replaced(objective):
+    study = gpt_study(objective=objective)
+    free = replace(study.cluster, price=None, node_power=None)
+    with pytest.raises(InputError, match=r"^search\.objective: (cost|energy) needs cluster\."):
+        search(replace(study, cluster=free))
 
 
 def test_plans_that_only_the_simulation_finds_too_slow_are_dropped_and_counted():

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-Progress = Callable[[int, int], None]
+Told = Callable[[int], None]
 
 
-def progress() -> AbstractContextManager[Progress | None]:
+def progress() -> AbstractContextManager[Told | None]:
     """A bar on stderr if that is a terminal; nothing elsewhere."""
     return _bar() if sys.stderr.isatty() else nullcontext()
 
@@ -37,7 +37,7 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def _bar() -> Iterator[Progress]:
+def _bar() -> Iterator[Told]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -45,4 +45,4 @@ def _bar() -> Iterator[Progress]:
     columns = (BarColumn(), TimeElapsedColumn(), count)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("plans", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+        yield lambda done: bar.update(task, completed=done)

@@ -38,7 +38,7 @@ class Device:
         memory: bytes.
         memory_bandwidth: bytes per second, data sheet.
         units: processors that work on tiles of a matrix side by side (streaming multiprocessors).
-        power: watts, rated.
+        power: watts, rated; None where nobody states it. A cluster's energy counts whole nodes.
     """
 
     name: str
@@ -47,14 +47,13 @@ class Device:
     memory: Annotated[float, BYTES]
     memory_bandwidth: Annotated[float, BYTES_PER_SECOND]
     units: int
-    power: Annotated[float, WATTS]
+    power: Annotated[float, WATTS] | None = None
 
     def __post_init__(self) -> None:
         for name, unit in (
             ("memory", "bytes"),
             ("memory_bandwidth", "bytes/s"),
             ("units", "unit"),
-            ("power", "W"),
         ):
             if not getattr(self, name) > 0:
                 raise InputError(
@@ -62,3 +61,5 @@ class Device:
                 )
         if self.matmul is not None and not self.matmul > 0:
             raise InputError(f"Device.matmul must be above 0 FLOP/s, got {self.matmul}.")
+        if self.power is not None and not self.power > 0:
+            raise InputError(f"Device.power must be above 0 W, got {self.power}.")

@@ -70,7 +70,7 @@ class Source:
         unit: "1" for a ratio.
         low: lower end of what is plausible.
         high: upper end.
-        kind: measured, published or assumed.
+        kind: measured, published, assumed, or given by the caller.
         source: key in references.bib and where in it, or the fit's command.
         rows: ids of the measured rows that it was fitted to.
     """
@@ -84,7 +84,7 @@ class Source:
     rows: tuple[str, ...] = ()
 
 
-MPT_ROWS = tuple(f"mpt-{row:04d}" for row in (*range(81, 114),))
+MPT_ROWS = tuple(f"mpt-{row:04d}" for row in range(81, 114))
 """Single-node A100 80GB rows of models of a billion parameters and more."""
 
 CALIBRATED_DEVICES = frozenset({"a100-sxm-80gb"})
@@ -227,5 +227,26 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         ),
     }
 )
+
+
+def sources_of(coefficients: Coefficients) -> Mapping[str, Source]:
+    """Where each value of a set comes from; one unlike the default's was given by the caller."""
+    found = {}
+    for name, source in SOURCES.items():
+        value = getattr(coefficients, name)
+        found[name] = (
+            source
+            if value == source.value
+            else Source(
+                value=value,
+                unit=source.unit,
+                low=value,
+                high=value,
+                kind="given",
+                source="given with the question",
+            )
+        )
+    return MappingProxyType(found)
+
 
 DEFAULT = Coefficients(name="2026-11", **{name: source.value for name, source in SOURCES.items()})

@@ -48,6 +48,12 @@ class Problems:
         if (key, text) not in self.found:
             self.found.append((key, text))
 
+    def add_all(self, texts: Iterable[str]) -> None:
+        """Note problems that begin with their key and a colon."""
+        for text in texts:
+            key, _, why = text.partition(": ")
+            self.add(key, why)
+
     def touch(self, key: str) -> bool:
         """Whether a problem was found at a key or below it."""
         return any(

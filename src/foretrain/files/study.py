@@ -14,7 +14,12 @@ from foretrain.files.plan import read_space
 from foretrain.files.problems import Problems, unknown_key, validated
 from foretrain.files.toml import read_toml
 from foretrain.files.workload import read_workload
-from foretrain.plan.legality import device_problems, precision_problems, workload_problems
+from foretrain.plan.legality import (
+    device_problems,
+    precision_problems,
+    search_problems,
+    workload_problems,
+)
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective, Study
 from foretrain.units import DOLLARS, DOLLARS_PER_SECOND, SECONDS
@@ -77,9 +82,14 @@ def _study(document: Mapping[str, object], problems: Problems) -> Study:
     space = read_space(sections["plan"], problems)
     search = validated(SearchSection, sections["search"], path="search", problems=problems)
     search = search or SearchSection()
+    limit = Limit(
+        devices=search.limit.devices, cost=search.limit.cost, deadline=search.limit.deadline
+    )
     _judge(workload, cluster, space=space, problems=problems)
     if workload and cluster:
-        _judge_search(workload, cluster, search=search, problems=problems)
+        problems.add_all(
+            search_problems(workload, cluster, objective=search.objective, limit=limit)
+        )
     problems.check()
     assert workload
     assert cluster
@@ -88,9 +98,7 @@ def _study(document: Mapping[str, object], problems: Problems) -> Study:
         cluster=cluster,
         space=space,
         objective=search.objective,
-        limit=Limit(
-            devices=search.limit.devices, cost=search.limit.cost, deadline=search.limit.deadline
-        ),
+        limit=limit,
         assumed=_assumed(sections, workload, cluster),
     )
 
@@ -115,28 +123,7 @@ def _judge(
     sure = not problems.touch("workload.precision") and not problems.touch("cluster.device")
     if workload and cluster and sure:
         found += precision_problems(workload, cluster)
-    for text in found:
-        key, _, why = text.partition(": ")
-        problems.add(key, why)
-
-
-def _judge_search(
-    workload: Workload, cluster: Cluster, *, search: SearchSection, problems: Problems
-) -> None:
-    """Note objectives and limits that cannot be computed from what the study says."""
-    limit = search.limit
-    priced = {
-        "search.objective": search.objective is Objective.COST,
-        "search.limit.cost": limit.cost is not None,
-    }
-    for key, asked in priced.items():
-        if asked and cluster.price is None:
-            problems.add(key, 'cost needs cluster.price, such as "2.5 USD/h" for one device.')
-    if search.objective is Objective.ENERGY and cluster.node_power is None:
-        problems.add("search.objective", 'energy needs cluster.node_power, such as "6.5 kW".')
-    for name in ("cost", "deadline"):
-        if getattr(limit, name) is not None and workload.samples is None:
-            problems.add(f"search.limit.{name}", "needs workload.amount: how much to train.")
+    problems.add_all(found)
 
 
 def _assumed(
@@ -146,9 +133,10 @@ def _assumed(
     defaults = {
         "workload.precision": str(workload.precision),
         "workload.optimizer": str(workload.optimizer),
-        "plan.attention": "flash",
-        "plan.sends": "overlapped",
-        "search.objective": str(Objective.TIME),
+        **{
+            f"plan.{name}": getattr(Space(), name)[0].name.lower()
+            for name in ("attention", "sends")
+        },
     }
     if cluster.price is not None:
         price = DOLLARS_PER_SECOND.write(cluster.price)

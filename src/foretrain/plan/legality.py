@@ -16,6 +16,7 @@ from foretrain.errors import InputError
 from foretrain.plan.divisors import divisors
 from foretrain.plan.plan import Plan
 from foretrain.plan.space import Space
+from foretrain.plan.study import Limit, Objective
 from foretrain.workload.operator import Attention, Operator
 from foretrain.workload.workload import Workload
 
@@ -74,6 +75,31 @@ def precision_problems(workload: Workload, cluster: Cluster) -> list[str]:
         f"workload.precision: {cluster.device.name} does not compute in {workload.precision}. "
         f"It knows {', '.join(known)}."
     ]
+
+
+def search_problems(
+    workload: Workload, cluster: Cluster, *, objective: Objective, limit: Limit
+) -> list[str]:
+    """Why an objective or a limit cannot be computed from what the question says."""
+    found = []
+    dollars = 'cost needs cluster.price, such as "2.5 USD/h" for one device.'
+    if cluster.price is None and objective is Objective.COST:
+        found.append(f"search.objective: {dollars}")
+    if cluster.price is None and limit.cost is not None:
+        found.append(f"search.limit.cost: {dollars}")
+    if cluster.node_power is None and objective is Objective.ENERGY:
+        found.append('search.objective: energy needs cluster.node_power, such as "6.5 kW".')
+    found += [
+        f"search.limit.{name}: needs workload.amount: how much to train."
+        for name in ("cost", "deadline")
+        if getattr(limit, name) is not None and workload.samples is None
+    ]
+    if limit.devices is not None and limit.devices < cluster.devices:
+        found.append(
+            f"search.limit.devices: {limit.devices} is below the cluster's {cluster.devices} "
+            "devices, all of which a plan uses. Lower cluster.nodes."
+        )
+    return found
 
 
 def _fixed(space: Space) -> Fixed:

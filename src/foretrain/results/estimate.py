@@ -21,7 +21,7 @@ class Parts:
         gradients: reduction of gradients over the data axis that the backward pass cannot hide.
         parameters: gathering of updated parameters when the optimizer is sharded.
         update: the optimizer's own work.
-        other: fixed time per step.
+        other: the rounding of the sum; fixed time per step once it is priced.
     """
 
     forward: float = 0.0
@@ -87,6 +87,11 @@ class Memory:
     high: float
     stages: tuple[StageMemory, ...]
 
+    @property
+    def heaviest(self) -> StageMemory:
+        """The stage with the largest total, the first of equals."""
+        return max(self.stages, key=lambda stage: stage.total)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
@@ -133,7 +138,7 @@ class Estimate:
         reason: why not, in words; None if it fits.
         confidence: how far the coefficients reach.
         warnings: what the reader should know.
-        sources: keys of the coefficients' and formulas' sources.
+        sources: where the model and each coefficient come from, in words.
     """
 
     plan: Plan

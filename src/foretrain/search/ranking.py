@@ -130,16 +130,18 @@ class Found:
 
 
 def value(study: Study, step_time: Column, memory: Column) -> Column:
-    """What is minimised; where no price or power is known, the time that they grow with. [plan]"""
-    spent: Column | None = None
+    """What is minimised. [plan]"""
     match study.objective:
+        case Objective.TIME:
+            return step_time
         case Objective.MEMORY:
             return memory
         case Objective.COST:
             spent = cost(study.cluster, step_time)
         case Objective.ENERGY:
             spent = energy(study.cluster, step_time)
-    return step_time if spent is None else spent
+    assert spent is not None, "a search without a price or power was not refused"
+    return spent
 
 
 def over_limits(study: Study, step_time: Column) -> dict[str, NDArray[np.bool_]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from enum import Enum
 from math import prod
+from typing import Any
 
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.setting import setting
@@ -45,7 +46,8 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
     Raises:
         InputError: a field has several choices, or `micro_batch` is missing.
     """
-    space, wrong, values = study.space, [], {}
+    space, wrong = study.space, []
+    values: dict[str, Any] = {}
     for field in fields(Space):
         choices = getattr(space, field.name)
         if choices is not None and len(choices) != 1:
@@ -60,11 +62,11 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
     return _completed(study, values)
 
 
-def _completed(study: Study, values: dict[str, object]) -> tuple[Plan, tuple[str, ...]]:
+def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:
     """Absent fields filled in: replicas take the devices that are left, the rest is neutral."""
-    others = prod(int(str(values.get(axis, 1))) for axis in AXES if axis != "data")
+    others = prod(values.get(axis, 1) for axis in AXES if axis != "data")
     values.setdefault("data", max(1, study.cluster.devices // others))
-    plan = Plan(**values)  # type: ignore[arg-type]  # fields of Space are choices of Plan's
+    plan = Plan(**values)
     absent = [field.name for field in fields(Plan) if field.name not in values]
     return plan, tuple(f"plan.{name} = {_shown(getattr(plan, name))}" for name in absent)
 

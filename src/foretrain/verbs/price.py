@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from foretrain.cluster.link import Topology
 from foretrain.cost.coefficients import (
     CALIBRATED_DEVICES,
     CALIBRATED_PARAMETERS,
     NEAREST_SOURCE,
-    SOURCES,
+    Source,
+    sources_of,
 )
 from foretrain.cost.compute import peak
 from foretrain.cost.factors import Factors, Held, factors, hold
@@ -70,6 +73,7 @@ def price_plan(
         *(f"assumed {text}" for text in assumed),
         *settled.warnings,
         *_memory_warnings(setting, memory),
+        *_topology_warnings(setting),
     )
     return _estimate(setting, plan, settled, memory=memory, warnings=warnings)
 
@@ -91,7 +95,10 @@ def _settled(setting: Setting, priced: Factors, *, played: bool) -> Settled:
         return replace(closed, simulated=found.seconds)
     busiest = max(range(len(times.stages)), key=lambda stage: _busy(times.stages[stage]))
     idle = found.stages[busiest]
-    remark = f"the closed form is {difference:+.1%} from the event simulation, which this is"
+    remark = (
+        f"the event simulation decides: the closed form says {closed.closed_form:.4g} s, "
+        f"{difference:+.1%}"
+    )
     return Settled(
         parts=replace(
             parts,
@@ -146,14 +153,22 @@ def _memory_warnings(setting: Setting, memory: Memory) -> tuple[str, ...]:
     )
 
 
+def _topology_warnings(setting: Setting) -> tuple[str, ...]:
+    return tuple(
+        f"the {level.name} is a {level.link.kind}, which is priced as a switch"
+        for level in setting.cluster.levels
+        if level.link.kind is not Topology.SWITCH
+    )
+
+
 def _misfit(setting: Setting, memory: Memory) -> str | None:
     """Why the plan does not run, or None."""
     device = setting.cluster.device
     if memory.total <= device.memory:
         return None
-    worst = max(memory.stages, key=lambda stage: stage.total)
+    stage = f"stage {memory.heaviest.stage + 1} of {len(memory.stages)}"
     return (
-        f"device memory: stage {worst.stage} needs {BYTES.write(memory.total)} per device, "
+        f"device memory: {stage} needs {BYTES.write(memory.total)} per device, "
         f"{device.name} has {BYTES.write(device.memory)}"
     )
 
@@ -202,8 +217,10 @@ def _confidence(setting: Setting, plan: Plan) -> Confidence:
     """Whether the fitted runs were like this one: model, device, one node, data axis alone."""
     model, cluster = setting.workload.model, setting.cluster
     least, most = CALIBRATED_PARAMETERS
+    fitted = all(source.kind != "given" for source in _known(setting).values())
     inside = (
-        cluster.device.name in CALIBRATED_DEVICES
+        fitted
+        and cluster.device.name in CALIBRATED_DEVICES
         and cluster.nodes == 1
         and plan.tensor == plan.pipeline == 1
         and plan.attention is Attention.FLASH
@@ -213,7 +230,11 @@ def _confidence(setting: Setting, plan: Plan) -> Confidence:
     return Confidence(inside_calibration=inside, nearest_source=NEAREST_SOURCE)
 
 
+def _known(setting: Setting) -> Mapping[str, Source]:
+    return sources_of(setting.coefficients)
+
+
 def _sources(setting: Setting) -> tuple[str, ...]:
     """Where the model and the coefficients come from."""
-    texts = [setting.workload.model.source, *(source.source for source in SOURCES.values())]
+    texts = [setting.workload.model.source, *(source.source for source in _known(setting).values())]
     return tuple(dict.fromkeys(text for text in texts if text))

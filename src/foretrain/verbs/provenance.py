@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from foretrain.cost.coefficients import DEFAULT, SOURCES, Coefficients
+from foretrain.cost.coefficients import DEFAULT, Coefficients, sources_of
 from foretrain.plan.study import Study
 from foretrain.results.document import fingerprint
 from foretrain.results.provenance import CoefficientSource, Provenance
@@ -16,12 +16,12 @@ def provenance(*nouns: object, coefficients: Coefficients = DEFAULT) -> Provenan
         version=installed(),
         inputs=fingerprint(*nouns),
         coefficients=coefficients.name,
-        sources=sources(),
+        sources=_sources(coefficients),
     )
 
 
 def of_study(study: Study, *, coefficients: Coefficients = DEFAULT) -> Provenance:
-    """What stands behind an answer to a study; what a reader assumed is part of the study."""
+    """What stands behind an answer to a study; what a reader assumed stands in the answer."""
     nouns = (study.workload, study.cluster, study.space, study.objective, study.limit)
     return provenance(*nouns, coefficients=coefficients)
 
@@ -34,7 +34,7 @@ def installed() -> str:
         return "unknown"
 
 
-def sources() -> tuple[CoefficientSource, ...]:
+def _sources(coefficients: Coefficients) -> tuple[CoefficientSource, ...]:
     """Every coefficient with its source."""
     return tuple(
         CoefficientSource(
@@ -46,5 +46,5 @@ def sources() -> tuple[CoefficientSource, ...]:
             source=source.source,
             kind=source.kind,
         )
-        for name, source in SOURCES.items()
+        for name, source in sources_of(coefficients).items()
     )

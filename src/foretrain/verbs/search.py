@@ -12,7 +12,12 @@ from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import Setting, setting
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.plan.legality import device_problems, precision_problems, workload_problems
+from foretrain.plan.legality import (
+    device_problems,
+    precision_problems,
+    search_problems,
+    workload_problems,
+)
 from foretrain.plan.study import Study
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
 from foretrain.search.exhaustive import MEMORY, exhaustive
@@ -26,7 +31,7 @@ def search(
     *,
     coefficients: Coefficients = DEFAULT,
     keep: int = 10,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> SearchResult:
     """Price every legal plan of the study's space and rank those that fit.
@@ -35,7 +40,7 @@ def search(
         study: workload, cluster, the space, the objective and limits.
         coefficients: how well hardware and software do.
         keep: how many of the best plans to answer with.
-        progress: told how many plans were looked at, and how many there are (0: not known).
+        progress: told how many plans were looked at.
         stop: asked now and then; true ends the search with what was found.
 
     Raises:
@@ -49,7 +54,7 @@ def search(
         study,
         priced,
         keep=keep,
-        progress=lambda seen: progress(seen, 0) if progress else None,
+        progress=progress or (lambda seen: None),
         stop=stop or (lambda: False),
     )
     seconds = process_time() - start
@@ -74,23 +79,15 @@ def search(
 
 def _refuse(study: Study, keep: int) -> None:
     """Questions that have no answer."""
-    limit, workload = study.limit, study.workload
+    workload, cluster = study.workload, study.cluster
     wrong = [
-        *precision_problems(workload, study.cluster),
-        *device_problems(study.cluster, study.space),
+        *precision_problems(workload, cluster),
+        *device_problems(cluster, study.space),
         *workload_problems(workload, study.space),
+        *search_problems(workload, cluster, objective=study.objective, limit=study.limit),
     ]
     if not keep >= 1:
         wrong.append(f"keep must be at least 1, got {keep}.")
-    if limit.devices is not None and limit.devices < study.cluster.devices:
-        wrong.append(
-            f"search.limit.devices: {limit.devices} is below the cluster's "
-            f"{study.cluster.devices} devices, all of which a plan uses. Lower cluster.nodes."
-        )
-    if workload.samples is None and (limit.cost is not None or limit.deadline is not None):
-        wrong.append("search.limit: cost and deadline need workload.amount, the training's length.")
-    if limit.cost is not None and study.cluster.price is None:
-        wrong.append("search.limit.cost needs cluster.price, such as 2.50 USD/h per device.")
     if wrong:
         raise InputError("\n".join(wrong))
 
