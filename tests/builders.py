@@ -169,7 +169,10 @@ def estimate(scale: float = 1.0, **changes: object) -> Estimate:
         fits=True,
         reason=None,
         confidence=Confidence(inside_calibration=False, nearest_source="korthikanti2022"),
-        warnings=("Failures are not modelled: time to train counts steps alone.",),
+        warnings=(
+            "assumed workload.precision: bf16",
+            "Failures are not modelled: time to train counts steps alone.",
+        ),
         sources=("korthikanti2022", "narayanan2021"),
     )
     return replace(whole, **changes)

@@ -70,10 +70,14 @@ class Quantity:
         return self._checked(value, _float(value), 1.0)
 
     def write(self, value: float) -> str:
-        """The value as people read it: three digits and the largest unit that is not above it."""
-        fitting = [unit for unit in self.shown if abs(value) >= self.units[unit]]
-        unit = fitting[-1] if fitting and value else self._smallest(value)
+        """The value as people read it: three digits and a unit."""
+        unit = self.unit_of(value)
         return f"{_three_digits(value / self.units[unit])} {unit}"
+
+    def unit_of(self, value: float) -> str:
+        """The unit in which a value is written: the largest that is not above it."""
+        fitting = [unit for unit in self.shown if abs(value) >= self.units[unit]]
+        return fitting[-1] if fitting and value else self._smallest(value)
 
     def _smallest(self, value: float) -> str:
         """The unit of what is smaller than every unit; a zero is one of the plain unit."""

@@ -20,6 +20,7 @@ def test_percentages_have_two_digits(share, text):
 
 def test_one_of_a_thing_is_not_a_plural():
     assert (count(1, "stage"), count(9310, "plan")) == ("1 stage", "9,310 plans")
+    assert count(2, "batch", plural="batches") == "2 batches"
 
 
 def test_plan_on_one_device_speaks_of_no_axis():

@@ -55,7 +55,7 @@ class Axis:
 
     def _steps(self) -> Iterator[tuple[float, str]]:
         """Multiples of 1, 2 or 5 times a power of ten, at most seven of them, all in one unit."""
-        unit = self.quantity.write(self.low).rpartition(" ")[2]
+        unit = self.quantity.unit_of(self.low)
         size = self.quantity.units[unit]
         rough = (self.high - self.low) / size / 7
         power = 10.0 ** floor(log10(rough))

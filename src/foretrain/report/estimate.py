@@ -29,7 +29,7 @@ def estimate_text(study: Study, estimate: Estimate) -> Group:
         "",
         takes(study, estimate),
         "",
-        terminal.facts(caution(study, estimate)),
+        terminal.facts(caution(estimate)),
     )
 
 

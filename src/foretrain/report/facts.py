@@ -86,8 +86,7 @@ def memory(study: Study, estimate: Estimate) -> Fact:
 def span(low: float, high: float, quantity: Quantity, *, between: str = "to") -> str:
     """Two values, the unit once where both have it: "40.4 to 45.1 GiB"."""
     first, last = quantity.write(low), quantity.write(high)
-    unit = last.partition(" ")[2]
-    return f"{first.removesuffix(f' {unit}')} {between} {last}"
+    return f"{first.removesuffix(f' {quantity.unit_of(high)}')} {between} {last}"
 
 
 def time_pieces(parts: Parts) -> tuple[Piece, ...]:
@@ -117,14 +116,14 @@ def heaviest(estimate: Estimate) -> StageMemory:
     return max(estimate.memory.stages, key=lambda stage: stage.total)
 
 
-def caution(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
+def caution(estimate: Estimate) -> tuple[Fact, ...]:
     """What keeps the reader from trusting the numbers too far."""
     assumed = [text for text in estimate.warnings if text.startswith(ASSUMED)]
     warnings = [text for text in estimate.warnings if text not in assumed]
     if not estimate.fits:
         warnings.insert(0, f"This plan cannot run: {estimate.reason}")
-    filled = dict.fromkeys([*study.assumed, *(text.removeprefix(ASSUMED) for text in assumed)])
     facts = [Fact(label="Warning", text=warning) for warning in warnings]
+    filled = [text.removeprefix(ASSUMED) for text in assumed]
     return (
         *facts,
         *([Fact(label="Assumed", text="; ".join(filled))] if filled else []),
@@ -171,9 +170,9 @@ def _training(estimate: Estimate) -> tuple[Fact, ...]:
     if estimate.time_to_train is None:
         return ()
     cost = DOLLARS.write(estimate.cost_to_train) if estimate.cost_to_train else ""
-    days = SECONDS.write(estimate.time_to_train)
+    time = SECONDS.write(estimate.time_to_train)
     energy = _training_energy(estimate)
-    whole = ", ".join(part for part in (days, cost, energy) if part)
+    whole = ", ".join(part for part in (time, cost, energy) if part)
     return (Fact(label="To train", text=whole),)
 
 

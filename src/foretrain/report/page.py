@@ -28,7 +28,7 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         verdict=verdict(result),
         effort=effort(result),
         figures=_figures(study, result),
-        cautions=facts.caution(study, estimate),
+        cautions=facts.caution(estimate),
         time_bars=chart.time_bars(result.plans),
         time_pieces=facts.time_pieces(estimate.parts),
         memory_bars=chart.memory_bars(study, result.best),

@@ -29,7 +29,7 @@ def search_text(study: Study, result: SearchResult) -> Group:
         terminal.note(effort(result)),
         *([terminal.table(table.rejected(result))] if result.rejected else []),
         "",
-        terminal.facts(caution(study, result.best.estimate)),
+        terminal.facts(caution(result.best.estimate)),
     )
 
 

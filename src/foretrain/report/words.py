@@ -49,9 +49,9 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.1f} %"
 
 
-def count(number: float, thing: str) -> str:
-    """A count and its noun: "1 stage", "9,310 plans"."""
-    return f"{number:,.0f} {thing}{'' if number == 1 else 's'}"
+def count(number: float, thing: str, *, plural: str = "") -> str:
+    """A count and its noun: "1 stage", "9,310 plans"; `plural` where an s is not enough."""
+    return f"{number:,.0f} {thing if number == 1 else plural or f'{thing}s'}"
 
 
 def sentences(plan: Plan, workload: Workload) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def _pipeline(plan: Plan) -> str:
 
 def _data(plan: Plan, workload: Workload) -> str:
     passes = workload.global_batch // (plan.data * plan.micro_batch)
-    batches = f"{count(passes, 'micro-batch').replace('batchs', 'batches')} of " * (passes > 1)
+    batches = f"{count(passes, 'micro-batch', plural='micro-batches')} of " * (passes > 1)
     samples = count(plan.micro_batch, "sample")
     if plan.data == 1:
         return f"One copy of the model computes {batches}{samples} per step."
