@@ -254,9 +254,6 @@ DOLLARS_PER_SECOND = Quantity(
     shown=("USD/h",),
     example='"2.5 USD/h"',
 )
-FRACTION = Quantity(
-    name="a fraction", units={"%": 0.01}, shown=("%",), example='"12 %" or 0.12', bare={"": 1.0}
-)
 TOKENS = _counted("tokens")
 SAMPLES = _counted("samples")
 PARAMETERS = _counted("parameters")
@@ -265,5 +262,5 @@ STEPS = _counted("steps")
 
 KINDS: Final = (
     BYTES, BYTES_PER_SECOND, SECONDS, FLOP, FLOP_PER_SECOND, WATTS, JOULES, DOLLARS,
-    DOLLARS_PER_SECOND, FRACTION, TOKENS, SAMPLES, PARAMETERS, EPOCHS, STEPS,
+    DOLLARS_PER_SECOND, TOKENS, SAMPLES, PARAMETERS, EPOCHS, STEPS,
 )  # fmt: skip

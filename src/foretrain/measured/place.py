@@ -46,7 +46,6 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "V100 SXM": Template(cluster="dgx-1-v100", node_link="NVLink 2"),
         "A100 SXM": Template(cluster="dgx-a100", node_link="NVLink 3"),
         "H100 SXM": Template(cluster="dgx-h100", node_link="NVLink 4"),
-        "H200 SXM": Template(cluster="dgx-h100", node_link="NVLink 4"),
     }
 )
 
