@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from foretrain.cost.coefficients import Coefficients
+from foretrain.cost.setting import setting
+from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster, device
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.place import Catalogue
 from foretrain.measured.run import MeasuredRun, Subject
-from foretrain.plan.plan import Plan, Recompute
-from foretrain.plan.space import Space
-from foretrain.plan.study import Study
-from foretrain.results.estimate import Memory, StageMemory
+from foretrain.plan.legality import problems
+from foretrain.plan.plan import Recompute
+from foretrain.results.estimate import Estimate, Memory, StageMemory
 from foretrain.units import BYTES
-from foretrain.verbs.estimate import estimate
+from foretrain.verbs.price import price_plan
 
 CATALOGUE = Catalogue(device=device, cluster=cluster)
 
@@ -48,6 +49,8 @@ def predict(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
         NotCovered: foretrain does not predict such a run, or a blank must not be guessed.
         InputError: the row contradicts itself.
     """
+    if run.subject not in _PREDICTORS:
+        raise NotCovered(f"{run.subject} is not covered")
     case = case_of(run, CATALOGUE)
     prediction = _PREDICTORS[run.subject](run, case, coefficients)
     return replace(prediction, assumed=case.assumed)
@@ -65,7 +68,7 @@ def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]
 
 
 def _step_time(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
-    found = estimate(_study(case), coefficients=coefficients)
+    found = _estimate(case, coefficients)
     return Prediction(
         value=found.step_time,
         low=found.step_time_low,
@@ -123,10 +126,6 @@ _STAGE_PARTS: Mapping[Subject, Callable[[StageMemory], float]] = MappingProxyTyp
 )
 
 
-def _uncovered(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
-    raise NotCovered(f"{run.subject} is not covered")
-
-
 _PREDICTORS: Mapping[Subject, Callable[[MeasuredRun, Case, Coefficients], Prediction]] = (
     MappingProxyType(
         {
@@ -135,8 +134,6 @@ _PREDICTORS: Mapping[Subject, Callable[[MeasuredRun, Case, Coefficients], Predic
             Subject.ACTIVATIONS: _stage_part,
             Subject.STATE: _stage_part,
             Subject.ACTIVATION_SHARE: _activation_share,
-            Subject.TRANSFER_TIME: _uncovered,
-            Subject.THROUGHPUT: _uncovered,
         }
     )
 )
@@ -144,25 +141,17 @@ _PREDICTORS: Mapping[Subject, Callable[[MeasuredRun, Case, Coefficients], Predic
 
 def _memory(case: Case, coefficients: Coefficients) -> Memory:
     """Bytes do not depend on how the step plays out, so it is not simulated."""
-    return estimate(_study(case), coefficients=coefficients, played=False).memory
+    return _estimate(case, coefficients, played=False).memory
 
 
-def _study(case: Case) -> Study:
-    return Study(workload=case.workload, cluster=case.cluster, space=_space(case.plan))
+def _estimate(case: Case, coefficients: Coefficients, *, played: bool = True) -> Estimate:
+    """The estimate of the case's own plan.
 
-
-def _space(plan: Plan) -> Space:
-    """The space of one plan."""
-    return Space(
-        data=(plan.data,),
-        tensor=(plan.tensor,),
-        pipeline=(plan.pipeline,),
-        interleaving=(plan.interleaving,),
-        micro_batch=(plan.micro_batch,),
-        sequence_parallel=(plan.sequence_parallel,),
-        sharding=(plan.sharding,),
-        recompute=(plan.recompute,),
-        attention=(plan.attention,),
-        sends=(plan.sends,),
-        order=(plan.order,),
-    )
+    Raises:
+        InputError: the plan cannot run on the cluster.
+    """
+    wrong = problems(case.workload, case.cluster, case.plan)
+    if wrong:
+        raise InputError("\n".join(wrong))
+    priced = setting(case.workload, case.cluster, coefficients)
+    return price_plan(priced, case.plan, played=played)
