@@ -2,6 +2,7 @@
 #
 #   make demo      the best plan for Llama-3-70B on 512 H100, printed and as an HTML page
 #   make test      all tests
+#   make test-slow all tests with ten times the random examples; records accuracy and speed by date
 #   make lint      formatting, lint rules, types
 #   make docs      the documentation, in site/
 #   make validate  predictions held against published measurements
@@ -13,13 +14,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
+RECORDED := benchmarks/recorded
 
 # The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c '$(NEW_ENOUGH)' 2>/dev/null && { echo $$python; break; }; done)
 
-.PHONY: demo test lint docs validate bench clean
+.PHONY: demo test test-slow lint docs validate bench clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -29,6 +31,12 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto
+
+test-slow: $(VENV)/.test
+	@HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto
+	@mkdir -p $(RECORDED)
+	@{ $(BIN)/python -VV; $(BIN)/python -c 'import numpy, os; print("NumPy", numpy.__version__, "on", os.cpu_count(), "cores")'; \
+		$(MAKE) --no-print-directory validate bench; } | tee $(RECORDED)/$$(date +%F).txt
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .

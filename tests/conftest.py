@@ -1,9 +1,16 @@
-"""How Hypothesis searches: without deadlines everywhere, without chance where CI is set."""
+"""How Hypothesis searches: without deadlines everywhere, without chance where CI is set.
+
+The profile `slow` (make test-slow) draws ten times as many examples.
+"""
 
 import os
 
 from hypothesis import settings
+from tests.examples import MORE
+
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local")
 
 settings.register_profile("local", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.register_profile("slow", deadline=None, print_blob=True, max_examples=100 * MORE)
+settings.load_profile(PROFILE)

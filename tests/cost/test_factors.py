@@ -4,9 +4,10 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.cost.prices import parts, seconds
+from tests.examples import few
 from tests.random_nouns import questions
 
 from foretrain.cost.factors import factors, hold
@@ -44,7 +45,7 @@ def test_every_field_of_a_plan_is_read_or_perturbed():
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@settings(max_examples=30)
+@few(30)
 @given(question=questions(), data=st.data())
 def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
     setting, [plan] = question
@@ -55,7 +56,7 @@ def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
     assert_equal(*(layer_times(setting, table, inside=inside) for table in tables), LayerTimes)
 
 
-@settings(max_examples=50)
+@few(50)
 @given(question=questions(), kind=st.sampled_from(Recompute))
 def test_compute_reads_no_field_that_it_does_not_declare(question, kind):
     assert set(READS) - set(COMPUTE_READS) == {"recompute"}
@@ -68,7 +69,7 @@ def test_compute_reads_no_field_that_it_does_not_declare(question, kind):
 
 
 @pytest.mark.parametrize("name", ["order", "sends"])
-@settings(max_examples=50)
+@few(50)
 @given(question=questions(), data=st.data())
 def test_memory_depends_neither_on_placement_nor_on_sends(name, question, data):
     setting, [plan] = question
@@ -77,7 +78,7 @@ def test_memory_depends_neither_on_placement_nor_on_sends(name, question, data):
     assert one == two
 
 
-@settings(max_examples=50)
+@few(50)
 @given(question=questions(), sends=st.sampled_from(Sends))
 def test_sends_move_waiting_and_the_reduction_it_hides_alone(question, sends):
     setting, [plan] = question
@@ -86,7 +87,7 @@ def test_sends_move_waiting_and_the_reduction_it_hides_alone(question, sends):
     assert moved <= {"pipeline", "gradients", "other"}
 
 
-@settings(max_examples=50)
+@few(50)
 @given(question=questions(), sharding=st.sampled_from(Sharding))
 def test_sharding_moves_what_follows_the_passes_alone(question, sharding):
     setting, [plan] = question
@@ -95,7 +96,7 @@ def test_sharding_moves_what_follows_the_passes_alone(question, sharding):
     assert moved <= {"gradients", "parameters", "update", "bubble", "pipeline", "other"}
 
 
-@settings(max_examples=50)
+@few(50)
 @given(question=questions(least=2, most=20))
 def test_plans_that_differ_in_nothing_share_one_combination(question):
     setting, plans = question
@@ -121,7 +122,7 @@ def test_distinct_rows_and_their_places_give_back_every_column(table):
         np.testing.assert_array_equal(column[rows][index], column)
 
 
-@settings(max_examples=50)
+@few(50)
 @given(question=questions())
 def test_groups_that_lie_on_the_same_levels_take_the_same_time(question):
     setting, [plan] = question

@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.cost.prices import parts, prices, seconds
+from tests.examples import few
 from tests.random_nouns import plans, questions
 from tests.random_nouns import settings as random_settings
 
@@ -42,7 +43,7 @@ def test_estimate_is_the_sum_of_its_parts(question):
     assert estimate.parts.total == estimate.step_time == estimate.closed_form
 
 
-@settings(max_examples=30)
+@few(30)
 @given(question=questions())
 def test_parts_add_up_at_the_resolution_that_counts(question):
     setting, [plan] = question
@@ -172,7 +173,7 @@ MORE = {
 
 
 @pytest.mark.parametrize("resource", MORE)
-@settings(max_examples=60)
+@few(60)
 @given(question=questions(most=6), factor=st.floats(1, 100))
 def test_more_of_a_resource_never_makes_a_step_longer(resource, question, factor):
     setting, plans = question

@@ -3,9 +3,10 @@
 from dataclasses import fields
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.cost.prices import prices, prices_of
+from tests.examples import few
 from tests.pipelines import stage_times, step_times, steps
 from tests.random_nouns import questions
 
@@ -42,7 +43,7 @@ def test_random_plans_are_legal(question):
         assert problems(setting.workload, setting.cluster, plan) == []
 
 
-@settings(max_examples=40)
+@few(40)
 @given(question=questions(least=2, most=40))
 def test_row_of_a_table_equals_the_plan_priced_alone(question):
     setting, plans = question
@@ -51,7 +52,7 @@ def test_row_of_a_table_equals_the_plan_priced_alone(question):
     assert_equal(prices(setting, plans), joined)
 
 
-@settings(max_examples=40)
+@few(40)
 @given(question=questions(least=2, most=40))
 def test_memory_of_a_first_stage_is_a_row_s_own(question):
     setting, plans = question
@@ -62,7 +63,7 @@ def test_memory_of_a_first_stage_is_a_row_s_own(question):
         np.testing.assert_array_equal(getattr(table, field.name), rows, err_msg=field.name)
 
 
-@settings(max_examples=40)
+@few(40)
 @given(question=questions(least=2, most=40), data=st.data())
 def test_order_of_a_table_does_not_matter(question, data):
     setting, plans = question
@@ -72,7 +73,7 @@ def test_order_of_a_table_does_not_matter(question, data):
     assert_equal({name: column[order] for name, column in table.items()}, shuffled)
 
 
-@settings(max_examples=40)
+@few(40)
 @given(question=questions(least=2, most=40), data=st.data())
 def test_taking_rows_moves_prices_and_changes_none(question, data):
     setting, plans = question
@@ -116,7 +117,7 @@ def test_kinds_of_stages_that_only_other_plans_have_change_nothing(times, others
     assert seconds([*stages, *[NO_STAGE] * others], schedule) == seconds(stages, schedule)
 
 
-@settings(max_examples=40)
+@few(40)
 @given(question=questions(least=1, most=20))
 def test_table_gives_back_its_plans(question):
     _, plans = question

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import few
 from tests.random_nouns import questions
 
 from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
@@ -88,7 +89,7 @@ def said(strategy, setting, plan):
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@settings(max_examples=50)
+@few(50)
 @given(question=questions())
 def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(name, question):
     setting, [plan] = question
@@ -102,7 +103,7 @@ def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(name, question
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@settings(max_examples=50)
+@few(50)
 @given(question=questions(), data=st.data())
 def test_operators_depend_on_declared_fields_alone(name, question, data):
     setting, [plan] = question
@@ -117,7 +118,7 @@ def test_operators_depend_on_declared_fields_alone(name, question, data):
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@settings(max_examples=50)
+@few(50)
 @given(question=questions(least=2, most=10))
 def test_row_of_a_table_is_divided_like_the_plan_alone(name, question):
     setting, plans = question
