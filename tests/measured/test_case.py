@@ -211,7 +211,7 @@ def test_sends_follow_the_software(framework, date, interleaving, sends):
 def test_blank_widths_of_a_plain_decoder_follow_from_its_sizes():
     found = case(network(feed_forward=None, kv_heads=None))
     assert found.workload.model.parameters == case(GPT).workload.model.parameters
-    assert {defaults.FOUR_HIDDEN.words, defaults.MULTI_HEAD.words} <= set(found.assumed)
+    assert {defaults.FOUR_HIDDEN.words, defaults.HEADS_PER_KV_HEAD.words} <= set(found.assumed)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,16 @@ IMAGE = Default(
     words="images of 224 pixels",
     why="the size of he2016, for which the reference recipes of ResNet-50 are written",
 )
+RESNET_VERSION = Default(
+    value="v1.5",
+    words="version 1.5 of ResNet-50",
+    why="the one that frameworks ship; the library has no other",
+)
+NODE_DEVICES = Default(
+    value=8,
+    words="eight devices in a node",
+    why="what the nodes of every cluster hold that stands in for those of a row",
+)
 NO_SHARDING = Default(
     value=0,
     words="nothing sharded over the data axis",
@@ -71,7 +81,7 @@ OVERLAPPED_SENDS = Default(
     words="sends between stages overlap with compute",
     why="Megatron-LM since 2023 where it interleaves; trainers that schedule by events",
 )
-MULTI_HEAD = Default(
+HEADS_PER_KV_HEAD = Default(
     value=1,
     words="as many key-value heads as heads",
     why="vaswani2017; models that group their queries state how",

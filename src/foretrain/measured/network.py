@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from foretrain.errors import InputError
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
-from foretrain.measured.defaults import FOUR_HIDDEN, IMAGE, MULTI_HEAD
+from foretrain.measured.defaults import FOUR_HIDDEN, HEADS_PER_KV_HEAD, IMAGE, RESNET_VERSION
 from foretrain.measured.run import Network, Table
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build
@@ -80,8 +80,8 @@ def _images(network: Network, assumptions: Assumptions) -> Model:
     name = network.name.lower()
     if name not in RESNET_50:
         raise NotCovered(f"network '{network.name}' is not covered")
-    if not name.endswith("v1.5"):
-        assumptions.note("version 1.5 of ResNet-50")
+    if not name.endswith(RESNET_VERSION.value):
+        assumptions.take(RESNET_VERSION)
     return build("resnet-50", image=assumptions.fill(network.image, IMAGE))
 
 
@@ -127,5 +127,5 @@ def _width(network: Network, family: Family, assumptions: Assumptions) -> int:
 
 def _kv_heads(network: Network, family: Family, assumptions: Assumptions) -> int:
     if network.kv_heads is None and not family.gated:
-        return stated(network.heads, "heads") // assumptions.take(MULTI_HEAD)
+        return stated(network.heads, "heads") // assumptions.take(HEADS_PER_KV_HEAD)
     return stated(network.kv_heads, "key-value heads")

@@ -12,6 +12,7 @@ from foretrain.cluster.device import Device
 from foretrain.cluster.link import Level, Link
 from foretrain.errors import InputError
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
+from foretrain.measured.defaults import NODE_DEVICES
 from foretrain.measured.run import Place
 
 
@@ -51,7 +52,7 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
 
 ADAPTERS = re.compile(r"([0-9]+)x([0-9]+) ?Gbps per node|([0-9]+) x([0-9]+) per node")
 PORT = re.compile(r"([0-9]+) ?Gbps per node")
-BYTES_PER_SECOND = 1e9 / 8
+GIGABIT = 1e9 / 8
 
 
 def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> Cluster:
@@ -93,9 +94,7 @@ def _template(place: Place) -> Template:
 
 def _nodes(devices: int, node_devices: int | None, assumptions: Assumptions) -> tuple[int, int]:
     """Nodes, and devices in each."""
-    if node_devices is None:
-        assumptions.note("eight devices in a node")
-    members = min(devices, node_devices or 8)
+    members = min(devices, assumptions.fill(node_devices, NODE_DEVICES))
     if devices % members:
         raise NotCovered(f"{devices} devices do not fill nodes of {members}")
     return devices // members, members
@@ -119,10 +118,10 @@ def _rates(words: str, link: Link) -> tuple[float, float] | None:
     if adapters:
         first, second, rate, count = adapters.groups()
         number, each = (first, second) if first else (count, rate)
-        alone = float(each) * BYTES_PER_SECOND
+        alone = float(each) * GIGABIT
         return alone, float(number) * alone
     port = PORT.search(words)
     if port:
-        capacity = float(port[1]) * BYTES_PER_SECOND
+        capacity = float(port[1]) * GIGABIT
         return min(link.bandwidth, capacity), capacity
     return None
