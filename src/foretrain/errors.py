@@ -24,15 +24,15 @@ class InputError(ForetrainError, ValueError):
     """A value or a document that cannot be used; also a ValueError, so that readers gather many."""
 
 
-class UnsupportedModel(ForetrainError):  # noqa: N818 - a name that reads well in `except`
+class UnsupportedModel(ForetrainError):
     """A model that foretrain cannot read or price."""
 
 
-class MissingCoefficient(ForetrainError):  # noqa: N818
+class MissingCoefficient(ForetrainError):
     """A constant without which the prediction would be a guess."""
 
 
-class NoPlanFits(ForetrainError):  # noqa: N818
+class NoPlanFits(ForetrainError):
     """No plan of the space runs on the cluster; the message names the nearest miss."""
 
 

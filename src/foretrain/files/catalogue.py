@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
@@ -112,7 +112,7 @@ def _spelled(name: str) -> str:
     return "-".join(name.strip().lower().replace("_", " ").replace("-", " ").split())
 
 
-def _is_figure(value: object) -> bool:
+def _is_figure(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict) and "value" in value
 
 
@@ -121,7 +121,7 @@ def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _value(value) for key, value in entry.items() if key not in ABOUT}
 
 
-def _value(value: Any) -> Any:  # noqa: ANN401 - whatever TOML can hold
+def _value(value: object) -> object:
     if isinstance(value, list):
         return [_value(item) for item in value]
     if isinstance(value, dict):
@@ -130,9 +130,7 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - whatever TOML can hold
 
 
 def _figures(
-    value: Any,  # noqa: ANN401
-    path: tuple[str | int, ...],
-    sources: Mapping[str, str],
+    value: object, path: tuple[str | int, ...], sources: Mapping[str, str]
 ) -> Iterator[Figure]:
     """The figures below a value, in the order of the file."""
     if _is_figure(value):

@@ -49,7 +49,7 @@ def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
     return cluster_document(SUBSTITUTE, nodes=1)
 
 
-def _levels(levels: Any, section: dict[str, object], problems: Problems) -> Any:  # noqa: ANN401
+def _levels(levels: object, section: dict[str, object], problems: Problems) -> object:
     """The levels, the outermost with the number of nodes."""
     inline = "levels" in section
     if not isinstance(levels, list) or not levels or not isinstance(levels[-1], dict):
@@ -72,7 +72,7 @@ def _nodes(section: dict[str, object], problems: Problems) -> int:
     return 1
 
 
-def _device(device: Any, problems: Problems) -> Any:  # noqa: ANN401
+def _device(device: object, problems: Problems) -> object:
     """The description of a device that is named; one that is described in full as it is."""
     if isinstance(device, dict):
         return {"name": "inline", **device}

@@ -178,7 +178,7 @@ def _keys_at(kind: type, path: Sequence[Key]) -> list[str]:
     return [each.name for each in fields(kind)] if is_dataclass(kind) else []
 
 
-def _dataclasses(hint: Any) -> Iterator[type]:  # noqa: ANN401 - a type hint has no type
+def _dataclasses(hint: object) -> Iterator[type]:
     """The dataclasses inside a type hint such as `tuple[Level, ...] | None`."""
     if isinstance(hint, type) and is_dataclass(hint):
         yield hint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from types import GenericAlias
 from typing import Any, Final, Literal
@@ -37,11 +38,11 @@ Schema = dict[str, Any]
 class _NamedMembers(GenerateJsonSchema):
     """Enumerations stand in documents by name: only their text is JSON, their numbers are ours."""
 
-    def enum_schema(self, schema: Any) -> Schema:  # noqa: ANN401 - a core schema of pydantic
+    def enum_schema(self, schema: Mapping[str, Any]) -> Schema:
         texts = [plain(each) for each in schema["members"]]
         return {"title": schema["cls"].__name__, "enum": texts, "type": "string"}
 
-    def encode_default(self, dft: Any) -> Any:  # noqa: ANN401
+    def encode_default(self, dft: object) -> object:
         return super().encode_default(plain(dft) if isinstance(dft, Enum) else dft)
 
 

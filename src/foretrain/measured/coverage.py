@@ -11,7 +11,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class NotCovered(ForetrainError):  # noqa: N818 - reads well in `except`
+class NotCovered(ForetrainError):
     """A run that foretrain does not predict; the text says why."""
 
 
