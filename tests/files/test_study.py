@@ -117,6 +117,14 @@ def test_what_the_study_says_is_no_default():
     assert said.assumed == ()
 
 
+def test_keys_that_are_not_priced_yet_may_say_what_is_priced():
+    neutral = {
+        "workload": {"trainable": "all", "updates": "synchronous", "batch_norm": "local"},
+        "plan": {"context": 1, "ep": 1, "cut": "even", "schedule": "1f1b"},
+    }
+    assert study(LLAMA, **neutral) == study(LLAMA)
+
+
 def test_network_of_images_counts_epochs():
     found = study(RESNET).workload
     assert found.samples == 90 * 1281167

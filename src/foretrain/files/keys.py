@@ -59,38 +59,61 @@ SHORT_FORMS: Final[Mapping[str, Mapping[str, str]]] = {
         "mbs": "micro_batch",
         "vpp": "interleaving",
         "sp": "sequence_parallel",
+        "cp": "context",
+        "ep": "expert",
     },
 }
-NOT_YET: Final[Mapping[str, Mapping[str, str]]] = {
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """A key that foretrain does not price yet.
+
+    Attributes:
+        what: what it is about, for the message.
+        neutral: the value that asks for nothing, which is legal; None if there is none.
+    """
+
+    what: str
+    neutral: str | int | None = None
+
+    def allows(self, value: object) -> bool:
+        """Whether a value asks for nothing; true is no 1."""
+        return type(value) is type(self.neutral) and value == self.neutral
+
+
+NOT_YET: Final[Mapping[str, Mapping[str, NotYet]]] = {
     "workload": {
-        "trainable": "frozen parameters",
-        "updates": "updates that are not synchronous",
-        "workers": "updates that are not synchronous",
-        "batch_norm": "synchronised batch normalisation",
-        "batch_per_device": "weak scaling (write global_batch)",
-        "expert_capacity": "experts",
+        "trainable": NotYet("frozen parameters", "all"),
+        "updates": NotYet("updates that are not synchronous", "synchronous"),
+        "workers": NotYet("updates that are not synchronous"),
+        "batch_norm": NotYet("synchronised batch normalisation", "local"),
+        "batch_per_device": NotYet("weak scaling (write global_batch)"),
+        "expert_capacity": NotYet("experts"),
     },
     "workload.data": {
-        "sample_bytes": "reading the data set",
-        "prepare": "preparing samples on the host",
+        "sample_bytes": NotYet("reading the data set"),
+        "prepare": NotYet("preparing samples on the host"),
     },
     "plan": {
-        "context": "the context axis",
-        "cp": "the context axis",
-        "expert": "the expert axis",
-        "ep": "the expert axis",
-        "cut": "uneven cuts (stages have equal numbers of layers)",
-        "split": "spatial splits",
-        "grid": "spatial splits",
-        "groups": "clusters of mixed devices",
-        "schedule": "schedules other than 1F1B (interleaving above 1 is the interleaved one)",
-        "shard": "partial sharding",
+        "context": NotYet("the context axis", 1),
+        "expert": NotYet("the expert axis", 1),
+        "cut": NotYet("uneven cuts (stages have equal numbers of layers)", "even"),
+        "split": NotYet("spatial splits"),
+        "grid": NotYet("spatial splits"),
+        "groups": NotYet("clusters of mixed devices"),
+        "schedule": NotYet(
+            "schedules other than 1F1B (interleaving above 1 is the interleaved one)", "1f1b"
+        ),
+        "shard": NotYet("partial sharding"),
     },
 }
 
 
 def table(value: object, path: str, problems: Problems) -> dict[str, object]:
     """A section with full names as keys, without the keys that foretrain does not price yet.
+
+    Of those, the neutral value is legal and says nothing; any other is refused.
 
     Args:
         value: what stands in the document.
@@ -105,9 +128,11 @@ def table(value: object, path: str, problems: Problems) -> dict[str, object]:
         name = SHORT_FORMS.get(path, {}).get(key, key)
         if name in found:
             problems.add(f"{path}.{key}", f"{name} was written before; write it once.")
-        elif key in NOT_YET.get(path, {}):
-            what = NOT_YET[path][key]
-            problems.add(f"{path}.{key}", f"foretrain does not price {what} yet; leave it out.")
-        else:
+            continue
+        not_yet = NOT_YET.get(path, {}).get(name)
+        if not_yet is None:
             found[name] = item
+        elif not not_yet.allows(item):
+            why = f"foretrain does not price {not_yet.what} yet; leave it out."
+            problems.add(f"{path}.{key}", why)
     return found

@@ -12,7 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError, nearest
-from foretrain.files.keys import COUNT
+from foretrain.files.keys import COUNT, NOT_YET
 from foretrain.files.plan import PlanSection
 from foretrain.files.study import NEEDED, SearchSection
 from foretrain.files.workload import WorkloadSection
@@ -80,6 +80,8 @@ def _study() -> Schema:
         "plan": _record(PlanSection, "validation"),
         "search": _record(SearchSection, "validation"),
     }
+    for section, body in sections.items():
+        body["properties"] |= _neutral(section)
     shared = {
         name: body for section in sections.values() for name, body in section.pop("$defs").items()
     }
@@ -90,6 +92,12 @@ def _study() -> Schema:
         "additionalProperties": False,
         "$defs": shared,
     }
+
+
+def _neutral(section: str) -> Schema:
+    """The keys of a section that are legal with one value alone."""
+    keys = NOT_YET.get(section, {})
+    return {name: {"const": key.neutral} for name, key in keys.items() if key.neutral is not None}
 
 
 def _cluster() -> Schema:
