@@ -37,24 +37,6 @@ def test_plan_is_written_in_lower_case_words_and_lists():
     assert plan["sequence_parallel"] is True
 
 
-def test_parts_of_a_document_add_up_to_the_step():
-    answer = estimate_document()
-    assert sum(answer["parts"].values()) == pytest.approx(answer["step_time"], rel=1e-12)
-
-
-def test_memory_of_a_stage_adds_up_to_its_total():
-    for stage in estimate_document()["memory"]["stages"]:
-        pieces = [value for key, value in stage.items() if key not in {"stage", "total"}]
-        assert sum(pieces) == pytest.approx(stage["total"])
-
-
-def test_search_counts_add_up_to_the_space():
-    answer = document("search", builders.search_result(), builders.provenance())
-    rejected = sum(answer["rejected"].values())
-    assert answer["priced"] + answer["excluded_by_bound"] + rejected == answer["space"]
-    assert answer["best"] == answer["plans"][0]
-
-
 @pytest.mark.parametrize("value", [inf, -inf, nan])
 def test_what_is_not_finite_is_null(value):
     assert plain(value) is None
