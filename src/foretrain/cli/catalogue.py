@@ -13,14 +13,11 @@ Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One entry, w
 
 def catalogue(name: Name = None, *, as_json: AsJson = False) -> None:
     """List the devices, clusters and models that studies may name."""
-    from foretrain.cli.output import show, show_json
+    from foretrain.cli.output import show
     from foretrain.report.catalogue import catalogue_text
     from foretrain.results.document import document
     from foretrain.verbs import catalogue as verb
     from foretrain.verbs.provenance import provenance
 
     answer = verb.catalogue(name)
-    if as_json:
-        show_json(document("catalogue", answer, provenance(name)))
-    else:
-        show(catalogue_text(answer))
+    show(document("catalogue", answer, provenance(name)) if as_json else catalogue_text(answer))

@@ -7,7 +7,7 @@ from foretrain.cli.options import AsJson, StudyFile
 
 def estimate(study: StudyFile, *, as_json: AsJson = False) -> None:
     """Predict time, memory, money and energy of one plan."""
-    from foretrain.cli.output import show, show_json
+    from foretrain.cli.output import show
     from foretrain.files.study import read_study
     from foretrain.report.estimate import estimate_text
     from foretrain.results.document import document
@@ -16,7 +16,4 @@ def estimate(study: StudyFile, *, as_json: AsJson = False) -> None:
 
     asked = read_study(study)
     answer = verb.estimate(asked)
-    if as_json:
-        show_json(document("estimate", answer, of_study(asked)))
-    else:
-        show(estimate_text(asked, answer))
+    show(document("estimate", answer, of_study(asked)) if as_json else estimate_text(asked, answer))

@@ -5,31 +5,22 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import RenderableType
 
 
-def show(content: RenderableType) -> None:
-    """Print a report: in colour on a terminal, as plain lines of text elsewhere."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=False)
-    with console.capture() as capture:
-        console.print(content)
-    lines = capture.get().strip("\n").splitlines()
-    _write("\n".join(lines if console.is_terminal else map(str.rstrip, lines)))
-
-
-def show_json(document: Mapping[str, object]) -> None:
-    """Print a JSON document."""
-    _write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+def show(answer: RenderableType | Mapping[str, object]) -> None:
+    """Print a document as JSON; a report in colour on a terminal, as plain lines elsewhere."""
+    if isinstance(answer, Mapping):
+        _write(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        _write(_drawn(answer))
 
 
 def save(text: str, path: Path) -> None:
@@ -42,6 +33,17 @@ def save(text: str, path: Path) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _drawn(report: RenderableType) -> str:
+    """A report as the terminal at hand shows it."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    with console.capture() as capture:
+        console.print(report)
+    lines = capture.get().strip("\n").splitlines()
+    return "\n".join(lines if console.is_terminal else map(str.rstrip, lines))
 
 
 def _write(text: str) -> None:

@@ -11,7 +11,7 @@ Verb = Annotated[str, typer.Argument(metavar="VERB", help="study, or a verb that
 
 def schema(verb: Verb) -> None:
     """Print the JSON Schema of a study or of a verb's document."""
-    from foretrain.cli.output import show_json
+    from foretrain.cli.output import show
     from foretrain.files.schema import schema_of
 
-    show_json(schema_of(verb))
+    show(schema_of(verb))

@@ -19,7 +19,7 @@ def search(
     study: StudyFile, *, as_json: AsJson = False, html: Page = None, keep: Keep = 10
 ) -> None:
     """Find the best plan, its rivals, and why the others cannot run."""
-    from foretrain.cli.output import save, show, show_json
+    from foretrain.cli.output import save, show
     from foretrain.cli.progress import progress, stop_on_interrupt
     from foretrain.files.study import read_study
     from foretrain.report.page import search_page
@@ -36,7 +36,4 @@ def search(
     if html is not None:
         save(search_page(asked, answer, of_study(asked)), html)
         typer.echo(f"Wrote {html}.", err=True)
-    if as_json:
-        show_json(document("search", answer, of_study(asked)))
-    else:
-        show(search_text(asked, answer))
+    show(document("search", answer, of_study(asked)) if as_json else search_text(asked, answer))

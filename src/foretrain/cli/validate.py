@@ -17,7 +17,7 @@ Kind = Annotated[
 
 def validate(tables: Tables, *, kind: Kind = None, as_json: AsJson = False) -> None:
     """Hold predictions against measured runs, row by row."""
-    from foretrain.cli.output import show, show_json
+    from foretrain.cli.output import show
     from foretrain.files.measurements import read_measurements
     from foretrain.report.validate import validation_text
     from foretrain.results.document import document
@@ -26,7 +26,4 @@ def validate(tables: Tables, *, kind: Kind = None, as_json: AsJson = False) -> N
 
     runs = [run for table in tables for run in read_measurements(table, kind=kind)]
     answer = verb.validate(runs)
-    if as_json:
-        show_json(document("validate", answer, provenance(runs)))
-    else:
-        show(validation_text(answer))
+    show(document("validate", answer, provenance(runs)) if as_json else validation_text(answer))
