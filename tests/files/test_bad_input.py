@@ -207,7 +207,7 @@ def test_nothing_is_said_twice():
         (b"{'json': 1}", "is not TOML: Invalid statement (at line 1, column 1)."),
         (b"\xff\xfe[\x00", "byte 0 (0xff) is not UTF-8 text."),
         (b"x = '\xe9'", "byte 5 (0xe9) is not UTF-8 text."),
-        (b"# " + b"x" * 10_000_000, "has 10,000,002 bytes; at most 1,000,000 are read."),
+        (b"# " + b"x" * 10_000_000, "is larger than 1 MiB, the most that is read."),
         (b"x = " + b"[" * 100_000, "is nested too deeply."),
         (b"plan" + b".x" * 3000 + b" = 1", "is nested too deeply; at most 20 levels are read."),
         (b"[plan]\ntensor = " + b"[" * 200 + b"]" * 200, "is nested too deeply"),
@@ -223,7 +223,7 @@ def test_file_that_is_no_study_is_told_in_one_message(tmp_path, content, message
 
 
 def test_folder_is_told(tmp_path):
-    assert refusal_of_file(tmp_path) == f"{tmp_path}: is a folder; a TOML file is wanted."
+    assert refusal_of_file(tmp_path) == f"{tmp_path}: is a folder; a file is wanted."
 
 
 def test_missing_file_is_told(tmp_path):

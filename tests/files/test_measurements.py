@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from foretrain.errors import ForetrainError, InputError
 from foretrain.files.measurement_columns import COLUMNS, LEAST_COUNT, NUMBERS, REQUIRED
-from foretrain.files.measurements import MOST_PROBLEMS, measurements_from, read_measurements
+from foretrain.files.measurements import measurements_from, read_measurements
+from foretrain.files.problems import MOST_LISTED
 from foretrain.measured.run import Subject, Table
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
@@ -117,7 +118,10 @@ def test_every_problem_is_told_at_once_with_line_column_and_value():
         {**ROW, "layers": "two"},
         {**ROW, "id": "ours-0002", "step_time_s": "fast", "mbs": "1.5"},
     )
-    assert "table.csv: line 2: layers is 'two', not a whole number of at least 1." in message
+    assert (
+        "table.csv has 3 problems.\n- line 2: layers is 'two', not a whole number of at least 1."
+        in message
+    )
     assert "line 3: step_time_s is 'fast', not a number of at least 0." in message
     assert "line 3: mbs is '1.5'" in message
 
@@ -132,10 +136,11 @@ def test_a_measured_value_of_0_is_refused():
 
 
 def test_problems_past_the_limit_are_counted():
-    rows = [{**ROW, "id": f"ours-{i}", "layers": "x"} for i in range(MOST_PROBLEMS + 7)]
+    rows = [{**ROW, "id": f"ours-{i}", "layers": "x"} for i in range(MOST_LISTED + 7)]
     message = refused(*rows)
-    assert message.count("layers is 'x'") == MOST_PROBLEMS
-    assert message.endswith(f"and 7 more problems (the first {MOST_PROBLEMS} are shown).")
+    assert message.startswith(f"table.csv has {MOST_LISTED + 7} problems.\n")
+    assert message.count("layers is 'x'") == MOST_LISTED
+    assert message.endswith("\n- and 7 more.")
 
 
 def test_a_misspelt_column_is_named_with_the_nearest_one():
@@ -180,7 +185,7 @@ def test_unknown_quantities_and_units_of_memory_are_refused(change, words):
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"\xff\xfe\x00", "is not UTF-8"),
+        (b"\xff\xfe\x00", r"byte 0 \(0xff\) is not UTF-8 text"),
         (b'id,"source_id\n', "is not CSV"),
         (b"\x00\x01", "column"),
     ],
@@ -196,7 +201,7 @@ def test_a_folder_a_missing_file_and_a_huge_one_are_refused(tmp_path, monkeypatc
     with pytest.raises(InputError, match="is a folder"):
         read_measurements(tmp_path, kind="memory")
     path = tmp_path / "memory.csv"
-    with pytest.raises(InputError, match="cannot be read: No such file"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_measurements(path)
     with pytest.raises(InputError, match="cannot be read"):
         read_measurements(Path("a\0b"), kind="memory")

@@ -6,20 +6,21 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 
 from foretrain.errors import InputError, nearest
 from foretrain.files.measurement_columns import COLUMNS, LEAST_COUNT, NUMBERS, REQUIRED
 from foretrain.files.measurement_rows import run_of
+from foretrain.files.problems import Problems
+from foretrain.files.text import read_text
 from foretrain.measured.run import MeasuredRun, Table
+from foretrain.units import as_written
 
 MOST_BYTES = 64 * 2**20
-MOST_PROBLEMS = 20
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
-Cells = Mapping[str, str]
 Line = tuple[int, list[str]]
 
 
@@ -34,29 +35,31 @@ def read_measurements(path: Path, *, kind: str | None = None) -> tuple[MeasuredR
         InputError: the file cannot be read as such a table; the message lists what is wrong.
     """
     table = _table(path, kind)
-    return measurements_from(_text(path), table=table, where=str(path))
+    return measurements_from(read_text(path, most=MOST_BYTES), table=table, where=str(path))
 
 
 def measurements_from(text: str, *, table: Table, where: str) -> tuple[MeasuredRun, ...]:
     """The measured runs of a table's text; `where` names it in messages."""
+    problems = Problems(where)
     header, lines = _split(text, where)
-    _refuse(_header_problems(header, table), where)
-    problems: list[str] = []
+    for problem in _header_problems(header, table):
+        problems.add("", problem)
+    problems.check()
     runs: list[MeasuredRun] = []
     for number, values in lines:
-        found = list(_line_problems(header, values))
-        if not found:
-            found = _append(runs, dict(zip(header, values, strict=True)), table)
-        problems += [f"line {number}: {problem}" for problem in found]
-    problems += _repeated(runs)
-    _refuse(problems, where)
+        wrong = list(_line_problems(header, values)) or _append(runs, (header, values), table)
+        for problem in wrong:
+            problems.add(f"line {number}", problem)
+    for problem in _repeated(runs):
+        problems.add("", problem)
+    problems.check()
     return tuple(runs)
 
 
-def _append(runs: list[MeasuredRun], cells: Cells, table: Table) -> list[str]:
-    """Adds the run of a line; what is wrong with it instead, if anything."""
+def _append(runs: list[MeasuredRun], line: tuple[list[str], list[str]], table: Table) -> list[str]:
+    """Adds the run of a line (header and values); what is wrong with it instead, if anything."""
     try:
-        runs.append(run_of(cells, table))
+        runs.append(run_of(dict(zip(*line, strict=True)), table))
     except InputError as error:
         return [str(error)]
     return []
@@ -73,27 +76,6 @@ def _table(path: Path, kind: str | None) -> Table:
         f"{path}: the file's name is not a kind of table.{nearest(name, Table)} "
         f"Give one with --kind. Known: {known}."
     )
-
-
-def _text(path: Path) -> str:
-    """The file as text."""
-    try:
-        if path.is_dir():
-            raise InputError(f"{path}: is a folder; give a CSV file.")
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise InputError(f"{path}: is larger than {MOST_BYTES // 2**20} MiB; split the table.")
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: is not UTF-8 (byte {error.start}); save the table as UTF-8."
-        ) from None
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{path}: cannot be read: {reason}.") from None
 
 
 def _split(text: str, where: str) -> tuple[list[str], list[Line]]:
@@ -114,15 +96,14 @@ def _split(text: str, where: str) -> tuple[list[str], list[Line]]:
 def _header_problems(header: list[str], table: Table) -> Iterator[str]:
     known = COLUMNS[table]
     for name in [name for name, times in Counter(header).items() if times > 1]:
-        yield f"column '{name}' occurs more than once."
+        yield f"column {as_written(name)} occurs more than once."
     unknown = [name for name in dict.fromkeys(header) if name not in known]
     for name in unknown:
-        yield f"unknown column '{_short(name)}'.{nearest(name, known)}"
+        told = f" Columns of a {table} table: {', '.join(known)}." * (name == unknown[-1])
+        yield f"unknown column {as_written(name)}.{nearest(name, known)}{told}"
     for name in REQUIRED[table]:
         if name not in header:
             yield f"column '{name}' is missing.{_written_as(name, unknown)}"
-    if unknown:
-        yield f"columns of a {table} table: {', '.join(known)}."
 
 
 def _written_as(name: str, unknown: list[str]) -> str:
@@ -137,9 +118,9 @@ def _line_problems(header: list[str], values: list[str]) -> Iterator[str]:
     for name, value in zip(header, values, strict=True):
         least = LEAST_COUNT.get(name)
         if value and least is not None and not _is_whole(value, least):
-            yield f"{name} is '{_short(value)}', not a whole number of at least {least}."
+            yield f"{name} is {as_written(value)}, not a whole number of at least {least}."
         elif value and name in NUMBERS and _number(value) is None:
-            yield f"{name} is '{_short(value)}', not a number of at least 0."
+            yield f"{name} is {as_written(value)}, not a number of at least 0."
 
 
 def _number(text: str) -> float | None:
@@ -157,21 +138,4 @@ def _is_whole(text: str, least: int) -> bool:
 
 def _repeated(runs: list[MeasuredRun]) -> list[str]:
     times = Counter(run.id for run in runs)
-    return [f"id '{_short(name)}' occurs {n} times." for name, n in times.items() if n > 1]
-
-
-def _refuse(problems: Iterator[str] | list[str], where: str) -> None:
-    """Raises one error with all problems, the first `MOST_PROBLEMS` of them in full."""
-    found = list(problems)
-    if not found:
-        return
-    more = len(found) - MOST_PROBLEMS
-    shown = [f"{where}: {problem}" for problem in found[:MOST_PROBLEMS]]
-    if more > 0:
-        shown.append(f"{where}: and {more} more problems (the first {MOST_PROBLEMS} are shown).")
-    raise InputError("\n".join(shown))
-
-
-def _short(text: str) -> str:
-    """A text that fits into a message."""
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return [f"id {as_written(name)} occurs {n} times." for name, n in times.items() if n > 1]

@@ -28,6 +28,7 @@ SAYS = {
     "missing": "is missing.",
 }
 DEEPEST = 20
+MOST_LISTED = 50
 ABSENT = "unexpected_keyword_argument"
 
 
@@ -41,12 +42,11 @@ class Problems:
     """
 
     where: str
-    found: list[tuple[str, str]] = field(default_factory=list)
+    found: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def add(self, key: str, text: str) -> None:
         """Note a problem; the same one twice is one."""
-        if (key, text) not in self.found:
-            self.found.append((key, text))
+        self.found[key, text] = None
 
     def add_all(self, texts: Iterable[str]) -> None:
         """Note problems that begin with their key and a colon."""
@@ -73,14 +73,15 @@ class Problems:
             self.check()
 
     def check(self) -> None:
-        """Raise an InputError that tells every problem, if there is one."""
+        """Raise an InputError that tells every problem, if there is one, the first in full."""
         lines = [f"{key}: {text}" if key else text for key, text in self.found]
         if len(lines) == 1:
             raise InputError(f"{self.where}: {lines[0]}")
         if lines:
-            raise InputError(
-                "\n".join([f"{self.where} has {len(lines)} problems.", *(f"- {x}" for x in lines)])
-            )
+            more = len(lines) - MOST_LISTED
+            listed = [*lines[:MOST_LISTED], *([f"and {more} more."] if more > 0 else [])]
+            head = f"{self.where} has {len(lines):,} problems."
+            raise InputError("\n".join([head, *(f"- {line}" for line in listed)]))
 
 
 def _inside(value: object) -> Iterable[object]:

@@ -1,4 +1,4 @@
-"""TOML files: from bytes on a disk to keys and values, with every way in which that fails."""
+"""TOML files: from text to keys and values, with every way in which that fails."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from foretrain.errors import InputError
 from foretrain.files.problems import Problems
+from foretrain.files.text import read_text
 
-LARGEST: Final = 1_000_000
+MOST_BYTES: Final = 2**20
 MOST_REPETITIONS: Final = 20
 SET_ASIDE: Final = "written-twice-"
 REPEATED: Final = re.compile(r"Cannot overwrite a value|Cannot declare \('(?P<table>.*)',?\) twice")
@@ -30,7 +31,7 @@ def read_toml(path: Path, problems: Problems) -> dict[str, Any]:
     Raises:
         InputError: if it cannot be read as TOML at all.
     """
-    text = _text(path)
+    text = read_text(path, most=MOST_BYTES)
     if not text.strip():
         raise InputError(f"{path}: the file is empty.")
     lines = text.split("\n")
@@ -41,29 +42,6 @@ def read_toml(path: Path, problems: Problems) -> dict[str, Any]:
             lines = _without_repetition(lines, error, problems)
     problems.check()
     raise AssertionError("every round noted a problem")
-
-
-def _text(path: Path) -> str:
-    """The characters of a file, at most LARGEST bytes of them."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-            size = file.seek(0, 2) if len(content) > LARGEST and file.seekable() else len(content)
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; a TOML file is wanted.") from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{str(path)!r}: cannot be read: {reason}.") from None
-    if len(content) > LARGEST:
-        raise InputError(f"{path}: has {size:,} bytes; at most {LARGEST:,} are read.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: byte {error.start} (0x{content[error.start]:02x}) is not UTF-8 text."
-        ) from None
 
 
 def _parsed(lines: list[str], path: Path) -> dict[str, Any]:
