@@ -150,8 +150,7 @@ def memory_bars(study: Study, best: Ranked) -> tuple[Bar, ...]:
 
 def longest_memory(study: Study, best: Ranked) -> float:
     """Bytes that the whole length of the memory bars stands for."""
-    heaviest = max(stage.total for stage in best.estimate.memory.stages)
-    return max(heaviest, study.cluster.device.memory)
+    return max(best.estimate.memory.heaviest.total, study.cluster.device.memory)
 
 
 def _bar(label: str, pieces: Sequence[Piece], quantity: Quantity, *, longest: float) -> Bar:

@@ -10,7 +10,6 @@ from foretrain.report.facts import (
     Fact,
     answer,
     caution,
-    heaviest,
     memory,
     memory_pieces,
     question,
@@ -40,6 +39,6 @@ def takes(study: Study, estimate: Estimate) -> Group:
         terminal.facts([step(estimate)]),
         terminal.pieces(time_pieces(estimate.parts), SECONDS),
         terminal.facts([memory(study, estimate)]),
-        terminal.pieces(memory_pieces(heaviest(estimate), capacity), BYTES),
+        terminal.pieces(memory_pieces(estimate.memory.heaviest, capacity), BYTES),
         terminal.facts(answer(study, estimate)),
     )

@@ -111,11 +111,6 @@ def memory_pieces(stage: StageMemory, capacity: float) -> tuple[Piece, ...]:
     )
 
 
-def heaviest(estimate: Estimate) -> StageMemory:
-    """The stage whose devices hold most; the first of equals."""
-    return max(estimate.memory.stages, key=lambda stage: stage.total)
-
-
 def caution(estimate: Estimate) -> tuple[Fact, ...]:
     """What keeps the reader from trusting the numbers too far."""
     assumed = [text for text in estimate.warnings if text.startswith(ASSUMED)]
@@ -193,7 +188,7 @@ def _where(estimate: Estimate) -> str:
     stages = len(estimate.memory.stages)
     if stages == 1:
         return ""
-    return f"; stage {heaviest(estimate).stage + 1} of {stages}"
+    return f"; stage {estimate.memory.heaviest.stage + 1} of {stages}"
 
 
 def _reach(estimate: Estimate) -> Fact:
