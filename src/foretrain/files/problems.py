@@ -73,7 +73,7 @@ class Problems:
             self.check()
 
     def check(self) -> None:
-        """Raise an InputError that tells every problem, if there is one, the first in full."""
+        """Raise an InputError if there is a problem: it lists all, at most MOST_LISTED in full."""
         lines = [f"{key}: {text}" if key else text for key, text in self.found]
         if len(lines) == 1:
             raise InputError(f"{self.where}: {lines[0]}")
