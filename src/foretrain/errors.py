@@ -33,10 +33,11 @@ class MissingCoefficient(ForetrainError):
 
 
 class NoPlanFits(ForetrainError):
-    """No plan of the space runs on the cluster; the message names the nearest miss."""
+    """No plan of the space runs on the cluster; the message names the nearest miss in memory."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A sentence with the nearest known word, or an empty text where none is near."""
-    matches = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" Did you mean '{matches[0]}'?" if matches else ""
+    spelt = {each.lower(): each for each in known}
+    matches = get_close_matches(word.lower(), spelt, n=1, cutoff=0.6)
+    return f" Did you mean '{spelt[matches[0]]}'?" if matches else ""

@@ -99,7 +99,12 @@ def test_fixed_fields_of_a_space_are_judged_without_the_free_ones():
         "plan.data x plan.tensor: 3 x 8 = 24 does not divide the cluster's 512 devices."
     )
     assert workload_problems(LLAMA, Space(interleaving=(7,)))[0].startswith("plan.interleaving: ")
-    assert workload_problems(LLAMA, Space(tensor=(5, 7))) == []
+
+
+def test_choices_of_which_none_can_run_are_told_together():
+    [found] = workload_problems(LLAMA, Space(tensor=(5, 7)))
+    assert found.startswith("plan.tensor: none of 5, 7 can run. 5 cannot split ")
+    assert workload_problems(LLAMA, Space(tensor=(5, 8))) == []
 
 
 def test_degree_below_one_is_refused():

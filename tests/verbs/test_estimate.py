@@ -11,7 +11,7 @@ from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster as catalogued
 from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
 from foretrain.plan.space import Space
-from foretrain.plan.study import Study
+from foretrain.plan.study import Limit, Study
 from foretrain.results.estimate import StageMemory
 from foretrain.verbs.estimate import estimate
 from foretrain.verbs.price import AGREEMENT
@@ -281,3 +281,9 @@ def test_confidence_knows_the_runs_that_the_coefficients_were_fitted_to():
     assert not inside(mpt_like(attention=Attention.PLAIN))
     assert not inside(replace(mpt_like(), cluster=catalogued("dgx-a100", nodes=2)))
     assert not inside(replace(mpt_like(), cluster=catalogued("dgx-h100", nodes=1)))
+
+
+def test_limits_of_the_study_that_the_plan_breaks_are_warnings():
+    study = replace(of_gpt(tensor=2), limit=Limit(deadline=1.0, cost=1e9))
+    assert warns(estimate(study), "the whole training is over the study's deadline")
+    assert not warns(estimate(study), "cost limit")

@@ -6,7 +6,15 @@ from functools import partial
 
 import pytest
 from tests.builders import GIB
-from tests.small import gpt_study, listed, llama_study, on_ethernet, resnet_study, with_memory
+from tests.small import (
+    cluster,
+    gpt_study,
+    listed,
+    llama_study,
+    on_ethernet,
+    resnet_study,
+    with_memory,
+)
 
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
@@ -159,11 +167,17 @@ def test_limits_that_every_plan_keeps_change_nothing():
 
 def test_space_without_a_legal_plan_is_refused_with_what_to_do():
     with pytest.raises(InputError) as caught:
-        search(gpt_study(space=Space(tensor=(3, 5))))
+        search(gpt_study(cluster=cluster(nodes=3, node_devices=8)))
     assert str(caught.value) == (
-        "the space has no legal plan for small-gpt on 16 devices with a global batch of 16. "
-        "Free a key of [plan], or change the batch or nodes."
+        "the space has no legal plan for small-gpt on 24 devices: data x tensor x pipeline must be "
+        "24, where tensor divides 16, pipeline divides the 8 layers and data divides the 16 samples "
+        "of workload.global_batch. Free a key of [plan], or change batch or nodes."
     )
+
+
+def test_choices_of_which_none_is_legal_are_refused_by_name():
+    with pytest.raises(InputError, match=r"^plan\.tensor: none of 3, 5 can run\. "):
+        search(gpt_study(space=Space(tensor=(3, 5))))
 
 
 def test_questions_without_an_answer_are_refused_with_every_reason_at_once():

@@ -49,7 +49,7 @@ class SearchSection:
     limit: LimitSection = LimitSection()
 
 
-def read_study(path: Path) -> Study:
+def read_study(path: Path | str) -> Study:
     """The study in a TOML file.
 
     Raises:
@@ -57,7 +57,7 @@ def read_study(path: Path) -> Study:
             legal.
     """
     problems = Problems(str(path))
-    return _study(read_toml(path, problems), problems)
+    return _study(read_toml(Path(path), problems), problems)
 
 
 def study_from(document: Mapping[str, object], where: str) -> Study:

@@ -7,7 +7,7 @@ that the same rules judge one plan and a space of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import gcd, prod
 from typing import Any
 
@@ -61,8 +61,9 @@ def device_problems(cluster: Cluster, space: Space) -> list[str]:
 
 
 def workload_problems(workload: Workload, space: Space) -> list[str]:
-    """Why no plan of a space can divide the workload, as far as its fixed fields tell."""
-    return _judged(workload, _fixed(space))
+    """Why no plan of a space can divide the workload, as far as one field after the other tells."""
+    fixed = _fixed(space)
+    return [*_judged(workload, fixed), *_hopeless(workload, space, fixed)]
 
 
 def precision_problems(workload: Workload, cluster: Cluster) -> list[str]:
@@ -108,6 +109,20 @@ def _fixed(space: Space) -> Fixed:
         field.name: getattr(space, field.name) or () for field in fields(Fixed)
     }
     return Fixed(**{name: choice[0] for name, choice in choices.items() if len(choice) == 1})
+
+
+def _hopeless(workload: Workload, space: Space, fixed: Fixed) -> Iterator[str]:
+    """Fields with several choices none of which goes with the fixed fields."""
+    known = _judged(workload, fixed)
+    for field in fields(Fixed):
+        choices = getattr(space, field.name) or ()
+        if len(choices) > 1:
+            found = [_judged(workload, replace(fixed, **{field.name: each})) for each in choices]
+            new = [[text for text in texts if text not in known] for texts in found]
+            if all(new):
+                shown = ", ".join(map(str, choices))
+                why = new[0][0].partition(": ")[2]
+                yield f"plan.{field.name}: none of {shown} can run. {why}"
 
 
 def _judged(workload: Workload, plan: Fixed) -> list[str]:

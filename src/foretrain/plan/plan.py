@@ -82,7 +82,7 @@ class Plan:
     def __str__(self) -> str:
         """The canonical text, which also breaks ties in a ranking."""
         parts = [
-            f"tp{self.tensor}{'+sp' if self.sequence_parallel else ''}",
+            f"tp{self.tensor}{'+sp' if self.sequence_parallel and self.tensor > 1 else ''}",
             f"pp{self.pipeline}{f'x{self.interleaving}' if self.interleaving > 1 else ''}",
             f"dp{self.data}",
             f"mbs{self.micro_batch}",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from foretrain.errors import InputError
 from foretrain.plan.plan import Order, Recompute, Sends, Sharding
 from foretrain.workload.operator import Attention
 
@@ -27,3 +28,12 @@ class Space:
     attention: tuple[Attention, ...] = (Attention.FLASH,)
     sends: tuple[Sends, ...] = (Sends.OVERLAPPED,)
     order: tuple[Order, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            choices = getattr(self, field.name)
+            if choices is not None and not (isinstance(choices, tuple) and choices):
+                raise InputError(
+                    f"Space.{field.name} must be a tuple of choices, such as (8,), or None for a "
+                    f"free field, got {choices!r}."
+                )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from enum import Enum
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.setting import setting
@@ -15,6 +18,7 @@ from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
 from foretrain.results.estimate import Estimate
+from foretrain.search.ranking import over_limits
 from foretrain.verbs.price import price_plan
 
 
@@ -37,7 +41,15 @@ def estimate(
     if wrong:
         raise InputError("\n".join(wrong))
     priced = setting(study.workload, study.cluster, coefficients)
-    return price_plan(priced, plan, assumed=(*study.assumed, *assumed), played=played)
+    answer = price_plan(priced, plan, assumed=(*study.assumed, *assumed), played=played)
+    return replace(answer, warnings=(*answer.warnings, *_over_limits(study, answer)))
+
+
+def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
+    """What a search with the study's limits would have dropped the plan for."""
+    for reason, over in over_limits(study, np.array([answer.step_time])).items():
+        if over[0]:
+            yield f"the whole training is over the study's {reason}"
 
 
 def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:

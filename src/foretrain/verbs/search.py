@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import gcd
 from time import process_time
 
 import numpy as np
@@ -45,7 +46,7 @@ def search(
 
     Raises:
         InputError: the space has no legal plan, or a limit cannot be checked.
-        NoPlanFits: no legal plan fits; the message names the nearest miss.
+        NoPlanFits: no legal plan fits, with the nearest miss, or none keeps the limits.
     """
     _refuse(study, keep)
     start = process_time()
@@ -134,11 +135,7 @@ def _point(study: Study, candidate: Candidate) -> ParetoPoint:
 def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
     """The error of a search that found no plan."""
     if not found.space and found.complete:
-        return InputError(
-            f"the space has no legal plan for {study.workload.model.name} on "
-            f"{study.cluster.devices} devices with a global batch of "
-            f"{study.workload.global_batch}. Free a key of [plan], or change the batch or nodes."
-        )
+        return InputError(_no_legal_plan(study))
     reasons = ", ".join(f"{count:,} by {reason}" for reason, count in found.rejected.items())
     if not found.complete:
         return NoPlanFits("the search was stopped before it found a plan that fits.")
@@ -155,4 +152,16 @@ def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
         f"{text} Nearest miss: {found.nearest.plan} needs {BYTES.write(found.nearest.memory)} per "
         f"device, {study.cluster.device.name} has {BYTES.write(room)}. "
         "Use more nodes, a smaller model or a device with more memory."
+    )
+
+
+def _no_legal_plan(study: Study) -> str:
+    """Why the degrees cannot multiply to the device count."""
+    model, devices = study.workload.model, study.cluster.devices
+    units = gcd(*(operator.units for _, operator in model.operators if operator.units))
+    return (
+        f"the space has no legal plan for {model.name} on {devices} devices: data x tensor x "
+        f"pipeline must be {devices}, where tensor divides {units}, pipeline divides the "
+        f"{model.cuttable_layers} layers and data divides the {study.workload.global_batch} "
+        "samples of workload.global_batch. Free a key of [plan], or change batch or nodes."
     )
