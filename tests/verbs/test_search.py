@@ -170,8 +170,8 @@ def test_space_without_a_legal_plan_is_refused_with_what_to_do():
         search(gpt_study(cluster=cluster(nodes=3, node_devices=8)))
     assert str(caught.value) == (
         "the space has no legal plan for small-gpt on 24 devices: data x tensor x pipeline must be "
-        "24, where tensor divides 16, pipeline divides the 8 layers and data divides the 16 samples "
-        "of workload.global_batch. Free a key of [plan], or change batch or nodes."
+        "24, where tensor divides 16, pipeline divides the 8 layers and data divides the 16 "
+        "samples of workload.global_batch. Free a key of [plan], or change batch or nodes."
     )
 
 
