@@ -1,6 +1,7 @@
 """The command line as a whole: help, versions, and how errors end."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +16,9 @@ COMMANDS = ["estimate", "search", "validate", "catalogue", "schema", "doctor"]
 
 
 def process(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "foretrain", *arguments],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
+    usual = {"env": ENVIRONMENT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-m", "foretrain", *arguments]
+    return subprocess.run(command, text=True, check=False, **(usual | options))
 
 
 def raising(error):
@@ -123,3 +119,27 @@ def test_reader_that_goes_away_ends_the_command_quietly():
     )
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [["doctor"], ["doctor", "--json"]])
+def test_full_disk_is_one_line_of_an_error(arguments):
+    with open("/dev/full", "w") as full:
+        ended = process(*arguments, stdout=full)
+    assert ended.returncode == 1
+    assert re.fullmatch(r"error: the answer cannot be written: .+\.\n", ended.stderr)
+
+
+def test_closed_stdout_is_one_line_of_an_error(foretrain, study, monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    ended = foretrain("estimate", study)
+    assert ended.code == 1
+    assert ended.err == "error: the answer cannot be written: standard output is closed.\n"
+
+
+def test_terminals_that_know_ascii_only_get_no_question_marks():
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
+    ended = process("catalogue", env=environment)
+    assert ended.returncode == 0
+    assert "?" not in ended.stdout
+    assert "---" in ended.stdout

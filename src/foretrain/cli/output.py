@@ -6,8 +6,9 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from foretrain.errors import InputError
 
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 
 
 def show(answer: RenderableType | Mapping[str, object]) -> None:
-    """Print a document as JSON; a report in colour on a terminal, as plain lines elsewhere."""
+    """Print a document as JSON; a report in colour on a terminal, as plain lines elsewhere.
+
+    Raises:
+        InputError: if stdout is closed or takes no more.
+    """
+    if sys.stdout is None:
+        raise InputError("the answer cannot be written: standard output is closed.")
     if isinstance(answer, Mapping):
         _write(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
     else:
@@ -36,14 +43,15 @@ def save(text: str, path: Path) -> None:
 
 
 def _drawn(report: RenderableType) -> str:
-    """A report as the terminal at hand shows it."""
+    """A report as the terminal at hand shows it, drawn on a paper that is never full."""
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
-    with console.capture() as capture:
-        console.print(report)
-    lines = capture.get().strip("\n").splitlines()
-    return "\n".join(lines if console.is_terminal else map(str.rstrip, lines))
+    paper = TextIOWrapper(BytesIO(), encoding=sys.stdout.encoding or "utf-8", errors="replace")
+    terminal = Console().is_terminal
+    Console(file=paper, force_terminal=terminal, highlight=False).print(report)
+    paper.seek(0)
+    lines = paper.read().strip("\n").splitlines()
+    return "\n".join(lines if terminal else map(str.rstrip, lines))
 
 
 def _write(text: str) -> None:
@@ -53,10 +61,13 @@ def _write(text: str) -> None:
         sys.stdout.write(f"{legible}\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        _end_quietly()
+        _drop_the_rest()
+        sys.exit(0)
+    except OSError as error:
+        _drop_the_rest()
+        raise InputError(f"the answer cannot be written: {error.strerror}.") from error
 
 
-def _end_quietly() -> NoReturn:
-    """The reader has gone: leave nothing to flush at exit."""
+def _drop_the_rest() -> None:
+    """Leave nothing to flush at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)
