@@ -4,6 +4,7 @@ import json
 import os
 import signal
 
+import pytest
 from tests import builders
 
 from foretrain.cli.progress import progress, stop_on_interrupt
@@ -32,6 +33,18 @@ def test_page_that_cannot_be_written_is_an_error(foretrain, study, tmp_path):
     ended = foretrain("search", study, "--html", tmp_path / "no" / "page.html")
     assert ended.code == 1
     assert ended.err.startswith("error: ")
+
+
+@pytest.mark.parametrize("name", ["question.toml", "./question.toml", "other.toml"])
+def test_page_never_replaces_the_study(foretrain, study, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    question = tmp_path / "question.toml"
+    question.write_text("as it was")
+    (tmp_path / "other.toml").symlink_to(question)
+    ended = foretrain("search", question, "--html", name)
+    assert (ended.code, ended.out) == (1, "")
+    assert "is the study itself" in ended.err
+    assert question.read_text() == "as it was"
 
 
 def test_interrupted_search_answers_with_what_was_found(foretrain, study, monkeypatch):

@@ -42,6 +42,16 @@ def save(text: str, path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 
+def keep_apart(page: Path, study: Path) -> None:
+    """Refuse to write a page where the study is read from.
+
+    Raises:
+        InputError: if both are the same file.
+    """
+    if page.exists() and study.exists() and page.samefile(study):
+        raise InputError(f"--html {page} is the study itself. Give the page a name of its own.")
+
+
 def _drawn(report: RenderableType) -> str:
     """A report as the terminal at hand shows it, drawn on a paper that is never full."""
     from rich.console import Console

@@ -19,7 +19,7 @@ def search(
     study: StudyFile, *, as_json: AsJson = False, html: Page = None, keep: Keep = 10
 ) -> None:
     """Find the best plan, its rivals, and why the others cannot run."""
-    from foretrain.cli.output import save, show
+    from foretrain.cli.output import keep_apart, save, show
     from foretrain.cli.progress import progress, stop_on_interrupt
     from foretrain.files.study import read_study
     from foretrain.report.page import search_page
@@ -28,6 +28,8 @@ def search(
     from foretrain.verbs import search as verb
     from foretrain.verbs.provenance import of_study
 
+    if html is not None:
+        keep_apart(html, study)
     asked = read_study(study)
     with stop_on_interrupt() as stop, progress() as bar:
         answer = verb.search(asked, keep=keep, progress=bar, stop=stop)
