@@ -124,7 +124,7 @@ def test_reader_that_goes_away_ends_the_command_quietly():
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("arguments", [["doctor"], ["doctor", "--json"]])
 def test_full_disk_is_one_line_of_an_error(arguments):
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         ended = process(*arguments, stdout=full)
     assert ended.returncode == 1
     assert re.fullmatch(r"error: the answer cannot be written: .+\.\n", ended.stderr)

@@ -76,9 +76,12 @@ def test_estimate_without_price_amount_and_tokens_leaves_them_out():
     assert "samples/s" in text
 
 
-def test_plan_that_does_not_fit_says_why():
+def test_plan_that_does_not_fit_says_why_right_under_the_plan():
     text = estimate_report(fits=False, reason="needs 90 GiB, a device has 74.5 GiB")
-    assert "cannot run: needs 90 GiB" in text
+    lines = text.splitlines()
+    place = next(place for place, line in enumerate(lines) if line.startswith("Plan "))
+    assert "Warning    This plan cannot run: needs 90 GiB" in lines[place + 1]
+    assert text.count("cannot run") == 1
 
 
 def test_what_was_assumed_is_said_once():

@@ -12,6 +12,7 @@ from foretrain.report.facts import (
     caution,
     memory,
     memory_pieces,
+    misfit,
     question,
     step,
     time_pieces,
@@ -24,7 +25,7 @@ def estimate_text(study: Study, estimate: Estimate) -> Group:
     """What the terminal shows of an estimate."""
     plan = Fact(label="Plan", text=str(estimate.plan))
     return Group(
-        terminal.facts((*question(study), plan)),
+        terminal.facts((*question(study), plan, *misfit(estimate))),
         "",
         takes(study, estimate),
         "",

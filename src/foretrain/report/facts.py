@@ -115,8 +115,6 @@ def caution(estimate: Estimate) -> tuple[Fact, ...]:
     """What keeps the reader from trusting the numbers too far."""
     assumed = [text for text in estimate.warnings if text.startswith(ASSUMED)]
     warnings = [text for text in estimate.warnings if text not in assumed]
-    if not estimate.fits:
-        warnings.insert(0, f"This plan cannot run: {estimate.reason}")
     facts = [Fact(label="Warning", text=warning) for warning in warnings]
     filled = [text.removeprefix(ASSUMED) for text in assumed]
     return (
@@ -124,6 +122,13 @@ def caution(estimate: Estimate) -> tuple[Fact, ...]:
         *([Fact(label="Assumed", text="; ".join(filled))] if filled else []),
         _reach(estimate),
     )
+
+
+def misfit(estimate: Estimate) -> tuple[Fact, ...]:
+    """That the plan cannot run and why; nothing if it can."""
+    if estimate.fits:
+        return ()
+    return (Fact(label="Warning", text=f"This plan cannot run: {estimate.reason}"),)
 
 
 def _batch(study: Study) -> str:
