@@ -9,7 +9,7 @@ from rich.console import Console
 from tests import builders
 
 from foretrain.measured.run import Subject
-from foretrain.plan.study import Objective
+from foretrain.plan.study import Limit, Objective
 from foretrain.report.doctor import diagnosis_text
 from foretrain.report.estimate import estimate_text
 from foretrain.report.search import search_text
@@ -102,6 +102,14 @@ def test_search_names_the_best_plan_in_words_and_the_reasons_of_the_rest():
     assert "16 replicas of the model compute 64 micro-batches of 1 sample each per step." in text
     assert "needs more memory than a device has" in text
     assert "of all 48,216 plans this one has the shortest step." in text
+
+
+def test_plans_priced_per_second_are_told_only_where_no_limit_refused_priced_plans():
+    limited = builders.study(limit=Limit(deadline=86_400.0))
+    told = plain(search_text(limited, builders.search_result()))
+    assert "298,397 plans priced/s" in " ".join(search_report().split())
+    assert "9,310 plans priced, 38,906 refused; 31.2 ms of processor time\n" in told
+    assert "cannot run" not in told
 
 
 @pytest.mark.parametrize("objective", Objective)

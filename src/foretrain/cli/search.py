@@ -18,7 +18,7 @@ Page = Annotated[
 def search(
     study: StudyFile, *, as_json: AsJson = False, html: Page = None, keep: Keep = 10
 ) -> None:
-    """Find the best plan, its rivals, and why the others cannot run."""
+    """Find the best plan, its rivals, and why the others are refused."""
     from foretrain.cli.output import keep_apart, save, show
     from foretrain.cli.progress import progress, stop_on_interrupt
     from foretrain.files.study import read_study

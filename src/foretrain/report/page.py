@@ -26,7 +26,7 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         plan=result.best.plan,
         words=sentences(result.best.plan, study.workload),
         verdict=verdict(result),
-        effort=effort(result),
+        effort=effort(study, result),
         figures=_figures(study, result),
         cautions=facts.caution(estimate),
         time_bars=chart.time_bars(result.plans),

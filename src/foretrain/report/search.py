@@ -26,7 +26,7 @@ def search_text(study: Study, result: SearchResult) -> Group:
         *_rivals(result),
         *_front(result),
         terminal.heading(verdict(result)),
-        terminal.note(effort(result)),
+        terminal.note(effort(study, result)),
         *([terminal.table(table.rejected(result))] if result.rejected else []),
         "",
         terminal.facts(caution(result.best.estimate)),
@@ -42,15 +42,22 @@ def verdict(result: SearchResult) -> str:
     return f"Cut short: this one has the {least} of the {space} looked at; others may have less."
 
 
-def effort(result: SearchResult) -> str:
-    """What was priced, and how fast."""
-    rate = result.priced / result.seconds if result.seconds else 0.0
+def effort(study: Study, result: SearchResult) -> str:
+    """What was priced and what was refused, and how fast."""
     bound = f", {result.excluded_by_bound:,} excluded by a bound" * bool(result.excluded_by_bound)
     return (
         f"{count(result.priced, 'plan')} priced{bound}, "
-        f"{sum(result.rejected.values()):,} cannot run; "
-        f"{SECONDS.write(result.seconds)} of processor time, {rate:,.0f} plans priced/s"
+        f"{sum(result.rejected.values()):,} refused; "
+        f"{SECONDS.write(result.seconds)} of processor time{_rate(study, result)}"
     )
+
+
+def _rate(study: Study, result: SearchResult) -> str:
+    """Plans priced per second; silent with a limit, which refuses plans after they are priced."""
+    limited = study.limit.cost is not None or study.limit.deadline is not None
+    if limited or not result.seconds:
+        return ""
+    return f", {result.priced / result.seconds:,.0f} plans priced/s"
 
 
 def _rivals(result: SearchResult) -> tuple[RenderableType, ...]:

@@ -105,12 +105,12 @@ def pareto(points: Sequence[ParetoPoint]) -> Table:
 
 
 def rejected(result: SearchResult) -> Table:
-    """How many plans cannot run, by reason, most first."""
+    """How many plans are refused, by reason, most first."""
     counts = sorted(result.rejected.items(), key=lambda item: (-item[1], item[0]))
     columns = (
         Column(name="plans", number=True),
         Column(name="share", meaning="of the whole space", number=True),
-        Column(name="why they cannot run"),
+        Column(name="why they are refused"),
     )
     rows = [(f"{plans:,}", percent(plans / result.space), reason) for reason, plans in counts]
     return Table(columns=columns, rows=tuple(rows))
