@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from tests import builders
 
+from foretrain.plan.study import Limit, Objective
 from foretrain.report.page import search_page
 
 VOID = {"meta"}
@@ -79,6 +80,19 @@ def test_page_says_versions_inputs_and_sources():
     text = page()
     for words in ("0.1.0", "4f2a" * 16, "default-1", "nccl-tests", "korthikanti2022"):
         assert words in text
+
+
+def test_page_shows_amount_objective_and_limits_back():
+    limit = Limit(devices=512, cost=30e6, deadline=300 * 86_400.0)
+    asked = builders.study(limit=limit, objective=Objective.COST)
+    text = search_page(asked, builders.search_result(), builders.provenance())
+    for label, told in (
+        ("Amount", "15 T tokens"),
+        ("Objective", "cost"),
+        ("Limits", "512 devices, 30 MUSD, deadline 300 d"),
+    ):
+        assert f"<dt>{label}</dt><dd>{told}</dd>" in text
+    assert "<dt>Limits</dt><dd>none</dd>" in page()
 
 
 def test_shares_of_the_best_plans_step_add_up():

@@ -63,6 +63,13 @@ def test_estimate_says_time_memory_speed_money_energy_and_the_whole_training():
     assert "225 d" in text
 
 
+def test_whole_training_names_its_amount():
+    assert "GWh  (15 T tokens)" in estimate_report()
+    images = replace(builders.llama(), tokens=1)
+    study = builders.study(workload=replace(builders.study().workload, model=images))
+    assert "GWh  (1.83 G samples)" in plain(estimate_text(study, builders.estimate()))
+
+
 def test_estimate_without_price_amount_and_tokens_leaves_them_out():
     text = estimate_report(
         cost_per_step=None,

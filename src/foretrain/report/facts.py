@@ -62,7 +62,12 @@ def question(study: Study) -> tuple[Fact, ...]:
 
 def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     """What a plan takes beyond its step: speed, money, energy, the whole training."""
-    facts = (_speed(study, estimate), _efficiency(estimate), *_price(estimate), _epoch(estimate))
+    facts = (
+        _speed(study, estimate),
+        _efficiency(estimate),
+        *_price(study, estimate),
+        _epoch(estimate),
+    )
     return tuple(fact for fact in facts if fact is not None)
 
 
@@ -124,6 +129,31 @@ def caution(estimate: Estimate) -> tuple[Fact, ...]:
     )
 
 
+def amount(study: Study) -> str:
+    """How much is learned in the whole training; empty where the study does not say."""
+    workload = study.workload
+    if workload.samples is None:
+        return ""
+    if workload.model.tokens == 1:
+        return SAMPLES.write(workload.samples)
+    return TOKENS.write(workload.samples * workload.model.tokens)
+
+
+def purpose(study: Study) -> tuple[Fact, ...]:
+    """What counts: how much is learned, what is minimised and what no plan may exceed."""
+    limit = study.limit
+    limits = (
+        count(limit.devices, "device") if limit.devices is not None else "",
+        DOLLARS.write(limit.cost) if limit.cost is not None else "",
+        f"deadline {SECONDS.write(limit.deadline)}" if limit.deadline is not None else "",
+    )
+    return (
+        Fact(label="Amount", text=amount(study) or "not given"),
+        Fact(label="Objective", text=study.objective.value),
+        Fact(label="Limits", text=", ".join(filter(None, limits)) or "none"),
+    )
+
+
 def misfit(estimate: Estimate) -> tuple[Fact, ...]:
     """That the plan cannot run and why; nothing if it can."""
     if estimate.fits:
@@ -158,22 +188,22 @@ def _efficiency(estimate: Estimate) -> Fact:
     )
 
 
-def _price(estimate: Estimate) -> tuple[Fact, ...]:
+def _price(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     money, energy = estimate.cost_per_step, estimate.energy_per_step
     prices = [DOLLARS.write(money)] if money is not None else []
     joules = [JOULES.write(energy)] if energy is not None else []
     each = [Fact(label="Per step", text=", ".join(prices + joules))] if prices + joules else []
-    return (*each, *_training(estimate))
+    return (*each, *_training(study, estimate))
 
 
-def _training(estimate: Estimate) -> tuple[Fact, ...]:
+def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     if estimate.time_to_train is None:
         return ()
     cost = DOLLARS.write(estimate.cost_to_train) if estimate.cost_to_train else ""
     time = SECONDS.write(estimate.time_to_train)
     energy = _training_energy(estimate)
     whole = ", ".join(part for part in (time, cost, energy) if part)
-    return (Fact(label="To train", text=whole),)
+    return (Fact(label="To train", text=whole, more=amount(study)),)
 
 
 def _training_energy(estimate: Estimate) -> str:

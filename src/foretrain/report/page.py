@@ -42,7 +42,7 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         plot=chart.pareto_plot(study, result),
         pareto=table.pareto(result.pareto),
         rejected=table.rejected(result),
-        question=(*facts.question(study), *_choices(study)),
+        question=(*facts.question(study), *facts.purpose(study), *_choices(study)),
         coefficients=table.coefficients(provenance.sources),
         sources=estimate.sources,
         provenance=provenance,
