@@ -113,6 +113,13 @@ def test_the_kind_is_taken_from_the_files_name_or_given(tmp_path):
         read_measurements(other, kind="lm_training")
 
 
+def test_a_missing_file_is_told_before_its_name_is_read(tmp_path):
+    with pytest.raises(InputError, match="there is no such file"):
+        read_measurements(tmp_path / "runs.csv")
+    with pytest.raises(InputError, match="is a folder"):
+        read_measurements(tmp_path)
+
+
 def test_every_problem_is_told_at_once_with_line_column_and_value():
     message = refused(
         {**ROW, "layers": "two"},

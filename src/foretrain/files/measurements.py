@@ -34,8 +34,8 @@ def read_measurements(path: Path, *, kind: str | None = None) -> tuple[MeasuredR
     Raises:
         InputError: the file cannot be read as such a table; the message lists what is wrong.
     """
-    table = _table(path, kind)
-    return measurements_from(read_text(path, most=MOST_BYTES), table=table, where=str(path))
+    text = read_text(path, most=MOST_BYTES)
+    return measurements_from(text, table=_table(path, kind), where=str(path))
 
 
 def measurements_from(text: str, *, table: Table, where: str) -> tuple[MeasuredRun, ...]:
