@@ -117,6 +117,15 @@ def test_what_the_study_says_is_no_default():
     assert said.assumed == ()
 
 
+def test_kernels_are_assumed_only_for_models_that_have_them():
+    assert "plan.attention" not in " ".join(study(RESNET).assumed)
+
+
+def test_sends_are_assumed_only_where_stages_send():
+    single = study(LLAMA, plan={"pipeline": 1})
+    assert "plan.sends" not in " ".join(single.assumed)
+
+
 def test_keys_that_are_not_priced_yet_may_say_what_is_priced():
     neutral = {
         "workload": {"trainable": "all", "updates": "synchronous", "batch_norm": "local"},

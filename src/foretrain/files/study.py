@@ -99,7 +99,7 @@ def _study(document: Mapping[str, object], problems: Problems) -> Study:
         space=space,
         objective=search.objective,
         limit=limit,
-        assumed=_assumed(sections, workload, cluster),
+        assumed=_assumed(sections, workload, cluster, space=space),
     )
 
 
@@ -127,17 +127,22 @@ def _judge(
 
 
 def _assumed(
-    sections: Mapping[str, Mapping[str, object]], workload: Workload, cluster: Cluster
+    sections: Mapping[str, Mapping[str, object]],
+    workload: Workload,
+    cluster: Cluster,
+    *,
+    space: Space,
 ) -> tuple[str, ...]:
-    """Every default that the study left to us."""
+    """Every default that the study left to us, where it changes anything."""
+    model = workload.model
     defaults = {
         "workload.precision": str(workload.precision),
         "workload.optimizer": str(workload.optimizer),
-        **{
-            f"plan.{name}": getattr(Space(), name)[0].name.lower()
-            for name in ("attention", "sends")
-        },
     }
+    if any(operator.attention is not None for _, operator in model.operators):
+        defaults["plan.attention"] = Space().attention[0].name.lower()
+    if model.cuttable_layers > 1 and space.pipeline != (1,):
+        defaults["plan.sends"] = Space().sends[0].name.lower()
     if cluster.price is not None:
         price = DOLLARS_PER_SECOND.write(cluster.price)
         defaults["cluster.price"] = f"{price} per device (the catalogue's example)"
