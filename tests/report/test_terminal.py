@@ -33,15 +33,16 @@ def search_report(width=80, **changes):
     return plain(search_text(builders.study(), builders.search_result(**changes)), width)
 
 
-@pytest.mark.parametrize("width", [80, 120, 200])
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 @pytest.mark.parametrize("report", [estimate_report, search_report])
 def test_no_line_is_longer_than_the_terminal(report, width):
     assert max(len(line) for line in report(width).splitlines()) <= width
 
 
 @pytest.mark.parametrize("report", [estimate_report, search_report])
-def test_nothing_is_cut_off_at_80_columns(report):
-    assert "…" not in report()
+@pytest.mark.parametrize("width", [60, 80])
+def test_nothing_is_cut_off(report, width):
+    assert "…" not in report(width)
 
 
 @pytest.mark.parametrize("report", [estimate_report, search_report])
@@ -138,6 +139,23 @@ def test_columns_of_orders_and_kernels_appear_only_where_plans_differ_in_them():
     mixed = (first, type(other)(plan=turned, estimate=other.estimate), *rest)
     assert "order" not in search_report().partition("best plans")[2].partition("\n\n")[0]
     assert "dtp" in search_report(plans=mixed)
+
+
+def test_narrow_terminals_are_told_which_columns_they_miss():
+    text = search_report(60)
+    assert "no room for: sharding" in text
+    assert "no room for" not in search_report(80)
+
+
+def test_costs_say_what_they_buy():
+    best, front = search_report().split("The 10 best plans")[1].split("Trade-offs")
+    assert "to train" in best
+    assert front.count("per step") == 2
+
+
+def test_bars_keep_their_proportions_on_a_narrow_terminal():
+    bars = [line.count("█") for line in estimate_report(60).splitlines() if "ward" in line]
+    assert bars[1] == pytest.approx(2 * bars[0], abs=1)
 
 
 def test_ascii_terminals_get_bars_of_hashes():

@@ -14,11 +14,26 @@ from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A heading, what it means, and whether numbers stand under it."""
+    """A heading and what stands under it.
+
+    Attributes:
+        name: the heading.
+        meaning: what it means, where the name does not say it.
+        number: whether numbers stand under it.
+        short: the heading where room is scarce; the texts under it are cut to its length.
+        spare: where room is scarce, columns with larger numbers go first; with 0 they stay.
+    """
 
     name: str
     meaning: str = ""
     number: bool = False
+    short: str = ""
+    spare: int = 0
+
+    @property
+    def heading(self) -> str:
+        """The name, what follows its first word on a second line where numbers stand below."""
+        return self.name.replace(" ", "\n", 1) if self.number else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +59,23 @@ PLAN_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
         Column(name="v", meaning="interleaved chunks per stage", number=True),
         lambda plan: str(plan.interleaving),
     ),
-    (Column(name="recompute"), lambda plan: plan.recompute.name.lower()),
-    (Column(name="sharding"), lambda plan: plan.sharding.name.lower()),
+    (Column(name="recompute", short="recom", spare=3), lambda plan: plan.recompute.name.lower()),
+    (Column(name="sharding", short="shard", spare=4), lambda plan: plan.sharding.name.lower()),
 )
 RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
     (
-        Column(name="order", meaning="axes from neighbouring devices outwards, by first letter"),
+        Column(
+            name="order",
+            meaning="axes from neighbouring devices outwards, by first letter",
+            spare=6,
+        ),
         lambda plan: "".join(axis[0] for axis in plan.order),
     ),
-    (Column(name="attention"), lambda plan: plan.attention.name.lower()),
-    (Column(name="sends"), lambda plan: plan.sends.name.lower()),
+    (
+        Column(name="attention", short="atten", spare=5),
+        lambda plan: plan.attention.name.lower(),
+    ),
+    (Column(name="sends", short="sends", spare=5), lambda plan: plan.sends.name.lower()),
 )
 
 
@@ -63,8 +85,8 @@ def ranking(plans: Sequence[Ranked]) -> Table:
     figures = (
         Column(name="step", meaning="time of one step", number=True),
         Column(name="memory", meaning="on the heaviest device", number=True),
-        Column(name="MFU", meaning="model FLOP/s over the device's peak", number=True),
-        *((Column(name="cost", meaning=_cost_meaning(plans), number=True),) * any(costs)),
+        Column(name="MFU", meaning="model FLOP/s over the device's peak", number=True, spare=2),
+        *((Column(name=_cost_name(plans), number=True, spare=1),) * any(costs)),
     )
     chosen, texts = _plans([entry.plan for entry in plans])
     rows = [
@@ -86,11 +108,11 @@ def pareto(points: Sequence[ParetoPoint]) -> Table:
             lambda point: BYTES.write(point.memory),
         ),
         (
-            Column(name="cost", meaning="of one step", number=True),
+            Column(name="cost per step", number=True, spare=1),
             lambda point: _or_nothing(point.cost_per_step, DOLLARS.write),
         ),
         (
-            Column(name="energy", meaning="of one step", number=True),
+            Column(name="energy per step", number=True, spare=2),
             lambda point: _or_nothing(point.energy_per_step, JOULES.write),
         ),
     )
@@ -162,9 +184,9 @@ def _cost(entry: Ranked) -> str:
     return _or_nothing(entry.estimate.cost_per_step if whole is None else whole, DOLLARS.write)
 
 
-def _cost_meaning(plans: Sequence[Ranked]) -> str:
+def _cost_name(plans: Sequence[Ranked]) -> str:
     to_train = any(entry.estimate.cost_to_train is not None for entry in plans)
-    return "of the whole training" if to_train else "of one step"
+    return "cost to train" if to_train else "cost per step"
 
 
 def _or_nothing(value: float | None, write: Callable[[float], str]) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from foretrain.report.facts import Fact, Piece
+from foretrain.report.fit import fitted, left_out
 from foretrain.report.table import Column, Table
 from foretrain.report.words import percent
 from foretrain.units import Quantity
@@ -22,14 +23,15 @@ BAR_STYLE = Style(color="cyan")
 
 
 class Bar:
-    """A bar of so many cells, drawn with `#` where the terminal knows ASCII only."""
+    """A bar as long as its share, drawn with `#` where the terminal knows ASCII only."""
 
     def __init__(self, share: float) -> None:
-        self.cells = round(min(share, 1.0) * BAR_WIDTH)
+        self.share = min(share, 1.0)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
-        yield Segment(("#" if options.ascii_only else "█") * self.cells, BAR_STYLE)
+        cells = round(self.share * min(BAR_WIDTH, options.max_width))
+        yield Segment(("#" if options.ascii_only else "█") * cells, BAR_STYLE)
 
 
 def heading(text: str) -> Text:
@@ -70,24 +72,45 @@ def pieces(rows: Sequence[Piece], quantity: Quantity) -> RichTable:
     return grid
 
 
-def table(content: Table, *, best: int | None = None) -> RichTable:
+class Fitted:
+    """A table in as many columns as the terminal has room for; the row `best` stands out."""
+
+    def __init__(self, content: Table, best: int | None) -> None:
+        self.content = content
+        self.best = best
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Called by rich."""
+        shown = fitted(self.content, options.max_width)
+        yield _drawn(shown, self.best)
+        missing = left_out(self.content, shown)
+        if missing:
+            yield note(f"no room for: {', '.join(missing)}")
+
+
+def table(content: Table, *, best: int | None = None) -> Fitted:
     """Columns of text; the row `best` stands out."""
-    drawn = RichTable(
-        box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False, header_style="bold"
-    )
-    for column in content.columns:
-        drawn.add_column(
-            Text(column.name),
-            justify="right" if column.number else "left",
-            overflow="fold",
-            no_wrap=column.number,
-        )
-    for place, row in enumerate(content.rows):
-        cells: list[RenderableType] = [Text(text) for text in row]
-        drawn.add_row(*cells, style="bold green" if place == best else "")
-    return drawn
+    return Fitted(content, best)
 
 
 def legend(columns: Sequence[Column]) -> Text:
     """What short column names mean."""
     return note("; ".join(f"{it.name}: {it.meaning}" for it in columns if it.meaning))
+
+
+def _drawn(content: Table, best: int | None) -> RichTable:
+    drawn = RichTable(
+        box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False, header_style="bold"
+    )
+    for place, column in enumerate(content.columns):
+        prose = any(" " in row[place] for row in content.rows)
+        drawn.add_column(
+            Text(column.heading),
+            justify="right" if column.number else "left",
+            overflow="fold",
+            no_wrap=column.number or not prose,
+        )
+    for place, row in enumerate(content.rows):
+        cells: list[RenderableType] = [Text(text) for text in row]
+        drawn.add_row(*cells, style="bold green" if place == best else "")
+    return drawn

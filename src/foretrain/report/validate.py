@@ -58,11 +58,11 @@ def _summary(summaries: tuple[ValidationSummary, ...]) -> Table:
         Column(name="rows", number=True),
         Column(name="scored", number=True),
         Column(name="error", meaning="mean of the absolute errors", number=True),
-        Column(name="median", number=True),
-        Column(name="p90", meaning="nine rows of ten err less", number=True),
-        Column(name="bias", meaning="mean of the signed errors", number=True),
-        Column(name="inside", meaning="measured values within the interval", number=True),
-        Column(name="width", meaning="of the interval over the prediction", number=True),
+        Column(name="median", number=True, spare=2),
+        Column(name="p90", meaning="nine rows of ten err less", number=True, spare=3),
+        Column(name="bias", meaning="mean of the signed errors", number=True, spare=1),
+        Column(name="inside", meaning="measured values within the interval", number=True, spare=4),
+        Column(name="width", meaning="of the interval over the prediction", number=True, spare=5),
     )
     return Table(columns=columns, rows=tuple(_summary_row(summary) for summary in summaries))
 
