@@ -173,6 +173,16 @@ def test_validation_shows_errors_by_source_and_counts_what_was_not_scored():
     assert "mixture of experts is not covered" in text
 
 
+def test_validation_tells_what_it_assumed_most_often():
+    whole = builders.validation()
+    row = whole.rows[0]
+    remarks = [f"1 assumed: {name}" for name in ("kernel", "kernel", "batch", "order", "sends")]
+    rows = tuple(replace(row, reason=remark) for remark in remarks)
+    text = " ".join(plain(validation_text(replace(whole, rows=rows))).split())
+    assert "2 1 assumed: kernel 1 1 assumed: batch 1 1 assumed: order" in text
+    assert "and 1 more remarks" in text
+
+
 @pytest.mark.parametrize(
     ("subject", "told"),
     [

@@ -12,7 +12,15 @@ WORKLOAD = builders.study().workload
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0.0, "0.0 %"), (0.0002, "<0.1 %"), (0.041, "4.1 %"), (0.0999, "10 %"), (0.414, "41 %")],
+    [
+        (0.0, "0.0 %"),
+        (0.0002, "<0.1 %"),
+        (-0.0002, ">-0.1 %"),
+        (-0.041, "-4.1 %"),
+        (0.041, "4.1 %"),
+        (0.0999, "10 %"),
+        (0.414, "41 %"),
+    ],
 )
 def test_percentages_have_two_digits(share, text):
     assert percent(share) == text

@@ -16,6 +16,7 @@ from foretrain.units import BYTES, SAMPLES, SECONDS
 
 WORST = 10
 REASONS = 12
+REMARKS = 3
 
 
 def _rate(samples: float) -> str:
@@ -41,8 +42,8 @@ def validation_text(validation: Validation) -> Group:
         terminal.heading(f"{count(len(validation.rows), 'row')}, {len(scored)} scored"),
         terminal.table(summary),
         terminal.legend(summary.columns),
-        *_worst(scored),
         *_remarks(scored),
+        *_worst(scored),
         *_missed([row for row in validation.rows if not _is_scored(row)]),
     )
 
@@ -102,10 +103,18 @@ def _row(row: ValidationRow) -> tuple[str, ...]:
 
 
 def _remarks(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
-    """How many scored rows come with a remark, such as what was assumed for a blank."""
-    remarked = sum(bool(row.reason) for row in scored)
-    text = f"{remarked} scored rows carry remarks, such as what was assumed for a blank: --json"
-    return (terminal.note(text),) if remarked else ()
+    """What was assumed for blanks or is to be known of scored rows, the commonest first."""
+    remarks = Counter(row.reason for row in scored if row.reason).most_common()
+    if not remarks:
+        return ()
+    more = len(remarks) - REMARKS
+    columns = (Column(name="rows", number=True), Column(name="remark"))
+    counted = tuple((f"{number:,}", remark) for remark, number in remarks[:REMARKS])
+    return (
+        terminal.heading("Assumed for the rows that are scored, and other remarks"),
+        terminal.table(Table(columns=columns, rows=counted)),
+        *([terminal.note(f"... and {more} more remarks: --json")] if more > 0 else []),
+    )
 
 
 def _missed(rows: list[ValidationRow]) -> tuple[RenderableType, ...]:

@@ -45,7 +45,7 @@ def percent(share: float) -> str:
     """A fraction as a percentage of two digits: "41 %", "4.1 %"."""
     value = 100 * share
     if 0 < abs(value) < 0.05:
-        return "<0.1 %"
+        return "<0.1 %" if value > 0 else ">-0.1 %"
     return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.1f} %"
 
 
