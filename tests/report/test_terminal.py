@@ -141,6 +141,16 @@ def test_columns_of_orders_and_kernels_appear_only_where_plans_differ_in_them():
     assert "dtp" in search_report(plans=mixed)
 
 
+def test_tight_memory_names_the_first_plan_with_room_enough():
+    tight = ("memory may not suffice: 90 of 74.5 GiB",)
+    ten = builders.search_result().plans
+    two = [replace(it, estimate=replace(it.estimate, warnings=tight)) for it in ten[:2]]
+    told = search_report(plans=(*two, *ten[2:]), best=two[0])
+    assert "of 74.5 GiB  (plan 3 needs 68.5 GiB)" in told
+    assert "GiB  (plan" not in search_report(plans=tuple(two), best=two[0])
+    assert "plan 3 needs" not in search_report()
+
+
 def test_narrow_terminals_are_told_which_columns_they_miss():
     text = search_report(60)
     assert "no room for: sharding" in text

@@ -25,6 +25,9 @@ ROUNDING = 1e-9
 ASSUMED = "assumed "
 """How a warning begins that names a default."""
 
+TIGHT = "memory may not suffice"
+"""How a warning begins that doubts whether the plan fits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from foretrain.plan.study import Study
 from foretrain.report import chart, facts, table
-from foretrain.report.search import effort, verdict
+from foretrain.report.search import cautions, effort, verdict
 from foretrain.report.words import MEMORY, PARTS, percent, sentences
 from foretrain.results.provenance import Provenance
 from foretrain.results.search import SearchResult
@@ -28,7 +28,7 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         verdict=verdict(result),
         effort=effort(study, result),
         figures=_figures(study, result),
-        cautions=facts.caution(estimate),
+        cautions=cautions(result),
         time_bars=chart.time_bars(result.plans),
         time_pieces=facts.time_pieces(estimate.parts),
         memory_bars=chart.memory_bars(study, result.best),

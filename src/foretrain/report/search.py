@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 
 from foretrain.plan.study import Objective, Study
 from foretrain.report import table, terminal
 from foretrain.report.estimate import takes
-from foretrain.report.facts import caution, question
+from foretrain.report.facts import TIGHT, Fact, caution, question
 from foretrain.report.words import LEAST, count, sentences
 from foretrain.results.search import SearchResult
-from foretrain.units import SECONDS
+from foretrain.units import BYTES, SECONDS
 
 SHOWN_PARETO = 8
 
@@ -29,8 +31,24 @@ def search_text(study: Study, result: SearchResult) -> Group:
         terminal.note(effort(study, result)),
         *([terminal.table(table.rejected(result))] if result.rejected else []),
         "",
-        terminal.facts(caution(result.best.estimate)),
+        terminal.facts(cautions(result)),
     )
+
+
+def cautions(result: SearchResult) -> tuple[Fact, ...]:
+    """What to doubt about the best plan, and which plan to take where memory is too tight."""
+    return tuple(
+        replace(fact, more=_roomier(result)) if fact.text.startswith(TIGHT) else fact
+        for fact in caution(result.best.estimate)
+    )
+
+
+def _roomier(result: SearchResult) -> str:
+    """The first of the best plans whose memory surely suffices, if there is one."""
+    for place, entry in enumerate(result.plans, start=1):
+        if not any(text.startswith(TIGHT) for text in entry.estimate.warnings):
+            return f"plan {place} needs {BYTES.write(entry.estimate.memory.total)}"
+    return ""
 
 
 def verdict(result: SearchResult) -> str:
