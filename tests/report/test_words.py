@@ -4,7 +4,8 @@ import pytest
 from tests import builders
 
 from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
-from foretrain.report.words import count, percent, sentences
+from foretrain.report.words import count, percent, sentences, written
+from foretrain.units import DOLLARS
 from foretrain.workload.operator import Attention
 
 WORKLOAD = builders.study().workload
@@ -24,6 +25,14 @@ WORKLOAD = builders.study().workload
 )
 def test_percentages_have_two_digits(share, text):
     assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(9_999e6, "9999 MUSD"), (12_500e6, "12,500 MUSD"), (5e12, "5e+06 MUSD"), (2.5, "2.5 USD")],
+)
+def test_numbers_of_10_000_and_more_have_commas(value, text):
+    assert written(DOLLARS, value) == text
 
 
 def test_one_of_a_thing_is_not_a_plural():

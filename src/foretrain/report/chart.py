@@ -8,7 +8,7 @@ from math import ceil, floor, inf, log10
 
 from foretrain.plan.study import Study
 from foretrain.report.facts import Piece, memory_pieces, time_pieces
-from foretrain.report.words import percent
+from foretrain.report.words import percent, written
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
 from foretrain.units import BYTES, SECONDS, Quantity
 
@@ -62,7 +62,7 @@ class Axis:
         step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough)
         first, last = ceil(self.low / size / step), floor(self.high / size / step)
         values = (number * step for number in range(first, last + 1))
-        return ((value * size, f"{value:.6g} {unit}") for value in values)
+        return ((value * size, f"{value:,.6g} {unit}") for value in values)
 
     def _decades(self) -> Iterator[tuple[float, str]]:
         """1, 2 and 5 times powers of ten, each in the unit in which it is round."""
@@ -70,7 +70,7 @@ class Axis:
         for size, larger in zip(sizes, [*sizes[1:], inf], strict=True):
             for times in (1, 2, 5, 10, 20, 50, 100, 200, 500):
                 if times * size < larger:
-                    yield times * size, self.quantity.write(times * size)
+                    yield times * size, written(self.quantity, times * size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,14 +156,14 @@ def longest_memory(study: Study, best: Ranked) -> float:
 def _bar(label: str, pieces: Sequence[Piece], quantity: Quantity, *, longest: float) -> Bar:
     total = sum(piece.amount for piece in pieces)
     texts = tuple(
-        f"{piece.name}: {quantity.write(piece.amount)}, {percent(piece.amount / total)}"
+        f"{piece.name}: {written(quantity, piece.amount)}, {percent(piece.amount / total)}"
         for piece in pieces
     )
     stretched = tuple(
         Piece(name=piece.name, amount=piece.amount, share=piece.amount / longest)
         for piece in pieces
     )
-    return Bar(label=label, total=quantity.write(total), pieces=stretched, texts=texts)
+    return Bar(label=label, total=written(quantity, total), pieces=stretched, texts=texts)
 
 
 def _points(
@@ -173,7 +173,7 @@ def _points(
     points = [(point.step_time, point.memory, point.plan) for point in front]
     best = [(it.estimate.step_time, it.estimate.memory.total, it.plan) for it in plans]
     return [
-        (time, memory, f"{SECONDS.write(time)}, {BYTES.write(memory)}: {plan}")
+        (time, memory, f"{written(SECONDS, time)}, {written(BYTES, memory)}: {plan}")
         for time, memory, plan in points + best
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from foretrain.plan.study import Study
-from foretrain.report.words import count, percent
+from foretrain.report.words import count, percent, written
 from foretrain.results.estimate import Estimate, Parts, StageMemory
 from foretrain.units import (
     BYTES,
@@ -50,15 +50,15 @@ class Piece:
 def question(study: Study) -> tuple[Fact, ...]:
     """What was asked: the model, the batch and the cluster."""
     workload, cluster = study.workload, study.cluster
-    model = f"{workload.model.name}, {PARAMETERS.write(workload.model.parameters)}"
+    model = f"{workload.model.name}, {written(PARAMETERS, workload.model.parameters)}"
     return (
         Fact(label="Model", text=model, more=f"{workload.precision}, {workload.optimizer}"),
         Fact(label="Batch", text=_batch(study)),
         Fact(
             label="Cluster",
             text=f"{count(cluster.nodes, 'node')} of {cluster.name}",
-            more=f"{cluster.devices} x {cluster.device.name}, "
-            f"{BYTES.write(cluster.device.memory)} each",
+            more=f"{cluster.devices:,} x {cluster.device.name}, "
+            f"{written(BYTES, cluster.device.memory)} each",
         ),
     )
 
@@ -77,7 +77,7 @@ def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
 def step(estimate: Estimate) -> Fact:
     """The time of one step and its interval."""
     interval = span(estimate.step_time_low, estimate.step_time_high, SECONDS)
-    return Fact(label="Step", text=SECONDS.write(estimate.step_time), more=interval)
+    return Fact(label="Step", text=written(SECONDS, estimate.step_time), more=interval)
 
 
 def memory(study: Study, estimate: Estimate) -> Fact:
@@ -93,7 +93,7 @@ def memory(study: Study, estimate: Estimate) -> Fact:
 
 def span(low: float, high: float, quantity: Quantity, *, between: str = "to") -> str:
     """Two values, the unit once where both have it: "40.4 to 45.1 GiB"."""
-    first, last = quantity.write(low), quantity.write(high)
+    first, last = written(quantity, low), written(quantity, high)
     return f"{first.removesuffix(f' {quantity.unit_of(high)}')} {between} {last}"
 
 
@@ -138,8 +138,8 @@ def amount(study: Study) -> str:
     if workload.samples is None:
         return ""
     if workload.model.tokens == 1:
-        return SAMPLES.write(workload.samples)
-    return TOKENS.write(workload.samples * workload.model.tokens)
+        return written(SAMPLES, workload.samples)
+    return written(TOKENS, workload.samples * workload.model.tokens)
 
 
 def purpose(study: Study) -> tuple[Fact, ...]:
@@ -147,8 +147,8 @@ def purpose(study: Study) -> tuple[Fact, ...]:
     limit = study.limit
     limits = (
         count(limit.devices, "device") if limit.devices is not None else "",
-        DOLLARS.write(limit.cost) if limit.cost is not None else "",
-        f"deadline {SECONDS.write(limit.deadline)}" if limit.deadline is not None else "",
+        written(DOLLARS, limit.cost) if limit.cost is not None else "",
+        f"deadline {written(SECONDS, limit.deadline)}" if limit.deadline is not None else "",
     )
     return (
         Fact(label="Amount", text=amount(study) or "not given"),
@@ -169,21 +169,21 @@ def _batch(study: Study) -> str:
     samples = count(workload.global_batch, "sample")
     if workload.model.tokens == 1:
         return f"{samples} per step"
-    tokens = TOKENS.write(workload.global_batch * workload.model.tokens)
+    tokens = written(TOKENS, workload.global_batch * workload.model.tokens)
     return f"{samples} of {workload.model.tokens:,} tokens per step ({tokens})"
 
 
 def _speed(study: Study, estimate: Estimate) -> Fact:
     if estimate.tokens_per_second_per_device is None:
-        text = f"{SAMPLES.write(estimate.samples_per_second)}/s"
+        text = f"{written(SAMPLES, estimate.samples_per_second)}/s"
         return Fact(label="Speed", text=text)
-    each = f"{TOKENS.write(estimate.tokens_per_second_per_device)}/s per device"
+    each = f"{written(TOKENS, estimate.tokens_per_second_per_device)}/s per device"
     whole = estimate.samples_per_second * study.workload.model.tokens
-    return Fact(label="Speed", text=each, more=f"{TOKENS.write(whole)}/s in all")
+    return Fact(label="Speed", text=each, more=f"{written(TOKENS, whole)}/s in all")
 
 
 def _efficiency(estimate: Estimate) -> Fact:
-    rate = FLOP_PER_SECOND.write(estimate.model_flops_per_second_per_device)
+    rate = written(FLOP_PER_SECOND, estimate.model_flops_per_second_per_device)
     return Fact(
         label="Efficiency",
         text=f"MFU {percent(estimate.mfu)}",
@@ -193,8 +193,8 @@ def _efficiency(estimate: Estimate) -> Fact:
 
 def _price(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     money, energy = estimate.cost_per_step, estimate.energy_per_step
-    prices = [DOLLARS.write(money)] if money is not None else []
-    joules = [JOULES.write(energy)] if energy is not None else []
+    prices = [written(DOLLARS, money)] if money is not None else []
+    joules = [written(JOULES, energy)] if energy is not None else []
     each = [Fact(label="Per step", text=", ".join(prices + joules))] if prices + joules else []
     return (*each, *_training(study, estimate))
 
@@ -202,8 +202,8 @@ def _price(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
 def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     if estimate.time_to_train is None:
         return ()
-    cost = DOLLARS.write(estimate.cost_to_train) if estimate.cost_to_train else ""
-    time = SECONDS.write(estimate.time_to_train)
+    cost = written(DOLLARS, estimate.cost_to_train) if estimate.cost_to_train else ""
+    time = written(SECONDS, estimate.time_to_train)
     energy = _training_energy(estimate)
     whole = ", ".join(part for part in (time, cost, energy) if part)
     return (Fact(label="To train", text=whole, more=amount(study)),)
@@ -213,13 +213,13 @@ def _training_energy(estimate: Estimate) -> str:
     if estimate.energy_per_step is None or estimate.time_to_train is None:
         return ""
     steps = estimate.time_to_train * estimate.goodput / estimate.step_time
-    return JOULES.write(steps * estimate.energy_per_step)
+    return written(JOULES, steps * estimate.energy_per_step)
 
 
 def _epoch(estimate: Estimate) -> Fact | None:
     if estimate.epoch_time is None:
         return None
-    return Fact(label="Per epoch", text=SECONDS.write(estimate.epoch_time))
+    return Fact(label="Per epoch", text=written(SECONDS, estimate.epoch_time))
 
 
 def _where(estimate: Estimate) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from foretrain.plan.study import Study
 from foretrain.report import chart, facts, table
+from foretrain.report.fit import fitted
 from foretrain.report.search import cautions, effort, verdict
-from foretrain.report.words import MEMORY, PARTS, percent, sentences
+from foretrain.report.words import MEMORY, PARTS, percent, sentences, written
 from foretrain.results.provenance import Provenance
 from foretrain.results.search import SearchResult
 from foretrain.units import BYTES, SECONDS
@@ -18,11 +19,15 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
+ROOM = 90
+"""Characters of a table that fit beside each other on a page 1,100 pixels wide."""
+
+
 def search_page(study: Study, result: SearchResult, provenance: Provenance) -> str:
     """The HTML page of a search, complete: styles and drawings are in it, nothing is loaded."""
     estimate, capacity = result.best.estimate, study.cluster.device.memory
     return _template().render(
-        title=f"{study.workload.model.name} on {study.cluster.devices} {study.cluster.device.name}",
+        title=_title(study),
         plan=result.best.plan,
         words=sentences(result.best.plan, study.workload),
         verdict=verdict(result),
@@ -35,18 +40,23 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         memory_pieces=facts.memory_pieces(estimate.memory.heaviest, capacity),
         heaviest=estimate.memory.heaviest.stage + 1,
         capacity=100 * capacity / chart.longest_memory(study, result.best),
-        capacity_text=BYTES.write(capacity),
+        capacity_text=written(BYTES, capacity),
         parts=PARTS,
         holdings=MEMORY,
-        ranking=table.ranking(result.plans),
+        ranking=fitted(table.ranking(result.plans), ROOM),
         plot=chart.pareto_plot(study, result),
-        pareto=table.pareto(result.pareto),
+        pareto=fitted(table.pareto(result.pareto), ROOM),
         rejected=table.rejected(result),
         question=(*facts.question(study), *facts.purpose(study), *_choices(study)),
         coefficients=table.coefficients(provenance.sources),
         sources=estimate.sources,
         provenance=provenance,
     )
+
+
+def _title(study: Study) -> str:
+    cluster = study.cluster
+    return f"{study.workload.model.name} on {cluster.devices:,} {cluster.device.name}"
 
 
 def _figures(study: Study, result: SearchResult) -> tuple[facts.Fact, ...]:
@@ -88,5 +98,9 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "time": SECONDS.write, "bytes": BYTES.write}
+    environment.filters |= {
+        "percent": percent,
+        "time": partial(written, SECONDS),
+        "bytes": partial(written, BYTES),
+    }
     return environment.get_template("search.html.j2")

@@ -11,7 +11,7 @@ from foretrain.plan.study import Objective, Study
 from foretrain.report import table, terminal
 from foretrain.report.estimate import takes
 from foretrain.report.facts import TIGHT, Fact, caution, question
-from foretrain.report.words import LEAST, count, sentences
+from foretrain.report.words import LEAST, count, sentences, written
 from foretrain.results.search import SearchResult
 from foretrain.units import BYTES, SECONDS
 
@@ -47,7 +47,7 @@ def _roomier(result: SearchResult) -> str:
     """The first of the best plans whose memory surely suffices, if there is one."""
     for place, entry in enumerate(result.plans, start=1):
         if not any(text.startswith(TIGHT) for text in entry.estimate.warnings):
-            return f"plan {place} needs {BYTES.write(entry.estimate.memory.total)}"
+            return f"plan {place} needs {written(BYTES, entry.estimate.memory.total)}"
     return ""
 
 
@@ -66,7 +66,7 @@ def effort(study: Study, result: SearchResult) -> str:
     return (
         f"{count(result.priced, 'plan')} priced{bound}, "
         f"{sum(result.rejected.values()):,} refused; "
-        f"{SECONDS.write(result.seconds)} of processor time{_rate(study, result)}"
+        f"{written(SECONDS, result.seconds)} of processor time{_rate(study, result)}"
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from foretrain.plan.plan import Plan
-from foretrain.report.words import percent
+from foretrain.report.words import percent, written
 from foretrain.results.provenance import CoefficientSource
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
-from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
+from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS, Quantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ PLAN_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
         lambda plan: f"{plan.tensor}{'+sp' if plan.sequence_parallel else ''}",
     ),
     (Column(name="pp", meaning="pipeline stages", number=True), lambda plan: str(plan.pipeline)),
-    (Column(name="dp", meaning="data axis, replicas", number=True), lambda plan: str(plan.data)),
+    (Column(name="dp", meaning="data axis, replicas", number=True), lambda plan: f"{plan.data:,}"),
     (
         Column(name="mbs", meaning="samples per micro-batch", number=True),
         lambda plan: str(plan.micro_batch),
@@ -101,19 +101,19 @@ def pareto(points: Sequence[ParetoPoint]) -> Table:
     writers: tuple[tuple[Column, Callable[[ParetoPoint], str]], ...] = (
         (
             Column(name="step", meaning="time of one step", number=True),
-            lambda point: SECONDS.write(point.step_time),
+            lambda point: written(SECONDS, point.step_time),
         ),
         (
             Column(name="memory", meaning="on the heaviest device", number=True),
-            lambda point: BYTES.write(point.memory),
+            lambda point: written(BYTES, point.memory),
         ),
         (
             Column(name="cost per step", number=True, spare=1),
-            lambda point: _or_nothing(point.cost_per_step, DOLLARS.write),
+            lambda point: _or_nothing(point.cost_per_step, DOLLARS),
         ),
         (
             Column(name="energy per step", number=True, spare=2),
-            lambda point: _or_nothing(point.energy_per_step, JOULES.write),
+            lambda point: _or_nothing(point.energy_per_step, JOULES),
         ),
     )
     shown = [(column, write) for column, write in writers if any(write(point) for point in points)]
@@ -172,8 +172,8 @@ def _plans(plans: Sequence[Plan]) -> tuple[tuple[Column, ...], list[tuple[str, .
 def _figures(entry: Ranked) -> tuple[str, str, str]:
     estimate = entry.estimate
     return (
-        SECONDS.write(estimate.step_time),
-        BYTES.write(estimate.memory.total),
+        written(SECONDS, estimate.step_time),
+        written(BYTES, estimate.memory.total),
         percent(estimate.mfu),
     )
 
@@ -181,7 +181,7 @@ def _figures(entry: Ranked) -> tuple[str, str, str]:
 def _cost(entry: Ranked) -> str:
     """Dollars of the training where its amount is known, else of one step."""
     whole = entry.estimate.cost_to_train
-    return _or_nothing(entry.estimate.cost_per_step if whole is None else whole, DOLLARS.write)
+    return _or_nothing(entry.estimate.cost_per_step if whole is None else whole, DOLLARS)
 
 
 def _cost_name(plans: Sequence[Ranked]) -> str:
@@ -189,5 +189,5 @@ def _cost_name(plans: Sequence[Ranked]) -> str:
     return "cost to train" if to_train else "cost per step"
 
 
-def _or_nothing(value: float | None, write: Callable[[float], str]) -> str:
-    return "" if value is None else write(value)
+def _or_nothing(value: float | None, quantity: Quantity) -> str:
+    return "" if value is None else written(quantity, value)

@@ -14,7 +14,7 @@ from rich.text import Text
 from foretrain.report.facts import Fact, Piece
 from foretrain.report.fit import fitted, left_out
 from foretrain.report.table import Column, Table
-from foretrain.report.words import percent
+from foretrain.report.words import percent, written
 from foretrain.units import Quantity
 
 LABEL_WIDTH = 11
@@ -67,7 +67,7 @@ def pieces(rows: Sequence[Piece], quantity: Quantity) -> RichTable:
     longest = max((piece.share for piece in rows), default=1.0)
     for piece in rows:
         bar = Bar(piece.share / max(longest, 0.5))
-        amount = Text(quantity.write(piece.amount))
+        amount = Text(written(quantity, piece.amount))
         grid.add_row("", Text(piece.name), amount, Text(percent(piece.share)), bar)
     return grid
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -10,7 +12,7 @@ from rich.console import Group, RenderableType
 from foretrain.measured.run import Subject
 from foretrain.report import terminal
 from foretrain.report.table import Column, Table
-from foretrain.report.words import count, percent
+from foretrain.report.words import count, percent, written
 from foretrain.results.validate import Status, Validation, ValidationRow, ValidationSummary
 from foretrain.units import BYTES, SAMPLES, SECONDS
 
@@ -20,17 +22,17 @@ REMARKS = 3
 
 
 def _rate(samples: float) -> str:
-    return f"{SAMPLES.write(samples)}/s"
+    return f"{written(SAMPLES, samples)}/s"
 
 
-WRITE: Final = {
-    Subject.STEP_TIME: SECONDS.write,
-    Subject.TRANSFER_TIME: SECONDS.write,
+WRITE: Final[Mapping[Subject, Callable[[float], str]]] = {
+    Subject.STEP_TIME: partial(written, SECONDS),
+    Subject.TRANSFER_TIME: partial(written, SECONDS),
     Subject.THROUGHPUT: _rate,
-    Subject.PEAK_MEMORY: BYTES.write,
-    Subject.ACTIVATIONS: BYTES.write,
+    Subject.PEAK_MEMORY: partial(written, BYTES),
+    Subject.ACTIVATIONS: partial(written, BYTES),
     Subject.ACTIVATION_SHARE: percent,
-    Subject.STATE: BYTES.write,
+    Subject.STATE: partial(written, BYTES),
 }
 
 

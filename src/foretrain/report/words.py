@@ -6,6 +6,7 @@ from typing import Final
 
 from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
 from foretrain.plan.study import Objective
+from foretrain.units import Quantity
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
@@ -49,6 +50,12 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.1f} %"
 
 
+def written(quantity: Quantity, value: float) -> str:
+    """A value with its unit, with commas from 10,000 on: "12,500 MUSD"."""
+    digits, unit = quantity.write(value).split(" ", 1)
+    return f"{f'{int(digits):,}' if digits.isdecimal() and len(digits) > 4 else digits} {unit}"
+
+
 def count(number: float, thing: str, *, plural: str = "") -> str:
     """A count and its noun: "1 stage", "9,310 plans"; `plural` where an s is not enough."""
     return f"{number:,.0f} {thing if number == 1 else plural or f'{thing}s'}"
@@ -81,7 +88,7 @@ def _data(plan: Plan, workload: Workload) -> str:
     samples = count(plan.micro_batch, "sample")
     if plan.data == 1:
         return f"One copy of the model computes {batches}{samples} per step."
-    return f"{plan.data} replicas of the model compute {batches}{samples} each per step."
+    return f"{plan.data:,} replicas of the model compute {batches}{samples} each per step."
 
 
 def _sharding(plan: Plan) -> str:
