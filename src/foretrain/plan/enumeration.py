@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 ORDERS = tuple(cast(Order, order) for order in permutations(AXES))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
     """What to list.
 
@@ -43,11 +43,15 @@ class _Question:
         space: choices.
         kernels: kernels worth telling apart, and whether with each of them selective recomputation
             is worth telling from none.
+        recompute: choices.
+        sharding: choices.
     """
 
     workload: Workload
     space: Space
     kernels: dict[Attention, bool]
+    recompute: Sequence[int]
+    sharding: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,13 @@ def plan_tables(
 
     Each plan comes once, in the first of its orders; `with_orders` gives the others.
     """
-    question = _Question(workload, space, _kernels(workload.model, space))
+    question = _Question(
+        workload=workload,
+        space=space,
+        kernels=_kernels(workload.model, space),
+        recompute=_choices(list(Recompute), space.recompute),
+        sharding=_choices(list(Sharding), space.sharding),
+    )
     blocks: list[tuple[_Degrees, Floats]] = []
     for degrees in _degrees(workload.model, cluster.devices, space):
         blocks.append((degrees, _block(question, degrees)))
@@ -139,8 +149,8 @@ def _block(question: _Question, degrees: _Degrees) -> Floats:
         _interleavings(workload.model, space, degrees),
         _sequence_parallel(workload.model, space, degrees),
         list(question.kernels),
-        _choices(list(Recompute), space.recompute),
-        _choices(list(Sharding), space.sharding)[: None if degrees.data > 1 else 1],
+        question.recompute,
+        question.sharding[: None if degrees.data > 1 else 1],
         space.sends[: None if degrees.pipeline > 1 else 1],
     )
     shape = tuple(len(values) for values in choices)

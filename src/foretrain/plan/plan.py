@@ -69,7 +69,7 @@ class Plan:
         for name in ("data", "tensor", "pipeline", "interleaving", "micro_batch"):
             if not getattr(self, name) >= 1:
                 raise InputError(f"Plan.{name} must be at least 1, got {getattr(self, name)}.")
-        if sorted(self.order) != sorted(AXES):
+        if len(self.order) != len(AXES) or set(self.order) != set(AXES):
             raise InputError(
                 f"Plan.order must name {', '.join(AXES)} once each, got {', '.join(self.order)}."
             )

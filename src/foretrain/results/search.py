@@ -48,7 +48,7 @@ class SearchResult:
         space: distinct plans of the space (aliases of one plan counted once).
         priced: plans that reached the time formula and keep the limits.
         excluded_by_bound: plans that a bound proved worse; 0 for the exhaustive search.
-        rejected: plans that cannot run, by reason.
+        rejected: plans that are refused, by reason.
         seconds: processor seconds of the search.
         proven_optimal: whether the whole space was looked at.
     """

@@ -13,7 +13,8 @@ def front(time: Column, memory: Column) -> Rows:
     The fastest row is on the front; what remains once all that need no less memory are gone has
     a front of its own. With the device count given, cost and energy are multiples of time.
     """
-    rows, found = np.arange(len(time)), []
+    rows, found = _without_most(time, memory), []
+    time, memory = time[rows], memory[rows]
     while len(rows):
         fastest = np.flatnonzero(time == time.min())
         best = fastest[np.argmin(memory[fastest])]
@@ -21,3 +22,13 @@ def front(time: Column, memory: Column) -> Rows:
         leaner = np.flatnonzero(memory < memory[best])
         rows, time, memory = rows[leaner], time[leaner], memory[leaner]
     return np.array(found, np.intp)
+
+
+def _without_most(time: Column, memory: Column) -> Rows:
+    """Every row but those that the one with the least product of both beats or equals. [row]"""
+    if not len(time):
+        return np.arange(0)
+    knee = np.argmin(time * memory)
+    stays = (time < time[knee]) | (memory < memory[knee])
+    stays[knee] = True
+    return np.flatnonzero(stays)

@@ -85,7 +85,7 @@ class Found:
         pareto: plans that no other beats in time and memory, fastest first.
         space: distinct legal plans looked at.
         priced: plans that reached the time formula and keep the limits.
-        rejected: plans that cannot run, by reason.
+        rejected: plans that are refused, by reason.
         nearest: the plan that misses the memory by least.
         complete: whether the whole space was looked at.
     """
@@ -100,12 +100,12 @@ class Found:
     complete: bool = True
 
     def reject(self, reason: str, count: int) -> None:
-        """Count plans that cannot run."""
+        """Count plans that are refused."""
         if count:
             self.rejected[reason] += count
 
     def revoke(self, reason: str, count: int) -> None:
-        """Count plans as plans that cannot run, though they were priced as plans that do."""
+        """Refuse plans that were counted as priced."""
         self.priced -= count
         self.reject(reason, count)
 
