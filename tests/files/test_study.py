@@ -100,7 +100,6 @@ def test_every_default_is_told():
     assert study(LLAMA).assumed == (
         "workload.precision = bf16",
         "workload.optimizer = adamw",
-        "plan.attention = flash",
         "plan.sends = overlapped",
         "cluster.price = 6.88 USD/h per device (the catalogue's example)",
     )

@@ -188,3 +188,8 @@ def test_space_without_a_legal_plan_has_no_table():
 def test_divisors_come_in_order_and_once():
     for number in (1, 2, 36, 97, 1536):
         assert list(divisors(number)) == [n for n in range(1, number + 1) if number % n == 0]
+
+
+def test_absent_kernel_is_free():
+    free = listed(replace(GPT, space=replace(GPT.space, attention=None)))
+    assert sorted(map(str, free)) == sorted(map(str, listed(GPT)))

@@ -100,6 +100,7 @@ def test_assumed_values_are_named_after_those_of_the_reader():
         "assumed plan.interleaving = 1",
         "assumed plan.sequence_parallel = false",
         "assumed plan.recompute = none",
+        "assumed plan.attention = flash",
         "assumed plan.order = tensor > data > pipeline",
     )
 

@@ -139,8 +139,6 @@ def _assumed(
         "workload.precision": str(workload.precision),
         "workload.optimizer": str(workload.optimizer),
     }
-    if any(operator.attention is not None for _, operator in model.operators):
-        defaults["plan.attention"] = Space().attention[0].name.lower()
     if model.cuttable_layers > 1 and space.pipeline != (1,):
         defaults["plan.sends"] = Space().sends[0].name.lower()
     if cluster.price is not None:

@@ -119,8 +119,8 @@ def _degrees(model: Model, devices: int, space: Space) -> Iterator[_Degrees]:
 def _kernels(model: Model, space: Space) -> dict[Attention, bool]:
     """The kernels of a question."""
     operators = [operator for _, operator in model.operators]
-    kernels = space.attention
-    if all(operator.attention is None for operator in operators):
+    kernels = space.attention or (Attention.FLASH, Attention.PLAIN)
+    if not model.kernels:
         kernels = kernels[:1]
     alone = space.recompute is not None and Recompute.NONE not in space.recompute
     return {

@@ -13,8 +13,8 @@ from foretrain.workload.operator import Attention
 class Space:
     """Choices per field of a plan; None leaves a field free.
 
-    A tuple of one fixes a field. `attention` and `sends` say what the software can do, so they are
-    fixed unless a study frees them.
+    A tuple of one fixes a field. `sends` says what the software does, and blocking ones never help:
+    it is fixed unless a study frees it.
     """
 
     data: tuple[int, ...] | None = None
@@ -25,7 +25,7 @@ class Space:
     sequence_parallel: tuple[bool, ...] | None = None
     sharding: tuple[Sharding, ...] | None = None
     recompute: tuple[Recompute, ...] | None = None
-    attention: tuple[Attention, ...] = (Attention.FLASH,)
+    attention: tuple[Attention, ...] | None = None
     sends: tuple[Sends, ...] = (Sends.OVERLAPPED,)
     order: tuple[Order, ...] | None = None
 

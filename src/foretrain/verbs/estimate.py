@@ -79,7 +79,8 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     others = prod(values.get(axis, 1) for axis in AXES if axis != "data")
     values.setdefault("data", max(1, study.cluster.devices // others))
     plan = Plan(**values)
-    absent = [field.name for field in fields(Plan) if field.name not in values]
+    idle = set() if study.workload.model.kernels else {"attention"}
+    absent = [f.name for f in fields(Plan) if f.name not in values and f.name not in idle]
     return plan, tuple(f"plan.{name} = {_shown(getattr(plan, name))}" for name in absent)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from foretrain.errors import InputError
-from foretrain.workload.operator import Operator
+from foretrain.workload.operator import Attention, Operator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,12 @@ class Model:
     def operators(self) -> Iterator[tuple[Layer, Operator]]:
         """Every distinct operator with its layer."""
         return ((layer, operator) for layer in self.layers for operator in layer.operators)
+
+    @property
+    def kernels(self) -> frozenset[Attention]:
+        """Attention kernels that decide which operators exist; none for a network without."""
+        found = {operator.attention for _, operator in self.operators}
+        return frozenset(kernel for kernel in found if kernel is not None)
 
     @property
     def parameters(self) -> float:
