@@ -3,7 +3,7 @@
 The one place that holds them. Each has a unit, an interval, a source and a kind:
 
 - measured: fitted here to published runs, whose row ids are listed;
-- published: measured or stated by somebody else;
+- published: measured or stated by somebody else; "from memory" where we did not read it again;
 - assumed: nobody measured it for us yet, and the interval says how little we know.
 """
 
@@ -121,7 +121,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             low=0.80,
             high=0.92,
             kind="published",
-            source="babelstream: Triad on an A100 80GB reaches about 1.77 of 2.04 TB/s",
+            source="babelstream: Triad on an A100 80GB reaches about 1.77 of 2.04 TB/s (from "
+            "memory, not read again)",
         ),
         "flash_forward": Source(
             value=0.356,
@@ -129,7 +130,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             low=0.3,
             high=0.75,
             kind="measured",
-            source="mpt, by validation/fit_compute.py; dao2023 reaches up to 0.73 with its kernel",
+            source="mpt, by validation/fit_compute.py; dao2023 reaches up to 0.73 with its kernel "
+            "(from memory)",
             rows=MPT_ROWS,
         ),
         "flash_backward": Source(
@@ -138,7 +140,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             low=0.25,
             high=0.63,
             kind="measured",
-            source="mpt, by validation/fit_compute.py; dao2023 reaches up to 0.63 with its kernel",
+            source="mpt, by validation/fit_compute.py; dao2023 reaches up to 0.63 with its kernel "
+            "(from memory)",
             rows=MPT_ROWS,
         ),
         "launch": Source(
@@ -156,7 +159,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             high=0.85,
             kind="published",
             source="nvidia-nccl, src/graph/topo.h: 20 of 25 GB/s per link on sm70 and sm80 "
-            "(20.6 on sm90)",
+            "(20.6 on sm90), from memory, not read again",
         ),
         "pcie": Source(
             value=0.75,
@@ -164,7 +167,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             low=0.6,
             high=0.85,
             kind="published",
-            source="nvidia-nccl, src/graph/topo.h: 12 of 16 GB/s for PCIe 3.0 x16",
+            source="nvidia-nccl, src/graph/topo.h: 12 of 16 GB/s for PCIe 3.0 x16 (from memory, "
+            "not read again)",
         ),
         "infiniband": Source(
             value=0.92,
@@ -189,7 +193,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             low=5e-6,
             high=2e-5,
             kind="published",
-            source="nvidia-nccl, src/graph/tuning.cc: base latency, ring, Simple protocol",
+            source="nvidia-nccl, src/graph/tuning.cc: base latency, ring, Simple protocol (from "
+            "memory, not read again)",
         ),
         "gradient_overlap": Source(
             value=0.9,
