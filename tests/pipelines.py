@@ -20,7 +20,6 @@ def step_times(*stages, micro_batches, **others):
         "send": 0.0,
         "sends": Sends.OVERLAPPED,
         "overlap": 1.0,
-        "fixed": 0.0,
     }
     return StepTimes(stages=stages, micro_batches=micro_batches, **(rest | others))
 
@@ -51,5 +50,4 @@ def steps(draw, *, equal=False):
         send=draw(st.floats(0, 1)) * min(one.forward, one.backward) / interleaving,
         sends=draw(st.sampled_from(Sends)),
         overlap=draw(st.floats(0, 1)),
-        fixed=draw(seconds),
     )

@@ -17,16 +17,16 @@ def closed_form(times: StepTimes) -> float:
         times: seconds of everything that happens in the step.
 
     Returns:
-        Seconds, with what nothing hides.
+        Seconds.
     """
-    return float(seconds(*_pipeline(times))) + times.fixed
+    return float(seconds(*_pipeline(times)))
 
 
 def closed_step(times: StepTimes) -> Step:
     """What does the step consist of, by the same formulas?
 
     Args:
-        times: seconds of everything that happens in the step; `fixed` is left out.
+        times: seconds of everything that happens in the step.
 
     Returns:
         Seconds on the time line of the stage that computes longest.

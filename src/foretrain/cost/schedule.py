@@ -1,7 +1,8 @@
 """The closed form of one step: passes, sends and what follows them, for one plan or a million.
 
 The same step as the event simulation plays (`simulate.step`), in a formula. The two are equal, to
-rounding, where stages take equal time and a send takes no longer than a chunk's shorter pass;
+rounding, where stages take equal time, chunks hold equally many buckets of gradients, and a send
+takes no longer than a chunk's shorter pass;
 `benchmarks/closed_form_against_simulation.py` measures the distance everywhere else.
 """
 
@@ -21,7 +22,7 @@ class Step:
     """Seconds of one step on the time line of its heaviest stage.
 
     Attributes:
-        seconds: the step, `StepTimes.fixed` apart; the others add up to it, to rounding.
+        seconds: the step; the others add up to it, to rounding.
         compute: forward and backward passes of all micro-batches.
         bubble: waiting that would be there if sends took no time.
         sends: what the sends add.

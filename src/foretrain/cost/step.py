@@ -92,7 +92,6 @@ def step_times(setting: Setting, factors: Factors) -> StepTimes:
         send=_first(order.send),
         sends=Sends(int(_first(order.blocking))),
         overlap=setting.coefficients.gradient_overlap,
-        fixed=0.0,
     )
 
 

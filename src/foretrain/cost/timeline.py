@@ -40,7 +40,6 @@ class StepTimes:
         send: one transfer of a micro-batch's activations (or their gradients) to a neighbour.
         sends: whether a stage computes while it sends.
         overlap: share of the gradient reduction that may run beside the backward pass.
-        fixed: seconds per step that nothing hides.
     """
 
     stages: tuple[StageTimes, ...]
@@ -49,4 +48,3 @@ class StepTimes:
     send: float
     sends: Sends
     overlap: float
-    fixed: float

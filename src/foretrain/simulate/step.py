@@ -78,7 +78,7 @@ def simulate(times: StepTimes) -> SimulatedStep:
         )
         for stage, tail, bubble, waited in zip(times.stages, tails, bubbles, waiting, strict=True)
     )
-    return SimulatedStep(seconds=seconds + times.fixed, stages=stages)
+    return SimulatedStep(seconds=seconds, stages=stages)
 
 
 def _tails(times: StepTimes) -> list[Tail]:

@@ -79,7 +79,7 @@ def cuts(model: Model, ways: list[tuple[int, int]]) -> Cuts:
 
 
 @lru_cache(maxsize=4096)
-def _runs(shape: Shape, pipeline: int, interleaving: int) -> list[tuple[Counts, int, int]]:
+def _runs(shape: Shape, pipeline: int, interleaving: int) -> tuple[tuple[Counts, int, int], ...]:
     """Layers, first position and length of each run; the first and the last stage stand alone."""
     stages = _stage_layers(shape, pipeline, interleaving)
     ends = {0, len(stages) - 1}
@@ -89,7 +89,7 @@ def _runs(shape: Shape, pipeline: int, interleaving: int) -> list[tuple[Counts, 
         length = len(list(run))
         runs.append((counts, start, length))
         start += length
-    return runs
+    return tuple(runs)
 
 
 def in_flight(plans: PlanTable, *, position: Column, micro_batches: Column) -> Column:

@@ -22,7 +22,7 @@ from foretrain.cost.memory import stage_memory, stage_weights
 from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step, step_times
-from foretrain.cost.timeline import StageTimes
+from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
@@ -89,29 +89,30 @@ def _settled(setting: Setting, priced: Factors, *, played: bool) -> Settled:
     passes = len(times.stages) * times.micro_batches * times.interleaving
     if passes > PASSES:
         return replace(closed, warnings=(f"not simulated: {passes:,} passes in one step",))
+    return _played(times, closed)
+
+
+def _played(times: StepTimes, closed: Settled) -> Settled:
+    """What counts once the event simulation has played the step."""
     found = simulate(times)
-    difference = parts.total / found.seconds - 1.0
+    difference = closed.closed_form / found.seconds - 1.0
     if abs(difference) <= AGREEMENT:
         return replace(closed, simulated=found.seconds)
     busiest = max(range(len(times.stages)), key=lambda stage: _busy(times.stages[stage]))
     idle = found.stages[busiest]
+    parts = replace(
+        closed.parts,
+        bubble=idle.bubble,
+        pipeline=idle.pipeline,
+        gradients=idle.gradients,
+        update=idle.update,
+        parameters=idle.parameters,
+    )
     remark = (
         f"the event simulation decides: the closed form says {closed.closed_form:.4g} s, "
         f"{difference:+.1%}"
     )
-    return Settled(
-        parts=replace(
-            parts,
-            bubble=idle.bubble,
-            pipeline=idle.pipeline,
-            gradients=idle.gradients,
-            update=idle.update,
-            parameters=idle.parameters,
-        ),
-        closed_form=parts.total,
-        simulated=found.seconds,
-        warnings=(remark,),
-    )
+    return replace(closed, parts=parts, simulated=found.seconds, warnings=(remark,))
 
 
 def _busy(stage: StageTimes) -> float:
