@@ -25,6 +25,8 @@ class Operators:
         fused: whether it is fused attention.
         attention: the kernel it exists with, -1 for any.
         split: position in `Split`.
+        trained: parameters that are trained.
+        stored: bytes of one weight in memory; 0 for the precision of the workload.
     """
 
     layer: tuple[int, ...]
@@ -50,6 +52,13 @@ class Operators:
     selective: Flags
     attention: Floats
     output: Floats
+    trained: Floats
+    stored: Floats
+    experts: Floats
+    imbalance: Floats
+    routed: Floats
+    keys: Floats
+    queries: Floats
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
         """Some of the operators, in order."""
@@ -106,4 +115,11 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.selective,
         -1.0 if operator.attention is None else float(operator.attention),
         operator.output,
+        operator.trainable,
+        operator.stored or 0.0,
+        operator.experts,
+        operator.imbalance,
+        operator.routed,
+        operator.keys,
+        operator.queries,
     )

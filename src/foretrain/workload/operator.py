@@ -110,6 +110,16 @@ class Operator:
         attention: the kernel with which this operator exists; None if with any.
         output: values handed on where the tensor axis must gather or add up (DEPTH), or the input
             values whose gradients it must add up (COLUMNS).
+        trained: parameters that are trained; None for all weights. Frozen ones have no gradient
+            and no optimizer state.
+        stored: bytes of one frozen weight in memory; None for the precision of the workload.
+        experts: experts that the expert axis divides, whose products are `matrices.batch`; 0 for
+            an operator that every token passes.
+        imbalance: tokens of the busiest member of the expert axis over the mean.
+        routed: values that the expert axis exchanges before (dispatch) or after (combine) it.
+        keys: values of keys and values that queries of other tokens meet: what the context axis
+            passes around.
+        queries: values of queries and outputs, which it exchanges where it divides heads.
     """
 
     name: str
@@ -129,15 +139,36 @@ class Operator:
     selective: bool = False
     attention: Attention | None = None
     output: float = 0.0
+    trained: float | None = None
+    stored: float | None = None
+    experts: int = 0
+    imbalance: float = 1.0
+    routed: float = 0.0
+    keys: float = 0.0
+    queries: float = 0.0
 
     def __post_init__(self) -> None:
         if (self.kind is Kind.MATMUL) != (self.matrices is not None):
             raise InputError(f"Operator '{self.name}': a matmul, and only a matmul, has matrices.")
-        for name in ("weights", "flop", "backward_flop", "output"):
+        for name in ("weights", "flop", "backward_flop", "output", "routed", "keys", "queries"):
             if not getattr(self, name) >= 0:
                 raise InputError(
                     f"Operator '{self.name}': {name} must be at least 0, got {getattr(self, name)}."
                 )
+        if not 0 <= self.trainable <= self.weights:
+            raise InputError(
+                f"Operator '{self.name}': trained must be between 0 and its {self.weights:g} "
+                f"weights, got {self.trained}."
+            )
+        if not self.imbalance >= 1:
+            raise InputError(
+                f"Operator '{self.name}': imbalance must be at least 1, got {self.imbalance}."
+            )
+
+    @property
+    def trainable(self) -> float:
+        """Parameters that are trained."""
+        return self.weights if self.trained is None else self.trained
 
 
 def matmul(
