@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from math import prod
 from typing import Annotated
 
 from foretrain.cluster.device import Device
+from foretrain.cluster.host import Host, Storage
 from foretrain.cluster.link import Level
+from foretrain.cluster.power import Power
 from foretrain.errors import InputError
-from foretrain.units import DOLLARS_PER_SECOND, WATTS
+from foretrain.units import DOLLARS_PER_SECOND, SECONDS, WATTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,14 +25,24 @@ class Cluster:
         levels: from the innermost outwards. A node is what the level named "node" connects, or
             else the innermost level.
         price: dollars per second of one device; None if not known.
+        price_date: when it was so; None if not known.
         node_power: watts that one node draws at full load, host, links and fans included.
+        power: what a node draws otherwise, and what the building adds.
+        host: what stands beside the devices of a node; None if not known.
+        storage: where data and checkpoints lie; None if not known.
+        mtbf: mean seconds between two failures of one node that end a training; None if not known.
     """
 
     name: str
     device: Device
     levels: tuple[Level, ...]
     price: Annotated[float, DOLLARS_PER_SECOND] | None = None
+    price_date: date | None = None
     node_power: Annotated[float, WATTS] | None = None
+    power: Power = field(default_factory=Power)
+    host: Host | None = None
+    storage: Storage | None = None
+    mtbf: Annotated[float, SECONDS] | None = None
 
     def __post_init__(self) -> None:
         if not self.levels:
@@ -38,6 +51,8 @@ class Cluster:
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise InputError(f"Cluster.{name} must be at least 0, got {value}.")
+        if self.mtbf is not None and not self.mtbf > 0:
+            raise InputError(f"Cluster.mtbf must be above 0 s, got {self.mtbf}.")
 
     @property
     def devices(self) -> int:

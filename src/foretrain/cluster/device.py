@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 from foretrain.errors import InputError
@@ -19,12 +19,14 @@ class Peak:
     tf32: FlopRate | None = None
     fp16: FlopRate | None = None
     bf16: FlopRate | None = None
+    fp8: FlopRate | None = None
+    fp4: FlopRate | None = None
 
     def __post_init__(self) -> None:
-        for name in ("fp32", "tf32", "fp16", "bf16"):
-            value = getattr(self, name)
+        for field in fields(self):
+            value = getattr(self, field.name)
             if value is not None and not value > 0:
-                raise InputError(f"Peak.{name} must be above 0 FLOP/s, got {value}.")
+                raise InputError(f"Peak.{field.name} must be above 0 FLOP/s, got {value}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,7 @@ class Device:
         memory_bandwidth: bytes per second, data sheet.
         units: processors that work on tiles of a matrix side by side (streaming multiprocessors).
         power: watts, rated; None where nobody states it. A cluster's energy counts whole nodes.
+        idle_power: watts with nothing to do; None where nobody states it.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Device:
     memory_bandwidth: Annotated[float, BYTES_PER_SECOND]
     units: int
     power: Annotated[float, WATTS] | None = None
+    idle_power: Annotated[float, WATTS] | None = None
 
     def __post_init__(self) -> None:
         for name, unit in (
@@ -63,3 +67,5 @@ class Device:
             raise InputError(f"Device.matmul must be above 0 FLOP/s, got {self.matmul}.")
         if self.power is not None and not self.power > 0:
             raise InputError(f"Device.power must be above 0 W, got {self.power}.")
+        if self.idle_power is not None and not self.idle_power >= 0:
+            raise InputError(f"Device.idle_power must be at least 0 W, got {self.idle_power}.")

@@ -11,22 +11,35 @@ from foretrain.units import BYTES_PER_SECOND, SECONDS
 
 
 class Topology(StrEnum):
-    """The shape of a level."""
+    """The shape of a level.
+
+    A mesh connects every pair; a cube mesh is that of a DGX-1, in which each of eight devices has
+    links to four others; a dragonfly connects groups of switches all to all.
+    """
 
     SWITCH = "switch"
     RING = "ring"
     MESH = "mesh"
+    CUBE_MESH = "cube-mesh"
     TORUS = "torus"
     TREE = "tree"
+    DRAGONFLY = "dragonfly"
 
 
 class Technology(StrEnum):
-    """What a level is made of; measured efficiencies hang on it."""
+    """What a level is made of; measured efficiencies hang on it.
+
+    Ethernet includes RoCE, EFA and Slingshot; ICI connects TPUs; custom is any other of one maker
+    (NeuronLink, HCCS, IPU-Link, Gemini).
+    """
 
     NVLINK = "nvlink"
     PCIE = "pcie"
     INFINIBAND = "infiniband"
     ETHERNET = "ethernet"
+    INFINITY_FABRIC = "infinity-fabric"
+    ICI = "ici"
+    CUSTOM = "custom"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +52,9 @@ class Link:
         capacity: bytes per second of everything that may leave one group of the level below at
             once, one direction; None if each of its devices may send at full bandwidth.
         duplex: whether both directions run at full bandwidth at once.
-        kind: shape of the level; every shape is priced as a switch for now.
+        kind: shape of the level.
         technology: what it is made of.
+        in_network: whether its switches add up what they pass on (NVLink SHARP, SHARP).
     """
 
     latency: Annotated[float, SECONDS]
@@ -49,6 +63,7 @@ class Link:
     duplex: bool = True
     kind: Topology = Topology.SWITCH
     technology: Technology
+    in_network: bool = False
 
     def __post_init__(self) -> None:
         if not self.latency >= 0:

@@ -15,6 +15,15 @@ from types import MappingProxyType
 
 from foretrain.cluster.link import Technology
 
+NEAREST_LINK: Mapping[Technology, Technology] = MappingProxyType(
+    {
+        Technology.INFINITY_FABRIC: Technology.NVLINK,
+        Technology.ICI: Technology.NVLINK,
+        Technology.CUSTOM: Technology.INFINIBAND,
+    }
+)
+"""Links that nobody measured for us, and those whose efficiency stands for theirs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients:
@@ -58,7 +67,7 @@ class Coefficients:
 
     def link(self, technology: Technology) -> float:
         """Share of a link's nominal bandwidth that a collective reaches."""
-        return float(getattr(self, technology.value))
+        return float(getattr(self, NEAREST_LINK.get(technology, technology).value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
