@@ -8,10 +8,11 @@ import pytest
 from foretrain.cost.flop import model_flop, recomputed_flop
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.workload.library.entries import ENTRIES, build
+from foretrain.workload.library.families import megatron
 from foretrain.workload.operator import Attention
 
 TABLE = Path(__file__).parents[2] / "validation" / "tables" / "llm_training.csv"
-GPT = [name for name, entry in ENTRIES.items() if entry.shape and entry.shape.positions]
+GPT = [entry.name for entry in megatron.ENTRIES]
 NAMES = {
     "megatron-22B": "megatron-22b",
     "gpt3-175B": "gpt-3-175b",

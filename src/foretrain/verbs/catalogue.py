@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
+from enum import Enum
 
 from foretrain.errors import InputError, nearest
 from foretrain.files.catalogue import figures, find, names, summary
 from foretrain.results.catalogue import CatalogueEntry, CatalogueResult, Figure
 from foretrain.workload.library import entries as library
+from foretrain.workload.library.entry import Entry
 
 
 def catalogue(name: str | None = None) -> CatalogueResult:
@@ -58,17 +60,29 @@ def _hardware(kind: str, name: str) -> CatalogueEntry:
     )
 
 
-def _model(entry: library.Entry) -> CatalogueEntry:
+def _model(entry: Entry) -> CatalogueEntry:
     """A model; its numbers are those of its shape, all from one source."""
-    shape = entry.shape
-    sizes = {each.name: getattr(shape, each.name) for each in fields(shape)} if shape else {}
     return CatalogueEntry(
         name=entry.name,
         kind="model",
         summary=entry.summary,
         figures=tuple(
             Figure(key=key, value=value, source=entry.source, confidence="high")
-            for key, value in sizes.items()
-            if value is not None and not isinstance(value, bool)
+            for key, value in _sizes(entry.shape)
         ),
     )
+
+
+def _sizes(shape: object, prefix: str = "") -> Iterator[tuple[str, int | str]]:
+    """The numbers of a shape and of the shapes inside it, each with its path."""
+    if isinstance(shape, tuple):
+        for position, part in enumerate(shape):
+            yield from _sizes(part, f"{prefix}[{position}]")
+    elif is_dataclass(shape):
+        for each in fields(shape):
+            inner = f"{prefix}.{each.name}" if prefix else each.name
+            yield from _sizes(getattr(shape, each.name), inner)
+    elif isinstance(shape, float):
+        yield prefix, f"{shape:g}"
+    elif isinstance(shape, int) and not isinstance(shape, bool | Enum):
+        yield prefix, shape

@@ -7,13 +7,16 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import ALIASES, ENTRIES, build, find
+from foretrain.workload.library.entry import Reads
 
 BIBLIOGRAPHY = Path(__file__).parents[3] / "docs" / "references.bib"
 KEYS = set(re.findall(r"^@\w+\{([^,]+),", BIBLIOGRAPHY.read_text(), re.MULTILINE))
 
 
 def sample(name):
-    return {"sequence": 2048} if ENTRIES[name].shape else {"image": 224}
+    return {Reads.TOKENS: {"sequence": 2048}, Reads.IMAGE: {"image": 224}}.get(
+        ENTRIES[name].reads, {}
+    )
 
 
 @pytest.mark.parametrize("name", ENTRIES)

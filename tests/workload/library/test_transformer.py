@@ -8,6 +8,7 @@ from tests.random_nouns import decoders
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import ENTRIES, build
+from foretrain.workload.library.families import megatron
 from foretrain.workload.library.transformer import Decoder, decoder
 from foretrain.workload.operator import Attention
 
@@ -20,7 +21,7 @@ LLAMA = {
     "llama-3-70b": 70_553_706_496,
     "llama-3-405b": 405_853_388_800,
 }
-GPT = [name for name, entry in ENTRIES.items() if entry.shape and entry.shape.positions]
+GPT = [entry.name for entry in megatron.ENTRIES]
 SHAPE = Decoder(layers=2, hidden=64, feed_forward=256, heads=4, kv_heads=4, vocabulary=100)
 
 

@@ -1,0 +1,1 @@
+"""Named models, one file per family; each exports a tuple ENTRIES."""
