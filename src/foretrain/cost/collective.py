@@ -99,21 +99,28 @@ class Exchange:
         reduce: those that leave each member with the sum of everyone's bytes.
         gather: those that leave each member with all bytes, equal parts from each; a
             reduce-scatter takes as long.
+        all_to_all: those that send one equal part of each member's bytes to every other.
     """
 
     reduce: tuple[Line, ...]
     gather: tuple[Line, ...]
+    all_to_all: tuple[Line, ...]
 
     def seconds(self, size: Number, pattern: Pattern) -> Number:
         """The cheapest algorithm's, for that many bytes; nothing for no bytes."""
-        lines = self.reduce if pattern is Pattern.REDUCE else self.gather
-        return cheapest(size, lines) * (size > 0)
+        lines = {
+            Pattern.REDUCE: self.reduce,
+            Pattern.GATHER: self.gather,
+            Pattern.ALL_TO_ALL: self.all_to_all,
+        }
+        return cheapest(size, lines[pattern]) * (size > 0)
 
     def take(self, index: NDArray[np.intp]) -> Exchange:
         """The algorithms of some groups. [plan]"""
         return Exchange(
             reduce=tuple(line.take(index) for line in self.reduce),
             gather=tuple(line.take(index) for line in self.gather),
+            all_to_all=tuple(line.take(index) for line in self.all_to_all),
         )
 
 
@@ -134,6 +141,7 @@ def exchange(inside: Sequence[Number], net: Network) -> Exchange:
             _started(line, several, net.start, passes=2.0) for line in (ring, tree, steps)
         ),
         gather=tuple(_started(line, several, net.start, passes=1.0) for line in (ring, steps)),
+        all_to_all=(_started(_pairwise(inside, net), several, net.start, passes=1.0),),
     )
 
 
@@ -188,6 +196,15 @@ def _hierarchical(inside: Sequence[Number], net: Network) -> Line:
         steps = here / below - 1.0
         fixed = fixed + steps * wire.latency
         per_byte = per_byte + steps / (here * wire.share)
+    return Line(fixed=fixed, per_byte=per_byte)
+
+
+def _pairwise(inside: Sequence[Number], net: Network) -> Line:
+    """A message to each other member in turn, over the level that the two share."""
+    fixed, per_byte = np.zeros_like(inside[-1]), np.zeros_like(inside[-1])
+    for wire, here, below in _levels(inside, net):
+        fixed = fixed + (here - below) * wire.latency
+        per_byte = per_byte + (here - below) / (inside[-1] * wire.share)
     return Line(fixed=fixed, per_byte=per_byte)
 
 

@@ -60,6 +60,8 @@ class Pattern(StrEnum):
     REDUCE = "all-reduce"
     GATHER = "all-gather"
     """Also a reduce-scatter, which takes as long."""
+    ALL_TO_ALL = "all-to-all"
+    """Each member keeps one equal part of its bytes and sends one to every other."""
 
 
 class Phase(StrEnum):
