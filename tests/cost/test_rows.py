@@ -13,7 +13,7 @@ from tests.random_nouns import questions
 from foretrain.cost.factors import hold
 from foretrain.cost.memory import MemoryColumns, stage_memory, stage_weights
 from foretrain.cost.schedule import seconds
-from foretrain.cost.stages import Schedule, Stages
+from foretrain.cost.stages import Passing, Stages
 from foretrain.files.catalogue import cluster
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan
@@ -107,7 +107,7 @@ def test_kinds_of_stages_that_only_other_plans_have_change_nothing(times, others
         )
         for stage in times.stages
     ]
-    schedule = Schedule(
+    schedule = Passing(
         micro_batches=float(times.micro_batches),
         interleaving=float(times.interleaving),
         send=times.send,

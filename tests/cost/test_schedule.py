@@ -17,7 +17,7 @@ from tests.pipelines import positive, stage_times, step_times, steps
 
 from foretrain.cost.closed_form import closed_form, closed_step
 from foretrain.cost.schedule import Step, exposed_reduction, seconds, step
-from foretrain.cost.stages import Schedule, Stages
+from foretrain.cost.stages import Passing, Stages
 from foretrain.plan.plan import Sends
 from foretrain.simulate.step import simulate
 
@@ -41,7 +41,7 @@ def rows(draw):
 
 def pipeline(kinds, schedule):
     stages = [named(Stages, kind) for kind in kinds]
-    return stages, named(Schedule, schedule)
+    return stages, named(Passing, schedule)
 
 
 def named(noun, values):
@@ -153,7 +153,7 @@ def test_a_heavy_last_stage_sets_the_pace():
 
 def reduction(*, turn=0.0, **others):
     stage = {"count": 1, "forward": 1, "backward": 4, "update": 0, "parameters": 0} | others
-    schedule = Schedule(micro_batches=8, interleaving=2, send=0, blocking=0, overlap=1)
+    schedule = Passing(micro_batches=8, interleaving=2, send=0, blocking=0, overlap=1)
     return exposed_reduction(Stages(**stage), schedule, turn=turn)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from foretrain.cost.schedule import Step, seconds, step
-from foretrain.cost.stages import Schedule, Stages
+from foretrain.cost.stages import Passing, Stages
 from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Sends
 
@@ -34,21 +34,22 @@ def closed_step(times: StepTimes) -> Step:
     return step(*_pipeline(times))
 
 
-def _pipeline(times: StepTimes) -> tuple[list[Stages], Schedule]:
+def _pipeline(times: StepTimes) -> tuple[list[Stages], Passing]:
     """The ends of the pipeline apart, equal neighbours between them together."""
     inner = groupby(times.stages[1:-1])
     kinds = [_kind(1, times.stages[0])]
     kinds += [_kind(len(list(equal)), stage) for stage, equal in inner]
     if len(times.stages) > 1:
         kinds.append(_kind(1, times.stages[-1]))
-    schedule = Schedule(
+    passing = Passing(
         micro_batches=float(times.micro_batches),
         interleaving=float(times.interleaving),
         send=times.send,
         blocking=1.0 if times.sends is Sends.BLOCKING else 0.0,
         overlap=times.overlap,
+        kind=float(times.schedule),
     )
-    return kinds, schedule
+    return kinds, passing
 
 
 def _kind(count: int, stage: StageTimes) -> Stages:
@@ -60,4 +61,5 @@ def _kind(count: int, stage: StageTimes) -> Stages:
         buckets=float(stage.buckets),
         update=stage.update,
         parameters=stage.parameters,
+        weights=stage.weights,
     )

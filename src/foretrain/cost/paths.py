@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cost.stages import Number, Schedule, Stages
+from foretrain.cost.stages import Number, Passing, Stages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,12 +133,12 @@ class _Paths:
     own: Number
 
 
-def longest_path(stages: Sequence[Stages], schedule: Schedule) -> Passes:
+def longest_path(stages: Sequence[Stages], passing: Passing) -> Passes:
     """How long do all passes of a step take?
 
     Args:
         stages: the pipeline from first to last. [plan]
-        schedule: order of micro-batches and cost of sends. [plan]
+        passing: order of micro-batches and cost of sends. [plan]
 
     Returns:
         Seconds of the passes, and when each stage is done with them. [plan]
@@ -148,11 +148,11 @@ def longest_path(stages: Sequence[Stages], schedule: Schedule) -> Passes:
     degree: Number = 0.0
     for own in stages:
         degree = degree + own.count
-    send = np.where(degree > 1, schedule.send, 0.0)
-    kinds = _kinds(stages, schedule, degree=degree, send=send)
-    pipeline = _pipeline(kinds, schedule, degree=degree, send=send)
+    send = np.where(degree > 1, passing.send, 0.0)
+    kinds = _kinds(stages, passing, degree=degree, send=send)
+    pipeline = _pipeline(kinds, passing, degree=degree, send=send)
     paths = [_paths(kind, pipeline) for kind in kinds]
-    trips = _round_trips(kinds[0], schedule, pipeline)
+    trips = _round_trips(kinds[0], passing, pipeline)
     reached = _longest([trips, *[path.through for path in paths]])
     finished = []
     for kind, path in zip(reversed(kinds), reversed(paths), strict=True):
@@ -164,10 +164,10 @@ def longest_path(stages: Sequence[Stages], schedule: Schedule) -> Passes:
 
 
 def _kinds(
-    stages: Sequence[Stages], schedule: Schedule, *, degree: Number, send: Number
+    stages: Sequence[Stages], passing: Passing, *, degree: Number, send: Number
 ) -> list[_Kind]:
     """The last stage of each kind, at its place."""
-    chunks = schedule.interleaving
+    chunks = passing.interleaving
     forward = _ways(stages, [kind.forward / chunks for kind in stages])
     backward = _ways(stages, [kind.backward / chunks for kind in stages])
     through: Number = 0.0
@@ -177,7 +177,7 @@ def _kinds(
         before, after = through - 1, degree - through
         sends = 2 * (chunks - 1) + np.minimum(before, 1.0) + np.minimum(after, 1.0)
         sending = sends * send / chunks
-        computing = there.own + back.own + schedule.blocking * sending
+        computing = there.own + back.own + passing.blocking * sending
         kinds.append(
             _Kind(
                 count=own.count,
@@ -203,11 +203,11 @@ def _ways(stages: Sequence[Stages], each: Sequence[Number]) -> list[_Way]:
 
 
 def _pipeline(
-    kinds: Sequence[_Kind], schedule: Schedule, *, degree: Number, send: Number
+    kinds: Sequence[_Kind], passing: Passing, *, degree: Number, send: Number
 ) -> _Pipeline:
     """Filling and draining take a turn for every chunk but the last."""
-    further = schedule.interleaving - 1
-    held = schedule.blocking * send
+    further = passing.interleaving - 1
+    held = passing.blocking * send
     forward, backward = kinds[0].forward.whole, kinds[0].backward.whole
     longest_forward = _longest([np.minimum(k.count, 1.0) * k.forward.own for k in kinds])
     longest_backward = _longest([np.minimum(k.count, 1.0) * k.backward.own for k in kinds])
@@ -219,14 +219,14 @@ def _pipeline(
         send=send,
         held=held,
         interleaved=np.minimum(further, 1.0),
-        rounds=schedule.micro_batches * schedule.interleaving - 1,
+        rounds=passing.micro_batches * passing.interleaving - 1,
         ahead=further * degree,
         fill=further * rise + forward + around - send,
         drain=further * turn + backward + around - send,
         turn=turn,
         group=degree * _last_pace(kinds),
         climb=np.maximum(forward, backward) / degree + send,
-        climbs=(schedule.micro_batches - degree) * further,
+        climbs=(passing.micro_batches - degree) * further,
     )
 
 
@@ -298,14 +298,14 @@ def _stay(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:
     return stay
 
 
-def _round_trips(kind: _Kind, schedule: Schedule, pipeline: _Pipeline) -> Number:
+def _round_trips(kind: _Kind, passing: Passing, pipeline: _Pipeline) -> Number:
     """The path that turns at both ends of the pipeline over and over; 0 where interleaved.
 
     A round trip over k stages takes k forward and k backward passes and 2 (k - 1) hops, and ends k
     micro-batches later. So the last micro-batch comes 2 hops later for each one before it, but for
     the 2 hops that every round trip saves.
     """
-    further = schedule.micro_batches - 1
+    further = passing.micro_batches - 1
     hops = pipeline.degree - 1 + further - np.ceil(further / pipeline.degree)
     mean = (kind.forward.whole + kind.backward.whole) / pipeline.degree
     path = (pipeline.degree + further) * mean + 2 * hops * pipeline.send

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from foretrain.cost.paths import longest_path
-from foretrain.cost.stages import Number, Schedule, Stages
+from foretrain.cost.stages import Number, Passing, Stages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,12 @@ class Step:
     parameters: Number
 
 
-def seconds(stages: Sequence[Stages], schedule: Schedule) -> Number:
+def seconds(stages: Sequence[Stages], passing: Passing) -> Number:
     """How long does a step take?
 
     Args:
         stages: the pipeline from first to last. [plan]
-        schedule: order of micro-batches and cost of sends. [plan]
+        passing: order of micro-batches and cost of sends. [plan]
 
     Returns:
         Seconds until the slowest stage has reduced, updated and gathered. [plan]
@@ -54,15 +54,15 @@ def seconds(stages: Sequence[Stages], schedule: Schedule) -> Number:
 
     Source: `longest_path` for the passes.
     """
-    return _ends(stages, schedule)[0]
+    return _ends(stages, passing)[0]
 
 
-def step(stages: Sequence[Stages], schedule: Schedule) -> Step:
+def step(stages: Sequence[Stages], passing: Passing) -> Step:
     """What does a step consist of? The same seconds, to the bit, and their parts.
 
     Args:
         stages: the pipeline from first to last. [plan]
-        schedule: order of micro-batches and cost of sends. [plan]
+        passing: order of micro-batches and cost of sends. [plan]
 
     Returns:
         Seconds on the time line of the stage that computes longest, the first of equals. [plan]
@@ -72,8 +72,8 @@ def step(stages: Sequence[Stages], schedule: Schedule) -> Step:
     Source: the same.
     """
     # Every plan twice, side by side: with sends that take no time, and as it is.
-    sends = np.stack([0.0 * np.asarray(schedule.send), np.asarray(schedule.send)])
-    ends, reductions = _ends(stages, replace(schedule, send=sends))
+    sends = np.stack([0.0 * np.asarray(passing.send), np.asarray(passing.send)])
+    ends, reductions = _ends(stages, replace(passing, send=sends))
     instant, total = np.asarray(ends)
     compute: Number = -1.0
     gradients_instantly: Number = 0.0
@@ -82,7 +82,7 @@ def step(stages: Sequence[Stages], schedule: Schedule) -> Step:
     parameters: Number = 0.0
     for kind, exposed in zip(stages, reductions, strict=True):
         without_sends, with_sends = np.asarray(exposed)
-        busy = schedule.micro_batches * (kind.forward + kind.backward)
+        busy = passing.micro_batches * (kind.forward + kind.backward)
         heavier = (kind.count > 0) & (busy > compute)
         compute = np.where(heavier, busy, compute)
         gradients_instantly = np.where(heavier, without_sends, gradients_instantly)
@@ -102,7 +102,7 @@ def step(stages: Sequence[Stages], schedule: Schedule) -> Step:
     )
 
 
-def exposed_reduction(stages: Stages, schedule: Schedule, *, turn: Number) -> Number:
+def exposed_reduction(stages: Stages, passing: Passing, *, turn: Number) -> Number:
     """How long does a stage still reduce gradients after its last backward pass?
 
     The overlapped share becomes ready in equal buckets, evenly during the last micro-batch's
@@ -112,7 +112,7 @@ def exposed_reduction(stages: Stages, schedule: Schedule, *, turn: Number) -> Nu
 
     Args:
         stages: what is reduced, and the backward pass that hides it. [plan]
-        schedule: chunks and the share that overlaps. [plan]
+        passing: chunks and the share that overlaps. [plan]
         turn: seconds from one chunk's last backward pass to the next one's. [plan]
 
     Returns:
@@ -122,9 +122,9 @@ def exposed_reduction(stages: Stages, schedule: Schedule, *, turn: Number) -> Nu
 
     Source: the recurrence of a queue with one server, unrolled.
     """
-    chunks, buckets = schedule.interleaving, stages.buckets
+    chunks, buckets = passing.interleaving, stages.buckets
     per_bucket = chunks / buckets
-    overlapped = schedule.overlap * stages.gradients
+    overlapped = passing.overlap * stages.gradients
     first_in_last_chunk = np.floor(buckets * (chunks - 1) / chunks) + 1
     chunk = stages.backward / chunks
     first_waits = np.ceil(per_bucket)
@@ -134,16 +134,16 @@ def exposed_reduction(stages: Stages, schedule: Schedule, *, turn: Number) -> Nu
     from_first = overlapped - first_ready
     from_later = overlapped * later_share - later_ready
     lasting: Number = np.maximum(np.maximum(from_first, from_later), overlapped / buckets)
-    return lasting + (1 - schedule.overlap) * stages.gradients
+    return lasting + (1 - passing.overlap) * stages.gradients
 
 
-def _ends(stages: Sequence[Stages], schedule: Schedule) -> tuple[Number, list[Number]]:
+def _ends(stages: Sequence[Stages], passing: Passing) -> tuple[Number, list[Number]]:
     """The end of the step, and what each kind of stage still reduces after its passes."""
-    passes = longest_path(stages, schedule)
+    passes = longest_path(stages, passing)
     end: Number = 0.0
     reductions = []
     for kind, finished in zip(stages, passes.finished, strict=True):
-        reduction = exposed_reduction(kind, schedule, turn=passes.turn)
+        reduction = exposed_reduction(kind, passing, turn=passes.turn)
         own_end = finished + reduction + kind.update + kind.parameters
         end = np.maximum(end, np.where(kind.count > 0, own_end, 0.0))
         reductions.append(reduction)

@@ -25,6 +25,7 @@ class Stages:
         buckets: parts in which the gradients become ready.
         update: seconds of the optimizer's work.
         parameters: seconds of gathering the updated parameters.
+        weights: seconds of the part of `backward` that computes gradients of weights.
     """
 
     count: Number
@@ -34,19 +35,21 @@ class Stages:
     buckets: Number
     update: Number
     parameters: Number
+    weights: Number = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class Passing:
     """How micro-batches go through the pipeline; each field is a number or a column of plans.
 
     Attributes:
         micro_batches: passes through the pipeline per step; a multiple of the stages where
             interleaved.
-        interleaving: chunks per stage; 1 is the plain 1F1B schedule.
+        interleaving: chunks per stage; 1 unless the schedule is 1F1B.
         send: seconds of one transfer to a neighbour.
         blocking: 1 where a stage stands still while it sends, else 0.
         overlap: share of the gradient reduction that may run beside the backward pass.
+        kind: a `plan.Schedule` as a number.
     """
 
     micro_batches: Number
@@ -54,3 +57,4 @@ class Schedule:
     send: Number
     blocking: Number
     overlap: Number
+    kind: Number = 0.0

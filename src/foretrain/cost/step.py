@@ -14,7 +14,7 @@ from foretrain.cost import schedule
 from foretrain.cost.factors import Factors, weighted
 from foretrain.cost.memory import stage_weights
 from foretrain.cost.setting import Setting
-from foretrain.cost.stages import Number, Schedule, Stages
+from foretrain.cost.stages import Number, Passing, Stages
 from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Sends
 from foretrain.plan.table import Column, PlanTable
@@ -102,12 +102,12 @@ def _first(column: Number) -> float:
     return float(np.asarray(column)[0])
 
 
-def order_columns(setting: Setting, factors: Factors) -> Schedule:
+def order_columns(setting: Setting, factors: Factors) -> Passing:
     """The order of micro-batches and what its sends take. [plan]"""
     workload, plans = setting.workload, factors.plans
     hop = factors.groups.hop.take(factors.group)
     size = boundary_bytes(workload.model, plans, value_bytes=workload.precision.value_bytes)
-    return Schedule(
+    return Passing(
         micro_batches=micro_batches(workload, plans),
         interleaving=plans.interleaving,
         send=hop.fixed + hop.per_byte * size,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foretrain.plan.plan import Sends
+from foretrain.plan.plan import Schedule, Sends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,8 @@ class StageTimes:
         buckets: equal parts in which the gradients become ready during the last backward pass.
         update: the optimizer's work.
         parameters: gathering the updated parameters over the data axis.
+        weights: the part of `backward` that computes gradients of weights, which no other stage
+            waits for.
     """
 
     forward: float
@@ -27,6 +29,7 @@ class StageTimes:
     buckets: int
     update: float
     parameters: float
+    weights: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,7 @@ class StepTimes:
         send: one transfer of a micro-batch's activations (or their gradients) to a neighbour.
         sends: whether a stage computes while it sends.
         overlap: share of the gradient reduction that may run beside the backward pass.
+        schedule: order of micro-batches.
     """
 
     stages: tuple[StageTimes, ...]
@@ -48,3 +52,4 @@ class StepTimes:
     send: float
     sends: Sends
     overlap: float
+    schedule: Schedule = Schedule.ONE_F_ONE_B
