@@ -13,7 +13,9 @@ global_batch = 12
 sequence = "8192"
 amount = "15 T tokes"
 optimiser = "adamw"
-data = { sample_bytes = "110 kB", samples = -3 }
+data = { sample_bytes = 110, samples = -3 }
+evaluation = { every = "0 steps", samples = 5, evry = 3 }
+batch_ramp = { start = 0, increment = 16 }
 
 [cluster]
 name = "dgx-h10"
@@ -38,13 +40,17 @@ limit = { devices = 512, cost = "2", deadline = -1 }
 """
 MANY_TOLD = [
     "line 5: the key 'global_batch' was written before",
-    "line 23: the table [plan] was written before",
+    "line 25: the table [plan] was written before",
     "serach: unknown key. Did you mean 'search'? Known: workload, cluster, plan, search.",
-    "workload.data.sample_bytes: foretrain does not price reading the data set yet",
     "workload.model: unknown model 'lama-3-70b'. Did you mean 'llama-3-70b'? Known: ",
     "workload.sequence: '8192' is not a whole number.",
     "workload.amount: '15 T tokes' is not an amount of training. Did you mean 'tokens'?",
     "workload.data.samples: -3 is negative",
+    "workload.data.sample_bytes: 110 has no unit; wanted a size.",
+    "workload.evaluation.every: '0 steps' is no training",
+    "workload.evaluation.evry: unknown key. Did you mean 'every'? Known: every, samples.",
+    "workload.batch_ramp.start: 0 is not between 1 and",
+    "workload.batch_ramp.samples: is missing.",
     "workload.optimiser: unknown key. Did you mean 'optimizer'?",
     "cluster.name: unknown cluster 'dgx-h10'. Did you mean 'dgx-h100'? Known: ",
     "cluster.nodes: '64' is not a whole number.",
@@ -153,7 +159,15 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
         ({"workload": {"trainable": {"lora": 16}}}, "does not price frozen parameters yet"),
         ({"workload": {"updates": {"stale": 4}}}, "does not price updates that are not synchron"),
         ({"workload": {"workers": 1}}, "workload.workers: foretrain does not price"),
-        ({"workload": {"data": {"samples": 5, "prepare": "0 s"}}}, "preparing samples on the host"),
+        ({"workload": {"data": {"samples": 5, "prepare": 9}}}, "9 has no unit; wanted a time."),
+        (
+            {"workload": {"evaluation": {"every": "1 epoch", "samples": 5}}},
+            "workload.evaluation.every: epochs need the size of the data set",
+        ),
+        (
+            {"workload": {"batch_ramp": {"start": 16, "increment": 24, "samples": 5}}},
+            "workload.batch_ramp: 16 samples do not grow to the",
+        ),
         ({"cluster": {"nodes": None}}, "cluster.nodes: is missing."),
         ({"cluster": {"nodes": True}}, "cluster.nodes: true is not a whole number."),
         ({"cluster": {"name": None}}, "cluster.name: is missing. Name one of dgx-1-v100"),
