@@ -1,0 +1,154 @@
+"""Mixture of experts: a router sends every token to a few of many feed-forward parts.
+
+The products of all experts are one operator, whose rows are the tokens of one of them. The weights
+of the router are multiplied in before the second product, so that combining keeps nothing.
+
+Sources: shazeer2017, section 2; fedus2022 (capacity); deepseek2024, section 2.2 (shared experts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from foretrain.errors import InputError
+from foretrain.workload.library.parts.checks import at_least
+from foretrain.workload.library.parts.feed_forward import FeedForward, activation, feed_forward
+from foretrain.workload.library.parts.stream import Division, Stream, linear
+from foretrain.workload.operator import NOTHING, Kind, Matrices, Operator, Size, Split, matmul
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experts:
+    """The shape of a feed-forward part made of experts.
+
+    Attributes:
+        count: routed experts.
+        chosen: experts that a token is sent to.
+        each: the shape of one routed expert.
+        shared: a part that every token passes besides, as wide as all shared experts together.
+        shared_gate: whether a learned number per token weighs the shared part.
+        router_bias: whether the router has one more number per expert.
+        capacity: room of an expert over its mean number of tokens; what overflows is dropped and
+            the rest is padding. None drops no token.
+        imbalance: tokens of the busiest member of the expert axis over the mean, where no token is
+            dropped.
+    """
+
+    count: int
+    chosen: int
+    each: FeedForward
+    shared: FeedForward | None = None
+    shared_gate: bool = False
+    router_bias: bool = False
+    capacity: float | None = None
+    imbalance: float = 1.0
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "count", "chosen", "imbalance")
+        if self.chosen > self.count:
+            raise InputError(
+                f"Experts.chosen must be at most the {self.count} experts, got {self.chosen}."
+            )
+        if self.capacity is not None and not self.capacity > 0:
+            raise InputError(f"Experts.capacity must be above 0, got {self.capacity}.")
+        if self.capacity is not None and self.imbalance != 1:
+            raise InputError(
+                "Experts.imbalance has no meaning beside a capacity, which every expert fills; "
+                "give one of them."
+            )
+        if self.shared_gate and self.shared is None:
+            raise InputError("Experts.shared_gate needs a shared part: give Experts.shared.")
+
+    def copies(self, tokens: int) -> float:
+        """Tokens that all experts together work on, padding included."""
+        return tokens * self.chosen * (1.0 if self.capacity is None else self.capacity)
+
+
+def experts(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """From the norm (without it) to the residual (without it)."""
+    return (
+        *_router(shape, stream),
+        *_shared(shape, stream),
+        _exchange("dispatch", shape, stream),
+        _product("experts in", shape, stream, split=Split.COLUMNS),
+        _activation(shape, stream),
+        _product("experts out", shape, stream, split=Split.DEPTH),
+        _exchange("combine", shape, stream),
+    )
+
+
+def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """Scores in fp32, of which the best are chosen; every member of the tensor axis does it."""
+    scores = stream.tokens * shape.count
+    product = linear(
+        "router",
+        stream.tokens,
+        (stream.hidden, shape.count),
+        bias=shape.router_bias,
+        division=Division(split=Split.NONE),
+    )
+    choice = Operator(
+        name="choice of experts",
+        kind=Kind.MEMORY,
+        forward=Size(fixed=3 * 4 * scores),
+        backward=Size(fixed=3 * 4 * scores),
+        kept=Size(fixed=4 * scores),
+        kernels=2,
+        sequence=True,
+    )
+    return replace(product, sequence=True), choice
+
+
+def _shared(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """Shared experts; the router keeps their input."""
+    if shape.shared is None:
+        return ()
+    first, *others = feed_forward(shape.shared, stream, prefix="shared expert")
+    gate = Operator(
+        name="shared expert gate",
+        kind=Kind.MEMORY,
+        weights=stream.hidden,
+        forward=Size(values=3 * stream.values),
+        backward=Size(values=5 * stream.values),
+        kept=Size(values=stream.values),
+        sequence=True,
+    )
+    return (replace(first, kept=NOTHING), *others, *([gate] if shape.shared_gate else []))
+
+
+def _exchange(name: str, shape: Experts, stream: Stream) -> Operator:
+    """Tokens sorted by expert, and back; the expert axis exchanges them."""
+    values = shape.copies(stream.tokens) * stream.hidden
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        forward=Size(values=2 * values),
+        backward=Size(values=2 * values),
+        sequence=True,
+        imbalance=shape.imbalance,
+        routed=values,
+    )
+
+
+def _product(name: str, shape: Experts, stream: Stream, *, split: Split) -> Operator:
+    """The first or second product of every expert, one independent product each."""
+    each, copies = shape.each, shape.copies(stream.tokens)
+    into = split is Split.COLUMNS
+    inputs = stream.hidden if into else each.width
+    outputs = each.branches * each.width if into else stream.hidden
+    product = matmul(
+        name,
+        Matrices(rows=copies / shape.count, columns=outputs, depth=inputs, batch=shape.count),
+        weights=shape.count * (inputs * outputs + (outputs if each.bias else 0)),
+        kept=Size(values=copies * inputs),
+        split=split,
+        units=each.width,
+        unit="expert columns",
+    )
+    return replace(product, experts=shape.count, imbalance=shape.imbalance)
+
+
+def _activation(shape: Experts, stream: Stream) -> Operator:
+    values = shape.copies(stream.tokens) * shape.each.width
+    operator = activation("expert activation", values, branches=shape.each.branches)
+    return replace(operator, experts=shape.count, imbalance=shape.imbalance)
