@@ -1,7 +1,10 @@
 """Workloads: bytes per parameter of each precision and optimizer, and what is refused."""
 
+from dataclasses import fields
+
 import pytest
 
+from foretrain.cluster.device import Peak
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Optimizer, Precision, Workload
@@ -15,12 +18,48 @@ def test_optimizer_updates_four_bytes_of_every_parameter(precision):
     assert working == precision.gradient_bytes == 4
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "moments"),
-    [(Optimizer.SGD, 0), (Optimizer.MOMENTUM, 1), (Optimizer.ADAM, 2), (Optimizer.ADAMW, 2)],
-)
+MOMENTS = {
+    Optimizer.SGD: 0,
+    Optimizer.ADAFACTOR: 0,
+    Optimizer.MOMENTUM: 1,
+    Optimizer.LARS: 1,
+    Optimizer.LION: 1,
+    Optimizer.ADAGRAD: 1,
+    Optimizer.MUON: 1,
+    Optimizer.ADAM: 2,
+    Optimizer.ADAMW: 2,
+    Optimizer.LAMB: 2,
+}
+
+
+@pytest.mark.parametrize(("optimizer", "moments"), MOMENTS.items())
 def test_state_is_four_bytes_per_moment(optimizer, moments):
     assert optimizer.state_bytes == 4 * moments
+
+
+def test_eight_bit_moments_are_a_quarter_and_their_scales():
+    assert set(Optimizer) - set(MOMENTS) == {Optimizer.ADAMW_8BIT}
+    assert Optimizer.ADAMW_8BIT.state_bytes == Optimizer.ADAMW.state_bytes / 4 + 2 * 4 / 2048
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_every_precision_has_a_peak_that_devices_state(precision):
+    assert precision.peak in {field.name for field in fields(Peak)}
+
+
+@pytest.mark.parametrize(
+    ("precision", "read"),
+    [("fp32", 4), ("tf32", 4), ("bf16", 2), ("fp8", 1), ("mxfp8", 33 / 32), ("nvfp4", 9 / 16)],
+)
+def test_products_read_narrow_values_and_their_scales(precision, read):
+    assert Precision(precision).product_bytes == read
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_only_products_in_fewer_bits_than_activations_need_a_cast(precision):
+    narrow = precision.product_bytes < precision.value_bytes
+    assert (precision.cast_bytes > 0) == narrow
+    assert precision.value_bytes >= 2
 
 
 @pytest.mark.parametrize("batch", [0, -1, float("nan")])

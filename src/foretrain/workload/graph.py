@@ -41,6 +41,11 @@ class Layer:
         """Parameters of one such layer."""
         return sum(operator.weights for operator in self.operators)
 
+    @property
+    def trainable(self) -> float:
+        """Parameters of one such layer that are trained."""
+        return sum(operator.trainable for operator in self.operators)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
@@ -53,6 +58,8 @@ class Model:
         tied: parameters that the last layer shares with the first (counted once; where the two
             stand on different stages each keeps a copy and the gradients are added up).
         source: where the structure comes from.
+        spread: factor by which the interval of what is predicted of it is wider, for a model whose
+            structure is not known.
     """
 
     name: str
@@ -60,8 +67,11 @@ class Model:
     tokens: int = 1
     tied: float = 0.0
     source: str = ""
+    spread: float = 1.0
 
     def __post_init__(self) -> None:
+        if not self.spread >= 1:
+            raise InputError(f"Model '{self.name}': spread must be at least 1, got {self.spread}.")
         kinds = [layer.cuttable for layer in self.layers]
         if not any(kinds):
             raise InputError(f"Model '{self.name}' has no layer that a pipeline could be cut at.")
@@ -83,9 +93,31 @@ class Model:
         return frozenset(kernel for kernel in found if kernel is not None)
 
     @property
+    def attends(self) -> bool:
+        """Whether tokens meet one another, so that the context axis can divide them."""
+        return any(operator.keys for _, operator in self.operators)
+
+    @property
+    def experts(self) -> bool:
+        """Whether it has experts for the expert axis to divide."""
+        return any(operator.experts for _, operator in self.operators)
+
+    @property
     def parameters(self) -> float:
         """Parameters of the whole model, tied ones counted once."""
         return sum(layer.repeats * layer.weights for layer in self.layers) - self.tied
+
+    @property
+    def tied_trained(self) -> float:
+        """Parameters of `tied` that are trained in the first and in the last layer."""
+        ends = (self.layers[0].trainable, self.layers[-1].trainable)
+        return min(self.tied, *ends)
+
+    @property
+    def trainable(self) -> float:
+        """Parameters that are trained, tied ones counted once."""
+        trained = sum(layer.repeats * layer.trainable for layer in self.layers)
+        return trained - self.tied_trained
 
     @property
     def cuttable_layers(self) -> int:

@@ -6,26 +6,59 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foretrain.errors import InputError
+from foretrain.workload.gradients import FP32, GradientCodec
 from foretrain.workload.graph import Model
+from foretrain.workload.training import BatchRamp, Data, Evaluation
 
 
 class Precision(StrEnum):
-    """The precision of matrix products."""
+    """The precision of matrix products; activations and working weights have at least 16 bits."""
 
     FP32 = "fp32"
     TF32 = "tf32"
     FP16 = "fp16"
     BF16 = "bf16"
+    FP8 = "fp8"
+    """One scale per matrix. Source: micikevicius2022."""
+    MXFP8 = "mxfp8"
+    """One byte of scale per 32 values. Source: ocp-mx, section 5."""
+    NVFP4 = "nvfp4"
+    """One byte of scale per 16 values. Source: nvidia-nvfp4."""
+
+    @property
+    def peak(self) -> str:
+        """The field of `cluster.device.Peak` with the FLOP/s of its products."""
+        return {Precision.MXFP8: "fp8", Precision.NVFP4: "fp4"}.get(self, self.value)
 
     @property
     def value_bytes(self) -> float:
         """Bytes of one activation or one working weight."""
-        return 2.0 if self in (Precision.FP16, Precision.BF16) else 4.0
+        return 4.0 if self in (Precision.FP32, Precision.TF32) else 2.0
+
+    @property
+    def product_bytes(self) -> float:
+        """Bytes of one value that a matrix product reads, its part of a scale included."""
+        narrow = {
+            Precision.FP8: 1.0,
+            Precision.MXFP8: 1.0 + 1.0 / 32,
+            Precision.NVFP4: 0.5 + 1.0 / 16,
+        }
+        return narrow.get(self, self.value_bytes)
+
+    @property
+    def cast_bytes(self) -> float:
+        """Bytes moved to make one value ready for a product; 0 where products read it as it is.
+
+        A narrow value is read at the precision of activations and written once for each of the two
+        products that it meets, which sum over different dimensions. Source: transformer-engine.
+        """
+        narrow = self.product_bytes < self.value_bytes
+        return self.value_bytes + 2.0 * self.product_bytes if narrow else 0.0
 
     @property
     def master_bytes(self) -> float:
         """Bytes of the fp32 copy of a weight that a 16-bit optimizer updates."""
-        return 4.0 if self in (Precision.FP16, Precision.BF16) else 0.0
+        return 4.0 if self.value_bytes < 4.0 else 0.0
 
     @property
     def gradient_bytes(self) -> float:
@@ -41,13 +74,39 @@ class Optimizer(StrEnum):
 
     SGD = "sgd"
     MOMENTUM = "momentum"
+    LARS = "lars"
+    """Momentum with a rate of its own for each layer. Source: you2017."""
+    LION = "lion"
+    """One moment, whose sign is the update. Source: chen2023."""
+    ADAGRAD = "adagrad"
+    """The sum of squared gradients. Source: duchi2011."""
+    MUON = "muon"
+    """One moment, made orthogonal by products that are not priced: at most 30 x rows FLOP per
+    parameter and step, below 1 % of a step of a million tokens or more. Source: jordan2024."""
     ADAM = "adam"
     ADAMW = "adamw"
+    LAMB = "lamb"
+    """Adam with a rate of its own for each layer. Source: you2020."""
+    ADAMW_8BIT = "adamw-8bit"
+    """Both moments in 8 bits, with an fp32 scale per block of 2048. Source: dettmers2022."""
+    ADAFACTOR = "adafactor"
+    """Row and column sums of the second moment: next to nothing. Source: shazeer2018."""
 
     @property
     def state_bytes(self) -> float:
-        """Bytes of fp32 state per parameter, the master copy apart."""
-        return {Optimizer.SGD: 0.0, Optimizer.MOMENTUM: 4.0}.get(self, 8.0)
+        """Bytes of state per parameter, the master copy apart."""
+        return _STATE_BYTES[self]
+
+
+_STATE_BYTES = {
+    Optimizer.SGD: 0.0,
+    Optimizer.ADAFACTOR: 0.0,
+    Optimizer.ADAMW_8BIT: 2 * (1 + 4 / 2048),
+    **dict.fromkeys(
+        (Optimizer.MOMENTUM, Optimizer.LARS, Optimizer.LION, Optimizer.ADAGRAD, Optimizer.MUON), 4.0
+    ),
+    **dict.fromkeys((Optimizer.ADAM, Optimizer.ADAMW, Optimizer.LAMB), 8.0),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,23 +118,37 @@ class Workload:
         global_batch: samples per step.
         precision: of matrix products and activations.
         optimizer: how gradients become updates.
+        gradients: the form in which gradients are added up and sent.
         samples: samples of the whole training; None when the amount is not given.
-        epoch_samples: samples of one epoch; None when the data set is not described.
+        data: the data set; None when it is not described.
+        evaluation: what is evaluated between steps; None for nothing.
+        ramp: how the batch grows to `global_batch`; None if it is full from the first step on.
     """
 
     model: Model
     global_batch: int
     precision: Precision = Precision.BF16
     optimizer: Optimizer = Optimizer.ADAMW
+    gradients: GradientCodec = FP32
     samples: float | None = None
-    epoch_samples: float | None = None
+    data: Data | None = None
+    evaluation: Evaluation | None = None
+    ramp: BatchRamp | None = None
 
     def __post_init__(self) -> None:
         if not self.global_batch >= 1:
             raise InputError(
                 f"Workload.global_batch must be at least 1 sample, got {self.global_batch}."
             )
-        for name in ("samples", "epoch_samples"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InputError(f"Workload.{name} must be above 0, got {value}.")
+        if self.samples is not None and not self.samples > 0:
+            raise InputError(f"Workload.samples must be above 0, got {self.samples}.")
+        if self.ramp is not None and not self.ramp.reaches(self.global_batch):
+            raise InputError(
+                f"Workload.ramp: {self.ramp.start} samples do not grow to the global batch of "
+                f"{self.global_batch} by {self.ramp.increment} at a time."
+            )
+
+    @property
+    def epoch_samples(self) -> float | None:
+        """Samples of one epoch; None when the data set is not described."""
+        return None if self.data is None else self.data.samples

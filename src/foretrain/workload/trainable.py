@@ -1,0 +1,256 @@
+"""What of a model is trained: all, its last layers, or adapters on frozen weights.
+
+A frozen product has no gradient of its weights, so its backward pass is one product instead of two,
+and it keeps no input. Layers before the first trained one have no backward pass at all. An adapter
+of rank r adds x A B to a product of x, with A of (inputs, r) and B of (r, outputs).
+
+Sources: hu2022, section 4 (LoRA); dettmers2023, section 3 (QLoRA).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from foretrain.errors import InputError, nearest
+from foretrain.workload.graph import Layer, Model
+from foretrain.workload.operator import NOTHING, Kind, Matrices, Operator, Size, Split, matmul
+
+
+class Storage(StrEnum):
+    """How frozen weights of products are stored; they are used at the workload's precision."""
+
+    NF4 = "nf4"
+    """Four bits and doubly quantised scales, 4.127 bits in all. Source: dettmers2023, section 3."""
+    INT8 = "int8"
+    """One byte; the scale of a row is left out. Source: dettmers2022-int8."""
+
+    @property
+    def weight_bytes(self) -> float:
+        """Bytes of one weight in memory."""
+        return {Storage.NF4: (4 + 8 / 64 + 32 / (64 * 256)) / 8, Storage.INT8: 1.0}[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trainable:
+    """What is trained of a model.
+
+    Attributes:
+        frozen: first layers (of those that a pipeline may cut at) that are frozen, with what stands
+            before them.
+        lora: rank of the adapters, which alone are trained; 0 for none.
+        targets: projections with an adapter, by the name of the operator or as Hugging Face calls
+            its parts (q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj); empty for all
+            of the layers that a pipeline may cut at.
+        stored: how the frozen weights are stored; None for the precision of the workload.
+    """
+
+    frozen: int = 0
+    lora: int = 0
+    targets: tuple[str, ...] = ()
+    stored: Storage | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("frozen", "lora"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"Trainable.{name} must be at least 0, got {getattr(self, name)}.")
+        if self.frozen and self.lora:
+            raise InputError("Trainable: adapters freeze every layer; leave frozen out.")
+        if not self.lora and (self.targets or self.stored):
+            raise InputError(
+                "Trainable: targets and stored weights need adapters; give their rank as lora."
+            )
+
+
+def adapted(model: Model, trainable: Trainable) -> Model:
+    """A model of which only a part is trained.
+
+    The first layer with an adapter is priced like the others, though nothing before it needs the
+    gradient of its input.
+
+    Raises:
+        InputError: more layers are frozen than there are, or a target is not in the model.
+    """
+    if trainable.lora:
+        return replace(model, layers=tuple(_with_adapters(model, trainable)))
+    if trainable.frozen:
+        return replace(model, layers=tuple(_without_backward(model, trainable.frozen)))
+    return model
+
+
+def _without_backward(model: Model, frozen: int) -> Iterator[Layer]:
+    """The layers of a model whose first ones are frozen."""
+    if frozen > model.cuttable_layers:
+        raise InputError(
+            f"model '{model.name}' has {model.cuttable_layers} layers; {frozen} cannot be frozen."
+        )
+    left = frozen
+    started = False
+    for layer in model.layers:
+        started = started or layer.cuttable
+        count = min(left, layer.repeats) if layer.cuttable else 0
+        left -= count
+        if not started:
+            yield _forward_only(layer)
+            continue
+        if count:
+            yield _forward_only(replace(layer, name=f"frozen {layer.name}", repeats=count))
+        if count < layer.repeats:
+            yield replace(layer, repeats=layer.repeats - count)
+
+
+def _forward_only(layer: Layer) -> Layer:
+    """A frozen layer with no trained one before it: nothing is kept, nothing comes back."""
+    operators = tuple(
+        replace(each, trained=0.0, backward_flop=0.0, backward=NOTHING, kept=NOTHING)
+        for each in layer.operators
+    )
+    return replace(layer, operators=operators, recomputable=False)
+
+
+def _with_adapters(model: Model, trainable: Trainable) -> Iterator[Layer]:
+    """The layers of a model of which adapters alone are trained."""
+    _check_targets(model, trainable.targets)
+    started = False
+    for layer in model.layers:
+        started = started or layer.cuttable
+        if layer.cuttable:
+            yield replace(layer, operators=tuple(_adapted(layer, trainable)))
+        elif started:
+            yield replace(layer, operators=tuple(_frozen(layer, None)))
+        else:
+            yield _forward_only(layer)
+
+
+def _check_targets(model: Model, targets: tuple[str, ...]) -> None:
+    inner = [(layer, each) for layer, each in model.operators if layer.cuttable]
+    known = {name: None for layer, each in inner for name in (each.name, *_parts(each, layer))}
+    products = {each.name for _, each in inner if _is_linear(each)}
+    named = [name for name in known if name in products or "_proj" in name]
+    for target in targets:
+        if target not in named:
+            raise InputError(
+                f"model '{model.name}' has no projection '{target}'.{nearest(target, named)} "
+                f"Known: {', '.join(named)}."
+            )
+
+
+def _frozen(layer: Layer, stored: Storage | None) -> Iterator[Operator]:
+    """The operators of a frozen layer through which gradients still flow."""
+    before: Operator | None = None
+    for each in layer.operators:
+        product = each.matrices if _is_linear(each) else None
+        yield replace(
+            each,
+            trained=0.0,
+            stored=stored.weight_bytes if stored and product else each.stored,
+            backward_flop=product.flop if product else each.backward_flop,
+            kept=NOTHING if product and _keeps_its_own(before) else each.kept,
+        )
+        before = each
+
+
+def _keeps_its_own(before: Operator | None) -> bool:
+    """Whether what wrote a product's input keeps what its own backward pass needs.
+
+    An activation of a convolutional network and fused attention need what they wrote, and leave it
+    to the next product to keep it.
+    """
+    return before is not None and before.kept.values > 0
+
+
+def _adapted(layer: Layer, trainable: Trainable) -> Iterator[Operator]:
+    """The operators of a frozen layer with adapters behind their products."""
+    for each, frozen in zip(layer.operators, _frozen(layer, trainable.stored), strict=True):
+        yield frozen
+        kept = Size() if frozen.kept.values else each.kept
+        for name, outputs in _targeted(each, layer, trainable.targets):
+            yield from _adapter(each, name, outputs=outputs, rank=trainable.lora, kept=kept)
+            kept = NOTHING
+
+
+def _targeted(
+    operator: Operator, layer: Layer, targets: tuple[str, ...]
+) -> Iterator[tuple[str, float]]:
+    """Projections of an operator that have an adapter, with their widths."""
+    product = operator.matrices
+    if product is None or not _is_linear(operator):
+        return
+    if operator.name in targets:
+        yield operator.name, product.columns
+        return
+    for name, outputs in _parts(operator, layer).items():
+        if not targets or name in targets:
+            yield name, outputs
+
+
+def _is_linear(operator: Operator) -> bool:
+    """Whether it is a product with weights."""
+    return operator.kind is Kind.MATMUL and operator.weights > 0
+
+
+def _parts(operator: Operator, layer: Layer) -> dict[str, float]:
+    """Projections that one product computes side by side, with their widths."""
+    products = {each.name: each.matrices for each in layer.operators if each.matrices}
+    product = products.get(operator.name)
+    inner, after = products.get("feed-forward out"), products.get("attention output")
+    if product is None or not _is_linear(operator):
+        return {}
+    if operator.name == "query-key-value" and after:
+        keys = (product.columns - after.depth) / 2
+        return {"q_proj": after.depth, "k_proj": keys, "v_proj": keys}
+    if operator.name == "feed-forward in" and inner:
+        gated = product.columns > inner.depth
+        return (
+            {"gate_proj": inner.depth, "up_proj": inner.depth}
+            if gated
+            else {"up_proj": inner.depth}
+        )
+    names = {"attention output": "o_proj", "feed-forward out": "down_proj"}
+    return {names.get(operator.name, operator.name): product.columns}
+
+
+def _adapter(
+    base: Operator, name: str, *, outputs: float, rank: int, kept: Size
+) -> tuple[Operator, ...]:
+    """Down to the rank, up to the outputs, and added: divided as the product that it stands beside.
+
+    Beside a product divided by columns the second factor is divided by columns, beside one divided
+    by depth the first by depth; the other is small and repeated by every member.
+    """
+    product = base.matrices
+    assert product is not None
+    rows = product.batch * product.rows
+    down = _factor(base, f"{name} adapter down", (product.depth, rank), split=Split.DEPTH)
+    up = _factor(base, f"{name} adapter up", (rank, outputs), split=Split.COLUMNS)
+    added = Operator(
+        name=f"{name} adapter sum",
+        kind=Kind.MEMORY,
+        forward=Size(values=3 * rows * outputs),
+        backward=Size(values=2 * rows * outputs),
+        split=Split.HEADS if base.split is Split.COLUMNS else Split.NONE,
+        sequence=base.split is Split.DEPTH,
+        experts=base.experts,
+        imbalance=base.imbalance,
+    )
+    return replace(down, kept=kept), replace(up, kept=Size(values=rows * rank)), added
+
+
+def _factor(base: Operator, name: str, size: tuple[float, float], *, split: Split) -> Operator:
+    """One factor of an adapter; it is divided only where `base` is divided like it."""
+    product = base.matrices
+    assert product is not None
+    inputs, outputs = size
+    count = product.batch if base.experts else 1.0
+    divided = base.split is split
+    factor = matmul(
+        name,
+        Matrices(rows=product.rows, columns=outputs, depth=inputs, batch=product.batch),
+        weights=count * inputs * outputs,
+        split=split if divided else Split.NONE,
+        units=base.units if divided else 0,
+        unit=base.unit if divided else "",
+    )
+    sequence = base.sequence or (not divided and base.split is not Split.NONE)
+    return replace(factor, sequence=sequence, experts=base.experts, imbalance=base.imbalance)
