@@ -77,6 +77,8 @@ def devices(draw):
             tf32=half / draw(st.floats(1, 4)),
             fp16=half,
             bf16=half,
+            fp8=2 * half,
+            fp4=4 * half,
         ),
         matmul=draw(st.none() | st.floats(0.5, 1).map(lambda share: share * half)),
         memory=draw(st.floats(8e9, 200e9)),

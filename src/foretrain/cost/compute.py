@@ -81,9 +81,9 @@ def peak(device: Device, precision: Precision) -> float:
     Raises:
         InputError: the device has no units of that precision.
     """
-    rate: float | None = getattr(device.peak, precision.value)
+    rate: float | None = getattr(device.peak, precision.peak)
     if rate is None:
-        known = [name for name in Precision if getattr(device.peak, name.value) is not None]
+        known = [name for name in Precision if getattr(device.peak, name.peak) is not None]
         raise InputError(
             f"workload.precision: {device.name} has no {precision.value} units. "
             f"Known for it: {', '.join(known)}."
