@@ -41,9 +41,16 @@ class Coefficients:
         pcie: the same for PCIe.
         infiniband: the same for InfiniBand.
         ethernet: the same for Ethernet.
+        in_network: share of that which switches reach when they add up what they pass on.
         collective_start: seconds before a collective's first message.
         gradient_overlap: share of the gradients' reduction that may run beside the backward pass.
         memory_reserve: bytes that driver, libraries and allocator take from a device.
+        cache_share: share of a host's memory that can hold samples of the data set.
+        node_start: mean seconds from a granted node to its running processes.
+        node_start_spread: standard deviation of that over its mean.
+        rank_start: seconds that each process adds to the time until all have found one another.
+        warm_up: seconds between then and the first step at full speed.
+        detection: seconds from a failure to the decision to restart.
         time_uncertainty: half-width of the interval of a step's time, as a fraction.
         memory_uncertainty: half-width of the interval of the memory, as a fraction.
     """
@@ -59,9 +66,16 @@ class Coefficients:
     pcie: float
     infiniband: float
     ethernet: float
+    in_network: float
     collective_start: float
     gradient_overlap: float
     memory_reserve: float
+    cache_share: float
+    node_start: float
+    node_start_spread: float
+    rank_start: float
+    warm_up: float
+    detection: float
     time_uncertainty: float
     memory_uncertainty: float
 
@@ -196,6 +210,15 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             kind="assumed",
             source="protocol overhead of TCP or RoCE over a well-kept switch",
         ),
+        "in_network": Source(
+            value=0.76,
+            unit="1",
+            low=0.65,
+            high=0.9,
+            kind="published",
+            source="nvidia-nccl: nccl-tests report a bus bandwidth of about 480 GB/s for large "
+            "all-reduces with NVLS on 8 H100, 274 of 360 GB/s (from memory, not read again)",
+        ),
         "collective_start": Source(
             value=8.4e-6,
             unit="s",
@@ -221,6 +244,56 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             high=5.0 * 1024**3,
             kind="assumed",
             source="context, library workspaces, communication buffers, fragmentation",
+        ),
+        "cache_share": Source(
+            value=0.5,
+            unit="1",
+            low=0.2,
+            high=0.8,
+            kind="assumed",
+            source="the rest is for processes, their buffers and the pinned memory of devices",
+        ),
+        "node_start": Source(
+            value=30.0,
+            unit="s",
+            low=5.0,
+            high=300.0,
+            kind="assumed",
+            source="container image on the node's own disk, imports of the framework",
+        ),
+        "node_start_spread": Source(
+            value=0.3,
+            unit="1",
+            low=0.1,
+            high=1.0,
+            kind="assumed",
+            source="disks and file servers that many nodes ask at once",
+        ),
+        "rank_start": Source(
+            value=3e-3,
+            unit="s",
+            low=1e-3,
+            high=0.5,
+            kind="published",
+            source="jiang2024, section 3.5: under 30 s for more than 10,000 devices; the upper end "
+            "is 1047 s for 2,048 before its changes (from memory, not read again)",
+        ),
+        "warm_up": Source(
+            value=60.0,
+            unit="s",
+            low=10.0,
+            high=600.0,
+            kind="assumed",
+            source="compilation, first batches, choice of kernels; nothing at the lower end",
+        ),
+        "detection": Source(
+            value=600.0,
+            unit="s",
+            low=30.0,
+            high=1800.0,
+            kind="published",
+            source="the time after which PyTorch gives up a collective of NCCL, by default (from "
+            "memory, not read again); a watchdog of one's own is quicker",
         ),
         "time_uncertainty": Source(
             value=0.15,
