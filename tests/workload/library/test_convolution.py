@@ -3,7 +3,8 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.workload.library.convolution import Picture, convolution
+from foretrain.workload.library.convolution.picture import Picture, Window
+from foretrain.workload.library.convolution.trunk import Trunk
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Kind
 
@@ -47,23 +48,28 @@ def test_pictures_fit_from_layer_to_layer():
         assert before.output == after.input
 
 
+def convolved(picture, channels, window):
+    trunk = Trunk(picture)
+    trunk.convolve("any", channels, window=window)
+    (block,) = trunk.finish("all").sections[0].blocks
+    return block
+
+
 def test_stem_by_hand():
-    (product, norm), picture = convolution(
-        "stem", Picture(channels=3, side=224), 64, kernel=7, stride=2
-    )
-    assert picture == Picture(channels=64, side=112)
+    block = convolved(Picture(channels=3, sides=(224, 224)), 64, Window(size=7, stride=2))
+    product = block.operator
+    assert block.result == Picture(channels=64, sides=(112, 112))
     assert product.weights == 64 * 3 * 7 * 7 == 9408
     assert product.flop == 2 * 112 * 112 * 9408 == 236_027_904
     assert product.kept.values == 3 * 224 * 224
-    assert norm.weights == 2 * 64
     # Of the 7 x 7 values under the kernel, three quarters of the overlap is read again.
     read = product.matrices.rows * product.matrices.depth / product.matrices.reuse
     assert read == pytest.approx(3 * 224 * 224)
 
 
 def test_odd_pictures_round_up():
-    _, picture = convolution("any", Picture(channels=1, side=7), 1, kernel=3, stride=2)
-    assert picture.side == 4
+    block = convolved(Picture(channels=1, sides=(7, 7)), 1, Window(size=3, stride=2))
+    assert block.result.sides == (4, 4)
 
 
 @pytest.mark.parametrize("image", [31, 0, -224])

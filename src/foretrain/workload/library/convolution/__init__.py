@@ -1,0 +1,1 @@
+"""Networks of convolutions: pictures, the blocks between them, and the published networks."""

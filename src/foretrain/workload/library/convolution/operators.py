@@ -1,0 +1,118 @@
+"""Operators between pictures: what they compute, move, and keep for the backward pass.
+
+A convolution and a normalisation keep their input. A ReLU works in place: its result is kept by
+whatever reads it. Smooth activations keep their input.
+"""
+
+from __future__ import annotations
+
+from foretrain.workload.library.convolution.picture import Picture, Window
+from foretrain.workload.operator import Kind, Matrices, Operator, Size, matmul
+
+UNSPLIT_UNIT = "part (convolutions cannot be split by the tensor axis yet)"
+
+
+def convolution(
+    name: str,
+    pictures: tuple[Picture, Picture],
+    window: Window,
+    *,
+    groups: int = 1,
+    bias: bool = False,
+    kept: float = 0.0,
+) -> Operator:
+    """The convolution that makes the second picture of the first.
+
+    A window over every channel alone is no matrix product: it is limited by memory traffic.
+    """
+    picture, result = pictures
+    area = window.area(len(picture.sides))
+    weights = picture.channels * result.channels * area // groups + bias * result.channels
+    if groups == picture.channels > 1:
+        return _depthwise(
+            name, pictures, flop=2.0 * area * result.values, weights=weights, kept=kept
+        )
+    return matmul(
+        name,
+        Matrices(
+            rows=result.pixels,
+            columns=result.channels // groups,
+            depth=picture.channels // groups * area,
+            batch=float(groups),
+            reuse=result.pixels * area / picture.pixels,
+        ),
+        weights=weights,
+        kept=Size(values=kept),
+        units=1,
+        unit=UNSPLIT_UNIT,
+    )
+
+
+def _depthwise(
+    name: str, pictures: tuple[Picture, Picture], *, flop: float, weights: float, kept: float
+) -> Operator:
+    """Its backward pass reads the input and, twice, the gradient of the result."""
+    moved = pictures[0].values + pictures[1].values
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        weights=weights,
+        flop=flop,
+        backward_flop=2.0 * flop,
+        forward=Size(values=moved),
+        backward=Size(values=2.0 * moved),
+        kept=Size(values=kept),
+    )
+
+
+def transposed(
+    name: str, pictures: tuple[Picture, Picture], window: Window, *, bias: bool, kept: float
+) -> Operator:
+    """The convolution whose backward pass would make the first picture of the second."""
+    picture, result = pictures
+    area = window.area(len(picture.sides))
+    return matmul(
+        name,
+        Matrices(rows=picture.pixels, columns=result.channels * area, depth=picture.channels),
+        weights=picture.channels * result.channels * area + bias * result.channels,
+        kept=Size(values=kept),
+        units=1,
+        unit=UNSPLIT_UNIT,
+    )
+
+
+def connection(
+    name: str, inputs: int, outputs: int, *, rows: int = 1, bias: bool = True
+) -> Operator:
+    """A fully connected layer, which keeps its input."""
+    return matmul(
+        name,
+        Matrices(rows=rows, columns=outputs, depth=inputs),
+        weights=(inputs + bias) * outputs,
+        kept=Size(values=rows * inputs),
+        units=1,
+        unit=UNSPLIT_UNIT,
+    )
+
+
+def normalisation(name: str, picture: Picture, *, kept: float) -> Operator:
+    """Batch, instance or group normalisation: statistics first, so it reads twice."""
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        weights=2 * picture.channels,
+        forward=Size(values=3 * picture.values),
+        backward=Size(values=5 * picture.values),
+        kept=Size(values=kept),
+    )
+
+
+def pointwise(name: str, values: float, *, read: int, kept: float = 0.0) -> Operator:
+    """An activation, addition or pooling of `read` inputs."""
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        forward=Size(values=(read + 1) * values),
+        backward=Size(values=(read + 2) * values),
+        kept=Size(values=kept),
+    )

@@ -1,0 +1,91 @@
+"""Residual networks: ResNet (v1.5), ResNeXt, wide ResNet and their squeeze-and-excitation kin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foretrain.errors import InputError
+from foretrain.workload.library.convolution.network import Network
+from foretrain.workload.library.convolution.picture import Picture, Window, square
+from foretrain.workload.library.convolution.trunk import Trunk
+
+WIDTHS = (64, 128, 256, 512)
+POOL = Window(size=3, stride=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResNet:
+    """The shape of a residual network.
+
+    Attributes:
+        blocks: blocks of each of the four groups.
+        bottleneck: whether a block is 1x1, 3x3, 1x1 (four times as wide at its end) or two 3x3.
+        groups: groups of the 3x3 convolution of a bottleneck.
+        width: channels per group of channels in the first group of blocks; 64 for one group.
+        squeeze: channels over those that squeeze and excitation leaves; 0 without.
+        classes: outputs of the classifier.
+    """
+
+    blocks: tuple[int, int, int, int]
+    bottleneck: bool = True
+    groups: int = 1
+    width: int = 64
+    squeeze: int = 0
+    classes: int = 1000
+
+    @property
+    def expansion(self) -> int:
+        """Channels at the end of a block over those of its group."""
+        return 4 if self.bottleneck else 1
+
+
+def resnet(shape: ResNet, image: int) -> Network:
+    """A residual network for square images of `image` pixels.
+
+    Source: he2016, table 1 (v1.5 moves the stride of a bottleneck into its 3x3 convolution).
+    """
+    if not image >= 32:
+        raise InputError(f"image must be at least 32 pixels for a resnet, got {image}.")
+    trunk = Trunk(square(image))
+    resnet_groups(trunk, shape)
+    return trunk.classify(shape.classes)
+
+
+def resnet_groups(
+    trunk: Trunk, shape: ResNet, strides: tuple[int, ...] = (1, 2, 2, 2)
+) -> tuple[Picture, ...]:
+    """The stem and as many groups as there are strides; the picture at the end of each group."""
+    trunk.unit("stem", 64, window=Window(size=7, stride=2))
+    trunk.pool("stem pooling", POOL)
+    trunk.section("stem", cuttable=False)
+    pictures = []
+    for index, stride in enumerate(strides):
+        first, rest = f"group {index + 2} first", f"group {index + 2} rest"
+        _block(trunk, shape, width=WIDTHS[index], stride=stride)
+        trunk.section(first)
+        _block(trunk, shape, width=WIDTHS[index])
+        trunk.section(rest, repeats=shape.blocks[index] - 1)
+        pictures.append(trunk.picture)
+    return tuple(pictures)
+
+
+def _block(trunk: Trunk, shape: ResNet, *, width: int, stride: int = 1) -> None:
+    channels = shape.expansion * width
+    shortcut = trunk.fork()
+    window = Window(size=3, stride=stride)
+    if shape.bottleneck:
+        inner = width * shape.width // 64 * shape.groups
+        trunk.unit("reduce", inner)
+        trunk.unit("convolve", inner, window=window, groups=shape.groups)
+        trunk.convolve("expand", channels)
+        trunk.normalise("expand norm")
+    else:
+        trunk.unit("first", width, window=window)
+        trunk.convolve("second", width, window=Window(size=3))
+        trunk.normalise("second norm")
+    if shape.squeeze:
+        trunk.squeeze("squeeze", channels // shape.squeeze)
+    if shortcut.picture != trunk.picture:
+        shortcut.convolve("project", channels, window=Window(stride=stride))
+        shortcut.normalise("project norm")
+    trunk.add("residual activation")

@@ -1,0 +1,210 @@
+"""A network written down from input to output: every call adds one operator."""
+
+from __future__ import annotations
+
+from foretrain.workload.library.convolution import operators
+from foretrain.workload.library.convolution.network import Block, Network, Section
+from foretrain.workload.library.convolution.picture import Picture, Window, along
+from foretrain.workload.operator import Operator
+
+POINT = Window()
+"""The window of a 1 x 1 convolution."""
+
+
+class Trunk:
+    """Follows one picture through a network and writes down the blocks that it passes.
+
+    What several operators read is kept for the backward pass once, by the first of them.
+    """
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self._blocks: list[Block] = []
+        self._sections: list[Section] = []
+        self._start = picture.values
+        self._skips: list[Picture] = []
+        self._kept = False
+
+    # --- operators -------------------------------------------------------------------------
+
+    def convolve(
+        self,
+        name: str,
+        channels: int,
+        *,
+        window: Window = POINT,
+        groups: int = 1,
+        bias: bool = False,
+    ) -> None:
+        """A convolution."""
+        result = Picture(channels=channels, sides=window.over(self.picture))
+        operator = operators.convolution(
+            name, (self.picture, result), window, groups=groups, bias=bias, kept=self._keep()
+        )
+        self._append(operator, result, window=window, groups=groups)
+
+    def enlarge(self, name: str, channels: int, *, factor: int = 2, bias: bool = True) -> None:
+        """A transposed convolution whose window is its stride."""
+        window = Window(size=factor, stride=factor)
+        sides = tuple(factor * side for side in self.picture.sides)
+        result = Picture(channels=channels, sides=sides)
+        operator = operators.transposed(
+            name, (self.picture, result), window, bias=bias, kept=self._keep()
+        )
+        self._append(operator, result, window=window)
+
+    def normalise(self, name: str) -> None:
+        """A normalisation with a scale and a shift per channel."""
+        operator = operators.normalisation(name, self.picture, kept=self._keep())
+        self._append(operator, self.picture)
+
+    def activate(self, name: str, *, smooth: bool = False) -> None:
+        """A ReLU in place, or a smooth activation, which keeps its input."""
+        kept = self._keep() if smooth else 0.0
+        self._append(
+            operators.pointwise(name, self.picture.values, read=1, kept=kept), self.picture
+        )
+
+    def unit(
+        self,
+        name: str,
+        channels: int,
+        *,
+        window: Window = POINT,
+        groups: int = 1,
+        smooth: bool = False,
+    ) -> None:
+        """A convolution without bias, its normalisation and activation."""
+        self.convolve(name, channels, window=window, groups=groups)
+        self.normalise(f"{name} norm")
+        self.activate(f"{name} activation", smooth=smooth)
+
+    def pool(self, name: str, window: Window, *, average: bool = False) -> None:
+        """The largest value under each window, or the average, which keeps nothing."""
+        result = Picture(channels=self.picture.channels, sides=window.over(self.picture))
+        kept = 0.0 if average else self._keep()
+        operator = operators.pointwise(name, self.picture.values, read=1, kept=kept)
+        self._append(operator, result, window=window)
+
+    def average(self, name: str, *, sides: int = 1) -> None:
+        """The average of each channel's pixels, down to a few of them."""
+        dimensions = len(self.picture.sides)
+        result = Picture(channels=self.picture.channels, sides=along(sides, dimensions))
+        self._append(operators.pointwise(name, self.picture.values, read=1), result)
+
+    def connect(self, name: str, features: int, *, bias: bool = True) -> None:
+        """A fully connected layer over all values of the picture, flattened."""
+        inputs = round(self.picture.values)
+        result = Picture(channels=features, sides=along(1, len(self.picture.sides)))
+        self._append(operators.connection(name, inputs, features, bias=bias), result)
+
+    def squeeze(self, name: str, channels: int, *, smooth: bool = False) -> None:
+        """Squeeze and excitation: channels scaled by what two small layers make of their means."""
+        gate = self.fork()
+        gate.average(f"{name} means")
+        gate.convolve(f"{name} in", channels, bias=True)
+        gate.activate(f"{name} activation", smooth=smooth)
+        gate.convolve(f"{name} out", self.picture.channels, bias=True)
+        kept = self._keep() + self.picture.channels
+        self._append(
+            operators.pointwise(f"{name} scale", self.picture.values, read=1, kept=kept),
+            self.picture,
+        )
+
+    # --- branches --------------------------------------------------------------------------
+
+    def fork(self) -> Trunk:
+        """Another branch from this picture, which the trunk's next convolution keeps for both."""
+        branch = Trunk(self.picture)
+        branch._blocks = self._blocks
+        branch._kept = True
+        return branch
+
+    def add(self, name: str, *, read: int = 2) -> None:
+        """The sum with other branches, and its activation if it has one, in one kernel."""
+        self._append(operators.pointwise(name, self.picture.values, read=read), self.picture)
+
+    def join(self, name: str, *others: Trunk | Picture, kept: bool = True) -> None:
+        """The channels of all branches, copied side by side.
+
+        Args:
+            name: of the operator.
+            others: the other branches, or pictures that were made before.
+            kept: whether the activations that end the branches keep their results, which nobody
+                else does.
+        """
+        pictures = [part.picture if isinstance(part, Trunk) else part for part in others]
+        channels = self.picture.channels + sum(picture.channels for picture in pictures)
+        result = Picture(channels=channels, sides=self.picture.sides)
+        operator = operators.pointwise(
+            name, result.values, read=1, kept=result.values if kept else 0.0
+        )
+        self._append(operator, result)
+
+    def append(self, operator: Operator, result: Picture | None = None) -> None:
+        """Any other operator."""
+        self._append(operator, result or self.picture)
+
+    # --- sections --------------------------------------------------------------------------
+
+    def skip(self) -> None:
+        """Carry this picture past the sections to come, until `take`."""
+        self._skips.append(self.picture)
+
+    def take(self) -> Picture:
+        """The picture that was carried last."""
+        return self._skips.pop()
+
+    def section(self, name: str, *, repeats: int = 1, cuttable: bool = True) -> None:
+        """Close a section: what was written down since the last one, which may repeat."""
+        end = self.picture.values + sum(picture.values for picture in self._skips)
+        self._sections.append(
+            Section(
+                name=name,
+                blocks=tuple(self._blocks),
+                repeats=repeats,
+                input=self._start,
+                output=end,
+                cuttable=cuttable,
+            )
+        )
+        self._blocks.clear()
+        self._start = end
+
+    def classify(self, classes: int) -> Network:
+        """Average, one fully connected layer, and the network is complete."""
+        self.average("average pooling")
+        self.connect("classes", classes)
+        return self.finish("classifier", cuttable=False)
+
+    def finish(self, name: str, *, cuttable: bool = True) -> Network:
+        """Close the last section, which hands nothing on."""
+        last = Section(
+            name=name,
+            blocks=tuple(self._blocks),
+            repeats=1,
+            input=self._start,
+            output=0.0,
+            cuttable=cuttable,
+        )
+        return Network(sections=(*self._sections, last))
+
+    def _keep(self) -> float:
+        """Values to keep of the current picture: all, or none if somebody keeps it already."""
+        kept = 0.0 if self._kept else self.picture.values
+        self._kept = True
+        return kept
+
+    def _append(
+        self,
+        operator: Operator,
+        result: Picture,
+        *,
+        window: Window | None = None,
+        groups: int = 1,
+    ) -> None:
+        block = Block(
+            operator=operator, picture=self.picture, result=result, window=window, groups=groups
+        )
+        self._blocks.append(block)
+        self.picture, self._kept = result, False
