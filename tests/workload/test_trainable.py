@@ -76,17 +76,27 @@ def test_frozen_products_compute_one_gradient_instead_of_two(model):
     tuned = adapted(model, Trainable(lora=1))
     for layer, each in tuned.operators:
         if each.matrices and each.weights and "adapter" not in each.name:
-            assert each.backward_flop == each.flop, (layer.name, each.name)
-    assert backward_flop(tuned) < backward_flop(model)
+            assert each.backward_flop == each.flop * (layer.name != "embedding")
+
+
+def test_backward_pass_on_frozen_products_takes_about_as_long_as_the_forward_pass():
+    tuned = adapted(LLAMA, Trainable(lora=8))
+    # Attention has its whole backward pass, and stands here with both of its kernels.
+    assert 1 < backward_flop(tuned) / flop(tuned) < 1.3
+    assert backward_flop(LLAMA) / flop(LLAMA) == pytest.approx(2.0, abs=0.1)
 
 
 def test_input_of_a_product_is_kept_once_for_all_its_adapters():
     block = adapted(LLAMA, Trainable(lora=16)).layers[1]
     sizes = {each.name: each.kept.values for each in block.operators}
     assert sizes["query-key-value"] == 0
-    assert sizes["q_proj adapter down"] == 4096 * 4096
-    assert sizes["k_proj adapter down"] == sizes["v_proj adapter down"] == 0
-    assert sizes["v_proj adapter up"] == 4096 * 16
+    assert sizes["query-key-value q_proj adapter down"] == 4096 * 4096
+    assert (
+        sizes["query-key-value k_proj adapter down"]
+        == sizes["query-key-value v_proj adapter down"]
+        == 0
+    )
+    assert sizes["query-key-value v_proj adapter up"] == 4096 * 16
 
 
 def test_output_of_fused_attention_stays_for_its_own_backward_pass():
@@ -101,11 +111,11 @@ def test_adapters_are_divided_like_the_product_beside_them():
     block = adapted(LLAMA, Trainable(lora=16)).layers[1]
     split = {each.name: each.split for each in block.operators}
     units = {each.name: each.units for each in block.operators}
-    assert split["q_proj adapter down"] is Split.NONE
-    assert split["q_proj adapter up"] is Split.COLUMNS
-    assert split["o_proj adapter down"] is Split.DEPTH
-    assert split["o_proj adapter up"] is Split.NONE
-    assert units["o_proj adapter down"] == units["attention output"] == 32
+    assert split["query-key-value q_proj adapter down"] is Split.NONE
+    assert split["query-key-value q_proj adapter up"] is Split.COLUMNS
+    assert split["attention output o_proj adapter down"] is Split.DEPTH
+    assert split["attention output o_proj adapter up"] is Split.NONE
+    assert units["attention output o_proj adapter down"] == units["attention output"] == 32
 
 
 @given(model=decoders(), data=st.data())
@@ -144,16 +154,16 @@ def test_freezing_more_never_costs_more(model, frozen):
         assert kept(more) <= kept(less)
 
 
-def test_quantised_base_of_65_billion_parameters_fits_48_gigabytes():
-    # dettmers2023, abstract: a 65B model is tuned on a single 48 GB device.
-    tuned = adapted(build("llama-2-70b", sequence=512), Trainable(lora=64, stored=Storage.NF4))
+def test_quantised_base_of_70_billion_parameters_fits_48_gigabytes():
+    # dettmers2023, abstract: 65 billion parameters are tuned on a single device of 48 GB.
+    tuned = adapted(build("llama-2-70b", sequence=512), Trainable(lora=16, stored=Storage.NF4))
     stored = sum(
         layer.repeats * (each.weights - each.trainable) * (each.stored or 2.0)
         for layer, each in tuned.operators
     )
     assert 35e9 < stored < 40e9
     # Working copy, master copy, gradient and two moments of each trained parameter.
-    assert stored + 18 * tuned.trainable < 60e9
+    assert stored + 18 * tuned.trainable < 48e9
 
 
 def test_only_products_between_embedding_and_head_are_quantised():

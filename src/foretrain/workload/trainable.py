@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from foretrain.errors import InputError, nearest
+from foretrain.workload.adapters import adapter, is_linear, projections, stem
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import NOTHING, Kind, Matrices, Operator, Size, Split, matmul
+from foretrain.workload.operator import NOTHING, Operator
 
 
 class Storage(StrEnum):
@@ -124,15 +125,17 @@ def _with_adapters(model: Model, trainable: Trainable) -> Iterator[Layer]:
 
 
 def _check_targets(model: Model, targets: tuple[str, ...]) -> None:
-    inner = [(layer, each) for layer, each in model.operators if layer.cuttable]
-    known = {name: None for layer, each in inner for name in (each.name, *_parts(each, layer))}
-    products = {each.name for _, each in inner if _is_linear(each)}
-    named = [name for name in known if name in products or "_proj" in name]
+    known = dict.fromkeys(
+        name
+        for layer, each in model.operators
+        if layer.cuttable and is_linear(each)
+        for name in (stem(each), *projections(each, layer))
+    )
     for target in targets:
-        if target not in named:
+        if target not in known:
             raise InputError(
-                f"model '{model.name}' has no projection '{target}'.{nearest(target, named)} "
-                f"Known: {', '.join(named)}."
+                f"model '{model.name}' has no projection '{target}'.{nearest(target, known)} "
+                f"Known: {', '.join(known)}."
             )
 
 
@@ -140,7 +143,7 @@ def _frozen(layer: Layer, stored: Storage | None) -> Iterator[Operator]:
     """The operators of a frozen layer through which gradients still flow."""
     before: Operator | None = None
     for each in layer.operators:
-        product = each.matrices if _is_linear(each) else None
+        product = each.matrices if is_linear(each) else None
         yield replace(
             each,
             trained=0.0,
@@ -152,105 +155,38 @@ def _frozen(layer: Layer, stored: Storage | None) -> Iterator[Operator]:
 
 
 def _keeps_its_own(before: Operator | None) -> bool:
-    """Whether what wrote a product's input keeps what its own backward pass needs.
+    """Whether what wrote a product's input does without it in its own backward pass.
 
     An activation of a convolutional network and fused attention need what they wrote, and leave it
     to the next product to keep it.
     """
-    return before is not None and before.kept.values > 0
+    return before is not None and (before.kept.values > 0 or before.routed > 0)
 
 
 def _adapted(layer: Layer, trainable: Trainable) -> Iterator[Operator]:
     """The operators of a frozen layer with adapters behind their products."""
+    held = False
     for each, frozen in zip(layer.operators, _frozen(layer, trainable.stored), strict=True):
         yield frozen
-        kept = Size() if frozen.kept.values else each.kept
+        # A product that keeps nothing shares the input of one before it.
+        shared = each.kept == NOTHING
+        held = (held and shared) or frozen.kept.values > 0
         for name, outputs in _targeted(each, layer, trainable.targets):
-            yield from _adapter(each, name, outputs=outputs, rank=trainable.lora, kept=kept)
-            kept = NOTHING
+            for factor in adapter(each, name, outputs=outputs, rank=trainable.lora):
+                yield replace(factor, kept=NOTHING) if held and "down" in factor.name else factor
+            held = True
 
 
 def _targeted(
     operator: Operator, layer: Layer, targets: tuple[str, ...]
 ) -> Iterator[tuple[str, float]]:
     """Projections of an operator that have an adapter, with their widths."""
-    product = operator.matrices
-    if product is None or not _is_linear(operator):
+    if not is_linear(operator):
         return
-    if operator.name in targets:
-        yield operator.name, product.columns
+    parts = projections(operator, layer)
+    if stem(operator) in targets:
+        yield "", sum(parts.values())
         return
-    for name, outputs in _parts(operator, layer).items():
+    for name, outputs in parts.items():
         if not targets or name in targets:
             yield name, outputs
-
-
-def _is_linear(operator: Operator) -> bool:
-    """Whether it is a product with weights."""
-    return operator.kind is Kind.MATMUL and operator.weights > 0
-
-
-def _parts(operator: Operator, layer: Layer) -> dict[str, float]:
-    """Projections that one product computes side by side, with their widths."""
-    products = {each.name: each.matrices for each in layer.operators if each.matrices}
-    product = products.get(operator.name)
-    inner, after = products.get("feed-forward out"), products.get("attention output")
-    if product is None or not _is_linear(operator):
-        return {}
-    if operator.name == "query-key-value" and after:
-        keys = (product.columns - after.depth) / 2
-        return {"q_proj": after.depth, "k_proj": keys, "v_proj": keys}
-    if operator.name == "feed-forward in" and inner:
-        gated = product.columns > inner.depth
-        return (
-            {"gate_proj": inner.depth, "up_proj": inner.depth}
-            if gated
-            else {"up_proj": inner.depth}
-        )
-    names = {"attention output": "o_proj", "feed-forward out": "down_proj"}
-    return {names.get(operator.name, operator.name): product.columns}
-
-
-def _adapter(
-    base: Operator, name: str, *, outputs: float, rank: int, kept: Size
-) -> tuple[Operator, ...]:
-    """Down to the rank, up to the outputs, and added: divided as the product that it stands beside.
-
-    Beside a product divided by columns the second factor is divided by columns, beside one divided
-    by depth the first by depth; the other is small and repeated by every member.
-    """
-    product = base.matrices
-    assert product is not None
-    rows = product.batch * product.rows
-    down = _factor(base, f"{name} adapter down", (product.depth, rank), split=Split.DEPTH)
-    up = _factor(base, f"{name} adapter up", (rank, outputs), split=Split.COLUMNS)
-    added = Operator(
-        name=f"{name} adapter sum",
-        kind=Kind.MEMORY,
-        forward=Size(values=3 * rows * outputs),
-        backward=Size(values=2 * rows * outputs),
-        split=Split.HEADS if base.split is Split.COLUMNS else Split.NONE,
-        sequence=base.split is Split.DEPTH,
-        experts=base.experts,
-        imbalance=base.imbalance,
-    )
-    return replace(down, kept=kept), replace(up, kept=Size(values=rows * rank)), added
-
-
-def _factor(base: Operator, name: str, size: tuple[float, float], *, split: Split) -> Operator:
-    """One factor of an adapter; it is divided only where `base` is divided like it."""
-    product = base.matrices
-    assert product is not None
-    inputs, outputs = size
-    count = product.batch if base.experts else 1.0
-    divided = base.split is split
-    factor = matmul(
-        name,
-        Matrices(rows=product.rows, columns=outputs, depth=inputs, batch=product.batch),
-        weights=count * inputs * outputs,
-        split=split if divided else Split.NONE,
-        units=base.units if divided else 0,
-        unit=base.unit if divided else "",
-    )
-    sequence = base.sequence or (not divided and base.split is not Split.NONE)
-    return replace(factor, sequence=sequence, experts=base.experts, imbalance=base.imbalance)
