@@ -117,11 +117,11 @@ def stretch(work: float, between: Interruption) -> Stretch:
     if total == inf:
         return Stretch(work=work, checkpoint=between.pause, lost=inf, restarts=inf, failures=inf)
     restarts = -expm1(-between.rate * between.restart) * total
-    lost = total - restarts - work - between.pause
+    lost = total - (work + between.pause) - restarts
     return Stretch(
         work=work,
         checkpoint=between.pause,
-        lost=max(lost, 0.0),  # without failures it is the rounding of a difference
+        lost=max(lost, 0.0),  # where failures are rare, the difference may be but rounding
         restarts=restarts,
         failures=between.rate * total,
     )

@@ -1,0 +1,154 @@
+"""Formulas of the job's time against direct simulation: failures and the slowest of many.
+
+A training is played on the event kernel: it works, stands still for checkpoints that are stored
+with or after that, fails at random, goes back and restarts. Its goodput must be that of the formula
+within 1 %, and so must the expected maxima of `statistics` against the mean of maxima drawn.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from random import Random
+from statistics import fmean
+
+from foretrain.cost.job.failures import Interruption, daly, expected_seconds, young
+from foretrain.events import Events
+from foretrain.statistics import (
+    largest_exponential,
+    largest_normal,
+    largest_of_samples,
+    mean_interval,
+)
+
+SEED = 20261121
+LIMIT = 0.01
+STRETCHES = 100_000
+DRAWS = 40_000
+SAMPLES = tuple(1.0 + 0.02 * (place % 7) ** 2 for place in range(50))
+CASES = {
+    "16,384 devices that fail every 2.7 h": Interruption(
+        rate=1 / 9800, pause=20.0, lag=0.0, restart=700.0
+    ),
+    "the same, stored in the background": Interruption(
+        rate=1 / 9800, pause=2.0, lag=60.0, restart=700.0
+    ),
+    "slow storage, a failure an hour": Interruption(
+        rate=1 / 3600, pause=300.0, lag=0.0, restart=600.0
+    ),
+    "slow storage, in the background": Interruption(
+        rate=1 / 3600, pause=30.0, lag=300.0, restart=600.0
+    ),
+}
+
+
+class Training:
+    """A training that fails at random, played event by event.
+
+    Attributes:
+        done: stretches of work done, but for those that a failure undid.
+        failures: failures so far.
+    """
+
+    def __init__(self, random: Random, work: float, between: Interruption) -> None:
+        self.done = self.failures = 0
+        self._random, self._work, self._between = random, work, between
+        self._events, self._stored = Events(), 0
+        self._next = self._storing = -1
+
+    def play(self, seconds: float) -> None:
+        """Let it run for so long."""
+        self._train()
+        self._await_failure()
+        self._events.run(until=seconds)
+
+    def _train(self) -> None:
+        self._next = self._events.after(self._work + self._between.pause, self._save)
+
+    def _save(self) -> None:
+        self.done += 1
+        number = self.done
+        self._storing = self._events.after(
+            self._between.lag, lambda: self._store(number), priority=-1
+        )
+        self._train()
+
+    def _store(self, number: int) -> None:
+        self._stored = number
+
+    def _await_failure(self) -> None:
+        self._events.after(self._random.expovariate(self._between.rate), self._fail)
+
+    def _fail(self) -> None:
+        self.failures += 1
+        self._events.cancel(self._next)
+        self._events.cancel(self._storing)
+        self.done = self._stored
+        self._next = self._events.after(self._between.restart, self._train)
+        self._await_failure()
+
+
+def goodputs(
+    between: Interruption, work: float, *, stretches: int = STRETCHES
+) -> tuple[float, float]:
+    """Share of the time that counts: by the formula, and as it was played."""
+    expected = expected_seconds(work, between)
+    training = Training(Random(SEED), work, between)
+    training.play(stretches * expected)
+    return work / expected, training.done * work / (stretches * expected)
+
+
+def maxima(count: int, *, draws: int = DRAWS) -> Iterator[tuple[str, float, list[float]]]:
+    """The expected maximum of so many values by the formulas, and maxima drawn."""
+    random = Random(SEED)
+    some = range(count)
+    yield (
+        "normal",
+        largest_normal(count, mean=1.0, deviation=0.1),
+        [max(random.gauss(1.0, 0.1) for _ in some) for _ in range(draws)],
+    )
+    yield (
+        "exponential",
+        largest_exponential(count, mean=1.0),
+        [max(random.expovariate(1.0) for _ in some) for _ in range(draws)],
+    )
+    yield (
+        "from samples",
+        largest_of_samples(count, SAMPLES),
+        [max(random.choices(SAMPLES, k=count)) for _ in range(draws)],
+    )
+
+
+def main() -> bool:
+    """Print every comparison; whether all keep the limit."""
+    worst = 0.0
+    print(f"goodput: formula, simulation, difference (seed {SEED}, {STRETCHES:,} stretches)")
+    for name, between in CASES.items():
+        rules = {
+            "Young": young(between.pause, rate=between.rate),
+            "Daly": daly(between.pause, rate=between.rate),
+        }
+        for rule, work in rules.items():
+            if work + between.pause < between.lag:
+                continue  # a checkpoint would begin while the one before is being stored
+            formula, played = goodputs(between, work)
+            worst = max(worst, abs(formula / played - 1))
+            print(
+                f"{name:38} {rule:7} {work:7.0f} s {formula:.4f} {played:.4f} "
+                f"{formula / played - 1:+.2%}"
+            )
+    print(f"slowest of many: formula, mean of {DRAWS:,} drawn and its interval, difference")
+    for count in (2, 8, 64, 512):
+        for name, formula, drawn in maxima(count):
+            low, high = mean_interval(drawn)
+            worst = max(worst, abs(formula / fmean(drawn) - 1))
+            print(
+                f"{name:13} {count:5} {formula:.4f} {fmean(drawn):.4f} [{low:.4f}, {high:.4f}] "
+                f"{formula / fmean(drawn) - 1:+.2%}"
+            )
+    print(f"largest difference {worst:.2%} (limit {LIMIT:.0%})")
+    return worst <= LIMIT
+
+
+if __name__ == "__main__":
+    sys.exit(not main())

@@ -1,0 +1,104 @@
+"""Order statistics: laws, tables of other people, and direct simulation."""
+
+from random import Random
+from statistics import NormalDist, fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import few
+
+from foretrain.errors import InputError
+from foretrain.statistics import (
+    harmonic,
+    largest_exponential,
+    largest_normal,
+    largest_of_samples,
+    mean_interval,
+)
+
+COUNTS = st.integers(1, 100_000)
+TIMES = st.floats(1e-3, 1e3)
+
+
+def largest(name, count, mean=1.0):
+    """The expected maximum under each of the laws, at comparable sizes."""
+    match name:
+        case "normal":
+            return largest_normal(count, mean=mean, deviation=0.2 * mean)
+        case "exponential":
+            return largest_exponential(count, mean=mean)
+    return largest_of_samples(count, [0.8 * mean, mean, 1.2 * mean])
+
+
+EVERY = pytest.mark.parametrize("name", ["normal", "exponential", "samples"])
+
+
+@EVERY
+@few(30)
+@given(count=COUNTS, mean=TIMES)
+def test_slowest_is_at_least_the_mean_and_grows_with_the_number(name, count, mean):
+    assert largest(name, count, mean) >= mean * (1 - 1e-12)
+    assert largest(name, 2 * count, mean) >= largest(name, count, mean) * (1 - 1e-12)
+
+
+@EVERY
+def test_slowest_of_one_is_the_mean(name):
+    assert largest(name, 1) == pytest.approx(1.0, rel=1e-12)
+
+
+@EVERY
+@given(count=COUNTS, factor=TIMES)
+def test_times_that_are_longer_by_a_factor_have_a_slowest_longer_by_it(name, count, factor):
+    assert largest(name, count, factor) == pytest.approx(factor * largest(name, count), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("count", "deviations"),
+    [(2, 0.56419), (3, 0.84628), (5, 1.16296), (10, 1.53875), (100, 2.50759), (1000, 3.24144)],
+)
+def test_slowest_of_normal_times_stands_in_the_tables(count, deviations):
+    """Tippett 1925 and Harter 1961, expected values of normal order statistics."""
+    assert largest_normal(count, mean=0.0, deviation=1.0) == pytest.approx(deviations, abs=1e-5)
+
+
+@pytest.mark.parametrize("count", [10, 100, 1000, 100_000])
+def test_slowest_of_normal_times_is_near_bloms_formula(count):
+    """Blom 1958: the quantile at (n - 3/8) / (n + 1/4)."""
+    blom = NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
+    assert largest_normal(count, mean=0.0, deviation=1.0) == pytest.approx(blom, rel=0.01)
+
+
+def test_harmonic_numbers_are_their_sums_on_both_sides_of_the_series():
+    for count in (1, 2, 100, 101, 5000):
+        assert harmonic(count) == pytest.approx(sum(1 / n for n in range(1, count + 1)), rel=1e-12)
+
+
+def test_slowest_of_two_draws_from_three_samples_is_that_counted_by_hand():
+    """Of nine pairs of 1, 2, 3 one has the maximum 1, three have 2 and five have 3."""
+    assert largest_of_samples(2, [3.0, 1.0, 2.0]) == pytest.approx((1 + 6 + 15) / 9)
+
+
+@pytest.mark.parametrize("count", [2, 8, 64])
+def test_slowest_is_that_of_a_simulation_within_a_percent(count):
+    random, rounds = Random(3), 4000
+    normal = fmean(max(random.gauss(1.0, 0.2) for _ in range(count)) for _ in range(rounds))
+    single = fmean(max(random.expovariate(1.0) for _ in range(count)) for _ in range(rounds * 8))
+    assert largest("normal", count) == pytest.approx(normal, rel=0.01)
+    assert largest("exponential", count) == pytest.approx(single, rel=0.015)
+
+
+def test_interval_holds_the_mean_about_as_often_as_it_says():
+    random = Random(5)
+    draws = [[random.gauss(2.0, 1.0) for _ in range(50)] for _ in range(400)]
+    holding = [low <= 2.0 <= high for low, high in (mean_interval(values) for values in draws)]
+    assert 0.92 <= fmean(holding) <= 0.98
+
+
+def test_what_has_no_answer_is_refused():
+    with pytest.raises(InputError, match="maximum of 0 values"):
+        largest_exponential(0, mean=1.0)
+    with pytest.raises(InputError, match="at least one sample"):
+        largest_of_samples(2, [])
+    with pytest.raises(InputError, match="at least two values"):
+        mean_interval([1.0])
