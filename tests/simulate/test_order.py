@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from tests.pipelines import stage_times, step_times
 
 from foretrain.errors import InputError
-from foretrain.simulate.order import Passes, order, passes_of
+from foretrain.simulate.order import order
+from foretrain.simulate.passes import Passes, passes_of
 
 
 @st.composite

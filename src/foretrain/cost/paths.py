@@ -1,4 +1,4 @@
-"""The longest path through the passes of a pipeline, which is how long they take.
+"""1F1B: the longest path through the passes of a pipeline, which is how long they take.
 
 A pass begins when its input has come and its stage is free, so the passes of a step form a network
 whose longest path is the answer. In 1F1B every path that can be the longest runs down the pipeline
@@ -33,21 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cost.stages import Number, Passing, Stages
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passes:
-    """All passes of a step.
-
-    Attributes:
-        finished: per kind of stage, seconds until its first stage, which is the last of the kind to
-            finish, has finished.
-        turn: from one chunk's last backward pass on a stage to the next chunk's, in seconds.
-    """
-
-    finished: Sequence[Number]
-    turn: Number
+from foretrain.cost.stages import Number, Passes, Passing, Stages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,24 @@ takes no longer than a chunk's shorter pass;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
-from foretrain.cost.paths import longest_path
-from foretrain.cost.stages import Number, Passing, Stages
+from foretrain.cost import gpipe, paths, zero_bubble
+from foretrain.cost.stages import Number, Passes, Passing, Stages
+from foretrain.plan.plan import Schedule
+
+PASSES: Mapping[Schedule, Callable[[Sequence[Stages], Passing], Passes]] = MappingProxyType(
+    {
+        Schedule.ONE_F_ONE_B: paths.longest_path,
+        Schedule.GPIPE: gpipe.there_and_back,
+        Schedule.ZERO_BUBBLE: zero_bubble.longest_path,
+    }
+)
+"""How long the passes of every schedule take; `simulate.order.ORDERS` holds their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +137,8 @@ def exposed_reduction(stages: Stages, passing: Passing, *, turn: Number) -> Numb
     per_bucket = chunks / buckets
     overlapped = passing.overlap * stages.gradients
     first_in_last_chunk = np.floor(buckets * (chunks - 1) / chunks) + 1
-    chunk = stages.backward / chunks
+    last_pass = np.where(passing.kind == Schedule.ZERO_BUBBLE, stages.weights, stages.backward)
+    chunk = last_pass / chunks
     first_waits = np.ceil(per_bucket)
     first_ready = (chunks - first_waits) * turn + (first_waits - per_bucket) * chunk
     later_ready = (chunks - first_in_last_chunk * per_bucket) * chunk
@@ -137,9 +149,43 @@ def exposed_reduction(stages: Stages, passing: Passing, *, turn: Number) -> Numb
     return lasting + (1 - passing.overlap) * stages.gradients
 
 
+def passes_of(stages: Sequence[Stages], passing: Passing) -> Passes:
+    """When are the passes of a step done, each plan's by its own schedule?
+
+    A schedule that no plan of the table has is not asked; the others' plans are the same.
+
+    Args:
+        stages: the pipeline from first to last. [plan]
+        passing: order of micro-batches and cost of sends. [plan]
+
+    Returns:
+        Seconds since the step began. [plan]
+
+    Source: that of each entry of `PASSES`.
+    """
+    found = None
+    for schedule, ask in PASSES.items():
+        own = np.asarray(passing.kind) == schedule
+        if not own.any():
+            continue
+        answer = ask(stages, passing)
+        found = answer if found is None else _chosen(own, answer, found)
+    assert found is not None, "a plan has an unknown schedule"
+    return found
+
+
+def _chosen(rows: Number, chosen: Passes, others: Passes) -> Passes:
+    """Some rows of one answer, the rest of another."""
+    pairs = zip(chosen.finished, others.finished, strict=True)
+    return Passes(
+        finished=[np.where(rows, one, other) for one, other in pairs],
+        turn=np.where(rows, chosen.turn, others.turn),
+    )
+
+
 def _ends(stages: Sequence[Stages], passing: Passing) -> tuple[Number, list[Number]]:
     """The end of the step, and what each kind of stage still reduces after its passes."""
-    passes = longest_path(stages, passing)
+    passes = passes_of(stages, passing)
     end: Number = 0.0
     reductions = []
     for kind, finished in zip(stages, passes.finished, strict=True):

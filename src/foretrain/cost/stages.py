@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,3 +59,17 @@ class Passing:
     blocking: Number
     overlap: Number
     kind: Number = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passes:
+    """When the passes of a step are done.
+
+    Attributes:
+        finished: per kind of stage, seconds until the last of its stages has finished.
+        turn: from one chunk's last backward pass on a stage to the next chunk's, in seconds; 0
+            where stages have one chunk.
+    """
+
+    finished: Sequence[Number]
+    turn: Number

@@ -1,88 +1,29 @@
-"""The order in which a pipeline stage works through its passes."""
+"""The order in which a pipeline stage works through its passes: one function per schedule."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
-from foretrain.cost.timeline import StepTimes
-from foretrain.errors import InputError
-
-
-@dataclass(frozen=True, slots=True)
-class Passes:
-    """The passes of a step, numbered so that a pass knows its successor.
-
-    Chunk q of the model (from 0, in the model's order) lies on stage q mod stages. The forward
-    passes come first, then the backward passes; within them chunk by chunk, then micro-batch by
-    micro-batch.
-
-    Attributes:
-        stages: degree of the pipeline axis.
-        chunks: chunks of the whole model.
-        micro_batches: micro-batches per step.
-    """
-
-    stages: int
-    chunks: int
-    micro_batches: int
-
-    @property
-    def half(self) -> int:
-        """Forward passes of all chunks and micro-batches; the number of the first backward pass."""
-        return self.chunks * self.micro_batches
-
-    @property
-    def count(self) -> int:
-        """Passes in all."""
-        return 2 * self.half
-
-    def forward(self, chunk: int, micro_batch: int) -> int:
-        """The number of a forward pass."""
-        return chunk * self.micro_batches + micro_batch
-
-    def backward(self, chunk: int, micro_batch: int) -> int:
-        """The number of a backward pass."""
-        return self.half + self.forward(chunk, micro_batch)
-
-    @property
-    def successors(self) -> list[int | None]:
-        """Per pass the one that needs its result; None after a backward pass of chunk 0."""
-        half, one = self.half, self.micro_batches
-        return [
-            *range(one, half),
-            *range(self.count - one, self.count),
-            *[None] * one,
-            *range(half, self.count - one),
-        ]
-
-    def stage(self, number: int) -> int:
-        """The stage of a pass."""
-        return number // self.micro_batches % self.chunks % self.stages
-
-    def text(self, number: int) -> str:
-        """A pass in words."""
-        direction = "forward" if number < self.half else "backward"
-        chunk = number // self.micro_batches % self.chunks
-        return f"{direction} of micro-batch {number % self.micro_batches}, chunk {chunk}"
-
-
-def passes_of(times: StepTimes) -> Passes:
-    """Number the passes of a step.
-
-    Raises:
-        InputError: an interleaved schedule whose micro-batches do not come in whole groups.
-    """
-    stages = len(times.stages)
-    if times.interleaving > 1 and times.micro_batches % stages:
-        raise InputError(
-            f"Interleaving needs micro-batches in groups of {stages} (one per stage), got "
-            f"{times.micro_batches}. Choose a multiple of {stages}, or interleaving 1."
-        )
-    return Passes(stages, stages * times.interleaving, times.micro_batches)
+from foretrain.plan.plan import Schedule
+from foretrain.simulate.passes import Passes
 
 
 def order(stage: int, passes: Passes) -> list[int]:
     """In which order does a stage work?
+
+    Args:
+        stage: position in the pipeline, from 0.
+        passes: all passes of the step.
+
+    Returns:
+        Numbers of the stage's passes.
+    """
+    return ORDERS[passes.schedule](stage, passes)
+
+
+def one_f_one_b(stage: int, passes: Passes) -> list[int]:
+    """Forward and backward passes alternate.
 
     Warm-up is forward passes only; then a forward and a backward pass alternate; then come the
     backward passes that are left. With several chunks a group of as many micro-batches as there
@@ -111,6 +52,58 @@ def order(stage: int, passes: Passes) -> list[int]:
         *(number for pair in pairs for number in pair),
         *backward[alternating:],
     ]
+
+
+def gpipe(stage: int, passes: Passes) -> list[int]:
+    """All forward passes, then all backward passes, the last micro-batch first.
+
+    Args:
+        stage: position in the pipeline, from 0.
+        passes: all passes of the step, one chunk per stage.
+
+    Returns:
+        Numbers of the stage's passes.
+
+    Source: huang2019, section 2.3.
+    """
+    forward = range(passes.forward(stage, 0), passes.forward(stage + 1, 0))
+    backward = range(passes.backward(stage, 0), passes.backward(stage + 1, 0))
+    return [*forward, *reversed(backward)]
+
+
+def zero_bubble(stage: int, passes: Passes) -> list[int]:
+    """1F1B whose gradients of weights come later, in time that would be spent waiting (ZB-H1).
+
+    Stage s lets those of s micro-batches wait, so that every stage keeps as many micro-batches as
+    the first one keeps in 1F1B; after that each backward pass is followed by the oldest.
+
+    Args:
+        stage: position in the pipeline, from 0.
+        passes: all passes of the step, one chunk per stage.
+
+    Returns:
+        Numbers of the stage's passes.
+
+    Source: qi2023, section 2.1 (handcrafted schedule ZB-H1).
+    """
+    numbers = []
+    for number in one_f_one_b(stage, passes):
+        numbers.append(number)
+        oldest = number - passes.backward(stage, stage)
+        if oldest >= 0:
+            numbers.append(passes.weights(stage, oldest))
+    waiting = range(max(passes.micro_batches - stage, 0), passes.micro_batches)
+    return [*numbers, *(passes.weights(stage, micro_batch) for micro_batch in waiting)]
+
+
+ORDERS: Mapping[Schedule, Callable[[int, Passes], list[int]]] = MappingProxyType(
+    {
+        Schedule.ONE_F_ONE_B: one_f_one_b,
+        Schedule.GPIPE: gpipe,
+        Schedule.ZERO_BUBBLE: zero_bubble,
+    }
+)
+"""Every schedule; its closed form stands in `cost.schedule.PASSES`."""
 
 
 def _turn(place: int, passes: Passes) -> tuple[int, int]:

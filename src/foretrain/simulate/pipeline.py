@@ -7,7 +7,8 @@ from functools import partial
 from foretrain.cost.timeline import StepTimes
 from foretrain.events import Events
 from foretrain.plan.plan import Sends
-from foretrain.simulate.order import Passes, order, passes_of
+from foretrain.simulate.order import order
+from foretrain.simulate.passes import Passes, passes_of
 
 
 class Pipeline:
@@ -28,8 +29,7 @@ class Pipeline:
         self.sent: dict[int, tuple[float, float]] = {}
         self._send = times.send
         self._blocking = times.sends is Sends.BLOCKING
-        self._forward = [stage.forward / times.interleaving for stage in times.stages]
-        self._backward = [stage.backward / times.interleaving for stage in times.stages]
+        self._seconds = _seconds(times, split=passes.split)
         self._orders = [iter(order(stage, passes)) for stage in range(passes.stages)]
         self._next = [next(numbers, None) for numbers in self._orders]
         self._busy = [False] * passes.stages
@@ -37,6 +37,8 @@ class Pipeline:
         self._successors = passes.successors
         self._arrived = bytearray(passes.count)
         self._arrived[: passes.micro_batches] = b"\1" * passes.micro_batches
+        # Gradients of weights need what is on the stage; the order brings them after their input.
+        self._arrived[2 * passes.half :] = b"\1" * (passes.count - 2 * passes.half)
         self._events = Events()
 
     def run(self) -> None:
@@ -49,8 +51,7 @@ class Pipeline:
 
     def seconds(self, number: int) -> float:
         """How long a pass takes."""
-        stage = self.passes.stage(number)
-        return (self._forward if number < self.passes.half else self._backward)[stage]
+        return self._seconds[number // self.passes.half][self.passes.stage(number)]
 
     def _advance(self, stage: int) -> None:
         """Start the stage's next pass if its input is there."""
@@ -95,6 +96,17 @@ class Pipeline:
         self._advance(stage)
 
 
+def _seconds(times: StepTimes, *, split: bool) -> list[list[float]]:
+    """What passes take, kind by kind and stage by stage."""
+    chunks = times.interleaving
+    later = [stage.weights / chunks if split else 0.0 for stage in times.stages]
+    forward = [stage.forward / chunks for stage in times.stages]
+    backward = [
+        stage.backward / chunks - apart for stage, apart in zip(times.stages, later, strict=True)
+    ]
+    return [forward, backward, later]
+
+
 def play(times: StepTimes) -> Pipeline:
     """Play the passes of a step.
 
@@ -105,7 +117,8 @@ def play(times: StepTimes) -> Pipeline:
         The pipeline after its last pass.
 
     Raises:
-        InputError: an interleaved schedule whose micro-batches do not come in whole groups.
+        InputError: an interleaved schedule whose micro-batches do not come in whole groups, or one
+            that cannot be interleaved.
     """
     pipeline = Pipeline(times, passes_of(times))
     pipeline.run()

@@ -23,7 +23,7 @@ class StageSeconds:
         backward: backward passes.
         bubble: waiting for other stages that would be there if sends took no time.
         pipeline: what the sends add.
-        gradients: reduction after the stage's last backward pass.
+        gradients: reduction after the stage's last pass.
         update: the optimizer's work.
         parameters: gathering of updated parameters.
     """
@@ -60,7 +60,8 @@ def simulate(times: StepTimes) -> SimulatedStep:
         The step and how each stage spends it.
 
     Raises:
-        InputError: an interleaved schedule whose micro-batches do not come in whole groups.
+        InputError: an interleaved schedule whose micro-batches do not come in whole groups, or one
+            that cannot be interleaved.
     """
     tails = _tails(times)
     seconds = max(tail.end for tail in tails)

@@ -10,10 +10,10 @@ from foretrain.simulate.pipeline import Pipeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tail:
-    """What a stage does after its last backward pass; seconds since the step began.
+    """What a stage does after its last pass; seconds since the step began.
 
     Attributes:
-        passes: end of the last backward pass.
+        passes: end of the last pass.
         buckets: start and end of each part of the reduction.
         gradients: end of the reduction.
         end: end of update and gathering.
@@ -29,7 +29,7 @@ def tail_of(stage: int, times: StepTimes, pipeline: Pipeline) -> Tail:
     """Reduce, update and gather on one stage.
 
     Buckets leave one after the other as they become ready; what does not overlap follows the last
-    backward pass. A stage waits for no other: its update begins when its own gradients are there.
+    pass. A stage waits for no other: its update begins when its own gradients are there.
 
     Args:
         stage: position in the pipeline, from 0.
@@ -40,8 +40,7 @@ def tail_of(stage: int, times: StepTimes, pipeline: Pipeline) -> Tail:
         When each of it ends.
     """
     own = times.stages[stage]
-    last = pipeline.passes.backward(stage, times.micro_batches - 1)
-    passes = pipeline.ended[last]
+    passes = pipeline.ended[pipeline.passes.last(stage)]
     free = 0.0
     buckets = []
     for ready in _ready(stage, times, pipeline):
@@ -58,11 +57,11 @@ def tail_of(stage: int, times: StepTimes, pipeline: Pipeline) -> Tail:
 def _ready(stage: int, times: StepTimes, pipeline: Pipeline) -> list[float]:
     """When each bucket's gradients are complete: evenly over the last micro-batch's chunks."""
     own, chunks = times.stages[stage], times.interleaving
-    last, degree = times.micro_batches - 1, pipeline.passes.stages
+    degree = pipeline.passes.stages
     ready = []
     for bucket in range(1, own.buckets + 1):
         done = -(-bucket * chunks // own.buckets)
-        number = pipeline.passes.backward((chunks - done) * degree + stage, last)
+        number = pipeline.passes.last((chunks - done) * degree + stage)
         missing = done - bucket * chunks / own.buckets
-        ready.append(pipeline.ended[number] - missing * own.backward / chunks)
+        ready.append(pipeline.ended[number] - missing * pipeline.seconds(number))
     return ready

@@ -48,7 +48,8 @@ def timeline(times: StepTimes) -> tuple[Interval, ...]:
         Intervals without order.
 
     Raises:
-        InputError: an interleaved schedule whose micro-batches do not come in whole groups.
+        InputError: an interleaved schedule whose micro-batches do not come in whole groups, or one
+            that cannot be interleaved.
     """
     pipeline = play(times)
     intervals = [*_passes(pipeline), *_sends(pipeline)]

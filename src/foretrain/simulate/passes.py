@@ -1,0 +1,117 @@
+"""The passes of a step and their numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foretrain.cost.timeline import StepTimes
+from foretrain.errors import InputError
+from foretrain.plan.plan import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """The passes of a step, numbered so that a pass knows its successor.
+
+    Chunk q of the model (from 0, in the model's order) lies on stage q mod stages. The forward
+    passes come first, then the backward passes, then, where the schedule keeps them apart, the
+    passes that compute gradients of weights; within them chunk by chunk, then micro-batch by
+    micro-batch.
+
+    Attributes:
+        stages: degree of the pipeline axis.
+        chunks: chunks of the whole model.
+        micro_batches: micro-batches per step.
+        schedule: their order.
+    """
+
+    stages: int
+    chunks: int
+    micro_batches: int
+    schedule: Schedule = Schedule.ONE_F_ONE_B
+
+    @property
+    def half(self) -> int:
+        """Forward passes of all chunks and micro-batches; the number of the first backward pass."""
+        return self.chunks * self.micro_batches
+
+    @property
+    def split(self) -> bool:
+        """Whether gradients of weights are computed in passes of their own."""
+        return self.schedule is Schedule.ZERO_BUBBLE
+
+    @property
+    def count(self) -> int:
+        """Passes in all."""
+        return (3 if self.split else 2) * self.half
+
+    def forward(self, chunk: int, micro_batch: int) -> int:
+        """The number of a forward pass."""
+        return chunk * self.micro_batches + micro_batch
+
+    def backward(self, chunk: int, micro_batch: int) -> int:
+        """The number of a backward pass."""
+        return self.half + self.forward(chunk, micro_batch)
+
+    def weights(self, chunk: int, micro_batch: int) -> int:
+        """The number of a pass that computes gradients of weights."""
+        return 2 * self.half + self.forward(chunk, micro_batch)
+
+    def last(self, chunk: int) -> int:
+        """The number of the pass that completes the gradients of a chunk."""
+        if self.split:
+            return self.weights(chunk, self.micro_batches - 1)
+        reverse = self.schedule is Schedule.GPIPE
+        return self.backward(chunk, 0 if reverse else self.micro_batches - 1)
+
+    @property
+    def successors(self) -> list[int | None]:
+        """Per pass the one of another stage that needs its result, or of the same where it turns.
+
+        None after a backward pass of chunk 0, and after gradients of weights.
+        """
+        half, one = self.half, self.micro_batches
+        return [
+            *range(one, half),
+            *range(2 * half - one, 2 * half),
+            *[None] * one,
+            *range(half, 2 * half - one),
+            *[None] * (self.count - 2 * half),
+        ]
+
+    def stage(self, number: int) -> int:
+        """The stage of a pass."""
+        return number // self.micro_batches % self.chunks % self.stages
+
+    def text(self, number: int) -> str:
+        """A pass in words."""
+        kind = ("forward", "backward", "weights")[number // self.half]
+        chunk = number // self.micro_batches % self.chunks
+        return f"{kind} of micro-batch {number % self.micro_batches}, chunk {chunk}"
+
+
+def passes_of(times: StepTimes) -> Passes:
+    """Number the passes of a step.
+
+    Args:
+        times: what happens in the step.
+
+    Returns:
+        Its passes.
+
+    Raises:
+        InputError: an interleaved schedule whose micro-batches do not come in whole groups, or one
+            that cannot be interleaved.
+    """
+    stages, chunks = len(times.stages), times.interleaving
+    if chunks > 1 and times.schedule is not Schedule.ONE_F_ONE_B:
+        raise InputError(
+            f"Only the schedule one_f_one_b interleaves, got {times.schedule.name.lower()} with "
+            f"interleaving {chunks}. Choose interleaving 1, or one_f_one_b."
+        )
+    if chunks > 1 and times.micro_batches % stages:
+        raise InputError(
+            f"Interleaving needs micro-batches in groups of {stages} (one per stage), got "
+            f"{times.micro_batches}. Choose a multiple of {stages}, or interleaving 1."
+        )
+    return Passes(stages, stages * chunks, times.micro_batches, times.schedule)
