@@ -229,7 +229,7 @@ def test_blank_widths_of_a_plain_decoder_follow_from_its_sizes():
         (network(layers=None), "layers not stated"),
         (network(family="llama3", kv_heads=None), "key-value heads not stated"),
         (place(device=""), "device not stated"),
-        (place(device="B200 SXM"), "device 'B200 SXM' is not in the catalogue"),
+        (place(device="B2000 SXM"), "device 'B2000 SXM' is not in the catalogue"),
         (place(node_devices=7), "do not fill nodes of 7"),
         (place(devices=64), "do not multiply to the number of devices"),
         (layout(context=2), "context parallelism"),

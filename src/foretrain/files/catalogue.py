@@ -1,7 +1,8 @@
 """The catalogue: devices and clusters that foretrain knows by name, with a source per number.
 
-An entry is a TOML file of `cluster/catalogue` that looks like the description a user would write,
-but each number is a table of its value, source and confidence (and date, where it ages).
+A file of `cluster/catalogue` holds a family of entries and the sources they share. An entry looks
+like the description a user would write, but each number is a table of its value, source and
+confidence (and date, where it ages). An entry that is `like` another one says what differs.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from typing import Any, TypeGuard, TypeVar
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.errors import InputError, nearest
+from foretrain.files.levels import with_nodes
 from foretrain.files.problems import Problems, validated, written
 from foretrain.results.catalogue import Figure
 
 Noun = TypeVar("Noun")
-ABOUT = ("summary", "aliases", "sources")
+Entry = dict[str, Any]
+ABOUT = ("family", "summary", "aliases", "like")
+OWN = (*ABOUT, "price")
 
 
 def names() -> Mapping[str, tuple[str, ...]]:
@@ -40,7 +44,8 @@ def cluster(name: str, nodes: int) -> Cluster:
     """A cluster of the catalogue with some number of nodes.
 
     Raises:
-        InputError: if the catalogue has no such cluster, or nodes is below 1.
+        InputError: if the catalogue has no such cluster, nodes is below 1, or they cannot be spread
+            evenly over its levels.
     """
     if not nodes >= 1:
         raise InputError(f"cluster '{name}': nodes must be at least 1, got {nodes}.")
@@ -56,9 +61,20 @@ def device_document(name: str) -> dict[str, Any]:
 def cluster_document(name: str, nodes: int) -> dict[str, Any]:
     """A cluster as a user would describe it in a study."""
     found = find("clusters", name)
-    described = _plain(_entries("clusters")[found])
-    described["levels"][-1]["members"] = nodes
-    return {"name": found, **described, "device": device_document(described["device"])}
+    entry = _entries("clusters")[found]
+    described = {**_plain(entry), "device": device_document(entry["device"])}
+    try:
+        described["levels"] = with_nodes(described["levels"], nodes)
+    except InputError as error:
+        raise InputError(f"cluster '{found}': {error}") from None
+    if "price" in entry:
+        described["price_date"] = first_day(entry["price"]["date"])
+    return {"name": found, **described}
+
+
+def first_day(month: str) -> str:
+    """The day since which a price of the catalogue has held: "2025-06" is 2025-06-01."""
+    return f"{month}-01"
 
 
 def find(kind: str, name: str) -> str:
@@ -76,7 +92,7 @@ def find(kind: str, name: str) -> str:
     if spelled not in known:
         raise InputError(
             f"unknown {kind.removesuffix('s')} '{name}'.{nearest(spelled, known)} "
-            f"Known: {', '.join(_entries(kind))}."
+            f"'foretrain catalogue' lists all {len(_entries(kind))}."
         )
     return known[spelled]
 
@@ -86,22 +102,50 @@ def summary(kind: str, name: str) -> str:
     return str(_entries(kind)[find(kind, name)]["summary"])
 
 
+def family(kind: str, name: str) -> str:
+    """What the file of an entry holds, such as "NVIDIA Hopper"."""
+    return str(_entries(kind)[find(kind, name)]["family"])
+
+
 def figures(kind: str, name: str) -> tuple[Figure, ...]:
     """Every number of an entry with its source."""
-    entry = _entries(kind)[find(kind, name)]
-    return tuple(_figures(entry, (), entry["sources"]))
+    return tuple(_figures(_entries(kind)[find(kind, name)], ()))
 
 
 @cache
-def _entries(kind: str) -> Mapping[str, dict[str, Any]]:
-    """The packaged files of one kind, by name."""
+def _entries(kind: str) -> Mapping[str, Entry]:
+    """All entries of one kind, by name, those that are like another one completed."""
     folder = files("foretrain") / "cluster" / "catalogue" / kind
-    found = sorted(folder.iterdir(), key=lambda file: file.name)
-    return {
-        file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8"))
-        for file in found
-        if file.name.endswith(".toml")
-    }
+    found: dict[str, Entry] = {}
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".toml"):
+            found |= _family(tomllib.loads(file.read_text("utf-8")))
+    return {name: _completed(entry, found) for name, entry in found.items()}
+
+
+def _family(document: Entry) -> dict[str, Entry]:
+    """The entries of a file, their sources written out."""
+    title, sources = document.pop("family"), document.pop("sources")
+    for value in document.values():
+        _write_sources(value, sources)
+    return {name: {"family": title, **entry} for name, entry in document.items()}
+
+
+def _write_sources(value: object, sources: Mapping[str, str]) -> None:
+    """Put the source of each figure below a value in the place of the source's key."""
+    if _is_figure(value):
+        value["source"] = sources[value["source"]]
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _write_sources(item, sources)
+
+
+def _completed(entry: Entry, others: Mapping[str, Entry]) -> Entry:
+    """An entry with what it leaves to the one it is like; a price is always an entry's own."""
+    if "like" not in entry:
+        return entry
+    model = _completed(others[entry["like"]], others)
+    return {**{key: value for key, value in model.items() if key not in OWN}, **entry}
 
 
 def _aliases(kind: str, entry: str) -> Iterator[str]:
@@ -129,22 +173,20 @@ def _value(value: object) -> object:
     return value
 
 
-def _figures(
-    value: object, path: tuple[str | int, ...], sources: Mapping[str, str]
-) -> Iterator[Figure]:
+def _figures(value: object, path: tuple[str | int, ...]) -> Iterator[Figure]:
     """The figures below a value, in the order of the file."""
     if _is_figure(value):
         yield Figure(
             key=written(path),
             value=value["value"],
-            source=sources[value["source"]],
+            source=value["source"],
             confidence=value["confidence"],
             date=value.get("date"),
         )
     elif isinstance(value, dict | list):
         pairs = enumerate(value) if isinstance(value, list) else value.items()
         for key, item in pairs:
-            yield from _figures(item, (*path, key), sources)
+            yield from _figures(item, (*path, key))
 
 
 def _noun(kind: type[Noun], document: Mapping[str, Any]) -> Noun:

@@ -8,6 +8,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster_document, device_document, names
 from foretrain.files.keys import count
+from foretrain.files.levels import with_nodes
 from foretrain.files.problems import Problems, validated
 
 SUBSTITUTE = "dgx-a100"
@@ -20,6 +21,8 @@ def read_cluster(section: dict[str, object], problems: Problems) -> Cluster | No
     """
     written = {key: value for key, value in section.items() if key != "nodes"}
     document = {**_base(section, problems), **written}
+    if "price" in written:
+        document["price_date"] = written.get("price_date")
     document["levels"] = _levels(document.get("levels"), section, problems)
     document["device"] = _device(document.get("device"), problems)
     document = {key: value for key, value in document.items() if value is not None}
@@ -43,23 +46,27 @@ def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
     if name is None:
         problems.add(
             "cluster.name",
-            f"is missing. Name one of {', '.join(names()['clusters'])}, or describe a cluster with "
-            "device and levels.",
+            "is missing. Name one that 'foretrain catalogue' lists, such as dgx-h100, or describe "
+            "a cluster with device and levels.",
         )
     return cluster_document(SUBSTITUTE, nodes=1)
 
 
 def _levels(levels: object, section: dict[str, object], problems: Problems) -> object:
-    """The levels, the outermost with the number of nodes."""
+    """The levels, filled with the number of nodes."""
     inline = "levels" in section
-    if not isinstance(levels, list) or not levels or not isinstance(levels[-1], dict):
+    if not isinstance(levels, list) or not all(isinstance(level, dict) for level in levels):
         return levels
-    if inline and "nodes" not in section:
+    if not levels or (inline and "nodes" not in section):
         return levels
     if inline and "members" in levels[-1]:
         problems.add("cluster.nodes", "the last level has members too; write one of the two.")
         return levels
-    return [*levels[:-1], {**levels[-1], "members": _nodes(section, problems)}]
+    try:
+        return with_nodes(levels, _nodes(section, problems))
+    except InputError as error:
+        problems.add("cluster.nodes", str(error))
+    return levels
 
 
 def _nodes(section: dict[str, object], problems: Problems) -> int:
