@@ -62,6 +62,7 @@ class Pattern(StrEnum):
     """Also a reduce-scatter, which takes as long."""
     ALL_TO_ALL = "all-to-all"
     """Each member keeps one equal part of its bytes and sends one to every other."""
+    BROADCAST = "broadcast"
 
 
 class Phase(StrEnum):
