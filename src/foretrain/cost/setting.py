@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cost.coefficients import DEFAULT, Coefficients
-from foretrain.cost.collective import Network, network
+from foretrain.cost.collectives.network import Network, network
 from foretrain.cost.compute import Rates, rates
 from foretrain.workload.columns import Operators, operators_of
 from foretrain.workload.workload import Workload
