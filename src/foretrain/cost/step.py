@@ -99,7 +99,7 @@ _STAGE_TIMES = tuple(field.name for field in fields(StageTimes) if field.name !=
 
 
 def _first(column: Number) -> float:
-    return float(np.asarray(column)[0])
+    return float(np.ravel(column)[0])
 
 
 def order_columns(setting: Setting, factors: Factors) -> Passing:
