@@ -10,9 +10,17 @@ from typing import Final
 from foretrain.errors import InputError, nearest
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entry import Entry, Reads
-from foretrain.workload.library.families import convolutional, llama, megatron
+from foretrain.workload.library.families import (
+    convolutional,
+    detection,
+    llama,
+    megatron,
+    recommendation,
+    segmentation,
+    speech,
+)
 
-_FAMILIES: Final = (megatron, llama, convolutional)
+_FAMILIES: Final = (megatron, llama, convolutional, detection, segmentation, speech, recommendation)
 
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {entry.name: entry for family in _FAMILIES for entry in family.ENTRIES}

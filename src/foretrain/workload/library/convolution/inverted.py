@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from foretrain.workload.library.convolution.network import Network
-from foretrain.workload.library.convolution.picture import Picture, Window, square
+from foretrain.workload.library.convolution.picture import Window, square
 from foretrain.workload.library.convolution.trunk import Trunk
 
 
@@ -135,19 +135,20 @@ def inverted(shape: Inverted, image: int) -> Network:
     return trunk.classify(1000)
 
 
-def inverted_groups(trunk: Trunk, shape: Inverted) -> tuple[Picture, ...]:
-    """The stem and all groups; the picture at the end of each group."""
+def inverted_groups(
+    trunk: Trunk, shape: Inverted, *, carried: frozenset[int] = frozenset()
+) -> None:
+    """The stem and all groups; the pictures of some are carried past the sections that follow."""
     trunk.unit("stem", shape.stem, window=Window(size=3, stride=2), smooth=shape.smooth)
     trunk.section("stem", cuttable=False)
-    pictures = []
     for index, group in enumerate(shape.groups, start=1):
         _block(trunk, shape, group, stride=group.stride)
         trunk.section(f"group {index} first")
         if group.blocks > 1:
             _block(trunk, shape, group)
             trunk.section(f"group {index} rest", repeats=group.blocks - 1)
-        pictures.append(trunk.picture)
-    return tuple(pictures)
+        if index in carried:
+            trunk.skip()
 
 
 def _block(trunk: Trunk, shape: Inverted, group: Group, *, stride: int = 1) -> None:

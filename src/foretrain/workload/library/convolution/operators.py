@@ -116,3 +116,15 @@ def pointwise(name: str, values: float, *, read: int, kept: float = 0.0) -> Oper
         backward=Size(values=(read + 2) * values),
         kept=Size(values=kept),
     )
+
+
+def loss(values: float) -> Operator:
+    """Softmax or sigmoid of the outputs, and the loss, in fp32, which keeps the probabilities."""
+    return Operator(
+        name="loss",
+        kind=Kind.MEMORY,
+        forward=Size(values=values, fixed=16 * values),
+        backward=Size(values=values, fixed=12 * values),
+        kept=Size(fixed=4 * values),
+        kernels=4,
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from foretrain.errors import InputError
 from foretrain.workload.library.convolution.network import Network
-from foretrain.workload.library.convolution.picture import Picture, Window, square
+from foretrain.workload.library.convolution.picture import Window, square
 from foretrain.workload.library.convolution.trunk import Trunk
 
 WIDTHS = (64, 128, 256, 512)
@@ -23,6 +23,7 @@ class ResNet:
         groups: groups of the 3x3 convolution of a bottleneck.
         width: channels per group of channels in the first group of blocks; 64 for one group.
         squeeze: channels over those that squeeze and excitation leaves; 0 without.
+        stem: window of the first convolution; 3 for small images, which are not halved there.
         classes: outputs of the classifier.
     """
 
@@ -31,6 +32,7 @@ class ResNet:
     groups: int = 1
     width: int = 64
     squeeze: int = 0
+    stem: int = 7
     classes: int = 1000
 
     @property
@@ -52,21 +54,33 @@ def resnet(shape: ResNet, image: int) -> Network:
 
 
 def resnet_groups(
-    trunk: Trunk, shape: ResNet, strides: tuple[int, ...] = (1, 2, 2, 2)
-) -> tuple[Picture, ...]:
-    """The stem and as many groups as there are strides; the picture at the end of each group."""
-    trunk.unit("stem", 64, window=Window(size=7, stride=2))
-    trunk.pool("stem pooling", POOL)
+    trunk: Trunk,
+    shape: ResNet,
+    *,
+    strides: tuple[int, ...] = (1, 2, 2, 2),
+    carried: int = 0,
+) -> None:
+    """The stem and as many groups as there are strides.
+
+    Args:
+        trunk: where they are written down.
+        shape: of the network.
+        strides: of each group's first block.
+        carried: groups before the last whose pictures are carried past the sections that follow.
+    """
+    small = shape.stem == 3
+    trunk.unit("stem", 64, window=Window(size=shape.stem, stride=1 if small else 2))
+    if not small:
+        trunk.pool("stem pooling", POOL)
     trunk.section("stem", cuttable=False)
-    pictures = []
     for index, stride in enumerate(strides):
         first, rest = f"group {index + 2} first", f"group {index + 2} rest"
         _block(trunk, shape, width=WIDTHS[index], stride=stride)
         trunk.section(first)
         _block(trunk, shape, width=WIDTHS[index])
         trunk.section(rest, repeats=shape.blocks[index] - 1)
-        pictures.append(trunk.picture)
-    return tuple(pictures)
+        if len(strides) - 1 - carried <= index < len(strides) - 1:
+            trunk.skip()
 
 
 def _block(trunk: Trunk, shape: ResNet, *, width: int, stride: int = 1) -> None:

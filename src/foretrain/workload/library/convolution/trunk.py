@@ -25,8 +25,6 @@ class Trunk:
         self._skips: list[Picture] = []
         self._kept = False
 
-    # --- operators -------------------------------------------------------------------------
-
     def convolve(
         self,
         name: str,
@@ -111,13 +109,15 @@ class Trunk:
             self.picture,
         )
 
-    # --- branches --------------------------------------------------------------------------
-
     def fork(self) -> Trunk:
         """Another branch from this picture, which the trunk's next convolution keeps for both."""
-        branch = Trunk(self.picture)
+        return self.at(self.picture)
+
+    def at(self, picture: Picture, *, kept: bool = True) -> Trunk:
+        """A branch from a picture that was made before, and whether somebody keeps that already."""
+        branch = Trunk(picture)
         branch._blocks = self._blocks
-        branch._kept = True
+        branch._kept = kept
         return branch
 
     def add(self, name: str, *, read: int = 2) -> None:
@@ -145,8 +145,6 @@ class Trunk:
         """Any other operator."""
         self._append(operator, result or self.picture)
 
-    # --- sections --------------------------------------------------------------------------
-
     def skip(self) -> None:
         """Carry this picture past the sections to come, until `take`."""
         self._skips.append(self.picture)
@@ -154,6 +152,10 @@ class Trunk:
     def take(self) -> Picture:
         """The picture that was carried last."""
         return self._skips.pop()
+
+    def drop(self) -> None:
+        """Carry no picture any further."""
+        self._skips.clear()
 
     def section(self, name: str, *, repeats: int = 1, cuttable: bool = True) -> None:
         """Close a section: what was written down since the last one, which may repeat."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
-from foretrain.workload.graph import Model
 from foretrain.workload.library.convolution.densenet import DenseNet, densenet
 from foretrain.workload.library.convolution.inception import googlenet, inception_v3
 from foretrain.workload.library.convolution.inverted import (
@@ -14,7 +12,7 @@ from foretrain.workload.library.convolution.inverted import (
     efficientnet_shape,
     inverted,
 )
-from foretrain.workload.library.convolution.network import Network
+from foretrain.workload.library.convolution.listing import fixed, images
 from foretrain.workload.library.convolution.plain import (
     alexnet,
     cosmoflow,
@@ -25,7 +23,7 @@ from foretrain.workload.library.convolution.plain import (
     vgg,
 )
 from foretrain.workload.library.convolution.resnet import ResNet, resnet
-from foretrain.workload.library.entry import Entry, Reads
+from foretrain.workload.library.entry import Entry
 
 _XIE = "xie2017, table 1"
 _TAN = "tan2019, table 1"
@@ -33,43 +31,6 @@ _ONE_TOWER = (64, 192, 384, 256, 256)
 _TWO_TOWERS = (96, 256, 384, 384, 256)
 _TWICE = (128, 384, 768, 512, 512)
 _IMAGENET_22K = 21_841
-
-
-def _model(builder: Callable[[int], Network], image: int) -> Model:
-    return builder(image).model("network")
-
-
-def _images(
-    name: str,
-    builder: Callable[[int], Network],
-    *,
-    summary: str,
-    source: str,
-    aliases: tuple[str, ...] = (),
-    shape: object | None = None,
-) -> Entry:
-    return Entry(
-        name=name,
-        summary=summary,
-        source=source,
-        reads=Reads.IMAGE,
-        build=partial(_model, builder),
-        shape=shape,
-        aliases=aliases,
-    )
-
-
-def _fixed(
-    name: str, builder: Callable[[int], Network], *, image: int, summary: str, source: str
-) -> Entry:
-    """An entry for images of one size."""
-    return Entry(
-        name=name,
-        summary=f"{summary}, images of {image} pixels",
-        source=source,
-        reads=Reads.NOTHING,
-        build=lambda _: _model(builder, image),
-    )
 
 
 def _resnet(
@@ -80,7 +41,7 @@ def _resnet(
     source: str = "he2016, table 1",
     aliases: tuple[str, ...] = (),
 ) -> Entry:
-    return _images(
+    return images(
         name,
         partial(resnet, shape),
         summary=summary,
@@ -91,7 +52,7 @@ def _resnet(
 
 
 def _vgg(depth: int, aliases: tuple[str, ...] = ()) -> Entry:
-    return _images(
+    return images(
         f"vgg-{depth}",
         partial(vgg, depth),
         summary=f"VGG, {depth} layers with weights, no normalisation, 1000 classes",
@@ -102,7 +63,7 @@ def _vgg(depth: int, aliases: tuple[str, ...] = ()) -> Entry:
 
 def _efficientnet(name: str, *, width: float, depth: float, wide: bool = False) -> Entry:
     squeeze = "wide squeeze-and-excitation, " if wide else ""
-    return _images(
+    return images(
         name,
         partial(inverted, efficientnet_shape(width=width, depth=depth, wide=wide)),
         summary=f"EfficientNet, {squeeze}{width} times as wide and {depth} times as deep as B0",
@@ -112,41 +73,39 @@ def _efficientnet(name: str, *, width: float, depth: float, wide: bool = False) 
 
 
 _PLAIN = (
-    _fixed(
+    fixed(
         "lenet-5",
-        lenet_5,
-        image=28,
-        summary="LeNet-5, ten digits",
+        partial(lenet_5, 28),
+        summary="LeNet-5, ten digits, images of 28 pixels",
         source="lecun1998, figure 2",
     ),
-    _fixed(
+    fixed(
         "mnist-cnn",
-        mnist,
-        image=28,
-        summary="two convolutions and two connected layers (sizes assumed), ten digits",
+        partial(mnist, 28),
+        summary="two convolutions, two connected layers (sizes assumed), images of 28 pixels",
         source="chilimbi2014, section 5 (kind of layers only)",
     ),
-    _images(
+    images(
         "alexnet",
         partial(alexnet, _ONE_TOWER),
         summary="AlexNet in one tower, 1000 classes",
         source="krizhevsky2014, section 5 and torchvision",
         aliases=("alexnet-owt", "alexnet-(owt)"),
     ),
-    _images(
+    images(
         "alexnet-two-towers",
         partial(alexnet, _TWO_TOWERS, groups=2),
         summary="AlexNet as published, three convolutions in two groups, 1000 classes",
         source="krizhevsky2012, section 3.5",
     ),
-    _images(
+    images(
         "adam-imagenet-22k",
         partial(alexnet, _TWICE, hidden=(3000, 3000, 3000), classes=_IMAGENET_22K),
         summary="AlexNet twice as wide (assumed), three layers of 3000, 21,841 classes",
         source="chilimbi2014, section 5 (connected layers; from memory)",
         aliases=("imagenet-22k",),
     ),
-    _images(
+    images(
         "overfeat",
         overfeat,
         summary="OverFeat, fast model, 1000 classes",
@@ -157,13 +116,13 @@ _PLAIN = (
     _vgg(13),
     _vgg(16),
     _vgg(19),
-    _images(
+    images(
         "cosmoflow",
         cosmoflow,
         summary="CosmoFlow of MLPerf HPC, volumes with 4 channels, 4 outputs",
         source="mlperf-hpc, reference configuration (from memory)",
     ),
-    _images(
+    images(
         "cosmoflow-512",
         cosmoflow_512,
         summary="CosmoFlow for volumes of 512 pixels a side (reconstructed), 4 outputs",
@@ -177,6 +136,12 @@ _RESNETS = (
         ResNet(blocks=(2, 2, 2, 2), bottleneck=False),
         summary="ResNet-18, 8 blocks, 1000 classes",
         aliases=("resnet18",),
+    ),
+    fixed(
+        "resnet-18-cifar-10",
+        partial(resnet, ResNet(blocks=(2, 2, 2, 2), bottleneck=False, stem=3, classes=10), 32),
+        summary="ResNet-18 with a 3x3 stem without pooling, ten classes, images of 32 pixels",
+        source="he2016, table 1 (stem: the usual form for small images)",
     ),
     _resnet(
         "resnet-34",
@@ -245,43 +210,42 @@ _RESNETS = (
 )
 
 _INCEPTIONS = (
-    _images(
+    images(
         "googlenet",
         partial(googlenet, norm=True),
         summary="GoogLeNet with batch normalisation and 3x3 for 5x5, 1000 classes",
         source="szegedy2015, table 1 and torchvision",
     ),
-    _images(
+    images(
         "inception-v1",
         partial(googlenet, norm=False),
         summary="GoogLeNet as published, no auxiliary classifiers, 1000 classes",
         source="szegedy2015, table 1",
         aliases=("googlenet-v1",),
     ),
-    _images(
+    images(
         "inception-v1-auxiliary",
         partial(googlenet, norm=False, auxiliary=True),
         summary="GoogLeNet as published with two auxiliary classifiers, 1000 classes",
         source="szegedy2015, table 1",
     ),
-    _images(
+    images(
         "inception-v3",
         inception_v3,
         summary="Inception v3, no auxiliary classifier, 1000 classes",
         source="szegedy2016, table 1",
         aliases=("inceptionv3", "inception3"),
     ),
-    _fixed(
+    fixed(
         "inception-v3-auxiliary",
-        partial(inception_v3, auxiliary=True),
-        image=299,
-        summary="Inception v3 with its auxiliary classifier, 1000 classes",
+        partial(inception_v3, 299, auxiliary=True),
+        summary="Inception v3 with its auxiliary classifier, images of 299 pixels",
         source="szegedy2016, table 1",
     ),
 )
 
 _SMALL = (
-    _images(
+    images(
         "mobilenet-v2",
         partial(inverted, MOBILENET_V2),
         summary="MobileNet v2, 17 inverted residuals, 1000 classes",
@@ -292,21 +256,21 @@ _SMALL = (
     _efficientnet("efficientnet-b4", width=1.4, depth=1.8),
     _efficientnet("efficientnet-widese-b0", width=1.0, depth=1.0, wide=True),
     _efficientnet("efficientnet-widese-b4", width=1.4, depth=1.8, wide=True),
-    _images(
+    images(
         "efficientnet-v2-s",
         partial(inverted, EFFICIENTNET_V2_S),
         summary="EfficientNet v2-S, 40 blocks, 1000 classes",
         source="tan2021, table 4",
         aliases=("efficientnetv2-s",),
     ),
-    _images(
+    images(
         "densenet-121",
         partial(densenet, DenseNet(growth=32, blocks=(6, 12, 24, 16))),
         summary="DenseNet-121, growth 32, 1000 classes",
         source="huang2017, table 1",
         aliases=("densenet121",),
     ),
-    _images(
+    images(
         "densenet-161",
         partial(densenet, DenseNet(growth=48, blocks=(6, 12, 36, 24))),
         summary="DenseNet-161, growth 48, 1000 classes",
