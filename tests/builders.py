@@ -12,6 +12,7 @@ from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Objective, Study
 from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
+from foretrain.results.job import JobParts, JobTime
 from foretrain.results.provenance import CoefficientSource, Provenance
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
 from foretrain.results.validate import (
@@ -138,6 +139,20 @@ def parts(scale: float = 1.0) -> Parts:
     )
 
 
+def job(steps: float, **changes: object) -> JobTime:
+    """A job that nobody asked about: its steps alone."""
+    whole = JobTime(
+        start_time=0.0,
+        goodput=1.0,
+        parts=JobParts(steps=steps),
+        checkpoint_bytes=14 * 70.55e9,
+        checkpoint_interval=None,
+        checkpoint_seconds=None,
+        failures=0.0,
+    )
+    return replace(whole, **changes)
+
+
 def estimate(scale: float = 1.0, **changes: object) -> Estimate:
     """One plan of the study; `scale` stretches its step."""
     step = parts(scale)
@@ -166,6 +181,7 @@ def estimate(scale: float = 1.0, **changes: object) -> Estimate:
         goodput=1.0,
         time_to_train=STEPS * seconds,
         cost_to_train=STEPS * 512 * seconds * 2.5 / 3600,
+        job=job(STEPS * seconds),
         fits=True,
         reason=None,
         confidence=Confidence(inside_calibration=False, nearest_source="korthikanti2022"),

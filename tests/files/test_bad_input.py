@@ -165,7 +165,7 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
             "workload.evaluation.every: epochs need the size of the data set",
         ),
         (
-            {"workload": {"batch_ramp": {"start": 16, "increment": 24, "samples": 5}}},
+            {"workload": {"batch_ramp": {"start": 16, "increment": 25, "samples": 5}}},
             "workload.batch_ramp: 16 samples do not grow to the",
         ),
         ({"cluster": {"nodes": None}}, "cluster.nodes: is missing."),

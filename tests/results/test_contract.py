@@ -23,9 +23,13 @@ ENVELOPE = "schema foretrain inputs coefficients"
 ESTIMATE = """
     plan step_time closed_form step_time_low step_time_high parts memory samples_per_second
     tokens_per_second_per_device model_flops_per_second_per_device mfu hfu cost_per_step
-    energy_per_step epoch_time start_time goodput time_to_train fits reason confidence warnings
+    energy_per_step epoch_time start_time goodput time_to_train job fits reason confidence warnings
     sources
 """
+JOB = """
+    start_time goodput parts checkpoint_bytes checkpoint_interval checkpoint_seconds failures
+"""
+JOB_PARTS = "start steps cold_input evaluation checkpoints lost restarts"
 PARTS = """
     forward backward recompute update tensor context expert pipeline bubble gradients parameters
     halo layer servers input other
@@ -81,12 +85,21 @@ def test_estimate_has_the_keys_of_the_contract(estimated):
     assert not lacking(estimated["memory"], MEMORY)
     assert not any(lacking(stage, STAGE) for stage in estimated["memory"]["stages"])
     assert not lacking(estimated["confidence"], CONFIDENCE)
+    assert not lacking(estimated["job"], JOB)
+    assert not lacking(estimated["job"]["parts"], JOB_PARTS)
     assert set(estimated["parts"]) <= set(PARTS.split())
 
 
 def test_parts_add_up_to_the_step(estimated):
     assert all(seconds >= 0 for part, seconds in estimated["parts"].items() if part != "other")
     assert sum(estimated["parts"].values()) == pytest.approx(estimated["step_time"], rel=1e-12)
+
+
+def test_parts_of_the_job_add_up_to_the_time_to_train(estimated):
+    parts = estimated["job"]["parts"]
+    assert sum(parts.values()) == pytest.approx(estimated["time_to_train"], rel=1e-12)
+    useful = estimated["goodput"] * (estimated["time_to_train"] - estimated["start_time"])
+    assert useful == pytest.approx(parts["steps"], rel=1e-12)
 
 
 def test_memory_of_a_device_adds_up_to_its_total(estimated):

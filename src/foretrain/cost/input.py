@@ -58,6 +58,19 @@ def input_seconds(setting: Setting, plans: PlanTable) -> Column:
     return input_columns(setting, plans, cached=cached_share(setting)).seconds
 
 
+def with_input(setting: Setting, plans: PlanTable, seconds: Column) -> Column:
+    """What steps take once they wait for their samples. [plan]
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        seconds: their steps without input. [plan]
+    """
+    if setting.workload.data is None:
+        return seconds
+    return np.maximum(seconds, input_seconds(setting, plans))
+
+
 def cached_share(setting: Setting) -> float:
     """Share of the data set that a host finds in its own memory after the first epoch.
 

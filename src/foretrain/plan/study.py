@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foretrain.cluster.cluster import Cluster
+from foretrain.plan.job import JobPlan
 from foretrain.plan.space import Space
 from foretrain.workload.workload import Workload
 
@@ -44,6 +45,7 @@ class Study:
         space: how; one value per field for `estimate`.
         objective: what `search` minimises.
         limit: what it must keep.
+        job: start, checkpoints and restarts; None leaves them and failures out of the answer.
         assumed: in words, every default that a reader filled in.
     """
 
@@ -52,4 +54,5 @@ class Study:
     space: Space
     objective: Objective = Objective.TIME
     limit: Limit = Limit()
+    job: JobPlan | None = None
     assumed: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from foretrain.plan.plan import Plan
+from foretrain.results.job import JobTime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class Parts:
         gradients: reduction of gradients over the data axis that the backward pass cannot hide.
         parameters: gathering of updated parameters when the optimizer is sharded.
         update: the optimizer's own work.
+        input: waiting for samples that hosts read and prepare.
         other: the rounding of the sum; fixed time per step once it is priced.
     """
 
@@ -33,6 +35,7 @@ class Parts:
     gradients: float = 0.0
     parameters: float = 0.0
     update: float = 0.0
+    input: float = 0.0
     other: float = 0.0
 
     @property
@@ -129,11 +132,12 @@ class Estimate:
         hfu: the same with recomputed FLOP.
         cost_per_step: dollars; None without a price.
         energy_per_step: joules; None without power figures.
-        epoch_time: seconds; None without a data set.
-        start_time: seconds before the first step; 0 until foretrain models it.
-        goodput: share of time spent on steps that count; 1 until foretrain models failures.
-        time_to_train: seconds; None without an amount.
-        cost_to_train: dollars; None without an amount or a price.
+        epoch_time: seconds of an epoch after the first; None without a data set.
+        start_time: seconds before the first step; 0 where the study has no [job].
+        goodput: share of the time after it spent on steps that count; None if not known.
+        time_to_train: seconds of the whole job; None without an amount, or if not known.
+        cost_to_train: dollars; None without a time to train or a price.
+        job: what the whole job consists of.
         fits: whether the plan runs on the cluster.
         reason: why not, in words; None if it fits.
         confidence: how far the coefficients reach.
@@ -159,9 +163,10 @@ class Estimate:
     energy_per_step: float | None
     epoch_time: float | None
     start_time: float
-    goodput: float
+    goodput: float | None
     time_to_train: float | None
     cost_to_train: float | None
+    job: JobTime
     fits: bool
     reason: str | None
     confidence: Confidence

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from foretrain.cost.factors import Held, factors, hold
+from foretrain.cost.input import with_input
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step_time
@@ -77,7 +78,7 @@ def _that_fit(
 
 def _price(study: Study, setting: Setting, held: Held, *, memory: Column, found: Found) -> None:
     """Time the plans, drop those over a limit, rank the rest."""
-    seconds = step_time(setting, factors(setting, held))
+    seconds = with_input(setting, held.plans, step_time(setting, factors(setting, held)))
     priced = Priced(
         plans=held.plans,
         value=value(study, seconds, memory),

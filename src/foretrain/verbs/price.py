@@ -23,11 +23,14 @@ from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step, step_times
 from foretrain.cost.timeline import StageTimes, StepTimes
+from foretrain.plan.job import JobPlan
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
+from foretrain.results.job import JobTime
 from foretrain.simulate.step import simulate
 from foretrain.units import BYTES
+from foretrain.verbs.job import fed, job_of
 from foretrain.workload.operator import Attention
 
 AGREEMENT = 0.03
@@ -55,7 +58,12 @@ class Settled:
 
 
 def price_plan(
-    setting: Setting, plan: Plan, *, assumed: tuple[str, ...] = (), played: bool = True
+    setting: Setting,
+    plan: Plan,
+    *,
+    assumed: tuple[str, ...] = (),
+    played: bool = True,
+    job: JobPlan | None = None,
 ) -> Estimate:
     """The estimate of a plan that can run.
 
@@ -64,24 +72,44 @@ def price_plan(
         plan: the plan.
         assumed: defaults that were filled in, in words.
         played: whether the event simulation checks the closed form.
+        job: start, checkpoints and restarts; None leaves them and failures out.
     """
     held = hold(setting, table_of([plan]))
     priced = factors(setting, held)
-    settled = _settled(setting, priced, played=played)
+    settled = _fed(setting, plan, _settled(setting, priced, played=played))
     memory = _memory(setting, held)
+    whole = job_of(setting, plan, parts=settled.parts, wanted=job)
     warnings = (
         *(f"assumed {text}" for text in assumed),
         *settled.warnings,
         *_memory_warnings(setting, memory),
         *_topology_warnings(setting),
+        *whole.remarks,
     )
-    return _estimate(setting, plan, settled, memory=memory, warnings=warnings)
+    told = replace(settled, warnings=warnings)
+    return _estimate(setting, plan, told, memory=memory, job=whole.time)
+
+
+def _fed(setting: Setting, plan: Plan, settled: Settled) -> Settled:
+    """The step with the time that it waits for its samples, at both resolutions."""
+    parts = fed(setting, plan, settled.parts)
+    if not parts.input:
+        return settled
+    needed, simulated = parts.total, settled.simulated
+    return replace(
+        settled,
+        parts=parts,
+        closed_form=max(needed, settled.closed_form),
+        simulated=None if simulated is None else max(needed, simulated),
+    )
 
 
 def _settled(setting: Setting, priced: Factors, *, played: bool) -> Settled:
     """Price the step; play it too, and where the two differ let the simulation count."""
     columns = step(setting, priced)
-    parts = Parts(**{field.name: float(getattr(columns, field.name)[0]) for field in fields(Parts)})
+    parts = Parts(
+        **{field.name: float(getattr(columns, field.name)[0]) for field in fields(columns)}
+    )
     closed = Settled(parts=parts, closed_form=parts.total, simulated=None)
     if not played:
         return closed
@@ -175,7 +203,7 @@ def _misfit(setting: Setting, memory: Memory) -> str | None:
 
 
 def _estimate(
-    setting: Setting, plan: Plan, settled: Settled, *, memory: Memory, warnings: tuple[str, ...]
+    setting: Setting, plan: Plan, settled: Settled, *, memory: Memory, job: JobTime
 ) -> Estimate:
     workload, cluster, seconds = setting.workload, setting.cluster, settled.parts.total
     spread = setting.coefficients.time_uncertainty
@@ -183,7 +211,7 @@ def _estimate(
     flop, tokens = model_flop(workload.model), workload.model.tokens
     useful, top = flop * rate / plan.devices, peak(cluster.device, workload.precision)
     price, reason = cost(cluster, seconds), _misfit(setting, memory)
-    steps = None if workload.samples is None else workload.samples / workload.global_batch
+    whole = None if job.parts is None else job.parts.total
     return Estimate(
         plan=plan,
         devices=plan.devices,
@@ -202,14 +230,15 @@ def _estimate(
         cost_per_step=price,
         energy_per_step=energy(cluster, seconds),
         epoch_time=None if workload.epoch_samples is None else workload.epoch_samples / rate,
-        start_time=0.0,
-        goodput=1.0,
-        time_to_train=None if steps is None else steps * seconds,
-        cost_to_train=None if steps is None or price is None else steps * price,
+        start_time=job.start_time,
+        goodput=job.goodput,
+        time_to_train=whole,
+        cost_to_train=None if whole is None else cost(cluster, whole),
+        job=job,
         fits=reason is None,
         reason=reason,
         confidence=_confidence(setting, plan),
-        warnings=warnings,
+        warnings=settled.warnings,
         sources=_sources(setting),
     )
 

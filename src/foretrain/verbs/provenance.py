@@ -22,7 +22,7 @@ def provenance(*nouns: object, coefficients: Coefficients = DEFAULT) -> Provenan
 
 def of_study(study: Study, *, coefficients: Coefficients = DEFAULT) -> Provenance:
     """What stands behind an answer to a study; what a reader assumed stands in the answer."""
-    nouns = (study.workload, study.cluster, study.space, study.objective, study.limit)
+    nouns = (study.workload, study.cluster, study.space, study.objective, study.limit, study.job)
     return provenance(*nouns, coefficients=coefficients)
 
 

@@ -104,7 +104,13 @@ def _ranked(
     ranked = [
         Ranked(
             plan=candidate.plan,
-            estimate=price_plan(setting, candidate.plan, assumed=study.assumed, played=not stop()),
+            estimate=price_plan(
+                setting,
+                candidate.plan,
+                assumed=study.assumed,
+                played=not stop(),
+                job=study.job,
+            ),
         )
         for candidate in found.best
     ]
