@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from foretrain.cost.timeline import StageTimes, StepTimes
-from foretrain.plan.plan import Sends
+from foretrain.plan.plan import Schedule, Sends
 
 seconds = st.floats(min_value=0, max_value=100)
 positive = st.floats(min_value=1e-3, max_value=100)
@@ -26,9 +26,11 @@ def step_times(*stages, micro_batches, **others):
 
 @st.composite
 def stages(draw, *, chunks=1):
+    backward = draw(positive)
     return stage_times(
         draw(positive),
-        draw(positive),
+        backward,
+        weights=draw(st.floats(0, 0.75)) * backward,
         gradients=draw(seconds),
         buckets=chunks * draw(st.integers(1, 12)),
         update=draw(seconds),
@@ -37,17 +39,21 @@ def stages(draw, *, chunks=1):
 
 
 @st.composite
-def steps(draw, *, equal=False):
+def steps(draw, *, equal=False, schedules=tuple(Schedule)):
     """Any pipeline of up to six stages; `equal` makes all stages the same."""
     degree = draw(st.integers(1, 6))
-    interleaving = draw(st.integers(1, 3)) if degree > 1 else 1
+    schedule = draw(st.sampled_from(schedules))
+    interleaves = degree > 1 and schedule is Schedule.ONE_F_ONE_B
+    interleaving = draw(st.integers(1, 3)) if interleaves else 1
     groups = degree if interleaving > 1 else 1
     one = draw(stages(chunks=interleaving))
+    shorter = min(one.forward, one.backward - one.weights)
     return step_times(
         *([one] * degree if equal else [draw(stages(chunks=interleaving)) for _ in range(degree)]),
         micro_batches=groups * draw(st.integers(1, 6)),
         interleaving=interleaving,
-        send=draw(st.floats(0, 1)) * min(one.forward, one.backward) / interleaving,
+        send=draw(st.floats(0, 1)) * shorter / interleaving,
         sends=draw(st.sampled_from(Sends)),
         overlap=draw(st.floats(0, 1)),
+        schedule=schedule,
     )

@@ -18,10 +18,15 @@ from tests.pipelines import positive, stage_times, step_times, steps
 from foretrain.cost.closed_form import closed_form, closed_step
 from foretrain.cost.schedule import Step, exposed_reduction, seconds, step
 from foretrain.cost.stages import Passing, Stages
-from foretrain.plan.plan import Sends
+from foretrain.plan.plan import Schedule, Sends
 from foretrain.simulate.step import simulate
 
-times_of_a_stage = st.tuples(*[positive] * 4, st.integers(1, 12).map(float), positive, positive)
+
+@st.composite
+def kinds_of_stages(draw, *, count):
+    forward, backward, gradients, update, parameters = draw(st.tuples(*[positive] * 5))
+    buckets, weights = float(draw(st.integers(1, 12))), draw(st.floats(0, 1)) * backward
+    return count, forward, backward, gradients, buckets, update, parameters, weights
 
 
 @st.composite
@@ -29,19 +34,18 @@ def rows(draw):
     """First, inner and last stages of one plan, and its schedule, as numbers."""
     degree = draw(st.integers(1, 64))
     counts = [1.0, max(degree - 2.0, 0.0), min(degree - 1.0, 1.0)]
-    kinds = []
-    for count in counts:
-        forward, backward, gradients, _, buckets, update, parameters = draw(times_of_a_stage)
-        kinds.append((count, forward, backward, gradients, buckets, update, parameters))
-    interleaving = draw(st.integers(1, 8)) if degree > 1 else 1
-    micro_batches = degree * draw(st.integers(1, 20))
+    kinds = [draw(kinds_of_stages(count=count)) for count in counts]
+    schedule = draw(st.sampled_from(Schedule))
+    interleaves = degree > 1 and schedule is Schedule.ONE_F_ONE_B
+    interleaving = float(draw(st.integers(1, 8)) if interleaves else 1)
+    micro_batches = float(degree * draw(st.integers(1, 20)))
     sends = draw(st.floats(0, 10)), draw(st.sampled_from([0.0, 1.0]))
-    return kinds, (float(micro_batches), float(interleaving), *sends, draw(st.floats(0, 1)))
+    return kinds, (micro_batches, interleaving, *sends, draw(st.floats(0, 1)), float(schedule))
 
 
-def pipeline(kinds, schedule):
+def pipeline(kinds, passing):
     stages = [named(Stages, kind) for kind in kinds]
-    return stages, named(Passing, schedule)
+    return stages, named(Passing, passing)
 
 
 def named(noun, values):
@@ -84,7 +88,7 @@ def test_quicker_sends_never_make_a_step_longer(times):
     assert closed_form(replace(times, send=times.send / 2)) <= closed_form(times) * (1 + 1e-12)
 
 
-@given(times=steps(equal=True))
+@given(times=steps(equal=True, schedules=[Schedule.ONE_F_ONE_B, Schedule.GPIPE]))
 def test_without_sends_equal_stages_wait_as_long_as_the_textbook_says(times):
     one, degree = times.stages[0], len(times.stages)
     parts = closed_step(replace(times, send=0.0))
@@ -153,8 +157,8 @@ def test_a_heavy_last_stage_sets_the_pace():
 
 def reduction(*, turn=0.0, **others):
     stage = {"count": 1, "forward": 1, "backward": 4, "update": 0, "parameters": 0} | others
-    schedule = Passing(micro_batches=8, interleaving=2, send=0, blocking=0, overlap=1)
-    return exposed_reduction(Stages(**stage), schedule, turn=turn)
+    passing = Passing(micro_batches=8, interleaving=2, send=0, blocking=0, overlap=1)
+    return exposed_reduction(Stages(**stage), passing, turn=turn)
 
 
 def test_a_reduction_hides_behind_the_backward_passes_of_later_chunks():

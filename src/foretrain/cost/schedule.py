@@ -92,7 +92,7 @@ def step(stages: Sequence[Stages], passing: Passing) -> Step:
     update: Number = 0.0
     parameters: Number = 0.0
     for kind, exposed in zip(stages, reductions, strict=True):
-        without_sends, with_sends = np.asarray(exposed)
+        without_sends, with_sends = np.broadcast_to(exposed, np.shape(ends))
         busy = passing.micro_batches * (kind.forward + kind.backward)
         heavier = (kind.count > 0) & (busy > compute)
         compute = np.where(heavier, busy, compute)
