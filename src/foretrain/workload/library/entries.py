@@ -11,16 +11,44 @@ from foretrain.errors import InputError, nearest
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entry import Entry, Reads
 from foretrain.workload.library.families import (
+    bert,
     convolutional,
+    deepseek,
     detection,
+    gemma,
+    gpt,
+    gpt_oss,
     llama,
     megatron,
+    nemotron,
+    parallel,
+    qwen,
     recommendation,
     segmentation,
     speech,
+    t5,
+    vit,
 )
 
-_FAMILIES: Final = (megatron, llama, convolutional, detection, segmentation, speech, recommendation)
+_FAMILIES: Final = (
+    megatron,
+    gpt,
+    llama,
+    parallel,
+    qwen,
+    gemma,
+    deepseek,
+    gpt_oss,
+    nemotron,
+    bert,
+    t5,
+    vit,
+    convolutional,
+    detection,
+    segmentation,
+    speech,
+    recommendation,
+)
 
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {entry.name: entry for family in _FAMILIES for entry in family.ENTRIES}

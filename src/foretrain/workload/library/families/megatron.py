@@ -8,6 +8,8 @@ from foretrain.workload.graph import Model
 from foretrain.workload.library.entry import Entry
 from foretrain.workload.library.transformer import Decoder, decoder
 
+_BROWN = "brown2020, table 2.1 (sizes rounded to whole heads)"
+_NEMO = "nemo, configurations of GPT-3"
 _KORTHIKANTI = "korthikanti2022, table 3"
 _NARAYANAN = "narayanan2021, table 1"
 
@@ -42,6 +44,25 @@ def _gpt(
 
 
 ENTRIES = (
+    _gpt("gpt-3-125m", layers=12, hidden=768, heads=12, source=_BROWN),
+    _gpt("gpt-3-350m", layers=24, hidden=1024, heads=16, source=_BROWN),
+    _gpt("gpt-3-760m", layers=24, hidden=1536, heads=16, source=_BROWN),
+    _gpt("gpt-3-1.3b", layers=24, hidden=2048, heads=16, source=_BROWN),
+    _gpt("gpt-3-2.7b", layers=32, hidden=2560, heads=32, source=_BROWN),
+    _gpt("gpt-3-6.7b", layers=32, hidden=4096, heads=32, source=_BROWN),
+    _gpt("gpt-3-13b", layers=40, hidden=5120, heads=40, source=_BROWN),
+    _gpt("gpt-3-5b", layers=24, hidden=4096, heads=32, source=_NEMO, aliases=("gpt-3-5b-(nemo)",)),
+    _gpt(
+        "gpt-3-20b", layers=44, hidden=6144, heads=48, source=_NEMO, aliases=("gpt-3-20b-(nemo)",)
+    ),
+    _gpt(
+        "megatron-8.3b",
+        layers=72,
+        hidden=3072,
+        heads=32,
+        source="shoeybi2019, table 1",
+        aliases=("gpt-2-8.3b", "gpt-2-8.3b-(megatron-2019)"),
+    ),
     _gpt("megatron-1.7b", layers=24, hidden=2304, heads=24, source=_NARAYANAN),
     _gpt("megatron-3.6b", layers=30, hidden=3072, heads=32, source=_NARAYANAN),
     _gpt("megatron-7.5b", layers=36, hidden=4096, heads=32, source=_NARAYANAN),

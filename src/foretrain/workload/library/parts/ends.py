@@ -75,7 +75,7 @@ def embedding_layer(shape: Embedding, stream: Stream) -> Layer:
     return Layer(
         name="embedding",
         operators=(
-            _lookup(shape, stream),
+            lookup(shape, stream),
             *_projected(shape, stream),
             *_positions(shape, stream),
             *([norm("embedding norm", stream)] if shape.norm else []),
@@ -142,7 +142,8 @@ def logits(shape: LanguageHead, embedding: Embedding, stream: Stream) -> tuple[O
     return product, loss
 
 
-def _lookup(shape: Embedding, stream: Stream) -> Operator:
+def lookup(shape: Embedding, stream: Stream) -> Operator:
+    """Rows of the table; each member of the tensor axis adds those that it has."""
     width = shape.width or stream.hidden
     values = stream.tokens * width
     return Operator(

@@ -1,0 +1,76 @@
+"""Encoders of text: BERT and RoBERTa, with the heads that they are pre-trained with."""
+
+from __future__ import annotations
+
+from foretrain.workload.library.entry import Entry
+from foretrain.workload.library.families.text import text_entry
+from foretrain.workload.library.language_model import LanguageModel
+from foretrain.workload.library.parts.attention import Heads
+from foretrain.workload.library.parts.block import Block, Run
+from foretrain.workload.library.parts.ends import Embedding, LanguageHead
+from foretrain.workload.library.parts.feed_forward import FeedForward
+from foretrain.workload.library.parts.stream import Norm
+
+Sizes = tuple[int, int, int]
+"""Layers, hidden, heads; the feed-forward part is four times as wide as the stream."""
+
+_MASKED = 0.15
+"""Share of the tokens that are predicted. Source: devlin2019, section 3.1."""
+
+
+def encoder(sizes: Sizes) -> Run:
+    """Layers that see every token, with biases and a norm after each part."""
+    layers, hidden, heads = sizes
+    block = Block(
+        mixer=Heads(
+            heads=heads,
+            kv_heads=heads,
+            width=hidden // heads,
+            bias=True,
+            output_bias=True,
+            rotary=False,
+            causal=False,
+        ),
+        feed_forward=FeedForward(width=4 * hidden, bias=True),
+    )
+    return Run(blocks=(block,), repeats=layers)
+
+
+def _shape(sizes: Sizes, embedding: Embedding, *, pooler: int = 0) -> LanguageModel:
+    return LanguageModel(
+        hidden=sizes[1],
+        embedding=embedding,
+        runs=(encoder(sizes),),
+        head=LanguageHead(
+            norm=False, transform=True, bias=True, tied=True, predicted=_MASKED, pooler=pooler
+        ),
+        norm=Norm.SCALE_AND_SHIFT,
+        dropout=True,
+    )
+
+
+def _bert(name: str, sizes: Sizes) -> Entry:
+    """With the pooler that tells whether the second sentence follows the first."""
+    table = Embedding(vocabulary=30_522, positions=512, types=2, norm=True)
+    return text_entry(
+        name,
+        _shape(sizes, table, pooler=2),
+        kind="BERT encoder",
+        source="devlin2019, section 3",
+        aliases=(f"{name}-uncased",),
+    )
+
+
+def _roberta(name: str, sizes: Sizes) -> Entry:
+    table = Embedding(vocabulary=50_265, positions=514, types=1, norm=True)
+    return text_entry(
+        name, _shape(sizes, table), kind="RoBERTa encoder", source="liu2019, section 4"
+    )
+
+
+ENTRIES = (
+    _bert("bert-base", (12, 768, 12)),
+    _bert("bert-large", (24, 1024, 16)),
+    _roberta("roberta-base", (12, 768, 12)),
+    _roberta("roberta-large", (24, 1024, 16)),
+)

@@ -1,0 +1,82 @@
+"""Nemotron-H and Nemotron 3 Nano: a pattern of Mamba-2, attention and feed-forward layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+
+from foretrain.workload.library.entry import Entry
+from foretrain.workload.library.families.text import language, text_entry
+from foretrain.workload.library.parts.attention import Heads
+from foretrain.workload.library.parts.block import Block, Run
+from foretrain.workload.library.parts.experts import Experts
+from foretrain.workload.library.parts.feed_forward import FeedForward
+from foretrain.workload.library.parts.state_space import StateSpace
+
+_SEVEN = "M-M-M-M*-" + 3 * "M-M-M-M-M*-" + "M-M-M-M-M-"
+_NANO = "MEMEM*E" + 4 * "MEMEM*E" + "MEMEMEM*E" + "MEMEMEME"
+
+_NAMES = {"M": "state-space block", "*": "attention block", "-": "feed-forward block"}
+
+
+def _pattern(pattern: str, kinds: Mapping[str, Block]) -> tuple[Run, ...]:
+    """Runs of equal neighbours: M Mamba-2, * attention, - feed-forward part, E experts."""
+    return tuple(
+        Run(
+            blocks=(kinds[letter],),
+            repeats=len(list(same)),
+            name=_NAMES.get(letter, "expert block"),
+        )
+        for letter, same in groupby(pattern)
+    )
+
+
+def _grouped(heads: int, kv_heads: int) -> Block:
+    return Block(mixer=Heads(heads=heads, kv_heads=kv_heads, width=128, rotary=False))
+
+
+ENTRIES: tuple[Entry, ...] = (
+    text_entry(
+        "nemotron-h-8b",
+        language(
+            4096,
+            131_072,
+            _pattern(
+                _SEVEN,
+                {
+                    "M": Block(mixer=StateSpace(heads=128, width=64, groups=8, state=128)),
+                    "*": _grouped(32, 8),
+                    "-": Block(feed_forward=FeedForward(width=21_504)),
+                },
+            ),
+        ),
+        kind="Nemotron-H",
+        source="blakeman2025, table 1 (from memory)",
+    ),
+    text_entry(
+        "nemotron-3-nano",
+        language(
+            2688,
+            131_072,
+            _pattern(
+                _NANO,
+                {
+                    "M": Block(mixer=StateSpace(heads=64, width=64, groups=8, state=128)),
+                    "*": _grouped(32, 2),
+                    "E": Block(
+                        feed_forward=Experts(
+                            count=128,
+                            chosen=6,
+                            each=FeedForward(width=1856),
+                            shared=FeedForward(width=3712),
+                            router_bias=True,
+                        )
+                    ),
+                },
+            ),
+        ),
+        kind="Nemotron 3",
+        source="nemotron3, table 1 (from memory)",
+        aliases=("nemotron-3-nano-30b-a3b",),
+    ),
+)

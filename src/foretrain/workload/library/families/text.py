@@ -1,0 +1,74 @@
+"""Entries of models of text: a shape, its builder, and a line that says what it is."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from foretrain.workload.graph import Model
+from foretrain.workload.library.encoder_decoder import EncoderDecoder, encoder_decoder
+from foretrain.workload.library.entry import Entry
+from foretrain.workload.library.language_model import LanguageModel, language_model
+from foretrain.workload.library.parts.attention import Heads
+from foretrain.workload.library.parts.block import Block, Run
+from foretrain.workload.library.parts.ends import Embedding, LanguageHead
+from foretrain.workload.library.parts.experts import Experts
+from foretrain.workload.library.parts.latent import Latent
+
+TextShape = LanguageModel | EncoderDecoder
+
+
+def text_entry(
+    name: str, shape: TextShape, *, kind: str, source: str, aliases: tuple[str, ...] = ()
+) -> Entry:
+    """An entry whose summary is read off its shape; `kind` is what people call the model."""
+    return Entry(
+        name=name,
+        summary=f"{kind}, {_described(shape)}",
+        source=source,
+        build=partial(_build, shape),
+        shape=shape,
+        aliases=aliases,
+    )
+
+
+def language(
+    hidden: int, vocabulary: int, runs: tuple[Run, ...] | Run, *, tied: bool = False
+) -> LanguageModel:
+    """A decoder with RMS norms and without biases, dropout or learned positions."""
+    return LanguageModel(
+        hidden=hidden,
+        embedding=Embedding(vocabulary=vocabulary),
+        runs=(runs,) if isinstance(runs, Run) else runs,
+        head=LanguageHead(tied=tied),
+    )
+
+
+def _build(shape: TextShape, sequence: int) -> Model:
+    if isinstance(shape, EncoderDecoder):
+        return encoder_decoder("", shape, sequence=sequence)
+    return language_model("", shape, sequence=sequence)
+
+
+def _described(shape: TextShape) -> str:
+    runs = (shape.encoder, shape.decoder) if isinstance(shape, EncoderDecoder) else shape.runs
+    blocks = [block for run in runs for block in run.blocks]
+    layers = sum(run.repeats * len(run.blocks) for run in runs)
+    mixers = [_mixed(block) for block in blocks] + [_worked(block) for block in blocks]
+    found = ", ".join(dict.fromkeys(word for word in mixers if word))
+    return f"{layers} layers of {shape.hidden}, {found}"
+
+
+def _mixed(block: Block) -> str:
+    if isinstance(block.mixer, Heads):
+        heads = block.mixer
+        shared = "" if heads.kv_heads == heads.heads else f" ({heads.kv_heads} key-value)"
+        return f"{heads.heads} heads{shared}"
+    if isinstance(block.mixer, Latent):
+        return f"{block.mixer.heads} latent heads"
+    return "Mamba-2" if block.mixer else ""
+
+
+def _worked(block: Block) -> str:
+    if isinstance(block.feed_forward, Experts):
+        return f"{block.feed_forward.chosen} of {block.feed_forward.count} experts"
+    return ""
