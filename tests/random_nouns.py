@@ -10,7 +10,7 @@ from foretrain.cluster.link import Level, Link, Technology
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
 from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
-from foretrain.workload.library.convolution import resnet_50
+from foretrain.workload.library.entries import build
 from foretrain.workload.library.transformer import Decoder, decoder
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision, Workload
@@ -47,7 +47,7 @@ def decoders(draw):
 @st.composite
 def images(draw):
     """ResNet-50 for images of any size."""
-    return resnet_50(image=draw(st.integers(32, 320)), source="")
+    return build("resnet-50", image=draw(st.integers(32, 320)))
 
 
 # ResNet-50 has a fixed structure: one example in eight is enough of it.
