@@ -1,0 +1,145 @@
+"""Networks of pictures, speech and ratings: parameters and multiply-adds as others count them."""
+
+import pytest
+
+from foretrain.workload.library.convolution.densenet import DenseNet, densenet
+from foretrain.workload.library.convolution.inception import inception_v3
+from foretrain.workload.library.convolution.inverted import (
+    EFFICIENTNET_V2_S,
+    MOBILENET_V2,
+    efficientnet_shape,
+    inverted,
+)
+from foretrain.workload.library.convolution.plain import vgg
+from foretrain.workload.library.convolution.resnet import ResNet, resnet
+from foretrain.workload.library.entries import build
+
+BATCH_NORM_OF_RESNET_50 = 53_120
+"""Scales and shifts, which torchvision's detectors keep fixed and do not count as parameters."""
+
+# Printed by torchvision's model pages, unless said otherwise.
+EXACT = {
+    ("alexnet", 224): 61_100_840,
+    ("alexnet-two-towers", 224): 60_965_224,  # Caffe's reference network
+    ("vgg-11", 224): 132_863_336,
+    ("vgg-13", 224): 133_047_848,
+    ("vgg-16", 224): 138_357_544,
+    ("vgg-19", 224): 143_667_240,
+    ("googlenet", 224): 6_624_904,
+    ("inception-v3-auxiliary", None): 27_161_264,
+    ("inception-v3", 299): 23_834_568,  # timm
+    ("resnet-18", 224): 11_689_512,
+    ("resnet-34", 224): 21_797_672,
+    ("resnet-50", 224): 25_557_032,
+    ("resnet-101", 224): 44_549_160,
+    ("resnet-152", 224): 60_192_808,
+    ("wide-resnet-50-2", 224): 68_883_240,
+    ("resnext-50-32x4d", 224): 25_028_904,
+    ("resnext-101-32x4d", 224): 44_177_704,  # timm
+    ("resnext-101-32x8d", 224): 88_791_336,
+    ("se-resnext-101-32x4d", 224): 48_955_416,  # timm
+    ("mobilenet-v2", 224): 3_504_872,
+    ("efficientnet-b0", 224): 5_288_548,
+    ("efficientnet-b4", 380): 19_341_616,
+    ("efficientnet-v2-s", 384): 21_458_488,
+    ("densenet-121", 224): 7_978_856,
+    ("densenet-161", 224): 28_681_000,
+    ("retinanet-resnet-50", 800): 34_014_999 + BATCH_NORM_OF_RESNET_50,
+    ("mask-rcnn-resnet-50", None): 44_401_393 + BATCH_NORM_OF_RESNET_50,
+    ("yolo-v3", 416): 61_949_149,  # its PyTorch implementation by Ultralytics
+    ("jasper-10x5", None): 332_632_349,  # NVIDIA NeMo
+    ("quartznet-15x5", None): 18_924_381,  # NVIDIA NeMo
+    ("lenet-5", None): 61_706,  # the usual form whose second convolution reads every map
+    ("cosmoflow-512", 512): 2_128_064,  # kahira2021's own program
+}
+
+# Rounded as the source prints them, in millions.
+ROUNDED = {
+    ("overfeat", 231): (145, 1),  # sermanet2014, table 3
+    ("inception-v1", 224): (7.0, 0.1),  # szegedy2015, table 1, without its auxiliary classifiers
+    ("efficientdet-d0", 512): (3.9, 0.1),  # tan2020, table 2
+    ("nnunet-3d", None): (31.2, 0.1),  # nnU-Net for brain tumours
+    ("unet-2d", None): (31.03, 0.01),  # its usual implementations
+    ("resnet-18-cifar-10", None): (11.17, 0.01),  # its usual implementation for 32 pixels
+    ("ncf", None): (31.8, 0.1),  # NVIDIA's DeepLearningExamples
+}
+
+# Multiply-adds in 10^9: torchvision's pages and timm's tables (which add 0.5 % for
+# normalisation), redmon2018 (65.86 GFLOP), tan2020.
+MULTIPLY_ADDS = {
+    ("alexnet", 224): 0.714,
+    ("alexnet-two-towers", 224): 0.724,
+    ("vgg-11", 224): 7.61,
+    ("vgg-16", 224): 15.47,
+    ("vgg-19", 224): 19.63,
+    ("googlenet", 224): 1.498,
+    ("inception-v3", 299): 5.73,
+    ("resnet-18", 224): 1.814,
+    ("resnet-34", 224): 3.664,
+    ("resnet-50", 224): 4.089,
+    ("resnet-101", 224): 7.801,
+    ("resnet-152", 224): 11.514,
+    ("resnext-50-32x4d", 224): 4.26,
+    ("resnext-101-32x4d", 224): 8.01,
+    ("resnext-101-32x8d", 224): 16.41,
+    ("se-resnext-101-32x4d", 224): 8.02,
+    ("mobilenet-v2", 224): 0.301,
+    ("efficientnet-b0", 224): 0.386,
+    ("efficientnet-b4", 380): 4.39,
+    ("efficientnet-v2-s", 300): 5.35,
+    ("densenet-121", 224): 2.834,
+    ("densenet-161", 224): 7.728,
+    ("retinanet-resnet-50", 800): 151.54,
+    ("yolo-v3", 416): 65.86 / 2,
+    ("efficientdet-d0", 512): 2.5,
+}
+
+
+def built(name, size):
+    if name in {"jasper-10x5", "quartznet-15x5"}:
+        return build(name, sequence=1000)
+    return build(name, image=size)
+
+
+@pytest.mark.parametrize(("name", "size"), EXACT)
+def test_parameters_are_exactly_the_published_ones(name, size):
+    assert built(name, size).parameters == EXACT[name, size]
+
+
+@pytest.mark.parametrize(("name", "size"), ROUNDED)
+def test_parameters_round_to_the_published_ones(name, size):
+    millions, rounding = ROUNDED[name, size]
+    assert built(name, size).parameters / 1e6 == pytest.approx(millions, abs=rounding)
+
+
+@pytest.mark.parametrize(("name", "size"), MULTIPLY_ADDS)
+def test_multiply_adds_are_within_one_percent_of_the_published_ones(name, size):
+    flop = sum(layer.repeats * operator.flop for layer, operator in built(name, size).operators)
+    assert flop / 2e9 == pytest.approx(MULTIPLY_ADDS[name, size], rel=0.01)
+
+
+# Values that convolutions and connected layers write, in 10^6: timm's tables.
+WRITTEN = [
+    (vgg(16, 224), 13.56),
+    (vgg(19, 224), 14.86),
+    (inception_v3(299), 8.97),
+    (resnet(ResNet(blocks=(2, 2, 2, 2), bottleneck=False), 224), 2.48),
+    (resnet(ResNet(blocks=(3, 8, 36, 3)), 224), 22.56),
+    (resnet(ResNet(blocks=(3, 4, 23, 3), groups=32, width=4, squeeze=16), 224), 21.26),
+    (inverted(MOBILENET_V2, 224), 6.68),
+    (inverted(efficientnet_shape(width=1.4, depth=1.8), 380), 49.49),
+    (inverted(EFFICIENTNET_V2_S, 300), 22.73),
+    (densenet(DenseNet(growth=32, blocks=(6, 12, 24, 16)), 224), 6.90),
+    (densenet(DenseNet(growth=48, blocks=(6, 12, 36, 24)), 224), 11.06),
+]
+
+
+@pytest.mark.parametrize(("network", "millions"), WRITTEN)
+def test_convolutions_write_as_many_values_as_published(network, millions):
+    values = sum(
+        section.repeats * block.result.values
+        for section in network.sections
+        for block in section.blocks
+        if block.operator.flop
+    )
+    assert values / 1e6 == pytest.approx(millions, abs=0.006)
