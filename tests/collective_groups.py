@@ -1,15 +1,11 @@
 """Networks and groups of members on them, for the tests of collectives."""
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import strategies as st
-from tests.random_nouns import clusters
 
 from foretrain.cluster.link import Topology
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.collectives import EVERY
-from foretrain.cost.collectives.network import Network, Wire, network
+from foretrain.cost.collectives.network import Network, Wire
 
 sizes = st.sampled_from([0.0, 1.0]) | st.floats(1.0, 1e12)
 
@@ -30,25 +26,26 @@ TWO = Network(wires=(wire(0.25, 8.0), wire(0.5, 1.0)), start=0.0, known=EVERY)
 
 
 @st.composite
-def networks(draw, *, kinds=tuple(Topology)):
-    """A cluster's levels, of any shape, with or without switches that add up."""
-    net = network(draw(clusters()), DEFAULT)
-    wires = tuple(
-        replace(
-            wire,
-            kind=draw(st.sampled_from(kinds)),
-            adding=draw(st.sampled_from([0.0, 0.75])) * wire.share,
-            members=8,
-        )
-        for wire in net.wires
+def wires(draw, kinds):
+    """A level of any shape, with or without a shared way out and switches that add up."""
+    alone = draw(st.floats(1e9, 1e12))
+    share = alone / draw(st.sampled_from([1.0, 1.0, 2.0, 8.0]))
+    return Wire(
+        latency=draw(st.sampled_from([0.0, 1e-7, 3.4e-6, 1e-4])),
+        alone=alone,
+        share=share,
+        adding=draw(st.sampled_from([0.0, 0.75])) * share,
+        kind=draw(st.sampled_from(kinds)),
+        members=8,
     )
-    return replace(net, wires=wires, known=EVERY)
 
 
 @st.composite
 def groups(draw, *, kinds=tuple(Topology)):
     """A group of members, and the network that it is on."""
-    net = draw(networks(kinds=kinds))
+    levels = draw(st.lists(wires(kinds), min_size=1, max_size=3))
+    start = draw(st.sampled_from([0.0, 8.4e-6]))
+    net = Network(wires=tuple(levels), start=start, known=EVERY)
     members, below = [], 1
     for _ in net.wires:
         below *= draw(st.sampled_from([1, 1, 2, 3, 4, 6, 8]))

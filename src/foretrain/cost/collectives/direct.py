@@ -12,7 +12,7 @@ from foretrain.cost.collectives.line import Line, Number
 def all_to_all(group: Group) -> Line:
     """Each level carries what leaves the groups that it connects, all levels side by side.
 
-    Source: kumar1994, section 5.3 (total exchange), bounded by each link as thakur2005 does.
+    Source: the bytes over each link, counted; whichever is busiest decides.
     """
     first = group.stretches[0]
 
@@ -25,16 +25,25 @@ def all_to_all(group: Group) -> Line:
 
 
 def gather(group: Group) -> Line:
-    """Everybody's part to everybody; a reduce-scatter sends the same parts the other way."""
+    """Everybody's part to everybody; a reduce-scatter sends the same parts the other way.
+
+    Source: as for an all-to-all, which sends as much.
+    """
     return all_to_all(group)
 
 
 def reduce(group: Group) -> Line:
-    """Parts to whoever adds them up, sums to everybody: two hops."""
+    """Parts to whoever adds them up, sums to everybody: two hops.
+
+    Source: nvidia-nccl, symmetric memory (two-shot).
+    """
     return gather(group).twice()
 
 
 def reduce_at_once(group: Group) -> Line:
-    """Everything to everybody, who each add up all of it: one hop."""
+    """Everything to everybody, who each add up all of it: one hop.
+
+    Source: nvidia-nccl, symmetric memory (one-shot).
+    """
     parts = gather(group)
     return Line(fixed=parts.fixed, per_byte=group.members * parts.per_byte)

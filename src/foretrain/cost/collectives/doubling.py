@@ -44,7 +44,7 @@ def reduce(group: Group) -> Line:
 def all_to_all(group: Group) -> Line:
     """Every round passes on half of the bytes, also those that others have passed on.
 
-    Source: thakur2005, section 4.4 (Bruck).
+    Source: thakur2005, section 4.3 (Bruck).
     """
     return Line(
         fixed=group.total(lambda level: depth(level.units) * level.far),

@@ -20,7 +20,7 @@ def gather(group: Group) -> Line:
 def reduce(group: Group) -> Line:
     """Reduce-scatter outwards, all-gather back inwards.
 
-    Source: jia2018, section 4.2 (two levels).
+    Source: jia2018, hierarchical all-reduce (two levels).
     """
     return gather(group).twice()
 
@@ -28,7 +28,7 @@ def reduce(group: Group) -> Line:
 def all_to_all(group: Group) -> Line:
     """Pairwise inside a unit, so that what goes to another unit leaves in one message.
 
-    Source: hwang2023, section 4.2 (two levels).
+    Source: hwang2023, two-dimensional hierarchical all-to-all (two levels).
     """
     return Line(
         fixed=group.total(lambda level: (level.units - 1.0) * level.far),

@@ -18,7 +18,7 @@ from foretrain.cost.collectives.line import Line, Number
 def reduce(group: Group) -> Line:
     """Up into the switches and down again; twice around where they do not add up.
 
-    Source: graham2016, section 3; nvidia-nccl, NVLS.
+    Source: graham2016 (trees of switches that add up); nvidia-nccl, NVLS.
     """
 
     def hops(level: Stretch) -> Number:

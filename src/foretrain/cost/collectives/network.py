@@ -96,7 +96,7 @@ def span(cluster: Cluster, devices: int) -> Span:
         cluster: where.
         devices: how many of them; a ring of one has the links of the innermost level.
 
-    Source: kahira2021, table 5 and program.
+    Source: kahira2021, the spans of its oracle.
     """
     inside = accumulate((level.members for level in cluster.levels[:-1]), mul)
     crossed = 1 + sum(devices > members for members in inside)

@@ -9,7 +9,7 @@ from foretrain.cost.collectives.line import Line
 def all_to_all(group: Group) -> Line:
     """In n - 1 steps of `latency + size / (n bandwidth)`, each over the level that two share.
 
-    Source: thakur2005, section 4.4.
+    Source: thakur2005, section 4.3.
     """
     return Line(
         fixed=group.total(lambda level: (level.inside - level.below) * level.far),

@@ -50,7 +50,7 @@ def ring(units: Number, _members: int) -> Shape:
     spread = np.minimum(1.0, 4.0 / units)
     return Shape(
         around=np.ones_like(units),
-        pairs=np.minimum(0.5, spread),
+        pairs=np.minimum(np.where(units > 2.0, 0.5, 1.0), spread),
         all=spread,
         hops=np.maximum(1.0, np.floor(units / 2.0)),
     )
@@ -91,7 +91,7 @@ ALL_IN_A_CUBE = np.array([1, 1, 1 / 6, 1 / 3, 1 / 2, 1 / 12, 1 / 12, 1 / 12, 7 /
 def cube_mesh(units: Number, _members: int) -> Shape:
     """The hybrid cube mesh of a DGX-1: two quads, two single and two double links a device.
 
-    Source: nvidia-dgx-1, figures 4 and 5; the shares are counted on them.
+    Source: nvidia-dgx-1, the figure of its NVLink mesh, on which the shares are counted.
     """
     place = np.minimum(8.0, np.ceil(units)).astype(np.intp)
     far = np.where(units > 4.0, 2.0, 1.0)
@@ -113,7 +113,7 @@ def tree(units: Number, _members: int) -> Shape:
 def dragonfly(units: Number, _members: int) -> Shape:
     """Groups of switches, all to all: routes around busy links are twice as long.
 
-    Source: kim2008, section 4 (each message passes two global links on such a route).
+    Source: kim2008, non-minimal routing (a message passes two global links, not one).
     """
     one = np.ones_like(units)
     return Shape(around=one, pairs=0.5 * one, all=0.5 * one, hops=2.0 * one)
