@@ -32,6 +32,11 @@ order = ["tensor", "data"]
 [plan]
 dp = 8
 
+[job]
+checkpoint = "optimum"
+checkpoint_mode = "async"
+restart = 600
+
 [search]
 objective = "tme"
 limit = { devices = 512, cost = "2", deadline = -1 }
@@ -41,7 +46,7 @@ limit = { devices = 512, cost = "2", deadline = -1 }
 MANY_TOLD = [
     "line 5: the key 'global_batch' was written before",
     "line 25: the table [plan] was written before",
-    "serach: unknown key. Did you mean 'search'? Known: workload, cluster, plan, search.",
+    "serach: unknown key. Did you mean 'search'? Known: workload, cluster, plan, job, search.",
     "workload.model: unknown model 'lama-3-70b'. Did you mean 'llama-3-70b'? Known: ",
     "workload.sequence: '8192' is not a whole number.",
     "workload.amount: '15 T tokes' is not an amount of training. Did you mean 'tokens'?",
@@ -60,6 +65,9 @@ MANY_TOLD = [
     "plan.micro_batch: 0 is not between 1 and",
     "plan.recompute: unknown 'selectve'. Did you mean 'selective'? Known: none, selective, full.",
     "plan.order: ['tensor', 'data'] does not name tensor, data, pipeline once each",
+    "job.checkpoint: unknown 'optimum'. Did you mean 'optimal'? Known: optimal, never, or a time",
+    "job.checkpoint_mode: unknown 'async'. Known: blocking, asynchronous.",
+    "job.restart: 600 has no unit; wanted a time.",
     "search.objective: unknown 'tme'. Did you mean 'time'? Known: time, cost, energy, memory.",
     "search.limit.cost: '2' has no unit; wanted an amount of money.",
     "search.limit.deadline: -1 has no unit; wanted a time.",
@@ -171,7 +179,7 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
         ({"cluster": {"nodes": None}}, "cluster.nodes: is missing."),
         ({"cluster": {"nodes": True}}, "cluster.nodes: true is not a whole number."),
         ({"cluster": {"name": None}}, "cluster.name: is missing. Name one that"),
-        ({"cluster": {"node": 3}}, "Did you mean 'nodes'? Known: nodes, name, device"),
+        ({"cluster": {"node": 3}}, "Did you mean 'nodes'? Known: nodes, prices, name, device"),
         ({"cluster": {"device": "h2000"}}, "cluster.device: unknown device 'h2000'."),
         ({"cluster": {"device": 3}}, "cluster.device: 3 is not a table of keys and values."),
         ({"cluster": {"levels": []}}, "needs at least one level of links"),
@@ -188,6 +196,8 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
         ({"plan": {"data": 4, "tensor": 4, "pipeline": 4}}, "4 x 4 x 4 is 64 devices"),
         ({"plan": {"tensor": 16}}, "16 cannot split 8 key-value heads"),
         ({"plan": {"data": 8, "micro_batch": 3}}, "does not divide the 128 samples of a replica"),
+        ({"job": {"checkpoint": "0 s"}}, "'0 s' leaves no time to train; \"never\" writes none."),
+        ({"job": {"mode": "blocking"}}, "job.mode: unknown key."),
         ({"search": {"limit": {"deadline": "30 d"}}}, "needs workload.amount"),
         ({"workload": {"model": "\ud800"}}, "workload: holds a text that is not Unicode."),
         ({"search": {"keep": 3}}, "search.keep: unknown key."),

@@ -16,8 +16,10 @@ def cost(cluster: Cluster, seconds: Seconds) -> Seconds | None:
 
 
 def energy(cluster: Cluster, seconds: Seconds) -> Seconds | None:
-    """Joules of every node at its rated power; None without power figures. [plan]
+    """Joules of the building for every node at its rated power; None without power figures. [plan]
 
     An upper bound: a training that waits draws less.
     """
-    return None if cluster.node_power is None else cluster.node_power * cluster.nodes * seconds
+    if cluster.node_power is None:
+        return None
+    return cluster.node_power * cluster.power.pue * cluster.nodes * seconds

@@ -2,39 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster_document, device_document, names
+from foretrain.files.here import NAME as HERE
+from foretrain.files.here import here, remark
 from foretrain.files.keys import count
 from foretrain.files.levels import with_nodes
+from foretrain.files.prices import price_remark, read_prices
 from foretrain.files.problems import Problems, validated
 
 SUBSTITUTE = "dgx-a100"
 
 
-def read_cluster(section: dict[str, object], problems: Problems) -> Cluster | None:
+def read_cluster(
+    section: dict[str, object], problems: Problems, folder: Path | None = None
+) -> Cluster | None:
     """The cluster of a study; None where a mistake, noted in `problems`, hides it.
 
     A catalogue entry is a description that the study's own keys replace key by key.
+
+    Args:
+        section: what the study says.
+        problems: takes what is wrong.
+        folder: of the study, where its price list lies; None if the study is not a file.
     """
-    written = {key: value for key, value in section.items() if key != "nodes"}
+    written = {key: value for key, value in section.items() if key not in {"nodes", "prices"}}
     document = {**_base(section, problems), **written}
     if "price" in written:
         document["price_date"] = written.get("price_date")
     document["levels"] = _levels(document.get("levels"), section, problems)
     document["device"] = _device(document.get("device"), problems)
+    if "prices" in section:
+        document |= _price(section, document, problems=problems, folder=folder)
     document = {key: value for key, value in document.items() if value is not None}
-    found = validated(Cluster, document, path="cluster", problems=problems, taken=("nodes",))
+    taken = ("nodes", "prices")
+    found = validated(Cluster, document, path="cluster", problems=problems, taken=taken)
     unsure = any(problems.touch(f"cluster.{key}") for key in ("name", "nodes", "levels"))
     return None if unsure else found
 
 
+def cluster_remarks(section: Mapping[str, object], cluster: Cluster, today: date) -> Iterator[str]:
+    """What was assumed of a cluster, in words.
+
+    Args:
+        section: what the study says.
+        cluster: what it became.
+        today: the day of asking, by which prices age.
+    """
+    if section.get("name") == HERE:
+        yield remark(cluster)
+    price = price_remark(cluster, section, today)
+    if price is not None:
+        yield price
+
+
 def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
-    """What the catalogue says, where the study names one of its entries."""
+    """What the catalogue or this machine says, where the study names one of them."""
     name = section.get("name")
     try:
+        if name == HERE:
+            return here()
         if isinstance(name, str):
             return cluster_document(name, nodes=1)
     except InputError as error:
@@ -54,10 +87,14 @@ def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
 
 def _levels(levels: object, section: dict[str, object], problems: Problems) -> object:
     """The levels, filled with the number of nodes."""
-    inline = "levels" in section
+    inline, alone = "levels" in section, section.get("name") == HERE
     if not isinstance(levels, list) or not all(isinstance(level, dict) for level in levels):
         return levels
-    if not levels or (inline and "nodes" not in section):
+    if not levels or ((inline or alone) and "nodes" not in section):
+        return levels
+    if alone and not inline:
+        if _nodes(section, problems) != 1:
+            problems.add("cluster.nodes", "this machine is one node; leave the key out.")
         return levels
     if inline and "members" in levels[-1]:
         problems.add("cluster.nodes", "the last level has members too; write one of the two.")
@@ -90,3 +127,25 @@ def _device(device: object, problems: Problems) -> object:
     except InputError as error:
         problems.add("cluster.device", str(error))
         return device_document(names()["devices"][0])
+
+
+def _price(
+    section: Mapping[str, object],
+    document: Mapping[str, Any],
+    *,
+    problems: Problems,
+    folder: Path | None,
+) -> dict[str, object]:
+    """The price in the user's list, with its date; nothing where a mistake hides it."""
+    path, device = section["prices"], document["device"]
+    try:
+        if "price" in section:
+            raise InputError("the study has a price too; write one of the two.")
+        if folder is None or not isinstance(path, str):
+            raise InputError("is the name of a price list beside a study that is a file itself.")
+        known = device.get("name") if isinstance(device, dict) else device
+        found = read_prices(folder / path).of(str(document.get("name")), str(known))
+    except InputError as error:
+        problems.add("cluster.prices", str(error))
+        return {}
+    return {"price": f"{found.price} USD/s", "price_date": found.date}
