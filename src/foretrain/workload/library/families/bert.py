@@ -1,7 +1,11 @@
-"""Encoders of text: BERT and RoBERTa, with the heads that they are pre-trained with."""
+"""Encoders of text: BERT, RoBERTa and ELECTRA, with the heads that they are pre-trained with."""
 
 from __future__ import annotations
 
+from functools import partial
+
+from foretrain.workload.graph import Model
+from foretrain.workload.library.electra import Electra, electra
 from foretrain.workload.library.entry import Entry
 from foretrain.workload.library.families.text import text_entry
 from foretrain.workload.library.language_model import LanguageModel
@@ -18,7 +22,7 @@ _MASKED = 0.15
 """Share of the tokens that are predicted. Source: devlin2019, section 3.1."""
 
 
-def encoder(sizes: Sizes) -> Run:
+def encoder(sizes: Sizes, *, name: str = "block") -> Run:
     """Layers that see every token, with biases and a norm after each part."""
     layers, hidden, heads = sizes
     block = Block(
@@ -33,7 +37,7 @@ def encoder(sizes: Sizes) -> Run:
         ),
         feed_forward=FeedForward(width=4 * hidden, bias=True),
     )
-    return Run(blocks=(block,), repeats=layers)
+    return Run(blocks=(block,), repeats=layers, name=name)
 
 
 def _shape(sizes: Sizes, embedding: Embedding, *, pooler: int = 0) -> LanguageModel:
@@ -68,9 +72,34 @@ def _roberta(name: str, sizes: Sizes) -> Entry:
     )
 
 
+def _electra(name: str, sizes: Sizes, generator: Sizes) -> Entry:
+    layers, hidden, heads = sizes
+    shape = Electra(
+        embedding=Embedding(vocabulary=30_522, positions=512, types=2, norm=True),
+        generator=encoder(generator, name="generator block"),
+        generator_hidden=generator[1],
+        discriminator=encoder(sizes, name="discriminator block"),
+        hidden=hidden,
+        masked=_MASKED if hidden < 1024 else 0.25,
+    )
+    return Entry(
+        name=name,
+        summary=f"ELECTRA encoder, {layers} layers of {hidden}, {heads} heads, and its generator",
+        source="clark2020, table 6",
+        build=partial(_build_electra, shape),
+        shape=shape,
+    )
+
+
+def _build_electra(shape: Electra, sequence: int) -> Model:
+    return electra("", shape, sequence=sequence)
+
+
 ENTRIES = (
     _bert("bert-base", (12, 768, 12)),
     _bert("bert-large", (24, 1024, 16)),
     _roberta("roberta-base", (12, 768, 12)),
     _roberta("roberta-large", (24, 1024, 16)),
+    _electra("electra-base", (12, 768, 12), (12, 256, 4)),
+    _electra("electra-large", (24, 1024, 16), (24, 256, 4)),
 )

@@ -209,9 +209,10 @@ def _transform(shape: LanguageHead, embedding: Embedding, stream: Stream) -> tup
     features = (stream.hidden, width)
     if shape.transform:
         inner = replace(stream, hidden=width)
+        between = activation("transform activation", inner.values, branches=1)
         return (
             whole("transform", stream.tokens, features, bias=True),
-            replace(activation("transform activation", inner.values, branches=1), split=Split.NONE),
+            replace(between, split=Split.NONE, sequence=True),
             norm("transform norm", inner),
         )
     if embedding.width is None:
