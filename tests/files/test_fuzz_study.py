@@ -18,7 +18,9 @@ GOOD = {
         "precision": "bf16",
         "optimizer": "adamw",
         "amount": "15 T tokens",
-        "data": {"samples": 1000},
+        "data": {"samples": 1000, "sample_bytes": "110 kB", "prepare": "9 ms"},
+        "evaluation": {"every": "1 epoch", "samples": 500},
+        "batch_ramp": {"start": 512, "increment": 256, "samples": 4096},
     },
     "cluster": {
         "name": "mine",
@@ -46,6 +48,7 @@ GOOD = {
         ],
     },
     "plan": {"tensor": [4, 8], "mbs": 1, "order": ["tensor", "data", "pipeline"]},
+    "job": {"checkpoint": "30 min", "checkpoint_mode": "asynchronous", "start": "3 min"},
     "search": {"objective": "cost", "limit": {"devices": 64, "cost": "2 MUSD"}},
 }
 
@@ -59,7 +62,7 @@ keys = st.text() | st.sampled_from(
 values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3)
 )
-sections = st.sampled_from(["workload", "cluster", "plan", "search"])
+sections = st.sampled_from(["workload", "cluster", "plan", "job", "search"])
 
 
 def places(value, path=()):

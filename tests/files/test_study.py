@@ -1,15 +1,18 @@
 """Studies: a file becomes the nouns that it describes, and every default is told."""
 
 import tomllib
+from datetime import date
 
 import pytest
 
 from foretrain.cluster.link import Technology
 from foretrain.files.catalogue import cluster
 from foretrain.files.study import read_study, study_from
+from foretrain.plan.job import JobPlan, Mode, Writes
 from foretrain.plan.plan import AXES, Recompute, Sends, Sharding
 from foretrain.plan.study import Limit, Objective
 from foretrain.workload.operator import Attention
+from foretrain.workload.training import BatchRamp, Data, Evaluation
 from foretrain.workload.workload import Optimizer, Precision
 
 LLAMA = """
@@ -97,11 +100,13 @@ def test_file_becomes_the_nouns_that_it_describes(tmp_path):
 
 
 def test_every_default_is_told():
-    assert study(LLAMA).assumed == (
+    document = tomllib.loads(LLAMA)
+    assert study_from(document, "study", today=date(2025, 7, 1)).assumed == (
         "workload.precision = bf16",
         "workload.optimizer = adamw",
+        "plan.schedule = 1f1b",
         "plan.sends = overlapped",
-        "cluster.price = 6.88 USD/h per device (the catalogue's example)",
+        "cluster.price = 6.88 USD/h per device (the catalogue's example of 2025-06)",
     )
 
 
@@ -139,6 +144,29 @@ def test_network_of_images_counts_epochs():
     assert found.epoch_samples == 1281167
     assert found.precision is Precision.FP16
     assert found.optimizer is Optimizer.MOMENTUM
+
+
+def test_job_is_read_with_its_units_and_its_defaults_are_told():
+    assert study(LLAMA).job is None
+    found = study(LLAMA, job={"checkpoint": "30 min", "restart": "5 min"})
+    assert found.job == JobPlan(checkpoint=1800.0, restart=300.0)
+    assert study(LLAMA, job={}).job == JobPlan(checkpoint=Writes.OPTIMAL, mode=Mode.BLOCKING)
+    assert "job.checkpoint_mode = blocking" in found.assumed
+    assert "job.checkpoint = optimal" in study(LLAMA, job={}).assumed
+
+
+def test_data_evaluation_and_ramp_are_read_in_samples():
+    found = study(
+        RESNET,
+        workload={
+            "data": {"samples": 1281167, "sample_bytes": "110 kB", "prepare": "9 ms"},
+            "evaluation": {"every": "1 epoch", "samples": "50 k samples"},
+            "batch_ramp": {"start": 512, "increment": 256, "samples": 1_000_000},
+        },
+    ).workload
+    assert found.data == Data(samples=1281167, sample_bytes=110e3, prepare=0.009)
+    assert found.evaluation == Evaluation(every=1281167, samples=50_000)
+    assert found.ramp == BatchRamp(start=512, increment=256, samples=1_000_000)
 
 
 @pytest.mark.parametrize(

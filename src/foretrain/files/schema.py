@@ -12,6 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError, nearest
+from foretrain.files.job import JobSection
 from foretrain.files.keys import COUNT, NOT_YET
 from foretrain.files.plan import PlanSection
 from foretrain.files.study import NEEDED, SearchSection
@@ -73,11 +74,12 @@ def _answer(verb: str) -> Schema:
 
 
 def _study() -> Schema:
-    """The four sections of a study."""
+    """The sections of a study."""
     sections = {
         "workload": _record(WorkloadSection, "validation"),
         "cluster": _cluster(),
         "plan": _record(PlanSection, "validation"),
+        "job": _record(JobSection, "validation"),
         "search": _record(SearchSection, "validation"),
     }
     for section, body in sections.items():
@@ -105,7 +107,11 @@ def _cluster() -> Schema:
     body = _record(Cluster, "validation")
     keys = body["properties"]
     keys["device"] = {"anyOf": [{"type": "string"}, keys["device"]]}
-    return {**body, "properties": {"nodes": dict(COUNT), **keys}, "required": []}
+    return {
+        **body,
+        "properties": {"nodes": dict(COUNT), "prices": {"type": "string"}, **keys},
+        "required": [],
+    }
 
 
 def _record(kind: type, mode: Literal["validation", "serialization"]) -> Schema:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from foretrain.plan.study import Study
 from foretrain.report.words import count, percent, written
 from foretrain.results.estimate import Estimate, Parts, StageMemory
+from foretrain.results.job import JobParts, JobTime
 from foretrain.units import (
     BYTES,
     DOLLARS,
@@ -70,6 +71,7 @@ def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
         _efficiency(estimate),
         *_price(study, estimate),
         _epoch(estimate),
+        *job(estimate.job),
     )
     return tuple(fact for fact in facts if fact is not None)
 
@@ -130,6 +132,11 @@ def caution(estimate: Estimate) -> tuple[Fact, ...]:
         *([Fact(label="Assumed", text="; ".join(filled))] if filled else []),
         _reach(estimate),
     )
+
+
+def job(whole: JobTime) -> tuple[Fact, ...]:
+    """What a job does beside its steps; nothing where that is nothing."""
+    return (*_goodput(whole), *_checkpoint(whole))
 
 
 def amount(study: Study) -> str:
@@ -212,7 +219,7 @@ def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
 def _training_energy(estimate: Estimate) -> str:
     if estimate.energy_per_step is None or estimate.time_to_train is None:
         return ""
-    steps = estimate.time_to_train * estimate.goodput / estimate.step_time
+    steps = estimate.time_to_train / estimate.step_time
     return written(JOULES, steps * estimate.energy_per_step)
 
 
@@ -220,6 +227,28 @@ def _epoch(estimate: Estimate) -> Fact | None:
     if estimate.epoch_time is None:
         return None
     return Fact(label="Per epoch", text=written(SECONDS, estimate.epoch_time))
+
+
+def _goodput(whole: JobTime) -> tuple[Fact, ...]:
+    if whole.goodput is None or (whole.goodput == 1.0 and not whole.start_time):
+        return ()
+    parts = whole.parts or JobParts(start=whole.start_time)
+    amounts = {field.name: getattr(parts, field.name) for field in fields(parts)}
+    told = [
+        f"{name.replace('_', ' ')} {written(SECONDS, amount)}"
+        for name, amount in amounts.items()
+        if amount and name != "steps"
+    ]
+    failed = [count(whole.failures, "failure")] if whole.failures else []
+    return (Fact(label="Goodput", text=percent(whole.goodput), more=", ".join(told + failed)),)
+
+
+def _checkpoint(whole: JobTime) -> tuple[Fact, ...]:
+    every, still = whole.checkpoint_interval, whole.checkpoint_seconds
+    if every is None or still is None:
+        return ()
+    text = f"{written(BYTES, whole.checkpoint_bytes)} every {written(SECONDS, every)}"
+    return (Fact(label="Checkpoint", text=text, more=f"standing still {written(SECONDS, still)}"),)
 
 
 def _where(estimate: Estimate) -> str:

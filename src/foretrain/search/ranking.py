@@ -145,10 +145,16 @@ def value(study: Study, step_time: Column, memory: Column) -> Column:
 
 
 def over_limits(study: Study, step_time: Column) -> dict[str, NDArray[np.bool_]]:
-    """Which plans break each limit on the whole training. [plan]"""
+    """Which plans break a limit on the whole training with their steps alone. [plan]"""
     if study.workload.samples is None:
         return {}
-    seconds = step_time * (study.workload.samples / study.workload.global_batch)
+    return over_job_limits(
+        study, step_time * (study.workload.samples / study.workload.global_batch)
+    )
+
+
+def over_job_limits(study: Study, seconds: Column) -> dict[str, NDArray[np.bool_]]:
+    """Which plans break each limit with the seconds of a whole job; nan breaks none. [plan]"""
     dollars = cost(study.cluster, seconds)
     limit, over = study.limit, {}
     if limit.deadline is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from math import isfinite
 
-from foretrain.cost.factors import factors, hold
+from foretrain.cost.factors import factors
+from foretrain.cost.held import hold
 from foretrain.cost.input import input_columns, input_gaps, input_seconds, with_input
 from foretrain.cost.job import job
 from foretrain.cost.job.checkpoint import Checkpoint, checkpoint

@@ -22,7 +22,7 @@ from foretrain.plan.legality import (
 from foretrain.plan.study import Study
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
 from foretrain.search.exhaustive import MEMORY, exhaustive
-from foretrain.search.ranking import Candidate, Found, over_limits, value
+from foretrain.search.ranking import Candidate, Found, over_job_limits, value
 from foretrain.units import BYTES
 from foretrain.verbs.price import price_plan
 
@@ -98,8 +98,8 @@ def _ranked(
 ) -> tuple[Ranked, ...]:
     """The best plans with their estimates, the event simulation included, in order.
 
-    Where the simulation moves a step, it also decides about the limits on the whole training. Once
-    stopped, the rest is answered by the closed form alone.
+    The limits on the whole training are now held against whole jobs, with steps as the simulation
+    moves them. Once stopped, the rest is answered by the closed form alone.
     """
     ranked = [
         Ranked(
@@ -117,7 +117,8 @@ def _ranked(
     steps = np.array([each.estimate.step_time for each in ranked])
     values = value(study, steps, np.array([candidate.memory for candidate in found.best]))
     kept = np.ones(len(ranked), bool)
-    for reason, over in over_limits(study, steps).items():
+    jobs = np.array([each.estimate.time_to_train for each in ranked], np.float64)
+    for reason, over in over_job_limits(study, jobs).items():
         found.revoke(reason, int((kept & over).sum()))
         kept &= ~over
     order = sorted(
@@ -147,8 +148,8 @@ def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
         return NoPlanFits("the search was stopped before it found a plan that fits.")
     if found.priced:
         return NoPlanFits(
-            "the event simulation puts each of the best plans over search.limit. Relax it, or ask "
-            "for more plans with --keep."
+            "each of the best plans is over search.limit once its step is simulated and its whole "
+            "job counted. Relax the limit, or ask for more plans with --keep."
         )
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
     if found.nearest is None or found.rejected[MEMORY] < found.space:
