@@ -10,6 +10,7 @@ from benchmarks.closed_form_against_simulation import (
     equal_chunks,
     equal_stages,
     heavy_ends,
+    with_schedule,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,6 +116,16 @@ def test_equal_stages_whose_sends_do_not_block_take_what_the_simulation_takes(ti
 def test_random_plans_take_what_the_simulation_takes(draw, limit):
     random = Random(SEED)
     drawn = (draw(random) for _ in range(1000))
+    small = (times for times in drawn if times.micro_batches * len(times.stages) <= 1000)
+    pairs = [compare(next(small)) for _ in range(60)]
+    assert max(abs(closed / simulated - 1) for closed, simulated in pairs) <= limit
+
+
+@pytest.mark.parametrize("schedule", [Schedule.GPIPE, Schedule.ZERO_BUBBLE])
+@pytest.mark.parametrize(("draw", "limit"), [(equal_stages, 0.01), (heavy_ends, 0.03)])
+def test_random_plans_of_other_schedules_take_what_the_simulation_takes(schedule, draw, limit):
+    random = Random(SEED)
+    drawn = (with_schedule(random, schedule=schedule, draw=draw) for _ in range(1000))
     small = (times for times in drawn if times.micro_batches * len(times.stages) <= 1000)
     pairs = [compare(next(small)) for _ in range(60)]
     assert max(abs(closed / simulated - 1) for closed, simulated in pairs) <= limit
