@@ -1,0 +1,1 @@
+"""Readers of models that others describe."""

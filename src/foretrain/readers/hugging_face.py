@@ -1,0 +1,141 @@
+"""Configurations of Hugging Face: the keys of a config.json become a model.
+
+Nothing is downloaded and no code of a model runs: a family is a function of the table below, which
+knows the keys of its configurations and what their absence means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from foretrain.errors import InputError, UnsupportedModel, nearest
+from foretrain.readers import deepseek, encoders, gpt, llama
+from foretrain.readers.config import Config
+from foretrain.units import as_written
+from foretrain.workload.graph import Model
+from foretrain.workload.library.encoder_decoder import EncoderDecoder, encoder_decoder
+from foretrain.workload.library.language_model import LanguageModel, language_model
+from foretrain.workload.library.vision import VisionTransformer, vision_transformer
+
+Shape = LanguageModel | EncoderDecoder | VisionTransformer
+
+FAMILIES: Mapping[str, Callable[[Config], Shape]] = MappingProxyType(
+    {
+        "bart": encoders.bart,
+        "bert": encoders.bert,
+        "bloom": gpt.bloom,
+        "deepseek_v2": deepseek.deepseek_v2,
+        "deepseek_v3": deepseek.deepseek_v3,
+        "electra": encoders.electra,
+        "falcon": gpt.falcon,
+        "gemma": llama.gemma,
+        "gemma2": llama.gemma2,
+        "gemma3_text": llama.gemma3,
+        "gpt2": gpt.gpt2,
+        "gpt_neox": gpt.gpt_neox,
+        "gpt_oss": llama.gpt_oss,
+        "gptj": gpt.gptj,
+        "kimi_k2": deepseek.deepseek_v3,
+        "llama": llama.llama,
+        "llama4_text": llama.llama4,
+        "mistral": llama.mistral,
+        "mixtral": llama.mixtral,
+        "mpt": gpt.mpt,
+        "mt5": encoders.t5,
+        "nemotron": llama.nemotron,
+        "nemotron_h": deepseek.nemotron_h,
+        "opt": gpt.opt,
+        "phi3": llama.phi3,
+        "qwen2": llama.qwen2,
+        "qwen2_moe": llama.qwen2_moe,
+        "qwen3": llama.qwen3,
+        "qwen3_moe": llama.qwen3_moe,
+        "roberta": encoders.roberta,
+        "t5": encoders.t5,
+        "umt5": encoders.umt5,
+        "vit": encoders.vit,
+    }
+)
+"""Families by model_type."""
+
+WITH_PICTURES = ("gemma3", "llama4")
+"""Families whose text stands in text_config; of them the text part alone is read."""
+
+
+def shape_of(config: Mapping[str, object]) -> Shape:
+    """The shape of the model that a configuration describes.
+
+    Raises:
+        UnsupportedModel: of no family that is known here.
+        InputError: a key is missing, is of the wrong kind, or contradicts another.
+    """
+    family = config.get("model_type")
+    if family in WITH_PICTURES:
+        inside = Config(config, str(family)).inside("text_config").keys
+        if not inside:
+            raise InputError(f"text_config is missing; a model of type {family} needs it.")
+        return FAMILIES[f"{family}_text"](Config(inside, str(family)))
+    if not isinstance(family, str):
+        raise InputError(f"model_type is {as_written(family)}; it names the family of the model.")
+    if family not in FAMILIES:
+        raise UnsupportedModel(
+            f"model_type is '{family}', which foretrain cannot read.{nearest(family, FAMILIES)} "
+            f"Known: {', '.join(sorted([*FAMILIES, *WITH_PICTURES]))}."
+        )
+    return FAMILIES[family](Config(config, family))
+
+
+def model_of(
+    config: Mapping[str, object], *, sequence: int | None = None, image: int | None = None
+) -> Model:
+    """The model that a configuration describes, for samples of one size.
+
+    Args:
+        config: the keys of a config.json.
+        sequence: tokens per sample, for models of text.
+        image: pixels per side, for models of images; None for the configuration's image_size.
+
+    Raises:
+        UnsupportedModel: of no family that is known here.
+        InputError: a key is missing, is of the wrong kind, or contradicts another; or the sample's
+            size is missing, superfluous or too large.
+    """
+    return build(shape_of(config), named(config), sequence=sequence, image=_image(config, image))
+
+
+def named(config: Mapping[str, object]) -> str:
+    """What to call the model: the name that it was saved under, or its family."""
+    saved = config.get("_name_or_path")
+    name = saved if isinstance(saved, str) and saved else str(config.get("model_type"))
+    return f"{name} (text alone)" if config.get("model_type") in WITH_PICTURES else name
+
+
+def build(
+    shape: Shape, name: str, *, sequence: int | None = None, image: int | None = None
+) -> Model:
+    """The model of a shape for samples of one size. Arguments as `model_of`'s.
+
+    Raises:
+        InputError: the sample's size is missing, superfluous or too large.
+    """
+    source = "config.json"
+    if isinstance(shape, VisionTransformer):
+        if sequence is not None or image is None:
+            raise InputError(f"model '{name}' reads images: give image (pixels), no sequence.")
+        return vision_transformer(name, shape, image=image, source=source)
+    if image is not None or sequence is None:
+        raise InputError(f"model '{name}' reads tokens: give sequence (tokens), no image.")
+    rows = shape.embedding.positions
+    if rows and sequence > rows:
+        raise InputError(f"model '{name}' has {rows} positions; sequence is {sequence}.")
+    if isinstance(shape, EncoderDecoder):
+        return encoder_decoder(name, shape, sequence=sequence, source=source)
+    return language_model(name, shape, sequence=sequence, source=source)
+
+
+def _image(config: Mapping[str, object], image: int | None) -> int | None:
+    """The size of an image; the configuration's is used where a study gives none."""
+    if image is not None or config.get("model_type") != "vit":
+        return image
+    return Config(config, "vit").count("image_size", 224)
