@@ -15,6 +15,7 @@ from foretrain.report.estimate import estimate_text
 from foretrain.report.search import search_text
 from foretrain.report.validate import validation_text
 from foretrain.results.doctor import Check, Diagnosis, Health
+from foretrain.results.job import JobParts
 
 ESCAPE = "\x1b"
 
@@ -82,6 +83,24 @@ def test_estimate_without_price_amount_and_tokens_leaves_them_out():
     for words in ("USD", "kWh", "To train", "tokens/s", "None"):
         assert words not in text
     assert "samples/s" in text
+
+
+def test_job_that_fails_says_its_goodput_and_how_it_saves():
+    assert "Goodput" not in estimate_report()
+    parts = JobParts(start=180.0, steps=9e6, checkpoints=36_000.0, lost=5e5, restarts=4e5)
+    whole = builders.job(
+        9e6,
+        start_time=180.0,
+        goodput=0.906,
+        parts=parts,
+        checkpoint_interval=900.0,
+        checkpoint_seconds=3.5,
+        failures=412.3,
+    )
+    text = " ".join(estimate_report(job=whole, goodput=0.906, start_time=180.0).split())
+    assert "Goodput 91 % (start 3 min, checkpoints 10 h, lost 5.79 d, restarts 4.63 d" in text
+    assert "412 failures)" in text
+    assert "Checkpoint 920 GiB every 15 min (standing still 3.5 s)" in text
 
 
 def test_plan_that_does_not_fit_says_why_right_under_the_plan():
