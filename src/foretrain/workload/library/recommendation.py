@@ -38,12 +38,11 @@ def neural_collaborative_filtering() -> Network:
         trunk.append(table(f"user {part}", MOVIELENS_USERS, width))
         trunk.append(table(f"item {part}", MOVIELENS_ITEMS, width))
     trunk.add("product of factors")
-    factors = trunk.picture
     layers = trunk.at(Picture(channels=256, sides=(1,)), kept=False)
     for features in (256, 128, 64):
         layers.connect(f"layer {features}", features)
         layers.activate(f"layer {features} activation")
-    layers.join("join", factors)
+    layers.join("join", trunk)
     layers.connect("score", 1)
     trunk.append(loss(1.0))
     return trunk.finish("network")

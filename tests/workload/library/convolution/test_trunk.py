@@ -80,6 +80,16 @@ def test_branches_join_by_channels():
     assert trunk.picture == square(8, channels=16)
 
 
+def test_result_of_a_relu_is_kept_where_branches_join():
+    trunk = Trunk(square(8, channels=4))
+    second = trunk.fork()
+    trunk.convolve("left", 6)
+    trunk.activate("activation")
+    second.convolve("right", 10)
+    trunk.join("join", second)
+    assert blocks(trunk)[-1].operator.kept.values == 6 * 64
+
+
 def test_enlarging_takes_back_a_halving():
     trunk = Trunk(square(8, channels=4))
     trunk.convolve("halve", 4, window=Window(size=2, stride=2))

@@ -44,12 +44,12 @@ def densenet(shape: DenseNet, image: int) -> Network:
 
 
 def _layer(trunk: Trunk, growth: int) -> None:
-    before = trunk.picture
+    before = trunk.fork()
     trunk.normalise("norm")
     trunk.activate("activation")
     trunk.unit("reduce", 4 * growth)
     trunk.convolve("convolve", growth, window=Window(size=3))
-    trunk.join("join", before, kept=False)
+    trunk.join("join", before)
 
 
 def _transition(trunk: Trunk) -> None:

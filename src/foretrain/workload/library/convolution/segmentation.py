@@ -46,7 +46,7 @@ def unet_2d(image: int, *, classes: int = 2) -> Network:
     trunk.section("bottom")
     for level, channels in reversed(tuple(enumerate(widths, start=1))):
         trunk.enlarge("enlarge", channels)
-        trunk.join("join", trunk.take(), kept=False)
+        trunk.join("join", trunk.at(trunk.take()))
         _plain_pair(trunk, channels)
         trunk.section(f"up {level}")
     return _labels(trunk, classes)
@@ -72,7 +72,7 @@ def unet(shape: UNet) -> Network:
             trunk.skip()
     for level, channels in reversed(tuple(enumerate(shape.channels[:-1], start=1))):
         trunk.enlarge("enlarge", channels, bias=False)
-        trunk.join("join", trunk.take(), kept=False)
+        trunk.join("join", trunk.at(trunk.take()))
         _pair(trunk, channels, stride=1)
         if 1 < level <= 1 + shape.supervised:
             trunk.fork().convolve("labels", shape.classes, bias=True)

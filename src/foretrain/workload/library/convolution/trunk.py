@@ -14,7 +14,8 @@ POINT = Window()
 class Trunk:
     """Follows one picture through a network and writes down the blocks that it passes.
 
-    What several operators read is kept for the backward pass once, by the first of them.
+    What several operators read is kept for the backward pass once, by the first of them. The
+    result of a ReLU, which works in place, is owed to it: whoever reads the result keeps it.
     """
 
     def __init__(self, picture: Picture) -> None:
@@ -24,6 +25,7 @@ class Trunk:
         self._start = picture.values
         self._skips: list[Picture] = []
         self._kept = False
+        self._owed = False
 
     def convolve(
         self,
@@ -62,6 +64,7 @@ class Trunk:
         self._append(
             operators.pointwise(name, self.picture.values, read=1, kept=kept), self.picture
         )
+        self._owed = not smooth
 
     def unit(
         self,
@@ -124,22 +127,16 @@ class Trunk:
         """The sum with other branches, and its activation if it has one, in one kernel."""
         self._append(operators.pointwise(name, self.picture.values, read=read), self.picture)
 
-    def join(self, name: str, *others: Trunk | Picture, kept: bool = True) -> None:
+    def join(self, name: str, *others: Trunk) -> None:
         """The channels of all branches, copied side by side.
 
-        Args:
-            name: of the operator.
-            others: the other branches, or pictures that were made before.
-            kept: whether the activations that end the branches keep their results, which nobody
-                else does.
+        The copy is not what the activations at the end of branches need: those are kept here.
         """
-        pictures = [part.picture if isinstance(part, Trunk) else part for part in others]
-        channels = self.picture.channels + sum(picture.channels for picture in pictures)
+        parts = (self, *others)
+        channels = sum(part.picture.channels for part in parts)
         result = Picture(channels=channels, sides=self.picture.sides)
-        operator = operators.pointwise(
-            name, result.values, read=1, kept=result.values if kept else 0.0
-        )
-        self._append(operator, result)
+        kept = sum(part.picture.values for part in parts if part._owed)
+        self._append(operators.pointwise(name, result.values, read=1, kept=kept), result)
 
     def append(self, operator: Operator, result: Picture | None = None) -> None:
         """Any other operator."""
@@ -209,4 +206,4 @@ class Trunk:
             operator=operator, picture=self.picture, result=result, window=window, groups=groups
         )
         self._blocks.append(block)
-        self.picture, self._kept = result, False
+        self.picture, self._kept, self._owed = result, False, False

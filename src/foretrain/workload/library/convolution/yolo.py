@@ -53,7 +53,7 @@ def _enlarge(trunk: Trunk, channels: int) -> None:
     carried = trunk.take()
     larger = Picture(channels=channels, sides=carried.sides)
     trunk.append(pointwise("enlarge", larger.values, read=1), larger)
-    trunk.join("join", carried, kept=False)
+    trunk.join("join", trunk.at(carried))
 
 
 def _narrow(trunk: Trunk, channels: int) -> None:
