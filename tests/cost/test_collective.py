@@ -17,7 +17,7 @@ from foretrain.cost.collectives.network import NCCL, Network, Wire, network
 from foretrain.files.catalogue import cluster
 from foretrain.strategies.strategy import Pattern
 
-CLUSTERS = ("dgx-a100", "dgx-h100", "dgx-1-v100", "ethernet-100g")
+CLUSTERS = ("dgx-a100", "dgx-h100", "dgx-1-v100", "ethernet-100g", "abci")
 patterns = st.sampled_from(Pattern)
 
 
@@ -43,7 +43,9 @@ def by_name(members, net, *, size, pattern):
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_chosen_algorithm_takes_the_least_of_all_that_are_known(name, pattern, known):
     net = replace(network(cluster(name, nodes=64), DEFAULT), known=known)
-    for members in ((2, 2), (4, 4), (8, 8), (1, 64), (2, 6), (4, 32), (8, 24), (8, 512)):
+    outer = [1] * (len(net.wires) - 2)
+    for first, last in ((2, 2), (4, 4), (8, 8), (1, 64), (2, 6), (4, 32), (8, 24), (8, 512)):
+        members = (first, *(first * count for count in outer), last)
         for size in 2.0 ** np.arange(0, 40, 2):
             times = by_name(inside(*members), net, size=size, pattern=pattern)
             found = exchange(inside(*members), net)

@@ -142,6 +142,14 @@ def test_switches_that_add_up_inside_nodes_work_beside_rings_between_them():
     assert seconds(REDUCE["in-network"], 4, 8, net=net) == 2 * 0.25 + 2 * 0.5 + max(16 / 8, 4 / 1)
 
 
+def test_trees_between_nodes_take_fewer_hops_than_rings():
+    inner, outer = TWO.wires
+    net = replace(TWO, wires=(replace(inner, adding=8.0), outer))
+    # Sixteen nodes: four hops up, four down; everything up and down, by four devices a node.
+    found = seconds(REDUCE["in-network-tree"], 4, 64, net=net)
+    assert found == 2 * 0.25 + 2 * 4 * 0.5 + max(16 / 8, 2 * 16 / 4)
+
+
 def test_switches_that_add_up_between_nodes_take_what_a_ring_inside_has_divided():
     inner, outer = TWO.wires
     net = replace(TWO, wires=(inner, replace(outer, adding=1.0)))

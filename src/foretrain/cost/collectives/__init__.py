@@ -29,6 +29,7 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
             "tree": tree.reduce,
             "hierarchical": hierarchical.reduce,
             "in-network": in_network.reduce,
+            "in-network-tree": in_network.reduce_over_trees,
             "doubling": doubling.reduce,
             "halving-doubling": doubling.reduce_in_halves,
             "direct": direct.reduce,

@@ -1,8 +1,8 @@
 """In-network: switches add up and hand out, so that bytes cross each link once.
 
 NVLink SHARP inside a switch domain, SHARP on InfiniBand. A level whose switches do not add up has
-a ring among its units. The levels work side by side on pieces of the message, and an outer level
-moves what the members below it share.
+a ring or a tree among its units. The levels work side by side on pieces of the message, and an
+outer level moves what the members below it share.
 """
 
 from __future__ import annotations
@@ -13,23 +13,31 @@ import numpy as np
 
 from foretrain.cost.collectives.group import Group, Stretch
 from foretrain.cost.collectives.line import Line, Number
+from foretrain.cost.collectives.topologies import depth
 
 
 def reduce(group: Group) -> Line:
-    """Up into the switches and down again; twice around where they do not add up.
+    """Up into the switches and down again; twice around a ring where they do not add up.
 
-    Source: graham2016 (trees of switches that add up); nvidia-nccl, NVLS.
+    Source: graham2016 (trees of switches that add up); nvidia-nccl, NVLS and CollNet.
     """
+    return _reduce(
+        group,
+        hops=lambda level: (level.units - 1.0) * level.hop,
+        busy=lambda level: (level.units - 1.0) / (level.inside * level.around),
+    )
 
-    def hops(level: Stretch) -> Number:
-        steps = 2.0 * (level.units - 1.0) * level.hop
-        return 2.0 * level.hop * level.crossed if level.adding else steps
 
-    def busy(level: Stretch) -> Number:
-        around = 2.0 * (level.units - 1.0) / (level.inside * level.around)
-        return level.crossed / (level.below * level.adding) if level.adding else around
+def reduce_over_trees(group: Group) -> Line:
+    """Up into the switches and down again; up and down a tree where they do not add up.
 
-    return _pipelined(group, hops, busy)
+    Source: nvidia-nccl, NVLS tree.
+    """
+    return _reduce(
+        group,
+        hops=lambda level: depth(level.units) * level.far,
+        busy=lambda level: level.crossed / (level.below * level.pairs),
+    )
 
 
 def gather(group: Group) -> Line:
@@ -38,13 +46,10 @@ def gather(group: Group) -> Line:
     Source: nvidia-nccl, NVLS.
     """
 
-    def hops(level: Stretch) -> Number:
-        return level.hop * level.crossed if level.adding else (level.units - 1.0) * level.hop
-
     def busy(level: Stretch) -> Number:
         return (level.units - 1.0) / (level.inside * (level.adding or level.around))
 
-    return _pipelined(group, hops, busy)
+    return _pipelined(group, _hops, busy)
 
 
 def broadcast(group: Group) -> Line:
@@ -53,13 +58,31 @@ def broadcast(group: Group) -> Line:
     Source: nvidia-nccl, NVLS.
     """
 
-    def hops(level: Stretch) -> Number:
-        return level.hop * level.crossed if level.adding else (level.units - 1.0) * level.hop
-
     def busy(level: Stretch) -> Number:
         return level.crossed / (level.below * (level.adding or level.around))
 
-    return _pipelined(group, hops, busy)
+    return _pipelined(group, _hops, busy)
+
+
+def _hops(level: Stretch) -> Number:
+    """To the switch and on, or from one neighbour to the next."""
+    return level.hop * level.crossed if level.adding else (level.units - 1.0) * level.hop
+
+
+def _reduce(
+    group: Group, hops: Callable[[Stretch], Number], busy: Callable[[Stretch], Number]
+) -> Line:
+    """An all-reduce whose levels without switches that add up take `hops` and `busy` each way."""
+
+    def both_hops(level: Stretch) -> Number:
+        return 2.0 * (level.hop * level.crossed if level.adding else hops(level))
+
+    def both_busy(level: Stretch) -> Number:
+        if level.adding:
+            return level.crossed / (level.below * level.adding)
+        return 2.0 * busy(level)
+
+    return _pipelined(group, both_hops, both_busy)
 
 
 def _pipelined(

@@ -10,7 +10,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Level, Topology
 from foretrain.cost.coefficients import Coefficients
 
-NCCL = frozenset({"ring", "tree", "hierarchical", "in-network", "pairwise"})
+NCCL = frozenset({"ring", "tree", "hierarchical", "in-network", "in-network-tree", "pairwise"})
 """Algorithms of the library that trainings use, and of the frameworks on top of it."""
 
 
