@@ -175,7 +175,7 @@ def largest(schedule: Schedule) -> float:
     """Print the distribution of every kind; the largest distance of equal stages."""
     name = schedule.name.lower().replace("_", " ")
     print(
-        f"{name:30} {'median':>8} {'p90':>8} {'p99':>8} {'largest':>8} {'lowest':>8} {'highest':>8}"
+        f"{name:32} {'median':>8} {'p90':>8} {'p99':>8} {'largest':>8} {'lowest':>8} {'highest':>8}"
     )
     found = {}
     for kind in KINDS:
