@@ -15,6 +15,16 @@ def test_catalogue_lists_devices_clusters_and_models(foretrain):
         assert name in ended.out
 
 
+@pytest.mark.parametrize(
+    ("kind", "told"), [("devices", "312 TFLOP/s"), ("clusters", "6.88 USD/h"), ("models", "gpt")]
+)
+def test_kind_is_listed_with_its_main_figures(foretrain, kind, told):
+    ended = foretrain("catalogue", kind)
+    assert ended.code == 0
+    assert told in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
 def test_entry_shows_its_numbers_with_their_sources(foretrain):
     ended = foretrain("catalogue", "dgx-h100", "--json")
     (entry,) = json.loads(ended.out)["entries"]

@@ -33,6 +33,19 @@ def test_every_name_of_the_list_finds_its_entry():
         assert catalogue(entry.name).entries == (entry,)
 
 
+@pytest.mark.parametrize("kind", ["devices", "clusters", "models"])
+def test_kind_lists_all_entries_of_that_kind(kind):
+    entries = catalogue(kind).entries
+    assert {f"{entry.kind}s" for entry in entries} == {kind}
+    assert entries == tuple(entry for entry in catalogue().entries if f"{entry.kind}s" == kind)
+
+
+def test_entries_of_a_family_stand_together():
+    found = [(entry.kind, entry.family) for entry in catalogue().entries]
+    changes = [pair for pair, before in zip(found, [None, *found], strict=False) if pair != before]
+    assert len(changes) == len(set(found))
+
+
 def test_unknown_name_is_refused_with_the_nearest_one():
     with pytest.raises(InputError, match=r"has no 'lama-3-8b'\. Did you mean 'llama-3-8b'\?"):
         catalogue("lama-3-8b")

@@ -8,7 +8,12 @@ import typer
 
 from foretrain.cli.options import AsJson
 
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One entry, with its sources.")]
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", help="One entry with its sources; or devices, clusters, models."
+    ),
+]
 
 
 def catalogue(name: Name = None, *, as_json: AsJson = False) -> None:

@@ -2,21 +2,89 @@
 
 from __future__ import annotations
 
-from rich.console import Group
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+
+from rich.console import Group, RenderableType
 
 from foretrain.report import terminal
+from foretrain.report.facts import Fact
 from foretrain.report.table import Column, Table
 from foretrain.results.catalogue import CatalogueEntry, CatalogueResult
 
+FAMILY_WIDTH = 24
+PLURALS: Mapping[str, str] = {"device": "Devices", "cluster": "Clusters", "model": "Models"}
+SHOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "device": {
+        "16-bit": ("peak.bf16", "peak.fp16"),
+        "memory": ("memory",),
+        "bandwidth": ("memory_bandwidth",),
+        "power": ("power",),
+    },
+    "cluster": {"price": ("price",)},
+}
+"""Columns of the list of a kind: each shows the first of some figures that an entry has."""
+
 
 def catalogue_text(result: CatalogueResult) -> Group:
-    """One line per entry; for a single entry every number with its source."""
+    """Names by family; all of one kind with their main figures; one entry with its sources."""
     if len(result.entries) == 1:
         return _entry(result.entries[0])
-    columns = (Column(name="name"), Column(name="kind"), Column(name="summary"))
-    rows = tuple((entry.name, entry.kind, entry.summary) for entry in result.entries)
-    hint = "foretrain catalogue NAME shows an entry's numbers and their sources."
-    return Group(terminal.table(Table(columns=columns, rows=rows)), "", terminal.note(hint))
+    kinds = [(kind, list(found)) for kind, found in _grouped(result.entries, "kind")]
+    if len(kinds) == 1:
+        return Group(*_listed(result.entries))
+    hints = (
+        "foretrain catalogue NAME shows an entry's numbers and their sources;",
+        "foretrain catalogue devices, clusters or models lists the main ones of each.",
+    )
+    overview = (part for kind, found in kinds for part in _named(kind, found))
+    return Group(*overview, "", *map(terminal.note, hints))
+
+
+def _grouped(
+    entries: Iterable[CatalogueEntry], by: str
+) -> Iterator[tuple[str, Iterator[CatalogueEntry]]]:
+    """Neighbours that share a kind or a family."""
+    return groupby(entries, key=lambda entry: str(getattr(entry, by)))
+
+
+def _named(kind: str, entries: list[CatalogueEntry]) -> Iterator[RenderableType]:
+    """The names of a kind, a line per family."""
+    yield terminal.heading(f"{PLURALS[kind]} ({len(entries)})")
+    families = [
+        Fact(label=family, text=", ".join(entry.name for entry in found))
+        for family, found in _grouped(entries, "family")
+    ]
+    yield terminal.facts(families, width=FAMILY_WIDTH)
+
+
+def _listed(entries: Iterable[CatalogueEntry]) -> Iterator[RenderableType]:
+    """A table per family."""
+    for family, found in _grouped(entries, "family"):
+        yield terminal.heading(family)
+        yield terminal.table(_table(list(found)))
+
+
+def _table(entries: list[CatalogueEntry]) -> Table:
+    """Name, main figures and summary, without columns that are empty."""
+    shown = SHOWN.get(entries[0].kind, {})
+    cells = {name: [_first(entry, keys) for entry in entries] for name, keys in shown.items()}
+    cells = {name: texts for name, texts in cells.items() if any(texts)}
+    columns = (
+        Column(name="name"),
+        *(Column(name=name, number=True) for name in cells),
+        Column(name="summary", spare=1),
+    )
+    rows = tuple(
+        (entry.name, *(texts[place] for texts in cells.values()), entry.summary)
+        for place, entry in enumerate(entries)
+    )
+    return Table(columns=columns, rows=rows)
+
+
+def _first(entry: CatalogueEntry, keys: tuple[str, ...]) -> str:
+    known = {figure.key: str(figure.value) for figure in entry.figures}
+    return next((known[key] for key in keys if key in known), "")
 
 
 def _entry(entry: CatalogueEntry) -> Group:

@@ -44,10 +44,10 @@ def note(text: str) -> Text:
     return Text(text, style="dim")
 
 
-def facts(rows: Iterable[Fact]) -> RichTable:
-    """Labels on the left, what is known on the right."""
+def facts(rows: Iterable[Fact], *, width: int = LABEL_WIDTH) -> RichTable:
+    """Labels on the left, so many cells wide, and what is known on the right."""
     grid = RichTable.grid(padding=(0, 0))
-    grid.add_column(width=LABEL_WIDTH, style="bold")
+    grid.add_column(width=width, style="bold")
     grid.add_column(overflow="fold")
     for fact in rows:
         style = "yellow" if fact.label == "Warning" else ""

@@ -31,18 +31,20 @@ class CatalogueEntry:
     Attributes:
         name: catalogue name.
         kind: device, cluster or model.
+        family: what it stands among, such as "NVIDIA Hopper".
         summary: one line for people.
         figures: every number with its source.
     """
 
     name: str
     kind: str
+    family: str
     summary: str
     figures: tuple[Figure, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueResult:
-    """Everything, or the one entry that was asked for."""
+    """Everything, all of one kind, or the one entry that was asked for."""
 
     entries: tuple[CatalogueEntry, ...]

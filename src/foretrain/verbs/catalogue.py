@@ -5,29 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from typing import Final
 
 from foretrain.errors import InputError, nearest
-from foretrain.files.catalogue import figures, find, names, summary
+from foretrain.files.catalogue import family, figures, find, names, summary
 from foretrain.results.catalogue import CatalogueEntry, CatalogueResult, Figure
 from foretrain.workload.library import entries as library
 from foretrain.workload.library.entry import Entry
 
+KINDS: Final = ("devices", "clusters", "models")
+
 
 def catalogue(name: str | None = None) -> CatalogueResult:
-    """Everything that studies may name, or one entry.
+    """Everything that studies may name, all of one kind, or one entry.
 
     Args:
-        name: an entry or an alias of one; None for all.
+        name: an entry or an alias of one; devices, clusters or models for all of them; None for
+            everything.
 
     Raises:
         InputError: if nothing has that name.
     """
-    found = tuple(_everything() if name is None else _described(name))
-    if name is not None and not found:
+    if name is None or name in KINDS:
+        every = (entry for entry in _everything() if name in {None, f"{entry.kind}s"})
+        return CatalogueResult(entries=tuple(every))
+    found = tuple(_described(name))
+    if not found:
         known = [entry.name for entry in _everything()]
         raise InputError(
             f"the catalogue has no '{name}'.{nearest(name.lower(), known)} "
-            f"Known: {', '.join(known)}."
+            f"'foretrain catalogue' lists all {len(known)}."
         )
     return CatalogueResult(entries=found)
 
@@ -55,6 +62,7 @@ def _hardware(kind: str, name: str) -> CatalogueEntry:
     return CatalogueEntry(
         name=name,
         kind=kind.removesuffix("s"),
+        family=family(kind, name),
         summary=summary(kind, name),
         figures=figures(kind, name),
     )
@@ -65,6 +73,7 @@ def _model(entry: Entry) -> CatalogueEntry:
     return CatalogueEntry(
         name=entry.name,
         kind="model",
+        family=library.FAMILIES[entry.name],
         summary=entry.summary,
         figures=tuple(
             Figure(key=key, value=value, source=entry.source, confidence="high")

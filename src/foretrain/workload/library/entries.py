@@ -54,6 +54,15 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {entry.name: entry for family in _FAMILIES for entry in family.ENTRIES}
 )
 
+FAMILIES: Mapping[str, str] = MappingProxyType(
+    {
+        entry.name: family.__name__.rpartition(".")[2].replace("_", " ")
+        for family in _FAMILIES
+        for entry in family.ENTRIES
+    }
+)
+"""The family of each entry."""
+
 ALIASES: Mapping[str, str] = MappingProxyType(
     {alias: entry.name for entry in ENTRIES.values() for alias in entry.aliases}
 )
