@@ -85,7 +85,7 @@ def _bloom(name: str, sizes: Sizes, *aliases: str) -> Entry:
 
 def _mpt(name: str, sizes: Sizes) -> Entry:
     """As the public benchmarks train it: biases and learned positions, unlike released models."""
-    table = Embedding(vocabulary=50_368, positions=0)
+    table = Embedding(vocabulary=50_368, positions=2048)
     return text_entry(
         name,
         _shape(sizes, table, LanguageHead(tied=True)),
