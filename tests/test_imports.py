@@ -35,7 +35,7 @@ MAY_USE = {
     "ensemble": BASE | NOUNS | PHYSICS | {"results", "search", "explain", "calibrate"},
     "jobs": BASE | {"cluster", "measured", "queueing", "results"},
     "readers": BASE | {"workload"},
-    "files": BASE | NOUNS | {"results"},
+    "files": BASE | NOUNS | {"results", "readers"},
     "export": BASE | NOUNS | {"results"},
     "run": BASE | NOUNS | {"results", "files", "ensemble"},
     "report": BASE | NOUNS | {"results"},

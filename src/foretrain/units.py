@@ -259,8 +259,11 @@ SAMPLES = _counted("samples")
 PARAMETERS = _counted("parameters")
 EPOCHS = _counted("epochs")
 STEPS = _counted("steps")
+VALUES = _counted("values")
+SHARE = Quantity(name="a share", units={"%": 0.01}, shown=("%",), example='"1 %"')
 
 KINDS: Final = (
     BYTES, BYTES_PER_SECOND, SECONDS, FLOP, FLOP_PER_SECOND, WATTS, JOULES, DOLLARS,
-    DOLLARS_PER_SECOND, TOKENS, SAMPLES, PARAMETERS, EPOCHS, STEPS,
+    DOLLARS_PER_SECOND, TOKENS, SAMPLES, PARAMETERS, EPOCHS, STEPS, VALUES,
+    SHARE,
 )  # fmt: skip

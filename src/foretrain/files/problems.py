@@ -133,6 +133,20 @@ def validated(
     return noun
 
 
+def inner(kind: type[Noun], document: Mapping[str, object]) -> Noun:
+    """A table inside a document, for a key that may be something else than a table.
+
+    Raises:
+        InputError: with every problem of the table, each with its key.
+    """
+    problems = Problems("")
+    noun = validated(kind, document, path="", problems=problems)
+    told = " ".join(f"{key.lstrip('.')}: {text}" for key, text in problems.found)
+    if told or noun is None:
+        raise InputError(told or f"{as_written(document)} cannot be read.")
+    return noun
+
+
 def _attempt(kind: type, document: Mapping[str, object]) -> tuple[Any, list[dict[str, Any]]]:
     """The noun, or what pydantic has against the document; JSON is its strictest reader."""
     from pydantic import ValidationError

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
+from pathlib import Path
 from typing import Annotated
 
-from foretrain.errors import InputError
+from foretrain.errors import ForetrainError, InputError
 from foretrain.files.amount import Counted, SomeTraining
 from foretrain.files.keys import Count, Reads
+from foretrain.files.learning import SomeGradients, SomeTrainable, codec_of
+from foretrain.files.model import Sample, SomeModel, read_model
 from foretrain.files.problems import Problems, validated
 from foretrain.files.training import (
     BatchRampSection,
@@ -17,47 +21,59 @@ from foretrain.files.training import (
     ramp_of,
 )
 from foretrain.units import as_written
+from foretrain.workload.gradients import FP32
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import ENTRIES, build, find
+from foretrain.workload.library.routing import Routing
+from foretrain.workload.trainable import EVERYTHING, adapted
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 
-def _model_name(value: object) -> str:
-    """The catalogue name of a model.
+def _ratio(value: object) -> float:
+    """A ratio above 0.
 
     Raises:
-        InputError: if the library has no such model, or it is a form that nothing reads yet.
+        InputError: for anything else, such as "1.25".
     """
-    if not isinstance(value, str):
-        raise InputError(f"{as_written(value)} is not the name of a model, the only form read yet.")
-    if "/" in value or ":" in value or value.endswith((".json", ".onnx")):
-        raise InputError(
-            f"{as_written(value)} is a file or Python code, which foretrain does not read yet. "
-            "Write the name of a model, such as 'llama-3-70b'."
-        )
-    return find(value).name
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+        raise InputError(f"{as_written(value)} is not a number above 0.")
+    return float(value)
+
+
+Ratio = Annotated[float, Reads(_ratio, {"type": "number", "exclusiveMinimum": 0})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadSection:
     """The section as it is written; `Workload` has the meanings."""
 
-    model: Annotated[str, Reads(_model_name, {"type": "string", "examples": list(ENTRIES)})]
+    model: SomeModel
     global_batch: Count
     sequence: Count | None = None
     image: Count | None = None
     precision: Precision = Precision.BF16
     optimizer: Optimizer = Optimizer.ADAMW
+    trainable: SomeTrainable = EVERYTHING
+    gradients: SomeGradients = FP32
+    expert_capacity: Ratio | None = None
+    expert_imbalance: Ratio | None = None
     amount: SomeTraining | None = None
     data: DataSection | None = None
     evaluation: EvaluationSection | None = None
     batch_ramp: BatchRampSection | None = None
 
 
-def read_workload(section: dict[str, object], problems: Problems) -> Workload | None:
-    """The workload of a study; None where a mistake, noted in `problems`, hides it."""
+def read_workload(
+    section: dict[str, object], problems: Problems, folder: Path | None = None
+) -> Workload | None:
+    """The workload of a study; None where a mistake hides it.
+
+    Args:
+        section: keys and values.
+        problems: takes mistakes.
+        folder: of the study's file, where relative paths start; None for a study that is no file.
+    """
     found = validated(WorkloadSection, section, path="workload", problems=problems)
-    model = _model(found, problems) if found else None
+    model = _model(found, problems, folder) if found else None
     if found is None or model is None:
         return None
     counted = _counted(found, model)
@@ -66,6 +82,7 @@ def read_workload(section: dict[str, object], problems: Problems) -> Workload | 
         global_batch=found.global_batch,
         precision=found.precision,
         optimizer=found.optimizer,
+        gradients=codec_of(found.gradients, model),
         samples=counted.samples(found.amount, "workload.amount", problems),
         data=found.data.noun if found.data else None,
         evaluation=evaluation_of(found.evaluation, counted, problems),
@@ -73,10 +90,14 @@ def read_workload(section: dict[str, object], problems: Problems) -> Workload | 
     )
 
 
-def _model(found: WorkloadSection, problems: Problems) -> Model | None:
+def _model(found: WorkloadSection, problems: Problems, folder: Path | None) -> Model | None:
+    """The model, with what is trained of it."""
+    sample = Sample(sequence=found.sequence, image=found.image)
+    routing = Routing(capacity=found.expert_capacity, imbalance=found.expert_imbalance)
     try:
-        return build(found.model, sequence=found.sequence, image=found.image)
-    except InputError as error:
+        model = read_model(found.model, sample, routing=routing, folder=folder)
+        return adapted(model, found.trainable)
+    except ForetrainError as error:
         problems.add("workload", str(error))
         return None
 
@@ -84,8 +105,8 @@ def _model(found: WorkloadSection, problems: Problems) -> Model | None:
 def _counted(found: WorkloadSection, model: Model) -> Counted:
     """How many samples a step, a token and an epoch are."""
     return Counted(
-        model=found.model,
+        model=model.name,
         step=float(found.global_batch),
-        token=None if found.image else 1 / model.tokens,
+        token=1 / model.tokens if found.sequence else None,
         epoch=found.data.samples if found.data else None,
     )

@@ -64,6 +64,10 @@ class Trainable:
             )
 
 
+EVERYTHING = Trainable()
+"""All parameters are trained."""
+
+
 def adapted(model: Model, trainable: Trainable) -> Model:
     """A model of which only a part is trained.
 

@@ -1,0 +1,53 @@
+"""Routing: how evenly the tokens of a model with experts spread over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from foretrain.errors import InputError
+from foretrain.workload.library.language_model import LanguageModel
+from foretrain.workload.library.parts.block import Block
+from foretrain.workload.library.parts.experts import Experts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routing:
+    """What a workload says about experts; every absent field leaves the model as it is.
+
+    Attributes:
+        capacity: room of an expert over its mean number of tokens; what overflows is dropped.
+        imbalance: tokens of the busiest member of the expert axis over the mean.
+    """
+
+    capacity: float | None = None
+    imbalance: float | None = None
+
+    def __bool__(self) -> bool:
+        """Whether it says anything."""
+        return self.capacity is not None or self.imbalance is not None
+
+
+def routed(shape: object, routing: Routing) -> LanguageModel:
+    """The shape of a model whose experts are used in this way.
+
+    Raises:
+        InputError: it has no experts, or they are no part of a shape.
+    """
+    if not isinstance(shape, LanguageModel) or not any(
+        isinstance(block.feed_forward, Experts) for run in shape.runs for block in run.blocks
+    ):
+        raise InputError("it has no experts; leave out expert_capacity and expert_imbalance.")
+    runs = tuple(
+        replace(run, blocks=tuple(_block(block, routing) for block in run.blocks))
+        for run in shape.runs
+    )
+    return replace(shape, runs=runs)
+
+
+def _block(block: Block, routing: Routing) -> Block:
+    experts = block.feed_forward
+    if not isinstance(experts, Experts):
+        return block
+    imbalance = experts.imbalance if routing.imbalance is None else routing.imbalance
+    capacity = experts.capacity if routing.capacity is None else routing.capacity
+    return replace(block, feed_forward=replace(experts, capacity=capacity, imbalance=imbalance))
