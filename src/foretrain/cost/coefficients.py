@@ -33,6 +33,8 @@ class Coefficients:
         name: the set's version.
         matmul_sustained: matrix products inside a training over the best one measured alone.
         matmul_best: best measured matrix product over the peak, for devices without a measurement.
+        fp8_sustained: share of their peak that fp8 products keep, over the same share of 16 bits.
+        fp4_sustained: the same for fp4.
         memory_sustained: memory traffic of simple kernels over the data sheet's bandwidth.
         flash_forward: fused attention, forward, over the peak.
         flash_backward: fused attention, backward, over the peak.
@@ -58,6 +60,8 @@ class Coefficients:
     name: str
     matmul_sustained: float
     matmul_best: float
+    fp8_sustained: float
+    fp4_sustained: float
     memory_sustained: float
     flash_forward: float
     flash_backward: float
@@ -137,6 +141,24 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             high=0.95,
             kind="assumed",
             source="between the A100 (0.87) and the H100 (0.80) of bekman2024, accelerator chapter",
+        ),
+        "fp8_sustained": Source(
+            value=0.85,
+            unit="1",
+            low=0.6,
+            high=1.0,
+            kind="assumed",
+            source="half the time per tile leaves less room to hide loads and power limits clocks "
+            "sooner; best fp8 products of an H100 reach about 1400 of 1979 TFLOP/s, bf16 about 800 "
+            "of 989 (from memory)",
+        ),
+        "fp4_sustained": Source(
+            value=0.75,
+            unit="1",
+            low=0.5,
+            high=1.0,
+            kind="assumed",
+            source="as for fp8, with scales of every 16 values on top",
         ),
         "memory_sustained": Source(
             value=0.87,
@@ -292,8 +314,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             low=30.0,
             high=1800.0,
             kind="published",
-            source="the time after which PyTorch gives up a collective of NCCL, by default (from "
-            "memory, not read again); a watchdog of one's own is quicker",
+            source="pytorch, init_process_group: the time after which a collective of NCCL is given "
+            "up (from memory, not read again); a watchdog of one's own is quicker",
         ),
         "time_uncertainty": Source(
             value=0.15,
