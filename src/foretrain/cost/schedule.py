@@ -2,7 +2,7 @@
 
 The same step as the event simulation plays (`simulate.step`), in a formula. The two are equal, to
 rounding, where stages take equal time, chunks hold equally many buckets of gradients, and a send
-takes no longer than a chunk's shorter pass;
+takes no longer than a chunk's shorter pass (GPipe: always);
 `benchmarks/closed_form_against_simulation.py` measures the distance everywhere else.
 """
 
@@ -114,15 +114,15 @@ def step(stages: Sequence[Stages], passing: Passing) -> Step:
 
 
 def exposed_reduction(stages: Stages, passing: Passing, *, turn: Number) -> Number:
-    """How long does a stage still reduce gradients after its last backward pass?
+    """How long does a stage still reduce gradients after its last pass?
 
     The overlapped share becomes ready in equal buckets, evenly during the last micro-batch's
-    backward pass, which comes in chunks, one every `turn` seconds. The reduction ends as if it had
-    started with one of three buckets and never stopped: the first of all, the first of the last
-    chunk, or the last of all. The share that does not overlap follows.
+    backward pass (zero bubble: the gradients of weights), in chunks, one every `turn` seconds. The
+    reduction ends as if it had started with one of three buckets and never stopped: the first of
+    all, the first of the last chunk, or the last of all. The share that does not overlap follows.
 
     Args:
-        stages: what is reduced, and the backward pass that hides it. [plan]
+        stages: what is reduced, and the pass that hides it. [plan]
         passing: chunks and the share that overlaps. [plan]
         turn: seconds from one chunk's last backward pass to the next one's. [plan]
 
@@ -149,19 +149,23 @@ def exposed_reduction(stages: Stages, passing: Passing, *, turn: Number) -> Numb
     return lasting + (1 - passing.overlap) * stages.gradients
 
 
-def passes_of(stages: Sequence[Stages], passing: Passing) -> Passes:
-    """When are the passes of a step done, each plan's by its own schedule?
+def _ends(stages: Sequence[Stages], passing: Passing) -> tuple[Number, list[Number]]:
+    """The end of the step, and what each kind of stage still reduces after its passes."""
+    passes = _passes(stages, passing)
+    end: Number = 0.0
+    reductions = []
+    for kind, finished in zip(stages, passes.finished, strict=True):
+        reduction = exposed_reduction(kind, passing, turn=passes.turn)
+        own_end = finished + reduction + kind.update + kind.parameters
+        end = np.maximum(end, np.where(kind.count > 0, own_end, 0.0))
+        reductions.append(reduction)
+    return end, reductions
 
-    A schedule that no plan of the table has is not asked; the others' plans are the same.
 
-    Args:
-        stages: the pipeline from first to last. [plan]
-        passing: order of micro-batches and cost of sends. [plan]
+def _passes(stages: Sequence[Stages], passing: Passing) -> Passes:
+    """When the passes are done, each plan's by its own schedule.
 
-    Returns:
-        Seconds since the step began. [plan]
-
-    Source: that of each entry of `PASSES`.
+    A schedule that no plan of the table has is not asked, which changes no bit of the others.
     """
     found = None
     for schedule, ask in PASSES.items():
@@ -181,16 +185,3 @@ def _chosen(rows: Number, chosen: Passes, others: Passes) -> Passes:
         finished=[np.where(rows, one, other) for one, other in pairs],
         turn=np.where(rows, chosen.turn, others.turn),
     )
-
-
-def _ends(stages: Sequence[Stages], passing: Passing) -> tuple[Number, list[Number]]:
-    """The end of the step, and what each kind of stage still reduces after its passes."""
-    passes = passes_of(stages, passing)
-    end: Number = 0.0
-    reductions = []
-    for kind, finished in zip(stages, passes.finished, strict=True):
-        reduction = exposed_reduction(kind, passing, turn=passes.turn)
-        own_end = finished + reduction + kind.update + kind.parameters
-        end = np.maximum(end, np.where(kind.count > 0, own_end, 0.0))
-        reductions.append(reduction)
-    return end, reductions
