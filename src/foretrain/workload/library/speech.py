@@ -127,7 +127,7 @@ def deep_speech_2(frames: int, *, hidden: int = 800, layers: int = 5) -> Network
     trunk.unit("second", 32, window=Window(size=(21, 11), stride=(2, 1)))
     trunk.section("convolutions", cuttable=False)
     frequencies, steps = trunk.picture.sides
-    trunk.picture = Picture(channels=32 * frequencies, sides=(steps,))
+    trunk.view(Picture(channels=32 * frequencies, sides=(steps,)))
     for index in range(1, layers + 1):
         _bidirectional(trunk, hidden, first=index == 1)
         trunk.section(f"recurrent {index}")

@@ -92,19 +92,50 @@ MOBILENET_V2 = Inverted(
 )
 """Source: sandler2018, table 2."""
 
-EFFICIENTNET_V2_S = Inverted(
-    stem=24,
-    groups=(
-        Group(expansion=1, size=3, stride=1, channels=24, blocks=2, squeeze=False, fused=True),
-        Group(expansion=4, size=3, stride=2, channels=48, blocks=4, squeeze=False, fused=True),
-        Group(expansion=4, size=3, stride=2, channels=64, blocks=4, squeeze=False, fused=True),
-        Group(expansion=4, size=3, stride=2, channels=128, blocks=6),
-        Group(expansion=6, size=3, stride=1, channels=160, blocks=9),
-        Group(expansion=6, size=3, stride=2, channels=256, blocks=15),
-    ),
-    head=1280,
+
+def _version_2(*rows: tuple[int, int, int, int]) -> Inverted:
+    """Expansion, stride, channels, blocks; the first three groups are fused, all windows are 3."""
+    groups = tuple(
+        Group(
+            expansion=expansion,
+            size=3,
+            stride=stride,
+            channels=channels,
+            blocks=blocks,
+            squeeze=index >= 3,
+            fused=index < 3,
+        )
+        for index, (expansion, stride, channels, blocks) in enumerate(rows)
+    )
+    return Inverted(stem=groups[0].channels, groups=groups, head=1280)
+
+
+EFFICIENTNET_V2_S = _version_2(
+    (1, 1, 24, 2), (4, 2, 48, 4), (4, 2, 64, 4), (4, 2, 128, 6), (6, 1, 160, 9), (6, 2, 256, 15)
 )
 """Source: tan2021, table 4."""
+
+EFFICIENTNET_V2_M = _version_2(
+    (1, 1, 24, 3),
+    (4, 2, 48, 5),
+    (4, 2, 80, 5),
+    (4, 2, 160, 7),
+    (6, 1, 176, 14),
+    (6, 2, 304, 18),
+    (6, 1, 512, 5),
+)
+"""Source: tan2021, section 3.3 and its published code."""
+
+EFFICIENTNET_V2_L = _version_2(
+    (1, 1, 32, 4),
+    (4, 2, 64, 7),
+    (4, 2, 96, 7),
+    (4, 2, 192, 10),
+    (6, 1, 224, 19),
+    (6, 2, 384, 25),
+    (6, 1, 640, 7),
+)
+"""Source: tan2021, section 3.3 and its published code."""
 
 
 def efficientnet_shape(*, width: float, depth: float, wide: bool = False) -> Inverted:

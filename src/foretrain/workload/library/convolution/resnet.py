@@ -77,8 +77,9 @@ def resnet_groups(
         first, rest = f"group {index + 2} first", f"group {index + 2} rest"
         _block(trunk, shape, width=WIDTHS[index], stride=stride)
         trunk.section(first)
-        _block(trunk, shape, width=WIDTHS[index])
-        trunk.section(rest, repeats=shape.blocks[index] - 1)
+        if shape.blocks[index] > 1:
+            _block(trunk, shape, width=WIDTHS[index])
+            trunk.section(rest, repeats=shape.blocks[index] - 1)
         if len(strides) - 1 - carried <= index < len(strides) - 1:
             trunk.skip()
 

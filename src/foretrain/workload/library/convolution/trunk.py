@@ -99,6 +99,11 @@ class Trunk:
         result = Picture(channels=features, sides=along(1, len(self.picture.sides)))
         self._append(operators.connection(name, inputs, features, bias=bias), result)
 
+    def view(self, picture: Picture) -> None:
+        """The same values as a picture of other sides."""
+        assert picture.values == self.picture.values
+        self.picture = picture
+
     def squeeze(self, name: str, channels: int, *, smooth: bool = False) -> None:
         """Squeeze and excitation: channels scaled by what two small layers make of their means."""
         gate = self.fork()

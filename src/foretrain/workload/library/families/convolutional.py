@@ -7,8 +7,11 @@ from functools import partial
 from foretrain.workload.library.convolution.densenet import DenseNet, densenet
 from foretrain.workload.library.convolution.inception import googlenet, inception_v3
 from foretrain.workload.library.convolution.inverted import (
+    EFFICIENTNET_V2_L,
+    EFFICIENTNET_V2_M,
     EFFICIENTNET_V2_S,
     MOBILENET_V2,
+    Inverted,
     efficientnet_shape,
     inverted,
 )
@@ -68,7 +71,28 @@ def _efficientnet(name: str, *, width: float, depth: float, wide: bool = False) 
         partial(inverted, efficientnet_shape(width=width, depth=depth, wide=wide)),
         summary=f"EfficientNet, {squeeze}{width} times as wide and {depth} times as deep as B0",
         source=_TAN,
-        aliases=(name.replace("efficientnet", "efficientnet-v1"),),
+        aliases=(name.replace("efficientnet", "efficientnet-v1"), f"tf-{name}"),
+    )
+
+
+def _efficientnet_v2(size: str, shape: Inverted) -> Entry:
+    return images(
+        f"efficientnet-v2-{size}",
+        partial(inverted, shape),
+        summary=f"EfficientNet v2-{size.upper()}, 1000 classes",
+        source="tan2021, table 4",
+        aliases=(f"efficientnetv2-{size}", f"tf-efficientnetv2-{size}"),
+    )
+
+
+def _densenet(depth: int, shape: DenseNet) -> Entry:
+    return images(
+        f"densenet-{depth}",
+        partial(densenet, shape),
+        summary=f"DenseNet-{depth}, growth {shape.growth}, 1000 classes",
+        source="huang2017, table 1",
+        aliases=(f"densenet{depth}",),
+        shape=shape,
     )
 
 
@@ -201,6 +225,13 @@ _RESNETS = (
         aliases=("resnext101-32x8d",),
     ),
     _resnet(
+        "resnext-101-64x4d",
+        ResNet(blocks=(3, 4, 23, 3), groups=64, width=4),
+        summary="ResNeXt-101, 64 groups of 4, 1000 classes",
+        source=_XIE,
+        aliases=("resnext101-64x4d",),
+    ),
+    _resnet(
         "se-resnext-101-32x4d",
         ResNet(blocks=(3, 4, 23, 3), groups=32, width=4, squeeze=16),
         summary="ResNeXt-101, 32 groups of 4, squeeze and excitation, 1000 classes",
@@ -253,30 +284,22 @@ _SMALL = (
         aliases=("mobilenetv2", "mobilenetv2-100"),
     ),
     _efficientnet("efficientnet-b0", width=1.0, depth=1.0),
+    _efficientnet("efficientnet-b1", width=1.0, depth=1.1),
+    _efficientnet("efficientnet-b2", width=1.1, depth=1.2),
+    _efficientnet("efficientnet-b3", width=1.2, depth=1.4),
     _efficientnet("efficientnet-b4", width=1.4, depth=1.8),
+    _efficientnet("efficientnet-b5", width=1.6, depth=2.2),
+    _efficientnet("efficientnet-b6", width=1.8, depth=2.6),
+    _efficientnet("efficientnet-b7", width=2.0, depth=3.1),
     _efficientnet("efficientnet-widese-b0", width=1.0, depth=1.0, wide=True),
     _efficientnet("efficientnet-widese-b4", width=1.4, depth=1.8, wide=True),
-    images(
-        "efficientnet-v2-s",
-        partial(inverted, EFFICIENTNET_V2_S),
-        summary="EfficientNet v2-S, 40 blocks, 1000 classes",
-        source="tan2021, table 4",
-        aliases=("efficientnetv2-s",),
-    ),
-    images(
-        "densenet-121",
-        partial(densenet, DenseNet(growth=32, blocks=(6, 12, 24, 16))),
-        summary="DenseNet-121, growth 32, 1000 classes",
-        source="huang2017, table 1",
-        aliases=("densenet121",),
-    ),
-    images(
-        "densenet-161",
-        partial(densenet, DenseNet(growth=48, blocks=(6, 12, 36, 24))),
-        summary="DenseNet-161, growth 48, 1000 classes",
-        source="huang2017, table 1",
-        aliases=("densenet161",),
-    ),
+    _efficientnet_v2("s", EFFICIENTNET_V2_S),
+    _efficientnet_v2("m", EFFICIENTNET_V2_M),
+    _efficientnet_v2("l", EFFICIENTNET_V2_L),
+    _densenet(121, DenseNet(growth=32, blocks=(6, 12, 24, 16))),
+    _densenet(161, DenseNet(growth=48, blocks=(6, 12, 36, 24))),
+    _densenet(169, DenseNet(growth=32, blocks=(6, 12, 32, 32))),
+    _densenet(201, DenseNet(growth=32, blocks=(6, 12, 48, 32))),
 )
 
 ENTRIES = (*_PLAIN, *_RESNETS, *_INCEPTIONS, *_SMALL)

@@ -47,7 +47,11 @@ ENTRIES = (
         partial(retinanet, _RESNEXT_50, classes=_OPEN_IMAGES),
         summary="RetinaNet on ResNeXt-50 32x4d with a pyramid, 264 classes",
         source="lin2017b, section 4",
-        aliases=("retinanet-resnext50", "retinanet"),
+        aliases=(
+            "retinanet-resnext50",
+            "retinanet",
+            "retinanet-resnext50-(800x800,-openimages)",
+        ),
     ),
     fixed(
         "mask-rcnn-resnet-50",
