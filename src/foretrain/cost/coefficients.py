@@ -297,8 +297,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             low=1e-3,
             high=0.5,
             kind="published",
-            source="jiang2024, section 3.5: under 30 s for more than 10,000 devices; the upper end "
-            "is 1047 s for 2,048 before its changes (from memory, not read again)",
+            source="jiang2024, section 3.5: under 30 s for more than 10,000 devices, and 1047 s "
+            "for 2,048 before its changes: the upper end (from memory, not read again)",
         ),
         "warm_up": Source(
             value=60.0,
@@ -315,7 +315,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             high=1800.0,
             kind="published",
             source="pytorch, init_process_group: the time after which a collective of NCCL is given "
-            "up (from memory, not read again); a watchdog of one's own is quicker",
+            "up (from memory, not read again). A watchdog of one's own is quicker",
         ),
         "time_uncertainty": Source(
             value=0.15,
