@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-MARK = "<!-- coefficients -->"
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from foretrain.cluster.device import Device
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Put the table of coefficients where a page asks for it; mkdocs calls this for each page."""
-    return markdown.replace(MARK, coefficients_table()) if MARK in markdown else markdown
+    """Put tables where a page asks for them; mkdocs calls this for each page."""
+    for mark, table in TABLES.items():
+        if mark in markdown:
+            markdown = markdown.replace(mark, table())
+    return markdown
 
 
 def coefficients_table() -> str:
@@ -25,3 +31,56 @@ def coefficients_table() -> str:
 
 def _rows(rows: tuple[str, ...]) -> str:
     return f", {len(rows)} rows" if rows else ""
+
+
+def device_table() -> str:
+    """A row for each device of the catalogue: its main figures."""
+    from foretrain.files.catalogue import device, family, names
+
+    head = (
+        "| device | family | 16 bit | 8 bit | memory | bandwidth | units | power |\n"
+        + "|---" * 8
+        + "|"
+    )
+    rows = (_device_row(device(name), family("devices", name)) for name in names()["devices"])
+    return "\n".join([head, *rows])
+
+
+def _device_row(it: Device, family: str) -> str:
+    cells = (
+        f"`{it.name}`",
+        family,
+        _in_tera(it.peak.bf16 or it.peak.fp16),
+        _in_tera(it.peak.fp8),
+        f"{it.memory / 1e9:.1f} GB",
+        f"{it.memory_bandwidth / 1e9:g} GB/s",
+        str(it.units),
+        "" if it.power is None else f"{it.power:g} W",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def cluster_table() -> str:
+    """A row for each cluster of the catalogue: what a node has and what leaves it."""
+    from foretrain.files.catalogue import cluster, names, summary
+
+    head = "| cluster | what it is | price of a device | levels |\n" + "|---" * 4 + "|"
+    rows = []
+    for name in names()["clusters"]:
+        it = cluster(name, nodes=1)
+        since = "" if it.price_date is None else f" ({it.price_date:%Y-%m})"
+        price = "" if it.price is None else f"{it.price * 3600:.2f} USD/h{since}"
+        levels = ", ".join(f"{level.name}: {level.link.technology}" for level in it.levels)
+        rows.append(f"| `{name}` | {summary('clusters', name)} | {price} | {levels} |")
+    return "\n".join([head, *rows])
+
+
+def _in_tera(rate: float | None) -> str:
+    return "" if rate is None else f"{rate / 1e12:g}"
+
+
+TABLES = {
+    "<!-- coefficients -->": coefficients_table,
+    "<!-- devices -->": device_table,
+    "<!-- clusters -->": cluster_table,
+}

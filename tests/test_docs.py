@@ -184,6 +184,15 @@ def test_coefficients_page_lists_every_coefficient():
     assert not {name for name in SOURCES if f"| `{name}` |" not in table}
 
 
+def test_catalogue_page_lists_every_device_and_cluster():
+    from docs.hooks import cluster_table, device_table
+
+    from foretrain.files.catalogue import names
+
+    for kind, table in (("devices", device_table()), ("clusters", cluster_table())):
+        assert not {name for name in names()[kind] if f"| `{name}` |" not in table}
+
+
 def known_references() -> set[str]:
     return set(re.findall(r"^@\w+\{([^,]+),", (ROOT / "docs/references.bib").read_text(), re.M))
 
