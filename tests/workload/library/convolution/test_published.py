@@ -89,6 +89,8 @@ MULTIPLY_ADDS = {
     ("resnet-50", 224): 4.089,
     ("resnet-101", 224): 7.801,
     ("resnet-152", 224): 11.514,
+    ("resnet-101-v1", 224): 7.6,  # he2016, table 1
+    ("resnet-152-v1", 224): 11.3,  # he2016, table 1
     ("resnext-50-32x4d", 224): 4.23,
     ("resnext-101-32x8d", 224): 16.414,
     ("mobilenet-v2", 224): 0.301,

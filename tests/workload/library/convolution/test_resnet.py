@@ -4,6 +4,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.library.convolution.picture import Picture, Window
+from foretrain.workload.library.convolution.resnet import ResNet, resnet
 from foretrain.workload.library.convolution.trunk import Trunk
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Kind
@@ -76,3 +77,15 @@ def test_odd_pictures_round_up():
 def test_picture_too_small_for_five_halvings_is_refused(image):
     with pytest.raises(InputError, match="image must be at least 32 pixels"):
         build("resnet-50", image=image)
+
+
+def test_convolutions_of_the_original_write_what_the_oracle_of_kahira2021_sums():
+    """Its pooling has no padding: of 226 pixels 56 are left, as of 224 here."""
+    network = resnet(ResNet(blocks=(3, 4, 6, 3), early=True), 224)
+    values = sum(
+        part.repeats * block.result.values
+        for part in network.sections[1:-1]
+        for block in part.blocks
+        if block.window and block.operator.name != "project"
+    )
+    assert values + 64 * 113 * 113 == 9_096_256

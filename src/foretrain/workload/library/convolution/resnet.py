@@ -24,6 +24,7 @@ class ResNet:
         width: channels per group of channels in the first group of blocks; 64 for one group.
         squeeze: channels over those that squeeze and excitation leaves; 0 without.
         stem: window of the first convolution; 3 for small images, which are not halved there.
+        early: whether a bottleneck's first 1x1 strides (v1, the original), not its 3x3 (v1.5).
         classes: outputs of the classifier.
     """
 
@@ -33,6 +34,7 @@ class ResNet:
     width: int = 64
     squeeze: int = 0
     stem: int = 7
+    early: bool = False
     classes: int = 1000
 
     @property
@@ -87,15 +89,10 @@ def resnet_groups(
 def _block(trunk: Trunk, shape: ResNet, *, width: int, stride: int = 1) -> None:
     channels = shape.expansion * width
     shortcut = trunk.fork()
-    window = Window(size=3, stride=stride)
     if shape.bottleneck:
-        inner = width * shape.width // 64 * shape.groups
-        trunk.unit("reduce", inner)
-        trunk.unit("convolve", inner, window=window, groups=shape.groups)
-        trunk.convolve("expand", channels)
-        trunk.normalise("expand norm")
+        _bottleneck(trunk, shape, width=width, stride=stride)
     else:
-        trunk.unit("first", width, window=window)
+        trunk.unit("first", width, window=Window(size=3, stride=stride))
         trunk.convolve("second", width, window=Window(size=3))
         trunk.normalise("second norm")
     if shape.squeeze:
@@ -104,3 +101,12 @@ def _block(trunk: Trunk, shape: ResNet, *, width: int, stride: int = 1) -> None:
         shortcut.convolve("project", channels, window=Window(stride=stride))
         shortcut.normalise("project norm")
     trunk.add("residual activation")
+
+
+def _bottleneck(trunk: Trunk, shape: ResNet, *, width: int, stride: int) -> None:
+    inner = width * shape.width // 64 * shape.groups
+    first, second = (stride, 1) if shape.early else (1, stride)
+    trunk.unit("reduce", inner, window=Window(stride=first))
+    trunk.unit("convolve", inner, window=Window(size=3, stride=second), groups=shape.groups)
+    trunk.convolve("expand", 4 * width)
+    trunk.normalise("expand norm")

@@ -197,6 +197,21 @@ _RESNETS = (
         aliases=("resnet152",),
     ),
     _resnet(
+        "resnet-50-v1",
+        ResNet(blocks=(3, 4, 6, 3), early=True),
+        summary="ResNet-50 as published, 1000 classes",
+    ),
+    _resnet(
+        "resnet-101-v1",
+        ResNet(blocks=(3, 4, 23, 3), early=True),
+        summary="ResNet-101 as published, 1000 classes",
+    ),
+    _resnet(
+        "resnet-152-v1",
+        ResNet(blocks=(3, 8, 36, 3), early=True),
+        summary="ResNet-152 as published, 1000 classes",
+    ),
+    _resnet(
         "wide-resnet-50-2",
         ResNet(blocks=(3, 4, 6, 3), width=128),
         summary="ResNet-50 with bottlenecks twice as wide inside, 1000 classes",
