@@ -193,4 +193,5 @@ def _after_last_inputs(place: _Place, pipeline: _Pipeline) -> Number:
     stage = np.where(place.weights > place.inputs + pipeline.send, most, first)
     upwards = place.inputs_until - (place.before - stage + 1) * place.inputs
     left = np.minimum(stage + 1, pipeline.micro_batches)
-    return left * place.weights - upwards - stage * pipeline.send
+    seconds: Number = left * place.weights - upwards - stage * pipeline.send
+    return seconds
