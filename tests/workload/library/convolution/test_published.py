@@ -57,6 +57,7 @@ EXACT = {
     ("densenet-201", 224): 20_013_928,
     ("retinanet-resnet-50", 800): 34_014_999 + BATCH_NORM_OF_RESNET_50,
     ("mask-rcnn-resnet-50", None): 44_401_393 + BATCH_NORM_OF_RESNET_50,
+    ("efficientdet-d0", 512): 3_880_067,  # its PyTorch implementation beside timm
     ("yolo-v3", 416): 61_949_149,  # its PyTorch implementation by Ultralytics
     ("jasper-10x5", None): 332_632_349,  # NVIDIA NeMo
     ("quartznet-15x5", None): 18_924_381,  # NVIDIA NeMo
@@ -68,7 +69,6 @@ EXACT = {
 ROUNDED = {
     ("overfeat", 231): (145, 1),  # sermanet2014, table 3
     ("inception-v1", 224): (7.0, 0.1),  # szegedy2015, table 1, without its auxiliary classifiers
-    ("efficientdet-d0", 512): (3.9, 0.1),  # tan2020, table 2
     ("nnunet-3d", None): (31.2, 0.1),  # nnU-Net for brain tumours
     ("unet-2d", None): (31.03, 0.01),  # its usual implementations
     ("resnet-18-cifar-10", None): (11.17, 0.01),  # its usual implementation for 32 pixels

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foretrain.workload.library.convolution.detection import together
 from foretrain.workload.library.convolution.inverted import Inverted, inverted_groups
 from foretrain.workload.library.convolution.network import Network
-from foretrain.workload.library.convolution.operators import loss, pointwise
+from foretrain.workload.library.convolution.operators import loss, normalisation, pointwise
 from foretrain.workload.library.convolution.picture import Picture, Window, square
 from foretrain.workload.library.convolution.trunk import Trunk
+from foretrain.workload.operator import Operator
 
 THREE = Window(size=3)
 HALVE = Window(size=3, stride=2)
@@ -38,7 +39,7 @@ class EfficientDet:
 def efficientdet(shape: EfficientDet, image: int) -> Network:
     """EfficientDet for square images.
 
-    Source: tan2020, table 1 and section 3.2 (what is lost where heads meet is not counted).
+    Source: tan2020, table 1 and section 3.2.
     """
     trunk = Trunk(square(image))
     inverted_groups(trunk, shape.backbone, carried=frozenset({3, 5}))
@@ -80,12 +81,15 @@ def _cross(trunk: Trunk, pictures: list[Picture], *, name: str) -> None:
         for level, read in levels:
             node = trunk.at(pictures[level - 3], kept=False)
             label = f"{name} {way} {level}"
-            values = node.picture.values
-            kept = float(read) * values
-            node.append(pointwise(f"{label} sum", values, read=read, kept=kept))
+            node.append(_weighted_sum(f"{label} sum", node.picture.values, read=read))
             node.activate(f"{label} activation", smooth=True)
             _separable(node, label, node.picture.channels)
             node.normalise(f"{label} norm")
+
+
+def _weighted_sum(name: str, values: float, *, read: int) -> Operator:
+    """Pictures times one trained weight each."""
+    return replace(pointwise(name, values, read=read, kept=read * values), weights=read)
 
 
 def _separable(trunk: Trunk, name: str, channels: int) -> None:
@@ -98,11 +102,12 @@ def _separable(trunk: Trunk, name: str, channels: int) -> None:
 def _head(
     trunk: Trunk, pictures: list[Picture], shape: EfficientDet, *, name: str, features: int
 ) -> None:
-    """Convolutions are shared by all levels, their normalisation is not."""
+    """Convolutions that all levels share, each followed by a normalisation of every level."""
     head = trunk.at(together(pictures), kept=name != "classes")
     for index in range(1, shape.layers + 1):
         _separable(head, f"{name} {index}", shape.channels)
-        head.normalise(f"{name} {index} norm")
+        norm = normalisation(f"{name} {index} norm", head.picture, kept=head.picture.values)
+        head.append(replace(norm, weights=len(pictures) * norm.weights))
         head.activate(f"{name} {index} activation", smooth=True)
     _separable(head, name, features)
     if name == "classes":
