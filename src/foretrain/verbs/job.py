@@ -62,7 +62,7 @@ def job_of(setting: Setting, plan: Plan, *, parts: Parts, wanted: JobPlan | None
         pace = _pace(setting, plan, parts=parts, steps=steps)
         whole = setting.workload.samples is not None
         found = job.job_parts(job.work(setting.workload, pace), beside, whole=whole)
-        if found is None and not beside.remarks:
+        if found is None and beside.between is not None:
             remarks.append(_hopeless(whole=whole))
     return PricedJob(time=_told(setting, saved, beside, found=found), remarks=tuple(remarks))
 
