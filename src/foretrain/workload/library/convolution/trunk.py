@@ -161,19 +161,8 @@ class Trunk:
 
     def section(self, name: str, *, repeats: int = 1, cuttable: bool = True) -> None:
         """Close a section: what was written down since the last one, which may repeat."""
-        end = self.picture.values + sum(picture.values for picture in self._skips)
-        self._sections.append(
-            Section(
-                name=name,
-                blocks=tuple(self._blocks),
-                repeats=repeats,
-                input=self._start,
-                output=end,
-                cuttable=cuttable,
-            )
-        )
-        self._blocks.clear()
-        self._start = end
+        carried = sum(picture.values for picture in self._skips)
+        self._close(name, self.picture.values + carried, repeats=repeats, cuttable=cuttable)
 
     def classify(self, classes: int) -> Network:
         """Average, one fully connected layer, and the network is complete."""
@@ -183,15 +172,21 @@ class Trunk:
 
     def finish(self, name: str, *, cuttable: bool = True) -> Network:
         """Close the last section, which hands nothing on."""
-        last = Section(
+        self._close(name, 0.0, repeats=1, cuttable=cuttable)
+        return Network(sections=tuple(self._sections))
+
+    def _close(self, name: str, output: float, *, repeats: int, cuttable: bool) -> None:
+        section = Section(
             name=name,
             blocks=tuple(self._blocks),
-            repeats=1,
+            repeats=repeats,
             input=self._start,
-            output=0.0,
+            output=output,
             cuttable=cuttable,
         )
-        return Network(sections=(*self._sections, last))
+        self._sections.append(section)
+        self._blocks.clear()
+        self._start = output
 
     def _keep(self) -> float:
         """Values to keep of the current picture: all, or none if somebody keeps it already."""
