@@ -68,7 +68,7 @@ def cluster_table() -> str:
     rows = []
     for name in names()["clusters"]:
         it = cluster(name, nodes=1)
-        since = "" if it.price_date is None else f" ({it.price_date:%Y-%m})"
+        since = "" if it.price_date is None else f" ({it.price_date[:7]})"
         price = "" if it.price is None else f"{it.price * 3600:.2f} USD/h{since}"
         levels = ", ".join(f"{level.name}: {level.link.technology}" for level in it.levels)
         rows.append(f"| `{name}` | {summary('clusters', name)} | {price} | {levels} |")

@@ -82,7 +82,7 @@ def test_device_without_a_rate_is_refused(name, value):
 
 
 @pytest.mark.parametrize("value", NOT_POSITIVE)
-@pytest.mark.parametrize("name", ["fp32", "tf32", "fp16", "bf16"])
+@pytest.mark.parametrize("name", ["fp32", "tf32", "fp16", "bf16", "fp8", "fp4"])
 def test_peak_of_nothing_is_refused(name, value):
     with pytest.raises(InputError, match=rf"Peak\.{name} must be above 0 FLOP/s"):
         replace(DGX.device.peak, **{name: value})
@@ -93,6 +93,18 @@ def test_peak_of_nothing_is_refused(name, value):
 def test_cluster_that_pays_to_be_used_is_refused(name, value):
     with pytest.raises(InputError, match=rf"Cluster\.{name} must be at least 0"):
         replace(DGX, **{name: value})
+
+
+@pytest.mark.parametrize("value", NOT_POSITIVE)
+def test_node_that_always_fails_is_refused(value):
+    with pytest.raises(InputError, match=r"Cluster\.mtbf must be above 0 s"):
+        replace(DGX, mtbf=value)
+
+
+@pytest.mark.parametrize("value", NEGATIVE)
+def test_device_that_makes_power_is_refused(value):
+    with pytest.raises(InputError, match=r"Device\.idle_power must be at least 0 W"):
+        replace(DGX.device, idle_power=value)
 
 
 def test_cluster_without_links_is_refused():

@@ -89,3 +89,47 @@ def test_numbers_of_the_dgx_a100_are_those_of_its_data_sheet():
 def test_devices_behind_one_ethernet_port_share_it():
     fabric = cluster("ethernet-100g", nodes=2).levels[1].link
     assert fabric.bandwidth == fabric.capacity == 12.5e9
+
+
+def members(name, nodes):
+    return [(level.name, level.members) for level in cluster(name, nodes=nodes).levels]
+
+
+def test_eighteen_nodes_of_four_share_one_nvlink_domain():
+    assert members("gb200-nvl72", 18) == [("node", 4), ("rack", 18), ("fabric", 1)]
+    assert members("gb200-nvl72", 64) == [("node", 4), ("rack", 16), ("fabric", 4)]
+    node, domain, _ = (level.link for level in cluster("gb200-nvl72", nodes=18).levels)
+    assert domain.bandwidth == node.bandwidth == 900e9
+    assert domain.in_network
+
+
+def test_latency_of_abci_grows_with_the_switches_that_a_span_crosses():
+    spans = cluster("abci", nodes=1024).levels
+    assert [level.name for level in spans] == ["node", "leaf", "rack", "fabric"]
+    assert [level.link.latency for level in spans] == [9e-6, 30.31e-6, 30.49e-6, 30.98e-6]
+    assert [level.link.bandwidth for level in spans] == [50e9, 12.5e9, 12.5e9, 12.5e9]
+
+
+def test_abci_has_a_third_of_full_bisection_between_racks():
+    _, leaf, rack, fabric = cluster("abci", nodes=1088).levels
+    assert rack.link.capacity == leaf.members * leaf.link.capacity
+    assert fabric.link.capacity == pytest.approx(rack.members * rack.link.capacity / 3, rel=1e-3)
+
+
+def test_switches_reduce_where_nvlink_has_sharp():
+    for name, reduces in (("dgx-a100", False), ("dgx-h100", True), ("hgx-b200", True)):
+        assert cluster(name, nodes=1).levels[0].link.in_network is reduces
+
+
+def test_nodes_that_leave_a_domain_uneven_are_refused_with_the_nearest_numbers():
+    with pytest.raises(InputError, match=r"cluster 'gb200-nvl72': 19 nodes .* Take 18 or 20\."):
+        cluster("gb200-nvl72", nodes=19)
+
+
+@pytest.mark.parametrize("name", names()["clusters"])
+def test_what_describes_a_node_fits_its_devices(name):
+    known = cluster(name, nodes=1)
+    rated = (known.device.power or 0.0) * known.node_devices
+    assert known.node_power is None or known.node_power > rated
+    assert known.host is None or known.host.memory_bandwidth >= known.host.device_bandwidth
+    assert (known.price is None) == (known.price_date is None)

@@ -1,6 +1,6 @@
 """Price lists: the user's own prices, each with the day it was so."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
@@ -51,7 +51,7 @@ def asked(tmp_path):
 def test_price_of_a_list_takes_the_place_of_the_catalogues(asked):
     found = asked('prices = "prices.toml"')
     assert found.cluster.price == 2.1 / 3600
-    assert found.cluster.price_date == date(2026, 10, 1)
+    assert found.cluster.price_date == "2026-10-01"
     assert found.assumed == ()
 
 
@@ -79,6 +79,18 @@ def test_price_in_the_study_ages_only_where_it_has_a_date(asked):
     assert (plain.cluster.price_date, plain.assumed) == (None, ())
     [remark] = asked('price = "2 USD/h"\nprice_date = 2026-01-01').assumed
     assert "324 days old" in remark
+
+
+@pytest.mark.parametrize(("days", "told"), [(-1, 0), (0, 0), (180, 0), (181, 1)])
+def test_price_is_old_after_180_days(asked, days, told):
+    since = TODAY - timedelta(days=days)
+    assert len(asked(f'price = "2 USD/h"\nprice_date = {since}').assumed) == told
+
+
+@pytest.mark.parametrize("written", ["2025-02-30", "May", ""])
+def test_day_that_is_none_is_refused(asked, written):
+    with pytest.raises(InputError, match=rf"cluster\.price_date: '{written}' is not a day"):
+        asked(f'price = "2 USD/h"\nprice_date = "{written}"')
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import date
 from math import prod
 from typing import Annotated
 
@@ -25,7 +24,7 @@ class Cluster:
         levels: from the innermost outwards. A node is what the level named "node" connects, or
             else the innermost level.
         price: dollars per second of one device; None if not known.
-        price_date: when it was so; None if not known.
+        price_date: the day when it was so, as 2026-11-21; None if not known.
         node_power: watts that one node draws at full load, host, links and fans included.
         power: what a node draws otherwise, and what the building adds.
         host: what stands beside the devices of a node; None if not known.
@@ -37,7 +36,7 @@ class Cluster:
     device: Device
     levels: tuple[Level, ...]
     price: Annotated[float, DOLLARS_PER_SECOND] | None = None
-    price_date: date | None = None
+    price_date: str | None = None
     node_power: Annotated[float, WATTS] | None = None
     power: Power = field(default_factory=Power)
     host: Host | None = None

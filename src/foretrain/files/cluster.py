@@ -14,7 +14,7 @@ from foretrain.files.here import NAME as HERE
 from foretrain.files.here import here, remark
 from foretrain.files.keys import count
 from foretrain.files.levels import with_nodes
-from foretrain.files.prices import price_remark, read_prices
+from foretrain.files.prices import day, price_remark, read_prices
 from foretrain.files.problems import Problems, validated
 
 SUBSTITUTE = "dgx-a100"
@@ -43,8 +43,17 @@ def read_cluster(
     document = {key: value for key, value in document.items() if value is not None}
     taken = ("nodes", "prices")
     found = validated(Cluster, document, path="cluster", problems=problems, taken=taken)
+    if found and found.price_date is not None:
+        _check_day(found.price_date, problems)
     unsure = any(problems.touch(f"cluster.{key}") for key in ("name", "nodes", "levels"))
     return None if unsure else found
+
+
+def _check_day(text: str, problems: Problems) -> None:
+    try:
+        day(text)
+    except InputError as error:
+        problems.add("cluster.price_date", str(error))
 
 
 def cluster_remarks(section: Mapping[str, object], cluster: Cluster, today: date) -> Iterator[str]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.price import days_old
 from foretrain.errors import InputError
 from foretrain.files.catalogue import find
 from foretrain.files.problems import Problems, unknown_key, validated
@@ -21,6 +20,22 @@ from foretrain.files.toml import read_toml
 from foretrain.units import DOLLARS_PER_SECOND, as_written
 
 KINDS: Final = ("devices", "clusters")
+MOST_DAYS: Final = 180
+"""Days after which a price should be looked up again: providers change theirs now and then."""
+
+
+def day(text: str) -> datetime.date:
+    """The day that a text such as 2026-11-21 names.
+
+    Raises:
+        InputError: it names none.
+    """
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"{as_written(text)} is not a day; write for example 2026-11-21."
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +134,12 @@ def price_remark(
     if cluster.price is None:
         return None
     own = "price" in section or "prices" in section
-    days = None if cluster.price_date is None else days_old(cluster.price_date, today)
-    if own and days is None:
+    since = None if cluster.price_date is None else day(cluster.price_date)
+    days = 0 if since is None else (today - since).days
+    if own and days <= MOST_DAYS:
         return None
     whose = "yours" if own else "the catalogue's example"
-    since = "" if cluster.price_date is None else f" of {cluster.price_date:%Y-%m}"
-    old = "" if days is None else f", {days} days old: look it up again"
+    month = "" if since is None else f" of {since:%Y-%m}"
+    old = f", {days} days old: look it up again" if days > MOST_DAYS else ""
     price = DOLLARS_PER_SECOND.write(cluster.price)
-    return f"cluster.price = {price} per device ({whose}{since}{old})"
+    return f"cluster.price = {price} per device ({whose}{month}{old})"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from datetime import date
 from enum import Enum, StrEnum
 from hashlib import sha256
 from math import isfinite
@@ -39,15 +38,13 @@ def fingerprint(*nouns: object) -> str:
 
 
 def plain(value: object) -> Plain:
-    """A value as JSON knows it: enums in lower case, tuples as lists, no infinity, ISO dates."""
+    """A value as JSON knows it: enums in lower case, tuples as lists, no infinity."""
     if isinstance(value, Enum):
         return value.value if isinstance(value, StrEnum) else value.name.lower()
     if isinstance(value, float):
         return float(value) if isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):
         return value
-    if isinstance(value, date):
-        return value.isoformat()
     return _collection(value)
 
 
