@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.files.cluster import read_cluster
+from foretrain.files.cluster import cluster_remarks, read_cluster
+from foretrain.files.job import read_job
 from foretrain.files.keys import Count, table
 from foretrain.files.plan import read_space
 from foretrain.files.problems import Problems, unknown_key, validated
 from foretrain.files.toml import read_toml
 from foretrain.files.workload import read_workload
+from foretrain.plan.job import JobPlan
 from foretrain.plan.legality import (
     device_problems,
     precision_problems,
@@ -22,10 +25,10 @@ from foretrain.plan.legality import (
 )
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective, Study
-from foretrain.units import DOLLARS, DOLLARS_PER_SECOND, SECONDS
+from foretrain.units import DOLLARS, SECONDS
 from foretrain.workload.workload import Workload
 
-SECTIONS: Final = ("workload", "cluster", "plan", "search")
+SECTIONS: Final = ("workload", "cluster", "plan", "job", "search")
 NEEDED: Final = {
     "workload": "is missing. It says what is learned: at least model and global_batch.",
     "cluster": "is missing. It says where: at least name and nodes.",
@@ -49,37 +52,52 @@ class SearchSection:
     limit: LimitSection = LimitSection()
 
 
-def read_study(path: Path | str) -> Study:
+def read_study(path: Path | str, *, today: date | None = None) -> Study:
     """The study in a TOML file.
+
+    Args:
+        path: the file.
+        today: the day by which prices age; None for that of this machine.
 
     Raises:
         InputError: with every problem of the file, each with its key, the bad value and what is
             legal.
     """
     problems = Problems(str(path))
-    return _study(read_toml(Path(path), problems), problems)
+    document = read_toml(Path(path), problems)
+    return _study(document, problems, today=today, folder=Path(path).parent)
 
 
-def study_from(document: Mapping[str, object], where: str) -> Study:
+def study_from(document: Mapping[str, object], where: str, *, today: date | None = None) -> Study:
     """The study that a document with the sections of a file describes.
 
     Args:
         document: sections, keys and values as TOML would give them.
         where: what to call it in messages.
+        today: the day by which prices age; None for that of this machine.
 
     Raises:
         InputError: with every problem of the document.
     """
-    return _study(document, Problems(where))
+    return _study(document, Problems(where), today=today)
 
 
-def _study(document: Mapping[str, object], problems: Problems) -> Study:
+def _study(
+    document: Mapping[str, object],
+    problems: Problems,
+    *,
+    today: date | None,
+    folder: Path | None = None,
+) -> Study:
     problems.check_depth(document)
     sections = _sections(document, problems)
     given = {name for name in SECTIONS if isinstance(document.get(name), Mapping)}
-    workload = read_workload(sections["workload"], problems) if "workload" in given else None
-    cluster = read_cluster(sections["cluster"], problems) if "cluster" in given else None
+    learned = sections["workload"]
+    workload = read_workload(learned, problems, folder) if "workload" in given else None
+    located = sections["cluster"]
+    cluster = read_cluster(located, problems, folder) if "cluster" in given else None
     space = read_space(sections["plan"], problems)
+    job = read_job(sections["job"], problems) if "job" in given else None
     search = validated(SearchSection, sections["search"], path="search", problems=problems)
     search = search or SearchSection()
     limit = Limit(
@@ -99,12 +117,16 @@ def _study(document: Mapping[str, object], problems: Problems) -> Study:
         space=space,
         objective=search.objective,
         limit=limit,
-        assumed=_assumed(sections, workload, cluster, space=space),
+        job=job,
+        assumed=(
+            *_assumed(sections, workload, space=space, job=job),
+            *cluster_remarks(located, cluster, today or date.today()),
+        ),
     )
 
 
 def _sections(document: Mapping[str, object], problems: Problems) -> dict[str, dict[str, object]]:
-    """The four sections, empty where they are missing."""
+    """The sections, empty where they are missing."""
     for key in document:
         if key not in SECTIONS:
             problems.add(str(key), unknown_key(str(key), SECTIONS))
@@ -129,9 +151,9 @@ def _judge(
 def _assumed(
     sections: Mapping[str, Mapping[str, object]],
     workload: Workload,
-    cluster: Cluster,
     *,
     space: Space,
+    job: JobPlan | None,
 ) -> tuple[str, ...]:
     """Every default that the study left to us, where it changes anything."""
     model = workload.model
@@ -140,10 +162,11 @@ def _assumed(
         "workload.optimizer": str(workload.optimizer),
     }
     if model.cuttable_layers > 1 and space.pipeline != (1,):
+        defaults["plan.schedule"] = "1f1b"
         defaults["plan.sends"] = Space().sends[0].name.lower()
-    if cluster.price is not None:
-        price = DOLLARS_PER_SECOND.write(cluster.price)
-        defaults["cluster.price"] = f"{price} per device (the catalogue's example)"
+    if job is not None:
+        defaults["job.checkpoint"] = str(job.checkpoint)
+        defaults["job.checkpoint_mode"] = job.mode.value
     return tuple(
         f"{key} = {value}"
         for key, value in defaults.items()
