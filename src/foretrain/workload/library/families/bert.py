@@ -53,15 +53,19 @@ def _shape(sizes: Sizes, embedding: Embedding, *, pooler: int = 0) -> LanguageMo
     )
 
 
-def _bert(name: str, sizes: Sizes) -> Entry:
+def bert_shape(sizes: Sizes, *, vocabulary: int) -> LanguageModel:
     """With the pooler that tells whether the second sentence follows the first."""
-    table = Embedding(vocabulary=30_522, positions=512, types=2, norm=True)
+    table = Embedding(vocabulary=vocabulary, positions=512, types=2, norm=True)
+    return _shape(sizes, table, pooler=2)
+
+
+def _bert(name: str, sizes: Sizes, *aliases: str, vocabulary: int = 30_522) -> Entry:
     return text_entry(
         name,
-        _shape(sizes, table, pooler=2),
+        bert_shape(sizes, vocabulary=vocabulary),
         kind="BERT encoder",
         source="devlin2019, section 3",
-        aliases=(f"{name}-uncased",),
+        aliases=aliases,
     )
 
 
@@ -96,8 +100,9 @@ def _build_electra(shape: Electra, sequence: int) -> Model:
 
 
 ENTRIES = (
-    _bert("bert-base", (12, 768, 12)),
-    _bert("bert-large", (24, 1024, 16)),
+    _bert("bert-base", (12, 768, 12), "bert-base-uncased"),
+    _bert("bert-base-cased", (12, 768, 12), "bert-base-(biobert)", vocabulary=28_996),
+    _bert("bert-large", (24, 1024, 16), "bert-large-uncased"),
     _roberta("roberta-base", (12, 768, 12)),
     _roberta("roberta-large", (24, 1024, 16)),
     _electra("electra-base", (12, 768, 12), (12, 256, 4)),

@@ -11,6 +11,7 @@ from foretrain.workload.library.transformer import Decoder, decoder
 _BROWN = "brown2020, table 2.1 (sizes rounded to whole heads)"
 _NEMO = "nemo, configurations of GPT-3"
 _KORTHIKANTI = "korthikanti2022, table 3"
+_SHOEYBI = "shoeybi2019, table 1"
 _NARAYANAN = "narayanan2021, table 1"
 
 
@@ -56,11 +57,16 @@ ENTRIES = (
         "gpt-3-20b", layers=44, hidden=6144, heads=48, source=_NEMO, aliases=("gpt-3-20b-(nemo)",)
     ),
     _gpt(
+        "megatron-1.2b", layers=40, hidden=1536, heads=16, source=_SHOEYBI, aliases=("gpt-2-1.2b",)
+    ),
+    _gpt("megatron-2.5b", layers=54, hidden=1920, heads=20, source=_SHOEYBI),
+    _gpt("megatron-4.2b", layers=64, hidden=2304, heads=24, source=_SHOEYBI),
+    _gpt(
         "megatron-8.3b",
         layers=72,
         hidden=3072,
         heads=32,
-        source="shoeybi2019, table 1",
+        source=_SHOEYBI,
         aliases=("gpt-2-8.3b", "gpt-2-8.3b-(megatron-2019)"),
     ),
     _gpt("megatron-1.7b", layers=24, hidden=2304, heads=24, source=_NARAYANAN),

@@ -1,4 +1,4 @@
-"""Nemotron-H and Nemotron 3 Nano: a pattern of Mamba-2, attention and feed-forward layers."""
+"""Nemotron-H and Nemotron 3: a pattern of Mamba-2, attention and feed-forward layers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from foretrain.workload.library.parts.state_space import StateSpace
 
 _SEVEN = "M-M-M-M*-" + 3 * "M-M-M-M-M*-" + "M-M-M-M-M-"
 _NANO = "MEMEM*E" + 4 * "MEMEM*E" + "MEMEMEM*E" + "MEMEMEME"
+
+_SUPER = 3 * ("MEMEMEM*E" + "MEMEMEMEM*E") + "MEMEMEM*E" + "MEMEMEMEM*E" + "MEMEMEME"
 
 _NAMES = {"M": "state-space block", "*": "attention block", "-": "feed-forward block"}
 
@@ -78,5 +80,32 @@ ENTRIES: tuple[Entry, ...] = (
         kind="Nemotron 3",
         source="nemotron3, table 1 (from memory)",
         aliases=("nemotron-3-nano-30b-a3b",),
+    ),
+    text_entry(
+        "nemotron-3-super",
+        language(
+            4096,
+            131_072,
+            _pattern(
+                _SUPER,
+                {
+                    "M": Block(mixer=StateSpace(heads=128, width=64, groups=8, state=128)),
+                    "*": _grouped(32, 2),
+                    "E": Block(
+                        feed_forward=Experts(
+                            count=512,
+                            chosen=22,
+                            each=FeedForward(width=2688),
+                            shared=FeedForward(width=5376),
+                            router_bias=True,
+                            latent=1024,
+                        )
+                    ),
+                },
+            ),
+        ),
+        kind="Nemotron 3",
+        source="nemotron3, published configuration of Super (from memory, low confidence)",
+        aliases=("nemotron-3-super-120b-a12b",),
     ),
 )

@@ -35,30 +35,37 @@ def _sides(layers: int, heads: Heads, part: FeedForward) -> tuple[Run, Run]:
 
 
 def _t5(name: str, sizes: Sizes, *, width: int = 64) -> Entry:
-    return _relative(name, sizes, 32_128, width=width, gated=False, source="raffel2020, section 3")
+    shape = _relative(sizes, 32_128, width=width)
+    return text_entry(name, shape, kind="T5 encoder-decoder", source="raffel2020, section 3")
 
 
 def _mt5(name: str, sizes: Sizes) -> Entry:
     """Gated, and its head has a table of its own."""
-    return _relative(name, sizes, 250_112, width=64, gated=True, source="xue2021, section 3.2")
+    shape = _relative(sizes, 250_112, gated=True, tied=False)
+    return text_entry(name, shape, kind="mT5 encoder-decoder", source="xue2021, section 3.2")
+
+
+def _nemo(name: str, sizes: Sizes, *aliases: str, vocabulary: int = 250_112) -> Entry:
+    """Gated, and one table for both ends."""
+    shape = _relative(sizes, vocabulary, gated=True)
+    source = "nemo, configurations of T5 and mT5 (from memory)"
+    return text_entry(name, shape, kind="T5 encoder-decoder", source=source, aliases=aliases)
 
 
 def _relative(
-    name: str, sizes: Sizes, vocabulary: int, *, width: int, gated: bool, source: str
-) -> Entry:
+    sizes: Sizes, vocabulary: int, *, width: int = 64, gated: bool = False, tied: bool = True
+) -> EncoderDecoder:
     layers, hidden, feed_forward, heads = sizes
     shared = Heads(heads=heads, kv_heads=heads, width=width, rotary=False)
     encoder, decoder = _sides(layers, shared, FeedForward(width=feed_forward, gated=gated))
-    shape = EncoderDecoder(
+    return EncoderDecoder(
         hidden=hidden,
         embedding=Embedding(vocabulary=vocabulary, biases=_BUCKETS * heads),
         encoder=encoder,
         decoder=decoder,
-        head=LanguageHead(tied=not gated),
+        head=LanguageHead(tied=tied),
         dropout=True,
     )
-    kind = "mT5 encoder-decoder" if gated else "T5 encoder-decoder"
-    return text_entry(name, shape, kind=kind, source=source)
 
 
 def _bart(name: str, sizes: Sizes) -> Entry:
@@ -123,6 +130,11 @@ ENTRIES = (
     _mt5("mt5-large", (24, 1024, 2816, 16)),
     _mt5("mt5-xl", (24, 2048, 5120, 32)),
     _mt5("mt5-xxl", (24, 4096, 10240, 64)),
+    _nemo("nemo-t5-220m", (12, 768, 2048, 12), "t5-220m", vocabulary=29_184),
+    _nemo("nemo-t5-3b", (24, 2048, 5120, 32), "t5-3b-(nemo)", vocabulary=29_184),
+    _nemo("mt5-170m", (8, 512, 1024, 6)),
+    _nemo("mt5-390m", (12, 768, 2048, 12)),
+    _nemo("mt5-3b", (24, 2048, 5120, 32)),
     _bart("bart-base", (6, 768, 3072, 12)),
     _bart("bart-large", (12, 1024, 4096, 16)),
     _transformer_big(),

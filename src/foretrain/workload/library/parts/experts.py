@@ -28,6 +28,8 @@ class Experts:
         shared: a part that every token passes besides, as wide as all shared experts together.
         shared_gate: whether a learned number per token weighs the shared part.
         router_bias: whether the router has one more number per expert.
+        latent: width that tokens are brought to before they are sent, and back from afterwards;
+            None for the stream's.
         capacity: room of an expert over its mean number of tokens; what overflows is dropped and
             the rest is padding. None drops no token.
         imbalance: tokens of the busiest member of the expert axis over the mean, where no token is
@@ -40,11 +42,14 @@ class Experts:
     shared: FeedForward | None = None
     shared_gate: bool = False
     router_bias: bool = False
+    latent: int | None = None
     capacity: float | None = None
     imbalance: float = 1.0
 
     def __post_init__(self) -> None:
         at_least(self, 1, "count", "chosen", "imbalance")
+        if self.latent is not None:
+            at_least(self, 1, "latent")
         if self.chosen > self.count:
             raise InputError(
                 f"Experts.chosen must be at most the {self.count} experts, got {self.chosen}."
@@ -66,14 +71,28 @@ class Experts:
 
 def experts(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     """From the norm (without it) to the residual (without it)."""
+    sent = replace(stream, hidden=shape.latent or stream.hidden)
+    down = [] if shape.latent is None else [_whole("latent down", stream, sent)]
+    up = [] if shape.latent is None else [_whole("latent up", sent, stream)]
     return (
         *_router(shape, stream),
         *_shared(shape, stream),
-        _exchange("dispatch", shape, stream),
-        _product("experts in", shape, stream, split=Split.COLUMNS),
-        _activation(shape, stream),
-        _product("experts out", shape, stream, split=Split.DEPTH),
-        _exchange("combine", shape, stream),
+        *(replace(each, kept=NOTHING) for each in down),
+        _exchange("dispatch", shape, sent),
+        _product("experts in", shape, sent, split=Split.COLUMNS),
+        _activation(shape, sent),
+        _product("experts out", shape, sent, split=Split.DEPTH),
+        _exchange("combine", shape, sent),
+        *up,
+    )
+
+
+def _whole(name: str, before: Stream, after: Stream) -> Operator:
+    """A product from one width to another, on the tokens that a member has."""
+    features = (before.hidden, after.hidden)
+    return replace(
+        linear(name, before.tokens, features, bias=False, division=Division(split=Split.NONE)),
+        sequence=True,
     )
 
 
