@@ -17,6 +17,8 @@ GOOD = {
         "sequence": 8192,
         "precision": "bf16",
         "optimizer": "adamw",
+        "trainable": {"lora": 8, "targets": ["q_proj"], "quantised": "nf4"},
+        "gradients": {"top": "1 %"},
         "amount": "15 T tokens",
         "data": {"samples": 1000, "sample_bytes": "110 kB", "prepare": "9 ms"},
         "evaluation": {"every": "1 epoch", "samples": 500},

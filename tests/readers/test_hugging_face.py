@@ -23,6 +23,7 @@ from tests.readers.configs import (
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel
 from foretrain.readers.hugging_face import FAMILIES, WITH_PICTURES, model_of, shape_of
+from foretrain.workload.library.entries import ENTRIES, build
 
 
 def read(config, **changes):
@@ -46,6 +47,18 @@ def test_model_has_as_many_parameters_as_published(name):
 def test_model_is_as_large_as_published(name):
     config, parameters, rounding = ROUNDED[name]
     assert abs(read(config).parameters - parameters) <= rounding
+
+
+SAME = sorted(ALL.keys() & ENTRIES.keys() - {"mpt-7b", "roberta-base", "roberta-large"})
+"""The library has MPT as others train it, and logits of masked words alone for RoBERTa."""
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_reader_and_library_agree_on_every_operator(name):
+    read_here = [layer.operators for layer in read(ALL[name]).layers]
+    built = build(name, sequence=512)
+    assert read_here == [layer.operators for layer in built.layers]
+    assert read(ALL[name]).tied == built.tied
 
 
 def test_every_family_is_read_once_at_least():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from foretrain.errors import InputError
 from foretrain.readers.config import Config
 from foretrain.readers.parts import gated, heads, language
@@ -56,10 +58,13 @@ def _deepseek(config: Config, *, router_bias: bool) -> LanguageModel:
 
 
 def nemotron_h(config: Config) -> LanguageModel:
-    """Nemotron-H: one letter of hybrid_override_pattern says what each layer is."""
+    """Nemotron-H: one letter of hybrid_override_pattern says what each layer is.
+
+    Its few attention layers know no positions; the order of tokens comes from the others.
+    """
     parts = {
         "M": Block(mixer=_mamba(config)),
-        "*": Block(mixer=heads(config)),
+        "*": Block(mixer=replace(heads(config), rotary=False)),
         "-": Block(feed_forward=FeedForward(width=config.count("intermediate_size"))),
     }
     pattern = str(config.keys.get("hybrid_override_pattern", ""))
