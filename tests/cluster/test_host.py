@@ -28,8 +28,8 @@ def test_storage_that_never_answers_is_refused(name, value):
     ("name", "value", "legal"),
     [
         ("idle", -1.0, "at least 0 W"),
-        ("host", 1.5, "between 0 and 1"),
-        ("host", float("nan"), "between 0 and 1"),
+        ("host", 1.0, "at least 0 and below 1"),
+        ("host", float("nan"), "at least 0 and below 1"),
         ("pue", 0.9, "at least 1"),
         ("pue", float("nan"), "at least 1"),
     ],

@@ -195,6 +195,11 @@ def test_entry_of_the_catalogue_is_replaced_key_by_key():
     assert found.levels == cluster("dgx-a100", nodes=64).levels
 
 
+def test_share_of_the_host_gives_the_power_of_a_node():
+    assert study(INLINE).cluster.node_power is None
+    assert study(INLINE, cluster={"power": {"host": 0.2}}).cluster.node_power == 4 * 400 / 0.8
+
+
 def test_own_levels_may_leave_the_number_of_nodes_to_one_key():
     levels = tomllib.loads(INLINE)["cluster"]["levels"]
     del levels[1]["members"]

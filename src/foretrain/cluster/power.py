@@ -27,7 +27,7 @@ class Power:
     def __post_init__(self) -> None:
         if self.idle is not None and not self.idle >= 0:
             raise InputError(f"Power.idle must be at least 0 W, got {self.idle}.")
-        if self.host is not None and not 0 <= self.host <= 1:
-            raise InputError(f"Power.host must be between 0 and 1, got {self.host}.")
+        if self.host is not None and not 0 <= self.host < 1:
+            raise InputError(f"Power.host must be at least 0 and below 1, got {self.host}.")
         if not self.pue >= 1:
             raise InputError(f"Power.pue must be at least 1, got {self.pue}.")

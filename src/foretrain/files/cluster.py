@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,15 @@ def read_cluster(
     if found and found.price_date is not None:
         _check_day(found.price_date, problems)
     unsure = any(problems.touch(f"cluster.{key}") for key in ("name", "nodes", "levels"))
-    return None if unsure else found
+    return None if unsure or found is None else _with_node_power(found)
+
+
+def _with_node_power(cluster: Cluster) -> Cluster:
+    """The cluster with the power of a node where its devices' and its host's share say it."""
+    devices, host = cluster.device.power, cluster.power.host
+    if cluster.node_power is not None or devices is None or host is None:
+        return cluster
+    return replace(cluster, node_power=cluster.node_devices * devices / (1 - host))
 
 
 def _check_day(text: str, problems: Problems) -> None:

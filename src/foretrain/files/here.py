@@ -63,9 +63,9 @@ def here(run: Run = run_smi, read: Read = read_proc) -> dict[str, Any]:
     Raises:
         InputError: it cannot be described; the message says what is missing.
     """
-    gpus = run().strip().splitlines()
-    host = {"cores": _cores(read("cpuinfo")), "memory": _memory(read("meminfo"))}
-    return _of_gpus(gpus, host) if gpus else _of_processor(read("cpuinfo"), host)
+    gpus, cpuinfo = run().strip().splitlines(), read("cpuinfo")
+    host = {"cores": _cores(cpuinfo), "memory": _memory(read("meminfo"))}
+    return _of_gpus(gpus, host) if gpus else _of_processor(cpuinfo, host)
 
 
 def remark(cluster: Cluster) -> str:
