@@ -1,5 +1,8 @@
 """Devices of the catalogue agree with their makers' sheets, and with what tables call them."""
 
+import tomllib
+from importlib import resources
+
 import pytest
 
 from foretrain.files.catalogue import cluster, device, find, names
@@ -132,6 +135,14 @@ def test_every_measured_device_has_a_cluster(name):
     assert name in CLUSTERED
 
 
-def test_no_two_entries_share_a_spelling():
-    for kind, known in names().items():
-        assert all(find(kind, name) == name for name in known)
+@pytest.mark.parametrize("kind", ["devices", "clusters"])
+def test_no_two_entries_share_a_spelling(kind):
+    folder = resources.files("foretrain") / "cluster" / "catalogue" / kind
+    spellings = []
+    for file in folder.iterdir():
+        family = tomllib.loads(file.read_text("utf-8"))
+        del family["family"], family["sources"]
+        for name, entry in family.items():
+            assert {find(kind, spelling) for spelling in entry.get("aliases", [])} <= {name}
+            spellings += [name, *entry.get("aliases", [])]
+    assert len(spellings) == len(set(spellings))
