@@ -62,6 +62,19 @@ def test_capacity_above_what_the_devices_send_is_no_gain():
     assert outer.share == outer.alone
 
 
+def test_what_leaves_a_rack_has_left_its_node_by_the_same_adapters():
+    # ABCI: two adapters for four devices; the levels above could take more if they were wider.
+    nodes = cluster("abci", nodes=1088)
+    wide = [replace(level, link=replace(level.link, capacity=None)) for level in nodes.levels[2:]]
+    wires = network(replace(nodes, levels=(*nodes.levels[:2], *wide)), DEFAULT).wires
+    assert {wire.share for wire in wires[1:]} == {DEFAULT.infiniband * 25 * GB / 4}
+
+
+def test_racks_of_abci_share_a_third_of_what_their_nodes_send():
+    wires = network(cluster("abci", nodes=1088), DEFAULT).wires
+    assert wires[3].share == pytest.approx(wires[2].share / 3, rel=1e-3)
+
+
 def test_switches_that_add_up_reach_a_share_of_what_rings_do():
     adding = network(cluster("dgx-h100", nodes=2), DEFAULT).wires[0]
     assert adding.adding == DEFAULT.in_network * adding.share

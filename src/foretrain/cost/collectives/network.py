@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
+from math import inf
 from operator import mul
 
 from foretrain.cluster.cluster import Cluster
@@ -52,20 +53,24 @@ class Network:
 
 def network(cluster: Cluster, coefficients: Coefficients) -> Network:
     """The levels of a cluster with the bandwidth that collectives reach on them."""
-    wires, below = [], 1
+    wires: list[Wire] = []
+    below = 1
     for level in cluster.levels:
-        wires.append(_wire(level, coefficients, below=below))
+        # What leaves by an outer level has left by the ports of those between, save the innermost.
+        passed = wires[-1].share if len(wires) > 1 else inf
+        wires.append(_wire(level, coefficients, below=below, passed=passed))
         below *= level.members
     return Network(wires=tuple(wires), start=coefficients.collective_start)
 
 
-def _wire(level: Level, coefficients: Coefficients, *, below: int) -> Wire:
-    """One level that connects groups of `below` devices."""
+def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float) -> Wire:
+    """One level that connects groups of `below` devices, which get `passed` on the way to it."""
     link = level.link
     # One direction at a time halves what a device can send while it receives.
     reached = (1.0 if link.duplex else 0.5) * coefficients.link(link.technology)
     alone = reached * link.bandwidth
-    share = alone if link.capacity is None else min(alone, reached * link.capacity / below)
+    capacity = inf if link.capacity is None else reached * link.capacity
+    share = min(alone, capacity / below, passed)
     return Wire(
         latency=link.latency,
         alone=alone,
