@@ -17,7 +17,8 @@ from random import Random
 
 import numpy as np
 
-from foretrain.cost.factors import factors, hold
+from foretrain.cost.factors import factors
+from foretrain.cost.held import hold
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time, step_times
 from foretrain.cost.timeline import StepTimes

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from foretrain.cost.coefficients import DEFAULT, MPT_ROWS, Coefficients
-from foretrain.cost.factors import factors, hold
+from foretrain.cost.factors import factors
+from foretrain.cost.held import hold
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time
 from foretrain.files.measurements import read_measurements

@@ -2,7 +2,8 @@
 
 from dataclasses import fields
 
-from foretrain.cost.factors import factors, hold
+from foretrain.cost.factors import factors
+from foretrain.cost.held import hold
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.step import StepColumns, step, step_time
 from foretrain.plan.table import table_of

@@ -10,7 +10,8 @@ from tests.cost.prices import parts, seconds
 from tests.examples import few
 from tests.random_nouns import questions
 
-from foretrain.cost.factors import factors, hold
+from foretrain.cost.factors import factors
+from foretrain.cost.held import hold
 from foretrain.cost.layers import (
     COMPUTE_READS,
     READS,

@@ -12,7 +12,8 @@ from tests.examples import few
 from tests.random_nouns import plans, questions
 from tests.random_nouns import settings as random_settings
 
-from foretrain.cost.factors import factors, hold
+from foretrain.cost.factors import factors
+from foretrain.cost.held import hold
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_times

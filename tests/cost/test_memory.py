@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.random_nouns import questions
 
 from foretrain.cost.coefficients import DEFAULT
-from foretrain.cost.factors import hold
+from foretrain.cost.held import hold
 from foretrain.cost.memory import stage_memory, stage_weights
 from foretrain.cost.setting import setting
 from foretrain.files.catalogue import cluster

@@ -10,7 +10,7 @@ from tests.examples import few
 from tests.pipelines import stage_times, step_times, steps
 from tests.random_nouns import questions
 
-from foretrain.cost.factors import hold
+from foretrain.cost.held import hold
 from foretrain.cost.memory import MemoryColumns, stage_memory, stage_weights
 from foretrain.cost.schedule import seconds
 from foretrain.cost.stages import Passing, Stages
@@ -104,6 +104,7 @@ def test_kinds_of_stages_that_only_other_plans_have_change_nothing(times, others
             buckets=float(stage.buckets),
             update=stage.update,
             parameters=stage.parameters,
+            weights=stage.weights,
         )
         for stage in times.stages
     ]
@@ -113,6 +114,7 @@ def test_kinds_of_stages_that_only_other_plans_have_change_nothing(times, others
         send=times.send,
         blocking=float(times.sends),
         overlap=times.overlap,
+        kind=float(times.schedule),
     )
     assert seconds([*stages, *[NO_STAGE] * others], schedule) == seconds(stages, schedule)
 

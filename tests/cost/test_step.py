@@ -10,7 +10,8 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.cost.coefficients import DEFAULT
-from foretrain.cost.factors import factors, hold
+from foretrain.cost.factors import factors
+from foretrain.cost.held import hold
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_times
 from foretrain.plan.plan import Plan, Recompute, Sends, Sharding

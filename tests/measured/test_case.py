@@ -214,6 +214,11 @@ def test_blank_widths_of_a_plain_decoder_follow_from_its_sizes():
     assert {defaults.FOUR_HIDDEN.words, defaults.HEADS_PER_KV_HEAD.words} <= set(found.assumed)
 
 
+def test_model_of_another_family_is_taken_from_the_library():
+    found = case(network(name="BERT-large", family="bert", sequence=512))
+    assert found.workload.model.parameters == 336_226_108
+
+
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
@@ -224,6 +229,7 @@ def test_blank_widths_of_a_plain_decoder_follow_from_its_sizes():
         (replace(GPT, global_batch=None), "global batch not stated"),
         (replace(GPT, global_batch=63), "whole number of micro-batches"),
         (network(experts=8), "mixture of experts"),
+        (network(name="Nemotron_3_Super", family=""), "mixture of experts"),
         (network(family="bert"), "family 'bert' is not covered"),
         (network(family=""), "structure of 'gpt' not stated"),
         (network(layers=None), "layers not stated"),

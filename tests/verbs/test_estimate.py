@@ -17,6 +17,7 @@ from foretrain.verbs.estimate import estimate
 from foretrain.verbs.price import AGREEMENT
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
+from foretrain.workload.training import Data
 from foretrain.workload.workload import Workload
 
 
@@ -115,7 +116,7 @@ def test_whole_plan_needs_no_assumption():
 def test_time_money_and_energy_are_those_worked_by_hand():
     """A million samples in steps of 16 are 62,500 steps of 16 devices on two nodes."""
     study = of_gpt(tensor=2)
-    study = replace(study, workload=replace(study.workload, epoch_samples=32_000.0))
+    study = replace(study, workload=replace(study.workload, data=Data(samples=32_000.0)))
     answer = estimate(study)
     seconds = answer.step_time
     assert answer.samples_per_second == pytest.approx(16 / seconds)

@@ -59,7 +59,8 @@ class Rates:
     """What one device reaches inside a training.
 
     Attributes:
-        matmul: FLOP/s of large matrix products.
+        matmul: FLOP/s of large matrix products of activations.
+        narrow: FLOP/s of products with weights over those; above 1 where they read fewer bits.
         flash_forward: FLOP/s of fused attention, forward.
         flash_backward: the same, backward.
         memory: bytes per second.
@@ -68,6 +69,7 @@ class Rates:
     """
 
     matmul: float
+    narrow: float
     flash_forward: float
     flash_backward: float
     memory: float
@@ -92,14 +94,20 @@ def peak(device: Device, precision: Precision) -> float:
 
 
 def rates(device: Device, precision: Precision, coefficients: Coefficients) -> Rates:
-    """The rates of a device: data sheet times what was measured of it."""
+    """The rates of a device: data sheet times what was measured of it.
+
+    Attention and whatever else multiplies activations stays at 16 bits where weights are narrower.
+    """
     top = peak(device, precision)
     half = device.peak.bf16 or device.peak.fp16
     best = device.matmul / half if device.matmul and half else coefficients.matmul_best
+    wide = half if precision.product_bytes < precision.value_bytes and half else top
+    kept = {"fp8": coefficients.fp8_sustained, "fp4": coefficients.fp4_sustained}
     return Rates(
-        matmul=top * best * coefficients.matmul_sustained,
-        flash_forward=top * coefficients.flash_forward,
-        flash_backward=top * coefficients.flash_backward,
+        matmul=wide * best * coefficients.matmul_sustained,
+        narrow=top / wide * kept.get(precision.peak, 1.0),
+        flash_forward=wide * coefficients.flash_forward,
+        flash_backward=wide * coefficients.flash_backward,
         memory=device.memory_bandwidth * coefficients.memory_sustained,
         launch=coefficients.launch,
         units=float(device.units),
@@ -114,61 +122,94 @@ class Work:
         operators: the operators.
         share: the device's part.
         micro_batch: samples at once. [plan]
-        value_bytes: bytes of one value.
+        precision: of products and activations.
     """
 
     operators: Operators
     share: Share
     micro_batch: Column
-    value_bytes: float
+    precision: Precision
 
 
-def operator_times(work: Work, rate: Rates) -> tuple[Column, Column]:
-    """Seconds of one micro-batch's forward and backward pass, each kernel where it exists.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OperatorTimes:
+    """Seconds of one micro-batch. [operator, plan]
 
-    Returns:
-        forward and backward. [operator, plan]
+    Attributes:
+        forward: forward pass.
+        backward: backward pass, gradients of weights included.
+        weights: gradients of weights alone.
     """
+
+    forward: Column
+    backward: Column
+    weights: Column
+
+
+def operator_times(work: Work, rate: Rates) -> OperatorTimes:
+    """Seconds of every operator, each kernel where it exists. [operator, plan]"""
     operators = work.operators
     forward, backward = _moving_times(work, rate)
     fused = operators.fused * work.micro_batch / (work.share.rows * work.share.batch)
     forward = np.maximum(forward, operators.flop * fused / rate.flash_forward)
     backward = np.maximum(backward, operators.backward_flop * fused / rate.flash_backward)
-    product, gradients = _product_times(work, rate)
+    product, left, right = _product_times(work, rate)
     forward = np.where(operators.matmul, product, forward)
-    backward = np.where(operators.matmul, gradients, backward)
+    backward = np.where(operators.matmul, left + right, backward)
     launched = operators.kernels * rate.launch
-    return forward + launched, backward + launched
+    returns = (operators.backward_flop > 0) | ~operators.matmul
+    return OperatorTimes(
+        forward=forward + launched,
+        backward=(backward + launched) * returns,
+        weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
+    )
 
 
 def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
-    forward = operators.forward_values * work.value_bytes + operators.forward_fixed
-    backward = operators.backward_values * work.value_bytes + operators.backward_fixed
+    value_bytes = work.precision.value_bytes
+    forward = operators.forward_values * value_bytes + operators.forward_fixed
+    backward = operators.backward_values * value_bytes + operators.backward_fixed
     return forward * part / rate.memory, backward * part / rate.memory
 
 
-def _product_times(work: Work, rate: Rates) -> tuple[Column, Column]:
-    """Matrix products: forward, and the gradients of both factors. [operator, plan]"""
+def _product_times(work: Work, rate: Rates) -> tuple[Column, Column, Column]:
+    """Matrix products: forward, and the gradients of either factor. [operator, plan]
+
+    A frozen weight has no gradient. A weight that products read in fewer bits than activations have
+    is cast with everything that it meets.
+    """
     operators, share = work.operators, work.share
     stacked = operators.weights > 0
     rows = operators.rows * np.where(stacked, work.micro_batch, 1.0) / share.rows
     batch = operators.batch * np.where(stacked, 1.0, work.micro_batch) / share.batch
     columns, depth = operators.columns / share.columns, operators.depth / share.depth
-    values = batch * (rows * depth / operators.reuse + rows * columns + depth * columns)
-    traffic = values * work.value_bytes / rate.memory
+    left, out, right = rows * depth / operators.reuse, rows * columns, depth * columns
+    read = np.where(stacked, work.precision.product_bytes, work.precision.value_bytes)
+    cast = np.where(stacked, work.precision.cast_bytes, 0.0)
+    values = batch * (left + out + right)
+    traffic = (values * read + batch * (left + right) * cast) / rate.memory
+    returned = (values * read + batch * out * cast) / rate.memory
     # Side by side: output, gradient of the left factor, gradient of the right factor.
     rows, columns, depth, batch = np.broadcast_arrays(rows, columns, depth, batch)
-    output, left, right = product_time(
-        np.stack([rows, rows, depth]),
-        np.stack([columns, depth, columns]),
-        np.stack([depth, columns, rows]),
-        batch=batch,
-        rate=rate,
+    quicker = np.where(stacked, rate.narrow, 1.0)
+    output, first, second = (
+        product_time(
+            np.stack([rows, rows, depth]),
+            np.stack([columns, depth, columns]),
+            np.stack([depth, columns, rows]),
+            batch=batch,
+            rate=rate,
+        )
+        / quicker
     )
-    backward = np.maximum(left, traffic) + np.maximum(right, traffic) + rate.launch
-    return np.maximum(output, traffic), backward
+    learns = (operators.trained > 0) | ~stacked
+    return (
+        np.maximum(output, traffic),
+        np.maximum(first, returned),
+        (np.maximum(second, values * read / rate.memory) + rate.launch) * learns,
+    )
 
 
 def product_time(

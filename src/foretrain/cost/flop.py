@@ -24,7 +24,8 @@ def model_flop(model: Model) -> float:
 def recomputed_flop(model: Model, plan: Plan) -> float:
     """FLOP of one sample that a plan computes a second time."""
     if plan.recompute is Recompute.FULL:
-        return _sum(model, lambda layer, _operator: layer.recomputable)
+        part = plan.recompute_layers / model.cuttable_layers if plan.recompute_layers else 1.0
+        return part * _sum(model, lambda layer, _operator: layer.recomputable)
     if plan.recompute is Recompute.SELECTIVE and plan.attention is Attention.PLAIN:
         return _sum(model, lambda _layer, operator: operator.selective)
     return 0.0

@@ -6,8 +6,9 @@ per distinct combination of those, and plans gather from them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from foretrain.cost.compute import Work, operator_times
 from foretrain.cost.setting import Setting
 from foretrain.plan.table import Column, PlanTable, distinct
 from foretrain.strategies import STRATEGIES, recompute, share_of, transfers_of
-from foretrain.strategies.strategy import Phase
+from foretrain.strategies.strategy import Axis, Phase, Transfer
 from foretrain.workload.columns import Operators
 
 COMPUTE_READS = (
@@ -27,10 +28,26 @@ COMPUTE_READS = (
 )
 """Fields of a plan that the compute of a layer depends on."""
 
-READS = (*COMPUTE_READS, "recompute")
-"""Fields that a layer depends on; its times also on the placement of the tensor axis."""
+READS = (*COMPUTE_READS, "recompute", "recompute_layers")
+"""Fields that a layer depends on; its times also on where the groups of its axes lie."""
+
+AXES: Mapping[Axis, str] = {
+    Axis.TENSOR: "tensor",
+    Axis.CONTEXT: "context",
+    Axis.EXPERT: "expert",
+    Axis.EXPERT_TENSOR: "expert",
+}
+"""Axes whose members exchange something for operators, and the part of a step that counts it."""
 
 Floats = NDArray[np.float64]
+Inside = Mapping[Axis, Sequence[Column]]
+
+
+class Holding(IntEnum):
+    """Parameters by who has replicas of them."""
+
+    COMMON = 0
+    EXPERTS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,12 +55,14 @@ class LayerMemory:
     """What one layer of each kind takes. [kind, combination]
 
     Attributes:
-        weights: parameters.
+        weights: bytes of parameters as they are stored. [holding, kind, combination]
+        trained: parameters that are trained. [holding, kind, combination]
         kept: bytes of one micro-batch kept for the backward pass.
         transient: bytes of a layer while it is computed again.
     """
 
     weights: Floats
+    trained: Floats
     kept: Floats
     transient: Floats
 
@@ -57,16 +76,64 @@ class LayerTimes:
         backward: backward pass, recomputation and collectives apart.
         recompute: forward work done again, its collectives apart.
         tensor: collectives of the tensor axis in both passes, recomputation included.
+        context: exposed exchanges of the context axis, the same.
+        expert: exchanges of the expert axis, the same.
+        weights: gradients of weights, part of `backward`.
         forward_pass: the forward pass, all told.
         backward_pass: the backward pass, all told.
+        forward_spare: compute of the forward pass that hides nothing yet.
+        backward_spare: the same of the backward pass, recomputation included.
     """
 
     forward: Floats
     backward: Floats
     recompute: Floats
     tensor: Floats
+    context: Floats
+    expert: Floats
+    weights: Floats
     forward_pass: Floats
     backward_pass: Floats
+    forward_spare: Floats
+    backward_spare: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Computed:
+    """Seconds of compute; of what selective recomputation repeats; of what attends. [kind, plan]"""
+
+    forward: Floats
+    backward: Floats
+    weights: Floats
+    chosen: Floats
+    forward_core: Floats
+    backward_core: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Exchanged:
+    """Seconds of transfers of one pass. [kind, plan]
+
+    Attributes:
+        parts: exposed ones, by part of a step.
+        hidden: those that attention hides.
+    """
+
+    parts: dict[str, Floats]
+    hidden: Floats
+
+    @property
+    def total(self) -> Floats:
+        """All exposed ones, in the order of the parts."""
+        first, *others = self.parts.values()
+        for part in others:
+            first = first + part
+        return first
+
+
+def holdings(setting: Setting) -> tuple[Holding, ...]:
+    """The kinds of parameters that a model has."""
+    return tuple(Holding) if setting.workload.model.experts else (Holding.COMMON,)
 
 
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
@@ -75,61 +142,98 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     share = share_of(operators, plans)
     size = operators.kept_values * value_bytes + operators.kept_fixed
     kept = size * _exists(operators, plans) * plans.micro_batch / share.kept
-    everything, dropped, weights = _sums(
-        setting, [kept, kept * operators.selective, operators.weights / share.weights]
+    stored = np.where(operators.stored > 0, operators.stored, value_bytes)
+    whose = [(operators.experts > 0) == bool(holding) for holding in holdings(setting)]
+    weights = [operators.weights * stored * mine / share.weights for mine in whose]
+    trained = [operators.trained * mine / share.weights for mine in whose]
+    everything, dropped, *held = _sums(
+        setting, [kept, kept * operators.selective, *weights, *trained]
     )
     stays = np.empty_like(everything)
+    part = recompute.covered(setting.workload.model, plans)
     for kind, layer in enumerate(setting.workload.model.layers):
         boundary = layer.input * value_bytes * plans.micro_batch / share.boundary
+        some = np.where(part < 1, part * boundary + (1 - part) * everything[kind], boundary)
         stays[kind] = recompute.kept(
             plans,
             everything=everything[kind],
             dropped=dropped[kind],
-            boundary=boundary if layer.recomputable else everything[kind],
+            boundary=some if layer.recomputable else everything[kind],
         )
-    return LayerMemory(weights=weights, kept=stays, transient=everything - stays)
+    return LayerMemory(
+        weights=np.stack(held[: len(whose)]),
+        trained=np.stack(held[len(whose) :]),
+        kept=stays,
+        transient=everything - stays,
+    )
 
 
-def layer_times(setting: Setting, plans: PlanTable, *, inside: Sequence[Column]) -> LayerTimes:
+def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerTimes:
     """Price every kind of layer for each row of `plans`.
 
     Args:
         setting: workload, cluster and coefficients.
         plans: distinct combinations of what layers depend on.
-        inside: members of the tensor axis inside each level. [level][plan]
+        inside: members of each axis inside each level. [axis][level][plan]
     """
-    first, second, chosen = _computed(setting, plans)
-    group = exchange(inside, setting.network)
-    after, before = _sums(setting, [_exchanged(setting, plans, group, phase=p) for p in Phase])
-    whole = np.array([[float(layer.recomputable)] for layer in setting.workload.model.layers])
-    again = recompute.repeated(plans, full=first * whole, selective=chosen)
-    gathered = recompute.repeated(plans, full=after * whole, selective=np.zeros(1))
+    computed, (there, back) = _computed(setting, plans), _exchanges(setting, plans, inside)
+    after = _exposed(there, core=computed.forward_core)
+    before = _exposed(back, core=computed.backward_core)
+    layers = setting.workload.model.layers
+    whole = np.array([[float(layer.recomputable)] for layer in layers])
+    whole = whole * recompute.covered(setting.workload.model, plans)
+    again = recompute.repeated(plans, full=computed.forward * whole, selective=computed.chosen)
+    repeated = {
+        part: recompute.repeated(plans, full=seconds * whole, selective=np.zeros(1))
+        for part, seconds in after.parts.items()
+    }
+    gathered = _Exchanged(parts=repeated, hidden=np.zeros(1)).total
+    parts = {
+        part: seconds + before.parts[part] + repeated[part] for part, seconds in after.parts.items()
+    }
+    zero = np.zeros_like(computed.forward)
     return LayerTimes(
-        forward=first,
-        backward=second,
+        forward=computed.forward,
+        backward=computed.backward,
         recompute=again,
-        tensor=after + before + gathered,
-        forward_pass=first + after,
-        backward_pass=second + again + before + gathered,
+        tensor=zero + parts["tensor"],
+        context=zero + parts["context"],
+        expert=zero + parts["expert"],
+        weights=computed.weights,
+        forward_pass=computed.forward + after.total,
+        backward_pass=computed.backward + again + before.total + gathered,
+        forward_spare=computed.forward - after.hidden,
+        backward_spare=computed.backward + again - before.hidden,
     )
 
 
-def _computed(setting: Setting, plans: PlanTable) -> Floats:
-    """Forward pass, backward pass, selective operators' forward pass. [3, kind, plan]
-
-    They depend on fewer fields than the rest, so they are priced once for each of fewer rows.
-    """
+def _computed(setting: Setting, plans: PlanTable) -> _Computed:
+    """Compute depends on fewer fields than the rest, so it is priced for fewer rows."""
     rows, index = distinct([getattr(plans, name) for name in COMPUTE_READS])
     few, operators = plans.take(rows), setting.operators
     work = Work(
         operators=operators,
         share=share_of(operators, few),
         micro_batch=few.micro_batch,
-        value_bytes=setting.workload.precision.value_bytes,
+        precision=setting.workload.precision,
     )
     exists = _exists(operators, few)
-    forward, backward = (seconds * exists for seconds in operator_times(work, setting.rate))
-    return _sums(setting, [forward, backward, forward * operators.selective])[..., index]
+    times = operator_times(work, setting.rate)
+    forward, backward = times.forward * exists, times.backward * exists
+    core = operators.attention >= 0
+    quantities = [
+        forward,
+        backward,
+        times.weights * exists,
+        forward * operators.selective,
+        forward * core,
+        backward * core,
+    ]
+    return _Computed(
+        **dict(
+            zip(_Computed.__dataclass_fields__, _sums(setting, quantities)[..., index], strict=True)
+        )
+    )
 
 
 def _exists(operators: Operators, plans: PlanTable) -> NDArray[np.bool_]:
@@ -138,15 +242,52 @@ def _exists(operators: Operators, plans: PlanTable) -> NDArray[np.bool_]:
     return exists | (operators.attention < 0)
 
 
-def _exchanged(setting: Setting, plans: PlanTable, group: Exchange, *, phase: Phase) -> Floats:
-    """Seconds of what the tensor axis exchanges for each operator. [operator, plan]"""
+def _exchanges(
+    setting: Setting, plans: PlanTable, inside: Inside
+) -> list[tuple[dict[str, Floats], Floats]]:
+    """Seconds of each part of a step, and of what runs beside attention, per pass. [kind, plan]"""
+    groups = {axis: exchange(members, setting.network) for axis, members in inside.items()}
+    transfers = [
+        transfer
+        for transfer in transfers_of(setting.operators, plans)
+        if transfer.axis in groups and transfer.values.any()
+    ]
+    found = []
+    for phase in Phase:
+        mine = [transfer for transfer in transfers if transfer.phase is phase]
+        parts = {
+            part: _seconds(
+                setting,
+                plans,
+                [(t, groups[t.axis]) for t in mine if AXES[t.axis] == part and not t.beside],
+            )
+            for part in dict.fromkeys(AXES.values())
+        }
+        beside = _seconds(setting, plans, [(t, groups[t.axis]) for t in mine if t.beside])
+        found.append((parts, beside))
+    return found
+
+
+def _seconds(
+    setting: Setting, plans: PlanTable, transfers: list[tuple[Transfer, Exchange]]
+) -> Floats:
+    """Seconds of some transfers. [kind, plan]"""
     value_bytes = setting.workload.precision.value_bytes
+    if not transfers:
+        return np.zeros((1, 1))
     seconds = np.zeros(())
-    for transfer in transfers_of(setting.operators, plans):
-        if transfer.phase is phase:
-            size = transfer.values * value_bytes * plans.micro_batch
-            seconds = seconds + transfer.times * group.seconds(size, transfer.pattern)
-    return seconds
+    for transfer, group in transfers:
+        size = transfer.values * value_bytes * plans.micro_batch
+        seconds = seconds + transfer.times * group.seconds(size, transfer.pattern)
+    total: Floats = _sums(setting, [seconds])[0]
+    return total
+
+
+def _exposed(found: tuple[dict[str, Floats], Floats], *, core: Floats) -> _Exchanged:
+    """What attention does not hide of the exchange that runs beside it counts for the context."""
+    parts, beside = found
+    context = parts["context"] + np.maximum(beside - core, 0.0)
+    return _Exchanged(parts=parts | {"context": context}, hidden=np.minimum(beside, core))
 
 
 def _sums(setting: Setting, values: Sequence[Floats]) -> Floats:
@@ -159,7 +300,7 @@ def _sums(setting: Setting, values: Sequence[Floats]) -> Floats:
     Returns:
         The same of every kind of layer. [quantity, kind, plan]
     """
-    every = np.stack(values)
+    every = np.stack(np.broadcast_arrays(*values))
     totals = np.zeros((len(values), len(setting.workload.model.layers), every.shape[-1]))
     for position, kind in enumerate(setting.operators.layer):
         totals[:, kind] += every[:, position]

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cost.factors import Held, weighted
+from foretrain.cost.held import Held
+from foretrain.cost.layers import holdings
+from foretrain.cost.placements import replicas_of
 from foretrain.cost.setting import Setting
+from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column
-from foretrain.strategies import owners_of
+from foretrain.strategies import offload, owners_of
 from foretrain.strategies.data import micro_batches
 from foretrain.strategies.pipeline import in_flight
-from foretrain.workload.graph import Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +45,7 @@ class MemoryColumns:
 
 
 def stage_memory(
-    setting: Setting, held: Held, *, run: int, weights: Column, later: Column | float = 0.0
+    setting: Setting, held: Held, *, run: int, later: Column | float = 0.0
 ) -> MemoryColumns:
     """Bytes on a device of one stage of a run. [plan]
 
@@ -51,59 +53,97 @@ def stage_memory(
         setting: workload, cluster and coefficients.
         held: plans and what they hold.
         run: position of the run.
-        weights: parameters on the device, from `stage_weights`.
         later: stages of the run before the one asked for; its first one keeps most.
     """
-    workload, plans, counts = setting.workload, held.plans, held.counts(run)
-    flight = in_flight(
-        plans,
-        position=held.cuts.first[run][held.cut] + later,
-        micro_batches=micro_batches(workload, plans),
-    )
-    # What follows the last layer that can be cut meets its backward pass at once.
-    body = _body(workload.model)
-    kept = held.of_layers(held.layers.kept)
-    activations = flight * weighted(counts[:body], kept[:body])
-    if body < len(kept):
-        activations = activations + weighted(counts[body:], kept[body:])
-    precision, optimizer = workload.precision, workload.optimizer
-    state = optimizer.state_bytes + precision.master_bytes
+    weights, gradients, optimizer = _states(setting, held, run=run)
+    here, moving = _activations(setting, held, run=run, later=later)
     return MemoryColumns(
-        weights=weights * precision.value_bytes,
-        gradients=weights * precision.gradient_bytes,
-        optimizer=weights * state / owners_of(plans),
-        activations=activations,
-        buffers=_transient(held, counts) + setting.coefficients.memory_reserve,
+        weights=weights,
+        gradients=gradients,
+        optimizer=optimizer,
+        activations=here,
+        buffers=held.of_stage("transient", run)
+        + moving
+        + _gathered(setting, held, run=run)
+        + setting.coefficients.memory_reserve,
     )
-
-
-def stage_weights(setting: Setting, held: Held) -> list[Column]:
-    """Parameters on a device of one stage of each run. [run][plan]
-
-    Tied parameters are held once where first and last layer share a stage, twice elsewhere.
-    """
-    parameters = held.of_layers(held.layers.weights)
-    tied: Column = setting.workload.model.tied / held.plans.tensor * (held.plans.pipeline == 1)
-    return [weighted(held.counts(run), parameters) - tied for run in held.runs]
 
 
 def heaviest_total(setting: Setting, held: Held) -> Column:
     """Bytes on a device of the heaviest stage. [plan]"""
     total = np.zeros(len(held.plans))
-    for run, weights in enumerate(stage_weights(setting, held)):
-        stage = stage_memory(setting, held, run=run, weights=weights).total
+    for run in held.runs:
+        stage = stage_memory(setting, held, run=run).total
         total = np.maximum(total, stage * (held.stages(run) > 0))
     return total
 
 
-def _transient(held: Held, counts: list[Column]) -> Column:
-    """Bytes of the largest layer while it is computed again. [plan]"""
-    largest = np.zeros(len(held.plans))
-    for count, value in zip(counts, held.of_layers(held.layers.transient), strict=True):
-        largest = np.maximum(largest, value * (count > 0))
-    return largest
+def host_total(setting: Setting, held: Held) -> Column:
+    """Bytes in the memory of a node's host, as if all its devices held the first stage. [plan]"""
+    plans = held.plans
+    optimizer = _optimizer(setting, held, run=0) * offload.of_optimizer(plans)
+    kept = _kept(setting, held, run=0, later=0.0) * offload.of_activations(plans)
+    return (optimizer + kept) * float(setting.cluster.node_devices)
 
 
-def _body(model: Model) -> int:
-    """Kinds of layers up to the last one that can be cut."""
-    return 1 + max(kind for kind, layer in enumerate(model.layers) if layer.cuttable)
+def _states(setting: Setting, held: Held, *, run: int) -> tuple[Column, Column, Column]:
+    """Bytes of parameters, gradients and optimizer. [plan]
+
+    Parameters that are sharded and never dropped during a step are whole until the update.
+    """
+    workload, plans = setting.workload, held.plans
+    stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0)
+    weights, gradients = np.zeros(len(plans)), np.zeros(len(plans))
+    for holding in holdings(setting):
+        owners = owners_of(plans, replicas_of(plans, holding))
+        trained = held.trained(run, holding)
+        shared = np.where(stays, 1.0, owners.weights)
+        weights = weights + held.weights(run, holding) / shared
+        gradients = gradients + trained * workload.gradients.held_bytes / owners.gradients
+        gradients = gradients + trained * workload.gradients.kept_bytes
+    return weights, gradients, _optimizer(setting, held, run=run) * ~offload.of_optimizer(plans)
+
+
+def _optimizer(setting: Setting, held: Held, *, run: int) -> Column:
+    """Bytes of optimizer state and master copy, wherever they are. [plan]"""
+    workload, plans = setting.workload, held.plans
+    state = workload.optimizer.state_bytes + workload.precision.master_bytes
+    total = np.zeros(len(plans))
+    for holding in holdings(setting):
+        owners = owners_of(plans, replicas_of(plans, holding))
+        total = total + held.trained(run, holding) * state / owners.optimizer
+    return total
+
+
+def _kept(setting: Setting, held: Held, *, run: int, later: Column | float) -> Column:
+    """Bytes that micro-batches in flight keep. [plan]"""
+    flight = in_flight(
+        held.plans,
+        position=held.cuts.first[run][held.cut] + later,
+        micro_batches=micro_batches(setting.workload, held.plans),
+    )
+    return flight * held.of_stage("kept", run)
+
+
+def _activations(
+    setting: Setting, held: Held, *, run: int, later: Column | float
+) -> tuple[Column, Column]:
+    """Bytes of activations on the device, and of the two layers on their way to the host. [plan]"""
+    away = offload.of_activations(held.plans)
+    here = _kept(setting, held, run=run, later=later) * ~away + held.of_stage("met", run)
+    return here, 2.0 * held.of_stage("moving", run) * away
+
+
+def _gathered(setting: Setting, held: Held, *, run: int) -> Column:
+    """Bytes of the layers that are whole while the rest is sharded. [plan]
+
+    The layer that computes and the one that is on its way: parameters that are gathered for a pass,
+    gradients that are not reduced yet.
+    """
+    workload, plans = setting.workload, held.plans
+    largest = held.of_stage("largest", run)
+    weights = 2.0 * largest * ((plans.sharding == Sharding.PARAMETERS) & (plans.reshard > 0))
+    relative = workload.gradients.held_bytes / workload.precision.value_bytes
+    gradients = 2.0 * largest * relative * (plans.sharding >= Sharding.GRADIENTS)
+    whole: Column = (weights + gradients) * (plans.replicas > 1)
+    return whole

@@ -11,14 +11,14 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from foretrain.cost import schedule
-from foretrain.cost.factors import Factors, weighted
-from foretrain.cost.memory import stage_weights
+from foretrain.cost.factors import Factors
+from foretrain.cost.held import weighted
+from foretrain.cost.layers import Floats
 from foretrain.cost.setting import Setting
 from foretrain.cost.stages import Number, Passing, Stages
 from foretrain.cost.timeline import StageTimes, StepTimes
-from foretrain.plan.plan import Sends
-from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies import owners_of, step_transfers_of
+from foretrain.plan.plan import Schedule, Sends
+from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.strategies.data import micro_batches
 from foretrain.strategies.pipeline import boundary_bytes
 
@@ -34,11 +34,14 @@ class StepColumns:
     backward: Column
     recompute: Column
     tensor: Column
+    context: Column
+    expert: Column
     pipeline: Column
     bubble: Column
     gradients: Column
     parameters: Column
     update: Column
+    offload: Column
     other: Column
 
 
@@ -52,24 +55,49 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
     """What a step consists of. [plan]"""
     stages = stage_columns(setting, factors)
     found = schedule.step(stages, order_columns(setting, factors))
-    passes, times = micro_batches(setting.workload, factors.plans), factors.times
-    counts = _slowest_counts(stages, factors)
+    slowest = _slowest(stages)
+    layer = _Slowest(setting, factors, slowest)
+    times, passes = factors.passes.times, factors.passes
+    moved = np.asarray(factors.tails.offload)[slowest, factors.tail]
     parts: dict[str, Column] = {
-        "forward": passes * weighted(counts, factors.of_times(times.forward)),
-        "backward": passes * weighted(counts, factors.of_times(times.backward)),
-        "recompute": passes * weighted(counts, factors.of_times(times.recompute)),
-        "tensor": passes * weighted(counts, factors.of_times(times.tensor)),
+        "forward": layer.of_times(times.forward),
+        "backward": layer.of_times(times.backward),
+        "recompute": layer.of_times(times.recompute),
+        "tensor": layer.of_times(times.tensor),
+        "context": layer.of_times(times.context),
+        "expert": layer.of_times(times.expert),
         "pipeline": _waiting(factors.plans, found.sends),
         "bubble": _waiting(factors.plans, found.bubble),
-        "gradients": np.asarray(found.gradients),
-        "parameters": np.asarray(found.parameters),
-        "update": np.asarray(found.update),
+        "gradients": layer.of_passes(passes.gradients) + np.asarray(found.gradients),
+        "parameters": layer.of_passes(passes.parameters) + np.asarray(found.parameters),
+        "update": np.asarray(found.update) - moved,
+        "offload": layer.of_passes(passes.offload) + moved,
     }
     total = np.zeros(len(factors.plans))
     for seconds in parts.values():
         total = total + seconds
     # All rounding ends here; near the total a difference is exact, so that the parts add up to it.
     return StepColumns(**parts, other=found.seconds - total)
+
+
+class _Slowest:
+    """Seconds of all micro-batches on the slowest stage of each plan."""
+
+    def __init__(self, setting: Setting, factors: Factors, slowest: Rows) -> None:
+        held = factors.held
+        kinds = held.cuts.layers.shape[1]
+        self._counts = [held.cuts.layers[slowest, kind, held.cut] for kind in range(kinds)]
+        self._micro_batches = micro_batches(setting.workload, factors.plans)
+        self._passing = factors.passing
+        self._time = factors.passes.time[factors.passing]
+
+    def of_times(self, values: Floats) -> Column:
+        """A field of the layers' times. [plan]"""
+        return self._micro_batches * weighted(self._counts, values[:, self._time])
+
+    def of_passes(self, values: Floats) -> Column:
+        """A field of the layers' passes. [plan]"""
+        return self._micro_batches * weighted(self._counts, values[:, self._passing])
 
 
 def _waiting(plans: PlanTable, seconds: Number) -> Column:
@@ -92,6 +120,7 @@ def step_times(setting: Setting, factors: Factors) -> StepTimes:
         send=_first(order.send),
         sends=Sends(int(_first(order.blocking))),
         overlap=setting.coefficients.gradient_overlap,
+        schedule=Schedule(int(_first(order.kind))),
     )
 
 
@@ -105,7 +134,7 @@ def _first(column: Number) -> float:
 def order_columns(setting: Setting, factors: Factors) -> Passing:
     """The order of micro-batches and what its sends take. [plan]"""
     workload, plans = setting.workload, factors.plans
-    hop = factors.groups.hop.take(factors.group)
+    hop = factors.placements.hop.take(factors.group)
     size = boundary_bytes(workload.model, plans, value_bytes=workload.precision.value_bytes)
     return Passing(
         micro_batches=micro_batches(workload, plans),
@@ -113,63 +142,36 @@ def order_columns(setting: Setting, factors: Factors) -> Passing:
         send=hop.fixed + hop.per_byte * size,
         blocking=plans.sends,
         overlap=setting.coefficients.gradient_overlap,
+        kind=plans.schedule,
     )
 
 
 def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
     """One stage of every run: what it computes, exchanges and updates. [plan]"""
-    held = factors.held
-    forward = factors.of_times(factors.times.forward_pass)
-    backward = factors.of_times(factors.times.backward_pass)
-    group = factors.groups.data.take(factors.group)
-    transfers = step_transfers_of(setting.workload, factors.plans)
-    stages = []
-    for run, weights in enumerate(stage_weights(setting, held)):
-        counts = held.counts(run)
-        parts = dict.fromkeys(("gradients", "parameters"), np.zeros(len(weights)))
-        for transfer in transfers:
-            seconds = group.seconds(weights * transfer.size, transfer.pattern)
-            parts[transfer.part] = parts[transfer.part] + seconds
-        stages.append(
-            Stages(
-                count=held.stages(run),
-                forward=weighted(counts, forward),
-                backward=weighted(counts, backward),
-                gradients=parts["gradients"],
-                buckets=np.maximum(1.0, weighted(counts, [np.ones(1)] * len(counts))),
-                update=_update(setting, factors.plans, weights),
-                parameters=parts["parameters"],
-            )
+    found, stage, tails, tail = factors.stages, factors.stage, factors.tails, factors.tail
+    waits = bool((factors.plans.schedule == Schedule.ZERO_BUBBLE).any())
+    return [
+        Stages(
+            count=factors.held.stages(run),
+            forward=found.forward[run, stage],
+            backward=found.backward[run, stage],
+            weights=found.weights[run, stage] if waits else 0.0,
+            gradients=tails.gradients[run, tail],
+            buckets=tails.buckets[run, tail],
+            update=tails.update[run, tail] + tails.offload[run, tail],
+            parameters=tails.parameters[run, tail],
         )
-    return stages
+        for run in factors.held.runs
+    ]
 
 
-def _update(setting: Setting, plans: PlanTable, weights: Column) -> Column:
-    """Seconds of the optimizer, which only moves data. [plan]
-
-    Gradients are read for their norm and set to zero by everyone; the rest is done by whoever owns
-    it: gradients read, state and fp32 weights read and written, 16-bit weights written.
-    """
-    precision, optimizer, rate = (
-        setting.workload.precision,
-        setting.workload.optimizer,
-        setting.rate,
-    )
-    everyone = 2.0 * precision.gradient_bytes
-    copy = precision.value_bytes if precision.master_bytes else 0.0
-    state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
-    owner = precision.gradient_bytes + state + copy
-    return weights * (everyone + owner / owners_of(plans)) / rate.memory + rate.launch
-
-
-def _slowest_counts(stages: Sequence[Stages], factors: Factors) -> list[Column]:
-    """Layers of each kind on the stage that computes longest, the first of equals. [kind][plan]"""
-    slowest = np.zeros(len(factors.plans), np.intp)
-    longest = np.full(len(factors.plans), -1.0)
+def _slowest(stages: Sequence[Stages]) -> Rows:
+    """Run of the stage that computes longest, the first of equals. [plan]"""
+    slowest = np.zeros(np.shape(stages[0].forward), np.intp)
+    longest = np.full(np.shape(stages[0].forward), -1.0)
     for run, stage in enumerate(stages):
         busy = stage.forward + stage.backward
         longer = (stage.count > 0) & (busy > longest)
         longest = np.where(longer, busy, longest)
         slowest = np.where(longer, run, slowest)
-    layers, cut = factors.held.cuts.layers, factors.held.cut
-    return [layers[slowest, kind, cut] for kind in range(layers.shape[1])]
+    return slowest

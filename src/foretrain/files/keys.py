@@ -61,6 +61,7 @@ SHORT_FORMS: Final[Mapping[str, Mapping[str, str]]] = {
         "sp": "sequence_parallel",
         "cp": "context",
         "ep": "expert",
+        "etp": "expert_tensor",
     },
 }
 
@@ -84,28 +85,15 @@ class NotYet:
 
 NOT_YET: Final[Mapping[str, Mapping[str, NotYet]]] = {
     "workload": {
-        "trainable": NotYet("frozen parameters", "all"),
         "updates": NotYet("updates that are not synchronous", "synchronous"),
         "workers": NotYet("updates that are not synchronous"),
         "batch_norm": NotYet("synchronised batch normalisation", "local"),
         "batch_per_device": NotYet("weak scaling (write global_batch)"),
-        "expert_capacity": NotYet("experts"),
-    },
-    "workload.data": {
-        "sample_bytes": NotYet("reading the data set"),
-        "prepare": NotYet("preparing samples on the host"),
     },
     "plan": {
-        "context": NotYet("the context axis", 1),
-        "expert": NotYet("the expert axis", 1),
-        "cut": NotYet("uneven cuts (stages have equal numbers of layers)", "even"),
         "split": NotYet("spatial splits"),
         "grid": NotYet("spatial splits"),
         "groups": NotYet("clusters of mixed devices"),
-        "schedule": NotYet(
-            "schedules other than 1F1B (interleaving above 1 is the interleaved one)", "1f1b"
-        ),
-        "shard": NotYet("partial sharding"),
     },
 }
 

@@ -10,7 +10,17 @@ from typing import Annotated, TypeVar
 from foretrain.errors import InputError, nearest
 from foretrain.files.keys import COUNT, Reads, count
 from foretrain.files.problems import Problems, validated
-from foretrain.plan.plan import AXES, Order, Recompute, Sends, Sharding
+from foretrain.plan.plan import (
+    AXES,
+    ContextExchange,
+    Cut,
+    Offload,
+    Order,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.plan.space import Space
 from foretrain.units import as_written
 from foretrain.workload.operator import Attention
@@ -54,9 +64,13 @@ def _flag(value: object) -> bool:
     return value
 
 
+SPELLINGS: Mapping[str, str] = {"1f1b": "one_f_one_b"}
+
+
 def _named(names: type[Name]) -> Reads:
     """A field that takes members of an enumeration, in lower case."""
     known = {member.name.lower(): member for member in names}
+    known |= {short: known[name] for short, name in SPELLINGS.items() if name in known}
 
     def read(value: object) -> Name:
         if not isinstance(value, str) or value not in known:
@@ -70,12 +84,35 @@ def _named(names: type[Name]) -> Reads:
 
 
 def _order(value: object) -> Order:
-    if not isinstance(value, list) or sorted(map(str, value)) != sorted(AXES):
+    """All axes, or all but `context`, which then stands beside `tensor`."""
+    names = list(map(str, value)) if isinstance(value, list) else []
+    if names and "context" not in names and "tensor" in names:
+        names.insert(names.index("tensor") + 1, "context")
+    if sorted(names) != sorted(AXES):
         raise InputError(
             f"{as_written(value)} does not name {', '.join(AXES)} once each, innermost first."
         )
-    first, second, third = value
-    return first, second, third
+    first, second, third, fourth = names
+    return first, second, third, fourth
+
+
+def _cut(value: object) -> Cut:
+    if value == "even":
+        return "even"
+    if value == "balanced":
+        return "balanced"
+    if not isinstance(value, list) or not value:
+        raise InputError(
+            f"{as_written(value)} is neither 'even', nor 'balanced', nor a list of layers per "
+            "chunk such as [9, 10, 10, 9]."
+        )
+    return tuple(map(count, value))
+
+
+def _cuts(value: object) -> tuple[Cut, ...]:
+    """One cut, or a list of them; numbers alone are one cut."""
+    several = isinstance(value, list) and not all(isinstance(item, int) for item in value)
+    return _all(_cut, value if isinstance(value, list) and several else [value])
 
 
 def _orders(value: object) -> tuple[Order, ...]:
@@ -84,8 +121,16 @@ def _orders(value: object) -> tuple[Order, ...]:
     return _all(_order, value if isinstance(value, list) and not one else [value])
 
 
+def _from_zero(value: object) -> int:
+    """A whole number of at least 0."""
+    return 0 if value == 0 and not isinstance(value, bool) else count(value)
+
+
 ORDER = f"{', '.join(AXES)}, innermost first; or a list of such orders"
+CUT = "'even', 'balanced', or layers of each chunk in order; or a list of such cuts"
 Counts = Annotated[tuple[int, ...], _choices(count, COUNT)]
+FromZero = Annotated[tuple[int, ...], _choices(_from_zero, {**COUNT, "minimum": 0})]
+Flags = Annotated[tuple[bool, ...], _choices(_flag, {"type": "boolean"})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,16 +139,24 @@ class PlanSection:
 
     data: Counts | None = None
     tensor: Counts | None = None
+    context: Counts | None = None
     pipeline: Counts | None = None
+    expert: Counts | None = None
+    expert_tensor: Counts | None = None
     interleaving: Counts | None = None
     micro_batch: Counts | None = None
-    sequence_parallel: Annotated[tuple[bool, ...], _choices(_flag, {"type": "boolean"})] | None = (
-        None
-    )
+    sequence_parallel: Flags | None = None
+    exchange: Annotated[tuple[ContextExchange, ...], _named(ContextExchange)] | None = None
     sharding: Annotated[tuple[Sharding, ...], _named(Sharding)] | None = None
+    shard: FromZero | None = None
+    reshard: Flags | None = None
     recompute: Annotated[tuple[Recompute, ...], _named(Recompute)] | None = None
+    recompute_layers: FromZero | None = None
+    offload: Annotated[tuple[Offload, ...], _named(Offload)] | None = None
     attention: Annotated[tuple[Attention, ...], _named(Attention)] | None = None
+    schedule: Annotated[tuple[Schedule, ...], _named(Schedule)] | None = None
     sends: Annotated[tuple[Sends, ...], _named(Sends)] | None = None
+    cut: Annotated[tuple[Cut, ...], Reads(_cuts, {"description": CUT})] | None = None
     order: (
         Annotated[tuple[Order, ...], Reads(_orders, {"type": "array", "description": ORDER})] | None
     ) = None

@@ -1,14 +1,14 @@
 """Enumeration: every distinct legal plan of a space, as tables.
 
 Plans that differ in name only are listed once: with one tensor member there is no sequence
-parallelism, with one stage no interleaving and no sends, with one replica nothing to shard, and
-orders that put every group on the same levels are one.
+parallelism, with one stage no interleaving, schedule, cut or sends, with one replica nothing to
+shard, without experts no expert axis, and orders that put every group on the same levels are one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations
 from typing import cast
@@ -17,50 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.plan.divisors import divisors
+from foretrain.plan.choices import FREE, Degrees, Question, degrees_of, question_of
 from foretrain.plan.placement import Inner, inner_members
-from foretrain.plan.plan import AXES, Order, Recompute, Sharding
+from foretrain.plan.plan import AXES, Order, Recompute
 from foretrain.plan.space import Space
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
-from foretrain.workload.graph import Model
-from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
-ROWS = 49_152
+ROWS = 16_384
 """Legal plans of a table. About a third of them fit in memory and reach the time formula, whose
 columns then fill a processor's second-level cache."""
 
 Floats = NDArray[np.float64]
 ORDERS = tuple(cast(Order, order) for order in permutations(AXES))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """What to list.
-
-    Attributes:
-        workload: what is learned.
-        space: choices.
-        kernels: kernels worth telling apart, and whether with each of them selective recomputation
-            is worth telling from none.
-        recompute: choices.
-        sharding: choices.
-    """
-
-    workload: Workload
-    space: Space
-    kernels: dict[Attention, bool]
-    recompute: Sequence[int]
-    sharding: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Degrees:
-    """How many devices each axis has."""
-
-    tensor: int
-    data: int
-    pipeline: int
+FIELDS = tuple(name for names in FREE for name in names)
 
 
 def plan_tables(
@@ -70,20 +40,15 @@ def plan_tables(
 
     Each plan comes once, in the first of its orders; `with_orders` gives the others.
     """
-    question = _Question(
-        workload=workload,
-        space=space,
-        kernels=_kernels(workload.model, space),
-        recompute=_choices(list(Recompute), space.recompute),
-        sharding=_choices(list(Sharding), space.sharding),
-    )
-    blocks: list[tuple[_Degrees, Floats]] = []
-    for degrees in _degrees(workload.model, cluster.devices, space):
-        blocks.append((degrees, _block(question, degrees)))
-        if sum(block.shape[1] for _, block in blocks) >= rows:
-            yield _joined(space, blocks)
-            blocks = []
-    if any(block.size for _, block in blocks):
+    question = question_of(workload, space)
+    blocks: list[tuple[Degrees, Floats]] = []
+    for degrees in degrees_of(question, cluster.devices):
+        for block in _pieces(_block(question, degrees), rows):
+            blocks.append((degrees, block))
+            if sum(piece.shape[1] for _, piece in blocks) >= rows:
+                yield _joined(space, blocks)
+                blocks = []
+    if blocks:
         yield _joined(space, blocks)
 
 
@@ -104,68 +69,36 @@ def order_counts(plans: PlanTable, cluster: Cluster, space: Space) -> Rows:
     return np.array([len(orders) for orders in found])[index]
 
 
-def _degrees(model: Model, devices: int, space: Space) -> Iterator[_Degrees]:
-    """The ways to write the device count as a product that the model can be divided by."""
-    units = {operator.units for _, operator in model.operators if operator.units}
-    for tensor in _choices(divisors(devices), space.tensor):
-        if any(unit % tensor for unit in units):
-            continue
-        for pipeline in _choices(divisors(devices // tensor), space.pipeline):
-            data = devices // tensor // pipeline
-            if model.cuttable_layers % pipeline == 0 and _choices([data], space.data):
-                yield _Degrees(tensor=tensor, data=data, pipeline=pipeline)
+def _block(question: Question, degrees: Degrees) -> Floats:
+    """Every plan of some degrees. [field, plan]"""
+    choices = [
+        np.array([*list_of(question, degrees)], float).reshape(-1, len(names))
+        for names, list_of in FREE.items()
+    ]
+    many = [len(values) for values in choices]
+    block = np.empty((len(FIELDS), *many))
+    field = 0
+    for place, values in enumerate(choices):
+        along = [many[place] if place == other else 1 for other in range(len(many))]
+        for column in values.T:
+            block[field] = column.reshape(along)
+            field += 1
+    block = block.reshape(len(FIELDS), -1)
+    return block[:, _legal(question, degrees, dict(zip(FIELDS, block, strict=True)))]
 
 
-def _kernels(model: Model, space: Space) -> dict[Attention, bool]:
-    """The kernels of a question."""
-    operators = [operator for _, operator in model.operators]
-    kernels = space.attention or (Attention.FLASH, Attention.PLAIN)
-    if not model.kernels:
-        kernels = kernels[:1]
-    alone = space.recompute is not None and Recompute.NONE not in space.recompute
-    return {
-        kernel: alone or any(o.selective and o.attention in (None, kernel) for o in operators)
-        for kernel in kernels
-    }
+def _pieces(block: Floats, rows: int) -> Iterator[Floats]:
+    """A block in pieces of so many plans."""
+    for start in range(0, block.shape[1], rows):
+        yield block[:, start : start + rows]
 
 
-FREE = (
-    "micro_batch",
-    "interleaving",
-    "sequence_parallel",
-    "attention",
-    "recompute",
-    "sharding",
-    "sends",
-)
-"""Fields that vary among the plans of the same degrees."""
-
-
-def _block(question: _Question, degrees: _Degrees) -> Floats:
-    """Every plan of some degrees. [field of FREE, plan]"""
-    workload, space = question.workload, question.space
-    choices: tuple[Sequence[int], ...] = (
-        _micro_batches(workload, space, degrees),
-        _interleavings(workload.model, space, degrees),
-        _sequence_parallel(workload.model, space, degrees),
-        list(question.kernels),
-        question.recompute,
-        question.sharding[: None if degrees.data > 1 else 1],
-        space.sends[: None if degrees.pipeline > 1 else 1],
-    )
-    shape = tuple(len(values) for values in choices)
-    block = np.empty((len(choices), *shape))
-    for field, values in enumerate(choices):
-        block[field] = np.array(values, float).reshape(-1, *(1,) * (len(shape) - field - 1))
-    block = block.reshape(len(choices), -1)
-    return block[:, _legal(question, degrees, dict(zip(FREE, block, strict=True)))]
-
-
-def _legal(question: _Question, degrees: _Degrees, columns: dict[str, Column]) -> NDArray[np.bool_]:
-    """What depends on two fields at once. [plan]
+def _legal(question: Question, degrees: Degrees, columns: dict[str, Column]) -> NDArray[np.bool_]:
+    """What depends on fields that are not listed together. [plan]
 
     Interleaving passes micro-batches in groups of the pipeline's degree; selective recomputation
-    without operators that it would run again is none.
+    without operators that it would run again is none; experts that are not divided like the rest
+    want every token once.
     """
     passes = question.workload.global_batch / (degrees.data * columns["micro_batch"])
     legal: NDArray[np.bool_] = columns["interleaving"] == 1
@@ -174,29 +107,10 @@ def _legal(question: _Question, degrees: _Degrees, columns: dict[str, Column]) -
         if not useful:
             selective = columns["recompute"] == Recompute.SELECTIVE
             legal &= ~(selective & (columns["attention"] == kernel))
+    if degrees.tensor > 1 and question.model.experts:
+        apart = (columns["expert"] > 1) | (columns["expert_tensor"] != degrees.tensor)
+        legal &= (columns["sequence_parallel"] > 0) | ~apart
     return legal
-
-
-def _micro_batches(workload: Workload, space: Space, degrees: _Degrees) -> list[int]:
-    if workload.global_batch % degrees.data:
-        return []
-    return _choices(divisors(workload.global_batch // degrees.data), space.micro_batch)
-
-
-def _interleavings(model: Model, space: Space, degrees: _Degrees) -> list[int]:
-    per_stage = model.cuttable_layers // degrees.pipeline
-    return _choices(divisors(per_stage) if degrees.pipeline > 1 else [1], space.interleaving)
-
-
-def _sequence_parallel(model: Model, space: Space, degrees: _Degrees) -> list[int]:
-    choices = _choices([False, True], space.sequence_parallel)
-    if degrees.tensor == 1:
-        return choices[:1]
-    return [choice for choice in choices if not choice or model.tokens % degrees.tensor == 0]
-
-
-def _choices(values: Sequence[int], choices: Sequence[int] | None) -> list[int]:
-    return [value for value in values if choices is None or value in choices]
 
 
 def _orders_of(
@@ -215,17 +129,29 @@ def _orders(
 ) -> tuple[float, ...]:
     """One order for each way in which the groups can lie on the levels."""
     found: dict[tuple[Inner, ...], float] = {}
-    for order in allowed:
+    for order in _telling(degrees, allowed):
         found.setdefault(inner_members(order, degrees, levels), float(ORDERS.index(order)))
     return tuple(found.values())
 
 
-def _joined(space: Space, blocks: Sequence[tuple[_Degrees, Floats]]) -> PlanTable:
+def _telling(degrees: tuple[int, ...], allowed: tuple[Order, ...]) -> Iterator[Order]:
+    """The first order of those that differ only in where axes of degree 1 stand."""
+    idle = {axis for axis, degree in zip(AXES, degrees, strict=True) if degree == 1}
+    seen: set[tuple[str, ...]] = set()
+    for order in allowed:
+        used = tuple(axis for axis in order if axis not in idle)
+        if used not in seen:
+            seen.add(used)
+            yield order
+
+
+def _joined(space: Space, blocks: Sequence[tuple[Degrees, Floats]]) -> PlanTable:
     many = [block.shape[1] for _, block in blocks]
-    free = dict(zip(FREE, np.concatenate([block for _, block in blocks], axis=1), strict=True))
+    free = dict(zip(FIELDS, np.concatenate([block for _, block in blocks], axis=1), strict=True))
     degrees = {
         axis: np.repeat([float(getattr(degrees, axis)) for degrees, _ in blocks], many)
         for axis in AXES
     }
     first = float(ORDERS.index(space.order[0])) if space.order else 0.0
-    return PlanTable(**free, **degrees, order=np.full(sum(many), first), orders=ORDERS)
+    order = np.full(sum(many), first)
+    return PlanTable(**free, **degrees, order=order, orders=ORDERS, cuts=space.cut)

@@ -1,45 +1,18 @@
-"""Legality: what keeps a plan from running at all, in words.
-
-A rule sees what is fixed of a plan and stays silent where it would need a field that is free, so
-that the same rules judge one plan and a space of them.
-"""
+"""Legality: what keeps a plan, or every plan of a space, from running at all, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
-from math import gcd, prod
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from math import prod
 from typing import Any
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.errors import InputError
-from foretrain.plan.divisors import divisors
 from foretrain.plan.plan import Plan
+from foretrain.plan.rules import RULES, Fixed, nearest_divisors
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective
-from foretrain.workload.operator import Attention, Operator
-from foretrain.workload.workload import Workload
-
-LARGEST_FACTORED = 10**9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
-    """What is known of a plan, under the names of `Plan`; None for a field that is free."""
-
-    data: int | None = None
-    tensor: int | None = None
-    pipeline: int | None = None
-    interleaving: int | None = None
-    micro_batch: int | None = None
-    sequence_parallel: bool | None = None
-    attention: Attention | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("data", "tensor", "pipeline", "interleaving", "micro_batch"):
-            value = getattr(self, name)
-            if value is not None and not value >= 1:
-                raise InputError(f"plan.{name} must be at least 1, got {value}.")
+from foretrain.workload.workload import Precision, Workload
 
 
 def problems(workload: Workload, cluster: Cluster, plan: Plan) -> list[str]:
@@ -51,13 +24,15 @@ def problems(workload: Workload, cluster: Cluster, plan: Plan) -> list[str]:
     return [
         *precision_problems(workload, cluster),
         *_devices(cluster, known),
+        *_host(cluster, known),
         *_judged(workload, known),
     ]
 
 
 def device_problems(cluster: Cluster, space: Space) -> list[str]:
     """Why no plan of a space suits the number of devices, as far as its fixed fields tell."""
-    return list(_devices(cluster, _fixed(space)))
+    fixed = _fixed(space)
+    return [*_devices(cluster, fixed), *_host(cluster, fixed)]
 
 
 def workload_problems(workload: Workload, space: Space) -> list[str]:
@@ -69,9 +44,9 @@ def workload_problems(workload: Workload, space: Space) -> list[str]:
 def precision_problems(workload: Workload, cluster: Cluster) -> list[str]:
     """Why the cluster's device cannot compute in the workload's precision; empty if it can."""
     peak = cluster.device.peak
-    if getattr(peak, workload.precision) is not None:
+    if getattr(peak, workload.precision.peak) is not None:
         return []
-    known = [field.name for field in fields(peak) if getattr(peak, field.name) is not None]
+    known = [each for each in Precision if getattr(peak, each.peak) is not None]
     return [
         f"workload.precision: {cluster.device.name} does not compute in {workload.precision}. "
         f"It knows {', '.join(known)}."
@@ -131,7 +106,14 @@ def _judged(workload: Workload, plan: Fixed) -> list[str]:
 
 def _devices(cluster: Cluster, plan: Fixed) -> Iterator[str]:
     """The degrees use every device once."""
-    degrees = {"data": plan.data, "tensor": plan.tensor, "pipeline": plan.pipeline}
+    degrees = {
+        "data": plan.data,
+        "tensor": plan.tensor,
+        "context": plan.context,
+        "pipeline": plan.pipeline,
+    }
+    if plan.context == 1:
+        del degrees["context"]
     known = {name: degree for name, degree in degrees.items() if degree is not None}
     used = prod(known.values())
     keys = " x ".join(f"plan.{name}" for name in known)
@@ -142,114 +124,14 @@ def _devices(cluster: Cluster, plan: Fixed) -> Iterator[str]:
         product = f"{shown} = {used}" if len(known) > 1 else shown
         yield (
             f"{keys}: {product} does not divide the cluster's {cluster.devices} devices."
-            f"{_nearest_divisors(used, cluster.devices)}"
+            f"{nearest_divisors(used, cluster.devices)}"
         )
 
 
-def _batch(workload: Workload, plan: Fixed) -> Iterator[str]:
-    """Every replica gets the same number of whole micro-batches."""
-    samples = workload.global_batch
-    data = plan.data or 1
-    if samples % data:
+def _host(cluster: Cluster, plan: Fixed) -> Iterator[str]:
+    """What is offloaded has somewhere to go."""
+    if plan.offload and cluster.host is None:
         yield (
-            f"plan.data: {data} replicas do not divide the {samples} samples of "
-            f"workload.global_batch.{_nearest_divisors(data, samples)}"
+            f"plan.offload: {plan.offload.name.lower()} needs cluster.host: its memory and what "
+            "connects it with the devices."
         )
-        data = 1  # the micro-batch is judged by what any number of replicas would share
-    share = samples // data
-    if plan.micro_batch is not None and share % plan.micro_batch:
-        whose = f"the {share} samples of a replica" if data > 1 else f"{share} samples"
-        yield (
-            f"plan.micro_batch: {plan.micro_batch} does not divide {whose} "
-            f"(workload.global_batch is {samples}).{_nearest_divisors(plan.micro_batch, share)}"
-        )
-
-
-def _units(workload: Workload, plan: Fixed) -> Iterator[str]:
-    """The tensor axis splits heads and other indivisible parts evenly."""
-    tensor = plan.tensor or 1
-    parts = {
-        (operator.units, operator.unit): None
-        for operator in _present(workload, plan)
-        if operator.units
-    }
-    uneven = [f"{units} {unit}" for units, unit in parts if units % tensor]
-    if uneven:
-        together = gcd(*(units for units, _ in parts))
-        yield (
-            f"plan.tensor: {tensor} cannot split {' or '.join(uneven)} of {workload.model.name} "
-            f"evenly.{_nearest_divisors(tensor, together)}"
-        )
-
-
-def _present(workload: Workload, plan: Fixed) -> Iterator[Operator]:
-    """The operators of the model, those of another attention kernel apart."""
-    for _, operator in workload.model.operators:
-        if plan.attention is None or operator.attention in (None, plan.attention):
-            yield operator
-
-
-def _tokens(workload: Workload, plan: Fixed) -> Iterator[str]:
-    """Sequence parallelism splits the tokens of a sample evenly."""
-    tokens, tensor = workload.model.tokens, plan.tensor or 1
-    if plan.sequence_parallel and tokens % tensor:
-        yield (
-            f"plan.sequence_parallel: plan.tensor {tensor} does not divide the {tokens} tokens "
-            f"of a sample.{_nearest_divisors(tensor, tokens)}"
-        )
-
-
-def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
-    """Every chunk of every stage holds the same number of layers."""
-    layers = workload.model.cuttable_layers
-    chunks = (plan.pipeline or 1) * (plan.interleaving or 1)
-    if layers % chunks == 0:
-        return
-    if plan.pipeline is None or layers % plan.pipeline == 0:
-        stages = f"{plan.pipeline} stages x " if plan.pipeline else ""
-        yield (
-            f"plan.interleaving: {stages}{plan.interleaving} chunks do not divide the {layers} "
-            f"layers of {workload.model.name}."
-            f"{_nearest_divisors(plan.interleaving or 1, layers // (plan.pipeline or 1))}"
-        )
-    else:
-        yield (
-            f"plan.pipeline: {plan.pipeline} stages do not divide the {layers} layers of "
-            f"{workload.model.name}.{_nearest_divisors(plan.pipeline, layers)}"
-        )
-
-
-def _interleaving(workload: Workload, plan: Fixed) -> Iterator[str]:
-    """An interleaved schedule has a pipeline and fills it in whole rounds."""
-    if plan.interleaving in (None, 1) or plan.pipeline is None:
-        return
-    if plan.pipeline == 1:
-        yield f"plan.interleaving: {plan.interleaving} chunks need plan.pipeline of at least 2."
-        return
-    if plan.data is None or plan.micro_batch is None:
-        return
-    count, rest = divmod(workload.global_batch, plan.data * plan.micro_batch)
-    if not rest and count % plan.pipeline:
-        yield (
-            f"plan.interleaving: {count} micro-batches (workload.global_batch / (plan.data x "
-            f"plan.micro_batch)) are no multiple of the {plan.pipeline} stages, as an interleaved "
-            "schedule needs."
-        )
-
-
-def _nearest_divisors(value: int, number: int) -> str:
-    """A hint: the divisors of a number just below and just above a value."""
-    if number > LARGEST_FACTORED:
-        return ""
-    below = [each for each in divisors(number) if each < value][-1:]
-    above = [each for each in divisors(number) if each > value][:1]
-    return f" Nearest that do: {' and '.join(map(str, below + above))}."
-
-
-RULES: tuple[Callable[[Workload, Fixed], Iterator[str]], ...] = (
-    _batch,
-    _units,
-    _tokens,
-    _stages,
-    _interleaving,
-)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from math import gcd
 
+import numpy as np
+from numpy.typing import NDArray
+
 from foretrain.plan.plan import AXES, Order
 
+Members = NDArray[np.float64]
 Inner = tuple[int, ...]
 Degrees = tuple[int, ...]
 
@@ -37,3 +41,17 @@ def inner_members(order: Order, degrees: Degrees, levels: tuple[int, ...]) -> tu
         members[axis] = (*inside, degree)
         stride *= degree
     return tuple(members[axis] for axis in AXES)
+
+
+def neighbours(inside: Members, degree: Members, *, stride: Members | float = 1.0) -> Members:
+    """How many members of a smaller group share a group of a level.
+
+    The smaller group lies within a larger one: every `stride`-th member, `degree` of them.
+
+    Args:
+        inside: members of the larger group that share a group of the level. [any shape]
+        degree: members of the smaller group.
+        stride: from one of them to the next, in members of the larger group.
+    """
+    reach = np.gcd(inside.astype(np.intp), np.asarray(stride * degree).astype(np.intp))
+    return np.maximum(1.0, np.floor(reach / stride))

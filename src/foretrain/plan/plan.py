@@ -4,19 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 from foretrain.errors import InputError
 from foretrain.workload.operator import Attention
 
-Order = tuple[str, str, str]
-AXES = ("tensor", "data", "pipeline")
+Order = tuple[str, str, str, str]
+AXES = ("tensor", "context", "data", "pipeline")
+"""Axes that together use every device once; experts fold over the devices of the first three."""
+
+COUNTS = (
+    "data",
+    "tensor",
+    "context",
+    "pipeline",
+    "expert",
+    "expert_tensor",
+    "interleaving",
+    "micro_batch",
+)
+"""Fields that count something, and are at least 1."""
+
+
+class ContextExchange(IntEnum):
+    """How members of the context axis let every query meet every key."""
+
+    RING = 0
+    """Keys and values go round, block by block, beside the attention of the block before."""
+    ALL_TO_ALL = 1
+    """Tokens are exchanged for heads before attention, and back after it."""
 
 
 class Sharding(IntEnum):
-    """What the members of the data axis divide among themselves (ZeRO 0 and 1)."""
+    """What the replicas divide among themselves (ZeRO 0 to 3); each includes those before it."""
 
     NONE = 0
     OPTIMIZER = 1
+    GRADIENTS = 2
+    PARAMETERS = 3
 
 
 class Recompute(IntEnum):
@@ -27,11 +52,36 @@ class Recompute(IntEnum):
     FULL = 2
 
 
+class Offload(IntEnum):
+    """What waits in the memory of the host."""
+
+    NONE = 0
+    OPTIMIZER = 1
+    ACTIVATIONS = 2
+    BOTH = 3
+
+
+class Schedule(IntEnum):
+    """In which order stages work through micro-batches."""
+
+    ONE_F_ONE_B = 0
+    """A forward and a backward pass alternate; with several chunks per stage, interleaved."""
+    GPIPE = 1
+    """All forward passes, then all backward passes."""
+    ZERO_BUBBLE = 2
+    """1F1B whose gradients of weights wait and fill the bubble (ZB-H1)."""
+
+
 class Sends(IntEnum):
     """Whether a pipeline stage computes while it sends to its neighbour."""
 
     OVERLAPPED = 0
     BLOCKING = 1
+
+
+Cut = Literal["even", "balanced"] | tuple[int, ...]
+"""How layers are spread over stages: evenly, so that the slowest stage is as quick as can be, or
+as many as listed, chunk by chunk in the model's order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,59 +91,106 @@ class Plan:
     Attributes:
         data: degree of the data axis (replicas).
         tensor: degree of the tensor axis (members that share each operator).
+        context: degree of the context axis (members that share the tokens of a sample).
         pipeline: degree of the pipeline axis (stages).
-        interleaving: model chunks per stage; 1 is the plain 1F1B schedule.
+        expert: degree of the expert axis (members that share the experts of a layer).
+        expert_tensor: members that share each expert.
+        interleaving: model chunks per stage.
         micro_batch: samples that one replica passes through the model at once.
         sequence_parallel: whether the tensor axis also divides tokens where it divides nothing
             else.
-        sharding: what the data axis divides.
+        exchange: how the context axis exchanges.
+        sharding: what replicas divide.
+        shard: devices that share one copy of it, neighbours; 0 for all of data x context.
+        reshard: whether gathered parameters are dropped after a forward pass and gathered again.
         recompute: which activations are computed twice.
+        recompute_layers: layers of the model that full recomputation covers, spread evenly over
+            the stages; 0 for all.
+        offload: what waits in the host's memory.
         attention: kernel of the attention core.
+        schedule: order of micro-batches.
         sends: whether stages compute while they send.
+        cut: how layers are spread over stages.
         order: axes from innermost (neighbouring devices) to outermost.
     """
 
     data: int = 1
     tensor: int = 1
+    context: int = 1
     pipeline: int = 1
+    expert: int = 1
+    expert_tensor: int = 1
     interleaving: int = 1
     micro_batch: int = 1
     sequence_parallel: bool = False
+    exchange: ContextExchange = ContextExchange.RING
     sharding: Sharding = Sharding.NONE
+    shard: int = 0
+    reshard: bool = True
     recompute: Recompute = Recompute.NONE
+    recompute_layers: int = 0
+    offload: Offload = Offload.NONE
     attention: Attention = Attention.FLASH
+    schedule: Schedule = Schedule.ONE_F_ONE_B
     sends: Sends = Sends.OVERLAPPED
+    cut: Cut = "even"
     order: Order = AXES
 
     def __post_init__(self) -> None:
-        for name in ("data", "tensor", "pipeline", "interleaving", "micro_batch"):
+        for name in COUNTS:
             if not getattr(self, name) >= 1:
                 raise InputError(f"Plan.{name} must be at least 1, got {getattr(self, name)}.")
+        for name in ("shard", "recompute_layers"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"Plan.{name} must be at least 0, got {getattr(self, name)}.")
         if len(self.order) != len(AXES) or set(self.order) != set(AXES):
             raise InputError(
                 f"Plan.order must name {', '.join(AXES)} once each, got {', '.join(self.order)}."
             )
+        if isinstance(self.cut, tuple) and not (self.cut and min(self.cut) >= 1):
+            raise InputError(f"Plan.cut must list at least 1 layer per chunk, got {self.cut}.")
 
     @property
     def devices(self) -> int:
         """Devices that the plan uses."""
-        return self.data * self.tensor * self.pipeline
+        return self.data * self.tensor * self.context * self.pipeline
 
     def __str__(self) -> str:
         """The canonical text, which also breaks ties in a ranking."""
-        parts = [
+        return ", ".join([*self._degrees(), *self._policies()])
+
+    def _degrees(self) -> list[str]:
+        """How many devices each axis has."""
+        ring = "" if self.exchange is ContextExchange.RING else "a2a"
+        experts = f"etp{self.expert_tensor}" if self.expert_tensor > 1 else ""
+        return [
             f"tp{self.tensor}{'+sp' if self.sequence_parallel and self.tensor > 1 else ''}",
+            *([f"cp{self.context}{ring}"] if self.context > 1 else []),
             f"pp{self.pipeline}{f'x{self.interleaving}' if self.interleaving > 1 else ''}",
             f"dp{self.data}",
+            *([f"ep{self.expert}{experts}"] if self.expert > 1 or experts else []),
             f"mbs{self.micro_batch}",
-            f"recompute {self.recompute.name.lower()}",
         ]
+
+    def _policies(self) -> list[str]:
+        """Recomputation, and whatever differs from the neutral plan."""
+        layers = f" of {self.recompute_layers} layers" if self.recompute_layers else ""
+        parts = [f"recompute {self.recompute.name.lower()}{layers}"]
         if self.sharding is not Sharding.NONE:
-            parts.append(f"sharded {self.sharding.name.lower()}")
+            among = f" among {self.shard}" if self.shard else ""
+            kept = "" if self.reshard else ", kept"
+            parts.append(f"sharded {self.sharding.name.lower()}{among}{kept}")
+        if self.offload is not Offload.NONE:
+            parts.append(f"offload {self.offload.name.lower()}")
         if self.attention is not Attention.FLASH:
             parts.append(f"{self.attention.name.lower()} attention")
+        if self.schedule is not Schedule.ONE_F_ONE_B:
+            parts.append(self.schedule.name.lower().replace("_", " "))
         if self.sends is not Sends.OVERLAPPED:
             parts.append(f"{self.sends.name.lower()} sends")
+        if self.cut != "even":
+            cut = self.cut if isinstance(self.cut, str) else "-".join(map(str, self.cut))
+            parts.append(f"cut {cut}")
         if self.order != AXES:
             parts.append("order " + ">".join(self.order))
-        return ", ".join(parts)
+        return parts

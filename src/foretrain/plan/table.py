@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.plan import Order, Plan, Recompute, Sends, Sharding
+from foretrain.plan.plan import (
+    ContextExchange,
+    Cut,
+    Offload,
+    Order,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.workload.operator import Attention
 
 Column = NDArray[np.float64]
@@ -20,63 +32,94 @@ class PlanTable:
     """Many plans. Columns have the names and meanings of `Plan`'s fields. [plan]
 
     Attributes:
+        cut: index into `cuts`.
         order: index into `orders`.
-        orders: the structured values that `order` refers to.
+        cuts: the structured values that `cut` refers to.
+        orders: those that `order` refers to.
     """
 
     data: Column
     tensor: Column
+    context: Column
     pipeline: Column
+    expert: Column
+    expert_tensor: Column
     interleaving: Column
     micro_batch: Column
     sequence_parallel: Column
+    exchange: Column
     sharding: Column
+    shard: Column
+    reshard: Column
     recompute: Column
+    recompute_layers: Column
+    offload: Column
     attention: Column
+    schedule: Column
     sends: Column
+    cut: Column
     order: Column
+    cuts: tuple[Cut, ...]
     orders: tuple[Order, ...]
 
     def __len__(self) -> int:
         """Rows."""
         return len(self.data)
 
+    @property
+    def replicas(self) -> Column:
+        """Devices that hold the same part of the model: data x context. [plan]"""
+        return self.data * self.context
+
     def take(self, rows: Rows | NDArray[np.bool_]) -> PlanTable:
         """The table of some rows, in their order."""
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
-        return PlanTable(**columns, orders=self.orders)
+        return PlanTable(**columns, cuts=self.cuts, orders=self.orders)
 
     def plan(self, row: int) -> Plan:
         """One row as a plan."""
-        numbers = {name: getattr(self, name)[row] for name in COLUMNS}
-        return Plan(
-            **{name: int(numbers[name]) for name in DEGREES},
-            sequence_parallel=bool(numbers["sequence_parallel"]),
-            sharding=Sharding(int(numbers["sharding"])),
-            recompute=Recompute(int(numbers["recompute"])),
-            attention=Attention(int(numbers["attention"])),
-            sends=Sends(int(numbers["sends"])),
-            order=self.orders[int(numbers["order"])],
-        )
+        numbers = {name: int(getattr(self, name)[row]) for name in COLUMNS}
+        named = {name: kind(numbers[name]) for name, kind in KINDS.items()}
+        side = {"cut": self.cuts[numbers["cut"]], "order": self.orders[numbers["order"]]}
+        return Plan(**(numbers | named | side))
 
 
-COLUMNS = tuple(field.name for field in fields(PlanTable) if field.name != "orders")
-DEGREES = ("data", "tensor", "pipeline", "interleaving", "micro_batch")
+SIDE = {"cut": "cuts", "order": "orders"}
+"""Columns of structured values, and the tables that they index."""
+
+COLUMNS = tuple(field.name for field in fields(PlanTable) if field.name not in SIDE.values())
+
+KINDS: Mapping[str, Callable[[int], Any]] = MappingProxyType(
+    {
+        "sequence_parallel": bool,
+        "exchange": ContextExchange,
+        "sharding": Sharding,
+        "reshard": bool,
+        "recompute": Recompute,
+        "offload": Offload,
+        "attention": Attention,
+        "schedule": Schedule,
+        "sends": Sends,
+    }
+)
+"""What a number stands for, where it is no count."""
 
 
 def table_of(plans: Sequence[Plan]) -> PlanTable:
     """The table of some plans, in their order."""
-    orders = tuple(dict.fromkeys(plan.order for plan in plans))
-    columns = {
+    columns: dict[str, Any] = {
         name: np.array([float(getattr(plan, name)) for plan in plans])
         for name in COLUMNS
-        if name != "order"
+        if name not in SIDE
     }
-    order = np.array([float(orders.index(plan.order)) for plan in plans])
-    return PlanTable(**columns, order=order, orders=orders)
+    for name, table in SIDE.items():
+        values = tuple(dict.fromkeys(getattr(plan, name) for plan in plans))
+        columns[name] = np.array([float(values.index(getattr(plan, name))) for plan in plans])
+        columns[table] = values
+    return PlanTable(**columns)
 
 
-def distinct(columns: Sequence[Column]) -> tuple[Rows, Rows]:
+def distinct(columns: Sequence[Column | Rows]) -> tuple[Rows, Rows]:
     """The first row of each distinct combination, and for every row the combination it has.
 
     Args:
@@ -90,6 +133,8 @@ def distinct(columns: Sequence[Column]) -> tuple[Rows, Rows]:
     key = np.zeros(len(columns[0]), np.intp)
     for column in columns:
         values = column.astype(np.intp)
+        if values.max() == values.min():
+            continue
         if (key.max() + 1) * (values.max() + 1) > SPARSE * len(key):
             key = _numbered(key)[1]
         key = key * (values.max() + 1) + values

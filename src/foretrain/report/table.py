@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from foretrain.plan.plan import Plan
+from foretrain.plan.plan import ContextExchange, Plan
 from foretrain.report.words import percent, written
 from foretrain.results.provenance import CoefficientSource
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
@@ -44,6 +44,15 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+def _context(plan: Plan) -> str:
+    exchanged = plan.context > 1 and plan.exchange is ContextExchange.ALL_TO_ALL
+    return f"{plan.context}{' a2a' if exchanged else ''}"
+
+
+def _cut(plan: Plan) -> str:
+    return plan.cut if isinstance(plan.cut, str) else "-".join(map(str, plan.cut))
+
+
 PLAN_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
     (
         Column(name="tp", meaning="tensor axis; +sp divides tokens too", number=True),
@@ -60,9 +69,31 @@ PLAN_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
         lambda plan: str(plan.interleaving),
     ),
     (Column(name="recompute", short="recom", spare=3), lambda plan: plan.recompute.name.lower()),
-    (Column(name="sharding", short="shard", spare=4), lambda plan: plan.sharding.name.lower()),
+    (
+        Column(name="sharding", short="shard", spare=4),
+        lambda plan: f"{plan.sharding.name.lower()}{f'/{plan.shard}' if plan.shard else ''}",
+    ),
 )
 RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
+    (Column(name="cp", meaning="context axis", number=True), _context),
+    (
+        Column(name="ep", meaning="expert axis; x members of one expert", number=True),
+        lambda plan: f"{plan.expert}{f'x{plan.expert_tensor}' * (plan.expert_tensor > 1)}",
+    ),
+    (
+        Column(name="schedule", short="sched", spare=5),
+        lambda plan: plan.schedule.name.lower().replace("_", " "),
+    ),
+    (Column(name="cut", spare=6), _cut),
+    (Column(name="offload", spare=6), lambda plan: plan.offload.name.lower()),
+    (
+        Column(name="again", meaning="layers recomputed; 0 for all", number=True, spare=6),
+        lambda plan: str(plan.recompute_layers),
+    ),
+    (
+        Column(name="reshard", meaning="parameters dropped between passes", spare=6),
+        lambda plan: "yes" if plan.reshard else "no",
+    ),
     (
         Column(
             name="order",
@@ -162,7 +193,8 @@ def coefficients(sources: Sequence[CoefficientSource]) -> Table:
 
 def _plans(plans: Sequence[Plan]) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
     """The columns that tell these plans apart, and the text of each plan under them."""
-    rare = [pair for pair in RARE_COLUMNS if len({pair[1](plan) for plan in plans}) > 1]
+    told = (*plans, Plan())
+    rare = [pair for pair in RARE_COLUMNS if len({pair[1](plan) for plan in told}) > 1]
     shown = (*PLAN_COLUMNS, *rare)
     return tuple(column for column, _ in shown), [
         tuple(write(plan) for _, write in shown) for plan in plans

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
+from foretrain.plan.plan import (
+    AXES,
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.plan.study import Objective
 from foretrain.units import Quantity
 from foretrain.workload.operator import Attention
@@ -21,11 +30,15 @@ PARTS: Final = {
     "backward": "backward passes",
     "recompute": "forward work done a second time",
     "tensor": "collectives of the tensor axis",
+    "context": "exchanges of the context axis, as far as nothing hides them",
+    "expert": "sending tokens to their experts and back",
+    "offload": "moving activations and optimizer state to the host and back",
     "pipeline": "sends between stages that no compute hides",
     "bubble": "waiting for other stages",
     "gradients": "reducing gradients, as far as nothing hides it",
     "parameters": "gathering the parameters that other replicas updated",
     "update": "the optimizer's own work",
+    "input": "waiting for samples that the hosts read and prepare",
     "other": "the rounding of the sum",
 }
 MEMORY: Final = {
@@ -39,6 +52,24 @@ _RECOMPUTE: Final = {
     Recompute.NONE: "All activations are kept for the backward pass.",
     Recompute.SELECTIVE: "The attention core is computed again in the backward pass.",
     Recompute.FULL: "Only each layer's input is kept; the backward pass computes layers again.",
+}
+
+
+_OFFLOAD: Final = {
+    Offload.NONE: "",
+    Offload.OPTIMIZER: "Optimizer state waits in the host's memory, where it is updated.",
+    Offload.ACTIVATIONS: "Activations wait in the host's memory for the backward pass.",
+    Offload.BOTH: "Optimizer state and activations wait in the host's memory.",
+}
+_SHARDED: Final = {
+    Sharding.OPTIMIZER: "the optimizer state",
+    Sharding.GRADIENTS: "optimizer state and gradients",
+    Sharding.PARAMETERS: "optimizer state, gradients and parameters",
+}
+_SCHEDULE: Final = {
+    Schedule.ONE_F_ONE_B: "1F1B",
+    Schedule.GPIPE: "GPipe",
+    Schedule.ZERO_BUBBLE: "zero bubble",
 }
 
 
@@ -63,8 +94,15 @@ def count(number: float, thing: str, *, plural: str = "") -> str:
 
 def sentences(plan: Plan, workload: Workload) -> tuple[str, ...]:
     """The plan in words, for somebody who does not read "tp8, pp4"."""
-    parts = (_tensor(plan), _pipeline(plan), _data(plan, workload), _sharding(plan))
-    extras = (_RECOMPUTE[plan.recompute], _software(plan), _order(plan))
+    parts = (
+        _tensor(plan),
+        _context(plan),
+        _pipeline(plan),
+        _data(plan, workload),
+        _experts(plan),
+        _sharding(plan),
+    )
+    extras = (_recompute(plan), _OFFLOAD[plan.offload], _software(plan), _order(plan))
     return tuple(part for part in (*parts, *extras) if part)
 
 
@@ -75,11 +113,37 @@ def _tensor(plan: Plan) -> str:
     return f"Matrix products are split over groups of {plan.tensor} devices{tokens}."
 
 
+def _context(plan: Plan) -> str:
+    if plan.context == 1:
+        return ""
+    how = {
+        ContextExchange.RING: "keys and values go round",
+        ContextExchange.ALL_TO_ALL: "attention exchanges tokens for heads",
+    }
+    return f"Each sample is shared by {plan.context} devices; {how[plan.exchange]}."
+
+
 def _pipeline(plan: Plan) -> str:
     if plan.pipeline == 1:
         return ""
     chunks = f" of {plan.interleaving} interleaved chunks each" * (plan.interleaving > 1)
-    return f"The layers are cut into {count(plan.pipeline, 'pipeline stage')}{chunks} (1F1B)."
+    uneven = "" if plan.cut == "even" else ", not all of the same number of layers"
+    stages = count(plan.pipeline, "pipeline stage")
+    return f"The layers are cut into {stages}{chunks} ({_SCHEDULE[plan.schedule]}){uneven}."
+
+
+def _experts(plan: Plan) -> str:
+    if plan.expert == 1:
+        return ""
+    split = f", {plan.expert_tensor} to each" * (plan.expert_tensor > 1)
+    return f"Experts are spread over {plan.expert} devices{split}."
+
+
+def _recompute(plan: Plan) -> str:
+    if not plan.recompute_layers:
+        return _RECOMPUTE[plan.recompute]
+    layers = count(plan.recompute_layers, "layer")
+    return f"Of {layers} only the input is kept; the backward pass computes them again."
 
 
 def _data(plan: Plan, workload: Workload) -> str:
@@ -92,9 +156,10 @@ def _data(plan: Plan, workload: Workload) -> str:
 
 
 def _sharding(plan: Plan) -> str:
-    if plan.sharding is Sharding.NONE or plan.data == 1:
+    if plan.sharding is Sharding.NONE or plan.data * plan.context == 1:
         return ""
-    return "The replicas divide the optimizer state among themselves."
+    among = f" in groups of {plan.shard}" if plan.shard else ""
+    return f"The replicas divide {_SHARDED[plan.sharding]} among themselves{among}."
 
 
 def _software(plan: Plan) -> str:

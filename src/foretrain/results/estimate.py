@@ -17,11 +17,14 @@ class Parts:
         backward: backward passes, recomputation apart.
         recompute: forward work done a second time.
         tensor: collectives of the tensor axis.
+        context: exchanges of the context axis that attention cannot hide.
+        expert: sending tokens to their experts and back.
         pipeline: sends between stages that no compute hides.
         bubble: waiting for other stages.
         gradients: reduction of gradients over the data axis that the backward pass cannot hide.
         parameters: gathering of updated parameters when the optimizer is sharded.
         update: the optimizer's own work.
+        offload: moving activations and optimizer state to the host and back.
         input: waiting for samples that hosts read and prepare.
         other: the rounding of the sum; fixed time per step once it is priced.
     """
@@ -30,11 +33,14 @@ class Parts:
     backward: float = 0.0
     recompute: float = 0.0
     tensor: float = 0.0
+    context: float = 0.0
+    expert: float = 0.0
     pipeline: float = 0.0
     bubble: float = 0.0
     gradients: float = 0.0
     parameters: float = 0.0
     update: float = 0.0
+    offload: float = 0.0
     input: float = 0.0
     other: float = 0.0
 

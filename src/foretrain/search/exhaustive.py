@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from foretrain.cost.factors import Held, factors, hold
+from foretrain.cost.factors import factors
+from foretrain.cost.held import Held, hold
 from foretrain.cost.input import with_input
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import Setting

@@ -1,7 +1,8 @@
 """Parallel strategies: one file and one line each.
 
-The pipeline (`pipeline.py`) and recomputation (`recompute.py`) are not in the table: they decide
-which layers a stage has and how often it runs them, not which part of an operator a device has.
+The pipeline (`pipeline.py`, `cut.py`), recomputation (`recompute.py`) and offloading (`offload.py`)
+are not in the table: they decide which layers a stage has, how often it runs them and where it
+keeps what, not which part of an operator a device has.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from operator import mul
 from types import MappingProxyType
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies import data, sequence, sharding, tensor
-from foretrain.strategies.strategy import Share, StepTransfer, Strategy, Transfer
+from foretrain.strategies import context, data, expert, sequence, sharding, tensor
+from foretrain.strategies.strategy import Owners, ParameterTransfer, Share, Strategy, Transfer
 from foretrain.workload.columns import Operators
 from foretrain.workload.workload import Workload
 
@@ -23,6 +24,8 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
         "sharding": sharding.STRATEGY,
         "tensor": tensor.STRATEGY,
         "sequence": sequence.STRATEGY,
+        "context": context.STRATEGY,
+        "expert": expert.STRATEGY,
     }
 )
 
@@ -39,15 +42,17 @@ def transfers_of(operators: Operators, plans: PlanTable) -> list[Transfer]:
     ]
 
 
-def step_transfers_of(workload: Workload, plans: PlanTable) -> list[StepTransfer]:
-    """What is exchanged once per step."""
+def parameter_transfers_of(
+    workload: Workload, plans: PlanTable, replicas: Column
+) -> list[ParameterTransfer]:
+    """What is exchanged for each parameter that so many devices hold."""
     return [
         transfer
         for each in STRATEGIES.values()
-        for transfer in each.step_transfers(workload, plans)
+        for transfer in each.parameter_transfers(workload, plans, replicas)
     ]
 
 
-def owners_of(plans: PlanTable) -> Column:
-    """Devices that share one copy of the optimizer's state. [plan]"""
-    return reduce(mul, (each.owners(plans) for each in STRATEGIES.values()))
+def owners_of(plans: PlanTable, replicas: Column) -> Owners:
+    """Devices that share one copy of what belongs to a parameter that so many devices hold."""
+    return reduce(mul, (each.owners(plans, replicas) for each in STRATEGIES.values()))

@@ -1,5 +1,7 @@
 """Data parallelism: replicas of the model share the samples and add up their gradients.
 
+Members of the context axis hold the same parameters too, so they are replicas in this.
+
 Source: rajbhandari2020, section 2.1 (every member keeps everything).
 """
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies.strategy import Pattern, StepTransfer, Strategy
+from foretrain.strategies.strategy import Group, ParameterTransfer, Pattern, Strategy, When
 from foretrain.workload.workload import Workload
 
 
@@ -18,11 +20,25 @@ def micro_batches(workload: Workload, plans: PlanTable) -> Column:
     return workload.global_batch / (plans.data * plans.micro_batch)
 
 
-def step_transfers(workload: Workload, plans: PlanTable) -> tuple[StepTransfer, ...]:
-    """An all-reduce of the gradients, unless sharding takes its place."""
-    mine = (plans.data > 1) & (plans.sharding == Sharding.NONE)
-    size = np.where(mine, workload.precision.gradient_bytes, 0.0)
-    return (StepTransfer(part="gradients", pattern=Pattern.REDUCE, size=size),)
+def parameter_transfers(
+    workload: Workload, plans: PlanTable, replicas: Column
+) -> tuple[ParameterTransfer, ...]:
+    """An all-reduce of the gradients, unless sharding takes its place.
+
+    Messages that do not add up on their way are gathered by everybody.
+    """
+    mine = (replicas > 1) & (plans.sharding == Sharding.NONE)
+    codec = workload.gradients
+    size = codec.wire_bytes if codec.adds_up else codec.wire_bytes * replicas
+    return (
+        ParameterTransfer(
+            part="gradients",
+            pattern=Pattern.REDUCE if codec.adds_up else Pattern.GATHER,
+            group=Group.REPLICAS,
+            when=When.STEP,
+            size=np.where(mine, size, 0.0),
+        ),
+    )
 
 
-STRATEGY = Strategy(step_transfers=step_transfers)
+STRATEGY = Strategy(parameter_transfers=parameter_transfers)

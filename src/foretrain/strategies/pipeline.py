@@ -1,8 +1,8 @@
-"""Pipeline parallelism: stages of layers, 1F1B or interleaved.
+"""Pipeline parallelism: stages of layers.
 
-The layers that can be cut are divided evenly into pipeline x interleaving chunks; stage s holds
-the chunks s, s + p, s + 2p, ... What stands before the first such layer (an embedding) stays with
-it, what stands after the last (a head) likewise. Equal neighbours form a run and are priced once.
+The layers that can be cut are divided into pipeline x interleaving chunks; stage s holds the chunks
+s, s + p, s + 2p, ... What stands before the first such layer (an embedding) stays with it, what
+stands after the last (a head) likewise. Equal neighbours form a run and are priced once.
 
 Source: narayanan2021, sections 2.2 and 2.3.
 """
@@ -16,10 +16,12 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from foretrain.plan.plan import Schedule
 from foretrain.plan.table import Column, PlanTable
 from foretrain.workload.graph import Model
 
 Counts = tuple[int, ...]
+Sizes = tuple[int, ...]
 Shape = tuple[tuple[int, bool], ...]
 
 
@@ -41,30 +43,38 @@ class Cuts:
     first: NDArray[np.float64]
 
 
-def stage_layers(model: Model, pipeline: int, interleaving: int) -> list[Counts]:
+Way = tuple[int, Sizes]
+"""Stages, and the layers of each chunk in the model's order."""
+
+
+def even(model: Model, chunks: int) -> Sizes:
+    """The same number of layers in every chunk."""
+    return (model.cuttable_layers // chunks,) * chunks
+
+
+def stage_layers(model: Model, pipeline: int, sizes: Sizes) -> list[Counts]:
     """Layers of each kind on every stage, in order."""
-    return _stage_layers(_shape(model), pipeline, interleaving)
+    return _stage_layers(_shape(model), pipeline, sizes)
 
 
 def _shape(model: Model) -> Shape:
     return tuple((layer.repeats, layer.cuttable) for layer in model.layers)
 
 
-def _stage_layers(shape: Shape, pipeline: int, interleaving: int) -> list[Counts]:
+def _stage_layers(shape: Shape, pipeline: int, sizes: Sizes) -> list[Counts]:
     every = np.arange(len(shape))
     kinds = np.repeat(every, [repeats for repeats, _ in shape])
     cuttable = np.flatnonzero([shape[kind][1] for kind in kinds])
-    chunks = pipeline * interleaving
-    bounds = cuttable[np.arange(1, chunks) * (len(cuttable) // chunks)]
+    bounds = cuttable[np.cumsum(sizes, dtype=np.intp)[:-1]]
     before = np.zeros((len(kinds) + 1, len(shape)), int)
     before[1:] = np.cumsum(kinds[:, np.newaxis] == every, axis=0)
     chunk = np.diff(before[[0, *bounds, len(kinds)]], axis=0)
-    stages = chunk.reshape(interleaving, pipeline, -1).sum(axis=0)
+    stages = chunk.reshape(-1, pipeline, len(shape)).sum(axis=0)
     return [tuple(stage) for stage in stages.tolist()]
 
 
-def cuts(model: Model, ways: list[tuple[int, int]]) -> Cuts:
-    """The runs of stages of each (pipeline, interleaving)."""
+def cuts(model: Model, ways: list[Way]) -> Cuts:
+    """The runs of stages of each way to cut a model."""
     shape = _shape(model)
     runs = [_runs(shape, *way) for way in ways]
     width = max(len(run) for run in runs)
@@ -79,9 +89,9 @@ def cuts(model: Model, ways: list[tuple[int, int]]) -> Cuts:
 
 
 @lru_cache(maxsize=4096)
-def _runs(shape: Shape, pipeline: int, interleaving: int) -> tuple[tuple[Counts, int, int], ...]:
+def _runs(shape: Shape, pipeline: int, sizes: Sizes) -> tuple[tuple[Counts, int, int], ...]:
     """Layers, first position and length of each run; the first and the last stage stand alone."""
-    stages = _stage_layers(shape, pipeline, interleaving)
+    stages = _stage_layers(shape, pipeline, sizes)
     ends = {0, len(stages) - 1}
     keys = [(stage, position if position in ends else -1) for position, stage in enumerate(stages)]
     runs, start = [], 0
@@ -95,20 +105,23 @@ def _runs(shape: Shape, pipeline: int, interleaving: int) -> tuple[tuple[Counts,
 def in_flight(plans: PlanTable, *, position: Column, micro_batches: Column) -> Column:
     """Micro-batches whose activations a stage keeps at most, in units of whole stages. [plan]
 
-    1F1B: p - s. Interleaved: 2 (p - s - 1) + (v - 1) p + 1 chunks of 1 / v of the stage; for the
-    first stage p + (p - 1) / v, the 1 + (p - 1) / (p v) of korthikanti2022, section 4.2.3.
+    1F1B and zero bubble: p - s. Interleaved: 2 (p - s - 1) + (v - 1) p + 1 chunks of 1 / v of the
+    stage; for the first stage p + (p - 1) / v, the 1 + (p - 1) / (p v) of korthikanti2022, section
+    4.2.3. GPipe: all of them.
     """
     behind = plans.pipeline - position - 1.0
     chunks = 2.0 * behind + (plans.interleaving - 1.0) * plans.pipeline + 1.0
     chunks = np.minimum(chunks, micro_batches * plans.interleaving)
     plain = np.minimum(behind + 1.0, micro_batches)
-    return np.where(plans.interleaving > 1, chunks / plans.interleaving, plain)
+    alternating = np.where(plans.interleaving > 1, chunks / plans.interleaving, plain)
+    return np.where(plans.schedule == Schedule.GPIPE, micro_batches, alternating)
 
 
 def boundary_bytes(model: Model, plans: PlanTable, *, value_bytes: float) -> Column:
     """Bytes of a micro-batch that one device sends to the next stage. [plan]
 
-    Each member of the tensor axis sends its part of the tokens (narayanan2021, section 4.1).
+    Each member of the tensor and the context axis sends its part of the tokens (narayanan2021,
+    section 4.1).
     """
     values = max(layer.output for layer in model.layers)
-    return values * value_bytes * plans.micro_batch / plans.tensor
+    return values * value_bytes * plans.micro_batch / (plans.tensor * plans.context)

@@ -1,7 +1,8 @@
 """Recomputation: drop activations in the forward pass, compute them again in the backward pass.
 
 - selective drops what the attention core keeps (scores are large and cheap to compute again);
-- full keeps only each layer's input. The embedding and the head are never computed again.
+- full keeps only each layer's input, of all layers or of some of them, spread evenly over the
+  model. The embedding and the head are never computed again.
 
 Source: korthikanti2022, sections 4 and 5; chen2016.
 """
@@ -12,6 +13,13 @@ import numpy as np
 
 from foretrain.plan.plan import Recompute
 from foretrain.plan.table import Column, PlanTable
+from foretrain.workload.graph import Model
+
+
+def covered(model: Model, plans: PlanTable) -> Column:
+    """Part of the layers that full recomputation covers. [plan]"""
+    layers = plans.recompute_layers
+    return np.where(layers > 0, layers / model.cuttable_layers, 1.0)
 
 
 def repeated(plans: PlanTable, *, full: Column, selective: Column) -> Column:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies.strategy import Pattern, Phase, Share, Strategy, Transfer
+from foretrain.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
+from foretrain.strategies.tensor import summed
 from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Split
 
@@ -26,28 +27,37 @@ def token_degree(plans: PlanTable) -> Column:
 def share(operators: Operators, plans: PlanTable) -> Share:
     """Tokens of operators that tensor parallelism repeats, and the saved inputs of its products."""
     tokens = token_degree(plans)
+    inputs = operators.split_is(Split.COLUMNS) & (operators.experts == 0)
     repeated = np.where(operators.sequence, tokens, 1.0)
-    saved = np.where(operators.sequence | operators.split_is(Split.COLUMNS), tokens, 1.0)
+    saved = np.where(operators.sequence | inputs, tokens, 1.0)
     return Share(rows=repeated, moved=repeated, kept=saved, boundary=tokens)
 
 
 def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
-    """A reduce-scatter and an all-gather where tensor parallelism alone would all-reduce."""
+    """A reduce-scatter and an all-gather where tensor parallelism alone would all-reduce.
+
+    Members that share an expert gather the tokens of as many senders as there are of them.
+    """
     mine = token_degree(plans) > 1
-    return (
+    senders = plans.expert * plans.expert_tensor / plans.tensor
+    return tuple(
         Transfer(
-            phase=Phase.FORWARD,
+            axis=axis,
+            phase=phase,
             pattern=Pattern.GATHER,
-            values=operators.output * (operators.split_is(Split.DEPTH) & mine),
+            values=summed(operators, split, experts=experts) * mine * part / plans.context,
             times=2.0,
-        ),
-        Transfer(
-            phase=Phase.BACKWARD,
-            pattern=Pattern.GATHER,
-            values=operators.output * (operators.split_is(Split.COLUMNS) & mine),
-            times=2.0,
-        ),
+        )
+        for axis, experts, part in (
+            (Axis.TENSOR, False, 1.0),
+            (Axis.EXPERT_TENSOR, True, np.where(plans.expert_tensor > 1, senders, 0.0)),
+        )
+        for phase, split in ((Phase.FORWARD, Split.DEPTH), (Phase.BACKWARD, Split.COLUMNS))
     )
 
 
-STRATEGY = Strategy(reads=("tensor", "sequence_parallel"), share=share, transfers=transfers)
+STRATEGY = Strategy(
+    reads=("tensor", "expert", "expert_tensor", "context", "sequence_parallel"),
+    share=share,
+    transfers=transfers,
+)

@@ -72,36 +72,96 @@ class Phase(StrEnum):
     BACKWARD = "backward"
 
 
+class Axis(StrEnum):
+    """Whose members exchange something for an operator."""
+
+    TENSOR = "tensor"
+    CONTEXT = "context"
+    EXPERT = "expert"
+    EXPERT_TENSOR = "expert_tensor"
+
+
+class Group(StrEnum):
+    """Whose members exchange something for parameters that they all hold."""
+
+    REPLICAS = "replicas"
+    SHARD = "shard"
+    """Those that share one copy of what is sharded."""
+    ACROSS = "across"
+    """Those that hold the same part of different copies."""
+
+
+class When(StrEnum):
+    """How often something is exchanged for a parameter."""
+
+    STEP = "once per step"
+    FORWARD = "in every forward pass"
+    BACKWARD = "in every backward pass"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Transfer:
-    """What the tensor axis' members exchange for each operator; the operator waits for it.
+    """What members of an axis exchange for each operator; the operator waits for it.
 
     Attributes:
+        axis: whose members.
         phase: forward or backward pass.
         pattern: what the group does.
         values: elements per sample; 0 where nothing is exchanged. [operator, plan]
         times: how often.
+        beside: whether it runs beside the attention of the layer, which waits for what is left.
     """
 
+    axis: Axis = Axis.TENSOR
     phase: Phase
     pattern: Pattern
     values: NDArray[np.float64]
     times: float = 1.0
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StepTransfer:
-    """What the data axis' members exchange once per step for each parameter they hold.
+class ParameterTransfer:
+    """What is exchanged for each parameter that a device holds, whole layers at a time.
 
     Attributes:
         part: gradients or parameters, as in the parts of a step.
         pattern: what the group does.
+        group: whose members.
+        when: how often.
         size: bytes per parameter; 0 where nothing is exchanged. [plan]
+        trained: whether frozen parameters stay out of it.
     """
 
     part: str
     pattern: Pattern
+    group: Group
+    when: When
     size: Column
+    trained: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Owners:
+    """Devices that share one copy of what belongs to a parameter. [plan]
+
+    Attributes:
+        weights: of its working copy.
+        gradients: of its gradient.
+        optimizer: of its optimizer state and master copy.
+    """
+
+    weights: Divisor = 1.0
+    gradients: Divisor = 1.0
+    optimizer: Divisor = 1.0
+
+    def __mul__(self, other: Owners) -> Owners:
+        """Those that share what others share already."""
+        return Owners(
+            weights=self.weights * other.weights,
+            gradients=self.gradients * other.gradients,
+            optimizer=self.optimizer * other.optimizer,
+        )
 
 
 def whole(_operators: Operators, _plans: PlanTable) -> Share:
@@ -114,30 +174,37 @@ def nothing(_operators: Operators, _plans: PlanTable) -> tuple[Transfer, ...]:
     return ()
 
 
-def nothing_per_step(_workload: Workload, _plans: PlanTable) -> tuple[StepTransfer, ...]:
-    """The transfers of a strategy that exchanges nothing per step."""
+def nothing_of_parameters(
+    _workload: Workload, _plans: PlanTable, _replicas: Column
+) -> tuple[ParameterTransfer, ...]:
+    """The transfers of a strategy that exchanges nothing per parameter."""
     return ()
 
 
-def alone(plans: PlanTable) -> Column:
-    """The owners of a strategy that does not divide the optimizer. [plan]"""
-    return np.ones(len(plans))
+def alone(_plans: PlanTable, _replicas: Column) -> Owners:
+    """The owners of a strategy that divides nothing of a parameter."""
+    return Owners()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """One way of dividing work among devices.
 
+    Parameters of experts have fewer replicas than others, so what concerns parameters is asked
+    once for each kind, with the devices that hold the same ones as the last argument.
+
     Attributes:
         reads: fields of a plan that `share` and `transfers` depend on.
         share: which part of each operator a device has.
         transfers: what is exchanged for each operator.
-        step_transfers: what is exchanged once per step.
-        owners: devices that share one copy of the optimizer's state. [plan]
+        parameter_transfers: what is exchanged for each parameter.
+        owners: devices that share one copy of what belongs to a parameter.
     """
 
     reads: tuple[str, ...] = ()
     share: Callable[[Operators, PlanTable], Share] = whole
     transfers: Callable[[Operators, PlanTable], tuple[Transfer, ...]] = nothing
-    step_transfers: Callable[[Workload, PlanTable], tuple[StepTransfer, ...]] = nothing_per_step
-    owners: Callable[[PlanTable], Column] = alone
+    parameter_transfers: Callable[[Workload, PlanTable, Column], tuple[ParameterTransfer, ...]] = (
+        nothing_of_parameters
+    )
+    owners: Callable[[PlanTable, Column], Owners] = alone

@@ -14,12 +14,13 @@ from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import AXES, Plan
+from foretrain.plan.plan import AXES, Plan, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
 from foretrain.results.estimate import Estimate
-from foretrain.search.ranking import over_limits
+from foretrain.search.ranking import over_job_limits
 from foretrain.verbs.price import price_plan
+from foretrain.workload.graph import Model
 
 
 def estimate(
@@ -41,13 +42,15 @@ def estimate(
     if wrong:
         raise InputError("\n".join(wrong))
     priced = setting(study.workload, study.cluster, coefficients)
-    answer = price_plan(priced, plan, assumed=(*study.assumed, *assumed), played=played)
+    told = (*study.assumed, *assumed)
+    answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
     return replace(answer, warnings=(*answer.warnings, *_over_limits(study, answer)))
 
 
 def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
     """What a search with the study's limits would have dropped the plan for."""
-    for reason, over in over_limits(study, np.array([answer.step_time])).items():
+    seconds = np.array([answer.time_to_train], np.float64)
+    for reason, over in over_job_limits(study, seconds).items():
         if over[0]:
             yield f"the whole training is over the study's {reason}"
 
@@ -75,16 +78,36 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
 
 
 def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:
-    """Absent fields filled in: replicas take the devices that are left, the rest is neutral."""
+    """Absent fields filled in: replicas take the devices that are left, the rest is neutral.
+
+    Experts are divided like everything else unless each token has one member that sends it.
+    """
+    model = study.workload.model
     others = prod(values.get(axis, 1) for axis in AXES if axis != "data")
     values.setdefault("data", max(1, study.cluster.devices // others))
+    if model.experts and not values.get("sequence_parallel"):
+        values.setdefault("expert_tensor", values.get("tensor", 1))
     plan = Plan(**values)
-    idle = set() if study.workload.model.kernels else {"attention"}
+    idle = _idle(plan, model)
     absent = [f.name for f in fields(Plan) if f.name not in values and f.name not in idle]
     return plan, tuple(f"plan.{name} = {_shown(getattr(plan, name))}" for name in absent)
 
 
+def _idle(plan: Plan, model: Model) -> set[str]:
+    """Fields that change nothing about this plan, whatever they say."""
+    idle = {
+        "context": True,
+        "exchange": plan.context == 1,
+        "expert": not model.experts,
+        "expert_tensor": not model.experts,
+        "attention": not model.kernels,
+        "shard": plan.sharding is Sharding.NONE or plan.data * plan.context == 1,
+        "reshard": plan.sharding is not Sharding.PARAMETERS,
+    }
+    return {name for name, says_nothing in idle.items() if says_nothing}
+
+
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
-        return " > ".join(value)
+        return (" > " if isinstance(value[0], str) else "-").join(map(str, value))
     return value.name.lower() if isinstance(value, Enum) else str(value).lower()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from foretrain.cluster.link import Topology
+from foretrain.cost.closed_form import closed_step
 from foretrain.cost.coefficients import (
     CALIBRATED_DEVICES,
     CALIBRATED_PARAMETERS,
@@ -15,10 +15,12 @@ from foretrain.cost.coefficients import (
     Source,
     sources_of,
 )
+from foretrain.cost.collectives.topologies import APPROXIMATIONS
 from foretrain.cost.compute import peak
-from foretrain.cost.factors import Factors, Held, factors, hold
+from foretrain.cost.factors import Factors, factors
 from foretrain.cost.flop import model_flop, recomputed_flop
-from foretrain.cost.memory import stage_memory, stage_weights
+from foretrain.cost.held import Held, hold
+from foretrain.cost.memory import stage_memory
 from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step, step_times
@@ -128,13 +130,12 @@ def _played(times: StepTimes, closed: Settled) -> Settled:
         return replace(closed, simulated=found.seconds)
     busiest = max(range(len(times.stages)), key=lambda stage: _busy(times.stages[stage]))
     idle = found.stages[busiest]
+    in_passes = closed.parts.gradients - float(closed_step(times).gradients)
     parts = replace(
         closed.parts,
         bubble=idle.bubble,
         pipeline=idle.pipeline,
-        gradients=idle.gradients,
-        update=idle.update,
-        parameters=idle.parameters,
+        gradients=in_passes + idle.gradients,
     )
     remark = (
         f"the event simulation decides: the closed form says {closed.closed_form:.4g} s, "
@@ -154,8 +155,7 @@ def _memory(setting: Setting, held: Held) -> Memory:
         later = np.arange(float(held.stages(run)[0]))
         rows = np.zeros(len(later), np.intp)
         alike = held.take(rows, held.plans.take(rows))
-        weights = stage_weights(setting, alike)[run]
-        found = stage_memory(setting, alike, run=run, weights=weights, later=later)
+        found = stage_memory(setting, alike, run=run, later=later)
         for position in range(len(later)):
             parts = {name: float(getattr(found, name)[position]) for name in _MEMORY}
             stages.append(StageMemory(stage=len(stages), **parts))
@@ -184,9 +184,10 @@ def _memory_warnings(setting: Setting, memory: Memory) -> tuple[str, ...]:
 
 def _topology_warnings(setting: Setting) -> tuple[str, ...]:
     return tuple(
-        f"the {level.name} is a {level.link.kind}, which is priced as a switch"
+        f"the {level.name} is a {level.link.kind}, which is priced approximately: "
+        f"{APPROXIMATIONS[level.link.kind]}"
         for level in setting.cluster.levels
-        if level.link.kind is not Topology.SWITCH
+        if level.link.kind in APPROXIMATIONS
     )
 
 

@@ -1,0 +1,263 @@
+"""Held: plans, the way each cuts the model, and what its stages hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.cost.layers import (
+    READS,
+    Holding,
+    LayerMemory,
+    layer_memory,
+    layer_times,
+)
+from foretrain.cost.placements import placements
+from foretrain.cost.setting import Setting
+from foretrain.plan.plan import Cut
+from foretrain.plan.table import Column, PlanTable, Rows, distinct
+from foretrain.strategies.cut import balanced
+from foretrain.strategies.pipeline import Cuts, Sizes, Way, cuts, even
+from foretrain.workload.graph import Model
+
+Floats = NDArray[np.float64]
+Columns = Sequence[Column] | Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Loads:
+    """What one stage of each run holds. [run, pair of layers and cut]
+
+    Attributes:
+        layers: layers of all kinds.
+        weights: bytes of parameters, before they are sharded. [holding, run, pair]
+        trained: parameters that are trained. [holding, run, pair]
+        kept: bytes that every micro-batch in flight keeps.
+        met: bytes that one micro-batch keeps whose backward pass follows at once.
+        transient: bytes of the largest layer while it is computed again.
+        largest: bytes of the parameters of the largest layer.
+        moving: bytes that the layer which keeps most keeps.
+    """
+
+    layers: Floats
+    weights: Floats
+    trained: Floats
+    kept: Floats
+    met: Floats
+    transient: Floats
+    largest: Floats
+    moving: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Held:
+    """Plans, their cuts, and what their layers and stages take.
+
+    Attributes:
+        plans: the plans.
+        layers: one layer of each kind. [kind, combination]
+        layer: combination of each plan. [plan]
+        cuts: runs of equal stages. [run, kind, way]
+        cut: way of each plan. [plan]
+        loads: stages. [run, pair]
+        load: pair of each plan. [plan]
+    """
+
+    plans: PlanTable
+    layers: LayerMemory
+    layer: Rows
+    cuts: Cuts
+    cut: Rows
+    loads: Loads
+    load: Rows
+
+    @property
+    def runs(self) -> range:
+        """Positions of the runs of equal stages."""
+        return range(len(self.cuts.stages))
+
+    def take(self, rows: Rows, plans: PlanTable) -> Held:
+        """The same for other plans, each of which holds what one of these rows holds."""
+        return Held(
+            plans=plans,
+            layers=self.layers,
+            layer=self.layer[rows],
+            cuts=self.cuts,
+            cut=self.cut[rows],
+            loads=self.loads,
+            load=self.load[rows],
+        )
+
+    def stages(self, run: int) -> Column:
+        """Stages of a run. [plan]"""
+        stages: Column = self.cuts.stages[run][self.cut]
+        return stages
+
+    def of_stage(self, name: str, run: int) -> Column:
+        """What one stage of a run holds, a field of `loads`. [plan]"""
+        column: Column = getattr(self.loads, name)[run][self.load]
+        return column
+
+    def weights(self, run: int, holding: Holding) -> Column:
+        """Bytes of parameters on one stage of a run, before they are sharded. [plan]"""
+        column: Column = self.loads.weights[holding, run][self.load]
+        return column
+
+    def trained(self, run: int, holding: Holding) -> Column:
+        """Trained parameters on one stage of a run. [plan]"""
+        column: Column = self.loads.trained[holding, run][self.load]
+        return column
+
+
+def hold(setting: Setting, plans: PlanTable) -> Held:
+    """What the layers of each plan take, and how the plan cuts them."""
+    rows, layer = distinct([getattr(plans, name) for name in READS])
+    layers = layer_memory(setting, plans.take(rows))
+    ways, cut = _ways(setting, plans)
+    found = cuts(setting.workload.model, ways)
+    pairs, load = distinct([layer, cut])
+    return Held(
+        plans=plans,
+        layers=layers,
+        layer=layer,
+        cuts=found,
+        cut=cut,
+        loads=_loads(
+            setting, plans.take(pairs), held=(layers, layer[pairs]), cut=(found, cut[pairs])
+        ),
+        load=load,
+    )
+
+
+def weighted(counts: Columns, values: Columns) -> Column:
+    """Layers of each kind times what one of them costs, added in order. [plan]"""
+    total: Column = counts[0] * values[0]
+    for count, value in zip(counts[1:], values[1:], strict=True):
+        total = total + count * value
+    return total
+
+
+def _loads(
+    setting: Setting, plans: PlanTable, *, held: tuple[LayerMemory, Rows], cut: tuple[Cuts, Rows]
+) -> Loads:
+    """What the stages of distinct pairs hold. [run, pair]
+
+    What follows the last layer that can be cut meets its backward pass at once. Tied parameters are
+    held once where first and last layer share a stage, twice elsewhere.
+    """
+    model, body = setting.workload.model, _body(setting.workload.model)
+    (layers, layer), (ways, way) = held, cut
+    kept, transient = layers.kept[:, layer], layers.transient[:, layer]
+    weights, trained = layers.weights[:, :, layer], layers.trained[:, :, layer]
+    bytes_of_all = weights.sum(axis=0)
+    once = (plans.pipeline == 1) / plans.tensor
+    loads: dict[str, list[Floats]] = {name: [] for name in Loads.__dataclass_fields__}
+    for run in ways.layers:
+        counts = run[:, way]
+        has = counts > 0
+        stored = np.stack([weighted(counts, each) for each in weights])
+        learnt = np.stack([weighted(counts, each) for each in trained])
+        stored[0] -= model.tied * setting.workload.precision.value_bytes * once
+        learnt[0] -= model.tied_trained * once
+        loads["layers"].append(weighted(counts, np.ones_like(counts)))
+        loads["weights"].append(stored)
+        loads["trained"].append(learnt)
+        loads["kept"].append(weighted(counts[:body], kept[:body]))
+        loads["met"].append(
+            weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros(len(way))
+        )
+        loads["transient"].append(_most(transient * has))
+        loads["largest"].append(_most(bytes_of_all * has))
+        loads["moving"].append(_most(kept * has))
+    stacked = {name: np.stack(values) for name, values in loads.items()}
+    for name in ("weights", "trained"):
+        stacked[name] = stacked[name].swapaxes(0, 1)
+    return Loads(**stacked)
+
+
+def _most(values: Floats) -> Column:
+    """The largest of all kinds. [pair]"""
+    most: Column = np.maximum.reduce(values, axis=0)
+    return most
+
+
+def _body(model: Model) -> int:
+    """Kinds of layers up to the last one that can be cut."""
+    return 1 + max(kind for kind, layer in enumerate(model.layers) if layer.cuttable)
+
+
+def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
+    """The distinct ways to cut, and which of them each plan has.
+
+    Only a balanced cut needs to know how long layers take, so only then are they timed here.
+    """
+    model = setting.workload.model
+    balance = np.array([cut == "balanced" for cut in plans.cuts])[plans.cut.astype(np.intp)]
+    uneven = np.flatnonzero(balance & (plans.pipeline > 1))
+    timed = np.zeros(len(plans), np.intp)
+    seconds: Sequence[tuple[float, ...]] = [()]
+    if len(uneven):
+        found, timed[uneven] = _seconds(setting, plans.take(uneven))
+        timed[uneven] += 1
+        seconds = [(), *found]
+    rows, cut = distinct([plans.pipeline, plans.interleaving, plans.cut, timed])
+    ways = [
+        _way(
+            model,
+            (int(plans.pipeline[row]), int(plans.interleaving[row])),
+            cut=plans.cuts[int(plans.cut[row])],
+            seconds=seconds[timed[row]],
+        )
+        for row in rows
+    ]
+    several = tuple(dict.fromkeys(ways))
+    place = {way: position for position, way in enumerate(several)}
+    return list(several), np.array([place[way] for way in ways], np.intp)[cut]
+
+
+def _way(model: Model, parts: tuple[int, int], *, cut: Cut, seconds: tuple[float, ...]) -> Way:
+    """`parts`: stages, and chunks of each; `seconds`: of a layer of each kind."""
+    pipeline, interleaving = parts
+    chunks = pipeline * interleaving
+    if isinstance(cut, tuple):
+        return pipeline, cut
+    if cut == "even" or pipeline == 1:
+        return pipeline, even(model, chunks)
+    return pipeline, _balanced(model, seconds, chunks)
+
+
+def _balanced(model: Model, seconds: tuple[float, ...], chunks: int) -> Sizes:
+    """The chunks whose slowest is as quick as can be; what cannot be cut stays at the ends."""
+    body = _body(model)
+    first = min(kind for kind, layer in enumerate(model.layers) if layer.cuttable)
+    each = tuple(layer.repeats for layer in model.layers)
+    return _cut(
+        tuple(zip(seconds, each, strict=True))[first:body],
+        (
+            sum(a * b for a, b in zip(seconds[:first], each[:first], strict=True)),
+            sum(a * b for a, b in zip(seconds[body:], each[body:], strict=True)),
+        ),
+        chunks,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _cut(layers: tuple[tuple[float, int], ...], ends: tuple[float, float], chunks: int) -> Sizes:
+    """`layers`: seconds and number of each kind in order; `ends`: seconds that stay there."""
+    inner = [seconds for seconds, repeats in layers for _ in range(repeats)]
+    return balanced(inner, first=ends[0], last=ends[1], parts=chunks)
+
+
+def _seconds(setting: Setting, plans: PlanTable) -> tuple[list[tuple[float, ...]], Rows]:
+    """Both passes of a layer of each kind, for every distinct timing of the plans."""
+    placed, group = placements(setting, plans)
+    place = placed.place[group]
+    rows, timed = distinct([*(getattr(plans, name) for name in READS), place])
+    inside = {axis: list(levels[:, group[rows]]) for axis, levels in placed.inside.items()}
+    times = layer_times(setting, plans.take(rows), inside=inside)
+    both = times.forward_pass + times.backward_pass
+    return [tuple(column) for column in both.T.tolist()], timed

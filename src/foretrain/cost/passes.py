@@ -1,0 +1,169 @@
+"""Passes: what a layer takes in a forward and a backward pass once everything beside it is settled.
+
+Sharded parameters are gathered for a layer while the one before computes, and sharded gradients
+reduced while the next one does; offloaded activations leave and come back likewise, over a link of
+their own. What compute does not hide, the pass waits for. Compute hides nothing twice on the same
+links: what attention hid of an exchange is spent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.cost.layers import Holding, LayerMemory, LayerTimes, holdings
+from foretrain.cost.placements import Placements, replicas_of
+from foretrain.cost.setting import Setting
+from foretrain.plan.plan import Sharding
+from foretrain.plan.table import PlanTable, Rows, distinct
+from foretrain.strategies import offload, parameter_transfers_of
+from foretrain.strategies.strategy import ParameterTransfer, When
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gathers:
+    """Seconds of what is exchanged for the parameters of a layer in every pass. [kind, combination]
+
+    Attributes:
+        forward: gathering of parameters, forward.
+        backward: the same, backward.
+        reduced: reduction of gradients, backward.
+    """
+
+    forward: Floats
+    backward: Floats
+    reduced: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Passes:
+    """Seconds of one layer of each kind, one micro-batch. [kind, combination]
+
+    Attributes:
+        times: compute and the collectives of operators. [kind, combination of them]
+        time: which of those. [combination]
+        parameters: exposed gathering of parameters.
+        gradients: exposed reduction of gradients.
+        offload: exposed transfers to the host and back.
+        forward: the forward pass, all told.
+        backward: the backward pass, all told.
+    """
+
+    times: LayerTimes
+    time: Rows
+    parameters: Floats
+    gradients: Floats
+    offload: Floats
+    forward: Floats
+    backward: Floats
+
+
+def gathers(
+    setting: Setting,
+    plans: PlanTable,
+    placed: Placements,
+    *,
+    group: Rows,
+    held: tuple[LayerMemory, Rows],
+) -> tuple[Gathers, Rows]:
+    """What the passes of each plan exchange for parameters, and which combination a plan has.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        placed: their placements.
+        group: placement of each plan.
+        held: what layers hold, and the combination of each plan.
+    """
+    every_pass = plans.sharding >= Sharding.GRADIENTS
+    if not every_pass.any():
+        nothing = np.zeros((len(setting.workload.model.layers), 1))
+        return Gathers(forward=nothing, backward=nothing, reduced=nothing), np.zeros(
+            len(plans), np.intp
+        )
+    rows, gather = distinct(
+        [group * every_pass, plans.sharding * every_pass, plans.reshard * every_pass]
+    )
+    few, layers, layer = plans.take(rows), held[0], held[1][rows]
+    found = {
+        name: np.zeros((len(setting.workload.model.layers), len(rows)))
+        for name in ("forward", "backward", "reduced")
+    }
+    for holding in holdings(setting):
+        for transfer in parameter_transfers_of(setting.workload, few, replicas_of(few, holding)):
+            if transfer.when is When.STEP:
+                continue
+            exchange = placed.groups[holding, transfer.group].take(group[rows])
+            size = amount(setting, layers, transfer, holding=holding)[:, layer] * transfer.size
+            name = "reduced" if transfer.part == "gradients" else transfer.when.name.lower()
+            found[name] = found[name] + np.stack(
+                [exchange.seconds(each, transfer.pattern) for each in size]
+            )
+    return Gathers(**found), gather
+
+
+def amount(
+    setting: Setting, layers: LayerMemory, transfer: ParameterTransfer, *, holding: Holding
+) -> Floats:
+    """Parameters that a transfer is about; narrow frozen ones count as the fewer they are."""
+    narrow = layers.weights[holding] / setting.workload.precision.value_bytes
+    amount: Floats = layers.trained[holding] if transfer.trained else narrow
+    return amount
+
+
+def passes(
+    setting: Setting,
+    plans: PlanTable,
+    *,
+    times: tuple[LayerTimes, Rows],
+    gathers: tuple[Gathers, Rows],
+    kept: Floats,
+) -> Passes:
+    """Settle what compute hides. [kind, plan]
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        times: of layers, and the combination of each plan.
+        gathers: what is exchanged for parameters, and the combination of each plan.
+        kept: bytes that a layer keeps for its backward pass.
+    """
+    (found, time), (exchanged, gather) = times, gathers
+    overlap, host = setting.coefficients.gradient_overlap, _host_seconds(setting, plans, kept)
+    forward_spare, backward_spare = found.forward_spare[:, time], found.backward_spare[:, time]
+    reduced = exchanged.reduced[:, gather]
+    both = exchanged.backward[:, gather] + reduced
+    there = exposed(exchanged.forward[:, gather], forward_spare, overlap=overlap)
+    back = exposed(both, backward_spare, overlap=overlap)
+    gradients = back * (reduced / np.maximum(both, TINY))
+    leaving, coming = exposed(host, forward_spare), exposed(host, backward_spare)
+    return Passes(
+        times=found,
+        time=time,
+        parameters=there + (back - gradients),
+        gradients=gradients,
+        offload=leaving + coming,
+        forward=found.forward_pass[:, time] + there + leaving,
+        backward=found.backward_pass[:, time] + back + coming,
+    )
+
+
+TINY = 1e-300
+"""Stands for 0 where nothing is divided by it."""
+
+
+def exposed(seconds: Floats, spare: Floats, *, overlap: float = 1.0) -> Floats:
+    """What is left of a transfer of which some share runs beside compute. [kind, plan]"""
+    return (1.0 - overlap) * seconds + np.maximum(overlap * seconds - spare, 0.0)
+
+
+def _host_seconds(setting: Setting, plans: PlanTable, kept: Floats) -> Floats:
+    """Seconds of a layer's activations to the host, or back. [kind, plan]"""
+    host = setting.cluster.host
+    if host is None:
+        return np.zeros((1, 1))
+    return kept * offload.of_activations(plans) / host.device_bandwidth

@@ -1,0 +1,110 @@
+"""Placements: where the groups of plans lie on the levels of a cluster, and what they exchange by.
+
+The tensor, context, data and pipeline axis use every device once. Members of the context and the
+data axis hold the same parameters; a shard is so many neighbours among them. Experts fold over the
+devices of the first three axes: those that share an expert stand next to one another, then come
+those that share all experts, then those that hold the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.cost.collective import Exchange, Line, exchange, send
+from foretrain.cost.layers import Holding, holdings
+from foretrain.cost.setting import Setting
+from foretrain.plan.placement import inner_members, neighbours
+from foretrain.plan.plan import AXES
+from foretrain.plan.table import Column, PlanTable, Rows, distinct
+from foretrain.strategies.expert import expert_replicas
+from foretrain.strategies.sharding import among
+from foretrain.strategies.strategy import Axis, Group
+
+READS = ("order", *AXES, "shard", "expert", "expert_tensor")
+"""Fields of a plan that decide where its groups lie."""
+
+Levels = NDArray[np.float64]
+"""Members inside each level. [level, placement]"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placements:
+    """Groups of plans. [placement]
+
+    Attributes:
+        plans: a plan of each placement.
+        inside: members of the axes that exchange something for operators. [axis][level, placement]
+        groups: collectives of those that hold the same parameters.
+        hop: one message between neighbouring stages.
+        place: which of the distinct `inside` it is.
+    """
+
+    plans: PlanTable
+    inside: Mapping[Axis, Levels]
+    groups: Mapping[tuple[Holding, Group], Exchange]
+    hop: Line
+    place: Rows
+
+
+def replicas_of(plans: PlanTable, holding: Holding) -> Column:
+    """Devices that hold the same parameters of a kind. [plan]"""
+    return expert_replicas(plans) if holding is Holding.EXPERTS else plans.replicas
+
+
+def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
+    """The distinct placements of some plans, and which of them each plan has."""
+    rows, group = distinct([getattr(plans, name) for name in READS])
+    few, net = plans.take(rows), setting.network
+    axes = _axes(setting, few)
+    folded = axes["tensor"] * axes["context"] * axes["data"]
+    same = {Holding.COMMON: axes["context"] * axes["data"]}
+    inside = {Axis.TENSOR: axes["tensor"]}
+    if setting.workload.model.attends:
+        inside[Axis.CONTEXT] = axes["context"]
+    if Holding.EXPERTS in holdings(setting):
+        members = few.expert * few.expert_tensor
+        inside[Axis.EXPERT_TENSOR] = neighbours(folded, few.expert_tensor)
+        inside[Axis.EXPERT] = neighbours(folded, few.expert, stride=few.expert_tensor)
+        same[Holding.EXPERTS] = neighbours(folded, expert_replicas(few), stride=members)
+    _, place = distinct([level for levels in inside.values() for level in levels])
+    return Placements(
+        plans=few,
+        inside=inside,
+        groups={
+            (holding, name): exchange(list(levels), net)
+            for holding, members in same.items()
+            for name, levels in _sharded(few, holding, members).items()
+        },
+        hop=send(list(axes["pipeline"]), net),
+        place=place,
+    ), group
+
+
+def _sharded(plans: PlanTable, holding: Holding, members: Levels) -> dict[Group, Levels]:
+    """Those that hold the same parameters, by what they share of them."""
+    replicas = replicas_of(plans, holding)
+    shard = among(plans, replicas)
+    return {
+        Group.REPLICAS: members,
+        Group.SHARD: neighbours(members, shard),
+        Group.ACROSS: neighbours(members, np.floor(replicas / shard), stride=shard),
+    }
+
+
+def _axes(setting: Setting, plans: PlanTable) -> dict[str, Levels]:
+    """Members inside each level of each axis' groups. [axis][level, placement]"""
+    levels = tuple(level.members for level in setting.cluster.levels)
+    placed = [
+        inner_members(
+            plans.orders[int(plans.order[row])],
+            tuple(int(getattr(plans, axis)[row]) for axis in AXES),
+            levels,
+        )
+        for row in range(len(plans))
+    ]
+    inside = np.array(placed, float).transpose(1, 2, 0)
+    return dict(zip(AXES, inside, strict=True))

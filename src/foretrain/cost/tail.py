@@ -1,0 +1,120 @@
+"""Tails: what a stage does once per step for the parameters that it holds.
+
+Gradients are reduced as far as the passes have not done it, the optimizer updates what a device
+owns, and updated parameters are gathered. Of sharded ones that are gathered layer by layer, the
+first layer's come before anything could hide them, and the last gradients after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.cost.held import Held
+from foretrain.cost.layers import holdings
+from foretrain.cost.placements import Placements, replicas_of
+from foretrain.cost.setting import Setting
+from foretrain.plan.table import Column, Rows, distinct
+from foretrain.strategies import offload, owners_of, parameter_transfers_of
+from foretrain.strategies.strategy import When
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tails:
+    """Seconds of one stage of each run, per step. [run, combination]
+
+    Attributes:
+        gradients: reduction of gradients.
+        buckets: parts in which they become ready.
+        update: the optimizer's work.
+        parameters: gathering of parameters.
+        offload: optimizer state to the host and back, and its work there.
+    """
+
+    gradients: Floats
+    buckets: Floats
+    update: Floats
+    parameters: Floats
+    offload: Floats
+
+
+def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> tuple[Tails, Rows]:
+    """The tails of some plans, and which of them each plan has."""
+    plans = held.plans
+    rows, tail = distinct([group, held.cut, plans.sharding, plans.reshard, plans.offload])
+    few, mine = held.take(rows, plans.take(rows)), group[rows]
+    found = [_stage(setting, few, placed, run=run, group=mine) for run in held.runs]
+    return Tails(
+        **{name: np.stack([getattr(each, name) for each in found]) for name in _NAMES}
+    ), tail
+
+
+_NAMES = tuple(Tails.__dataclass_fields__)
+
+
+def _stage(setting: Setting, held: Held, placed: Placements, *, run: int, group: Rows) -> Tails:
+    """One stage of a run. [plan]"""
+    plans = held.plans
+    zero = np.zeros(len(plans))
+    layers = np.maximum(1.0, held.of_stage("layers", run))
+    parts = {"gradients": zero, "parameters": zero}
+    for holding in holdings(setting):
+        replicas = replicas_of(plans, holding)
+        weights, trained = held.weights(run, holding), held.trained(run, holding)
+        for transfer in parameter_transfers_of(setting.workload, plans, replicas):
+            narrow = weights / setting.workload.precision.value_bytes
+            size = (trained if transfer.trained else narrow) * transfer.size
+            if transfer.when is When.BACKWARD and transfer.part == "parameters":
+                continue
+            if transfer.when is not When.STEP:
+                size = size / layers
+            exchange = placed.groups[holding, transfer.group].take(group)
+            seconds = exchange.seconds(size, transfer.pattern)
+            parts[transfer.part] = parts[transfer.part] + seconds
+    update, moved = _update(setting, held, run=run)
+    return Tails(
+        gradients=parts["gradients"],
+        buckets=layers,
+        update=update,
+        parameters=parts["parameters"],
+        offload=moved,
+    )
+
+
+def _update(setting: Setting, held: Held, *, run: int) -> tuple[Column, Column]:
+    """Seconds of the optimizer, which only moves data, and of doing that on the host instead.
+
+    Gradients are read for their norm and set to zero by everyone; the rest is done by whoever owns
+    it: gradients read, state and fp32 weights read and written, 16-bit weights written.
+    """
+    workload, plans, rate = setting.workload, held.plans, setting.rate
+    precision, optimizer, codec = workload.precision, workload.optimizer, workload.gradients
+    gradient = codec.held_bytes
+    copy = precision.value_bytes if precision.master_bytes else 0.0
+    state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
+    away = offload.of_optimizer(plans)
+    update, moved = np.zeros(len(plans)), np.zeros(len(plans))
+    for holding in holdings(setting):
+        replicas = replicas_of(plans, holding)
+        owners = owners_of(plans, replicas)
+        trained = held.trained(run, holding)
+        coded = codec.encode_bytes + codec.decode_bytes * (1.0 if codec.adds_up else replicas)
+        everyone = 2.0 * gradient / owners.gradients + coded * (replicas > 1)
+        owner = (gradient + state + copy) / owners.optimizer
+        update = update + trained * (everyone + np.where(away, 0.0, owner)) / rate.memory
+        seconds = _host_seconds(setting, touched=gradient + state, crossing=gradient + copy)
+        moved = moved + trained / owners.optimizer * seconds
+    return update + rate.launch, np.where(away, moved, 0.0)
+
+
+def _host_seconds(setting: Setting, *, touched: float, crossing: float) -> float:
+    """Seconds per parameter that the host updates: both ways over the link, and its own memory."""
+    host = setting.cluster.host
+    if host is None:
+        return 0.0
+    memory = host.memory_bandwidth / setting.cluster.node_devices
+    return crossing / host.device_bandwidth + touched / memory

@@ -1,0 +1,286 @@
+"""Rules: what keeps a plan from running at all, one function and one sentence each.
+
+A rule sees what is fixed of a plan and stays silent where it would need a field that is free, so
+that the same rules judge one plan and a space of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import gcd
+
+from foretrain.errors import InputError
+from foretrain.plan.choices import cuts_into
+from foretrain.plan.divisors import divisors
+from foretrain.plan.plan import (
+    COUNTS,
+    ContextExchange,
+    Cut,
+    Offload,
+    Recompute,
+    Schedule,
+    Sharding,
+)
+from foretrain.workload.operator import Attention, Operator
+from foretrain.workload.workload import Workload
+
+LARGEST_FACTORED = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """What is known of a plan, under the names of `Plan`; None for a field that is free."""
+
+    data: int | None = None
+    tensor: int | None = None
+    context: int | None = None
+    pipeline: int | None = None
+    expert: int | None = None
+    expert_tensor: int | None = None
+    interleaving: int | None = None
+    micro_batch: int | None = None
+    sequence_parallel: bool | None = None
+    exchange: ContextExchange | None = None
+    sharding: Sharding | None = None
+    shard: int | None = None
+    recompute: Recompute | None = None
+    recompute_layers: int | None = None
+    offload: Offload | None = None
+    attention: Attention | None = None
+    schedule: Schedule | None = None
+    cut: Cut | None = None
+
+    def __post_init__(self) -> None:
+        for name in COUNTS:
+            value = getattr(self, name)
+            if value is not None and not value >= 1:
+                raise InputError(f"plan.{name} must be at least 1, got {value}.")
+
+
+def _batch(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """Every replica gets the same number of whole micro-batches."""
+    samples = workload.global_batch
+    data = plan.data or 1
+    if samples % data:
+        yield (
+            f"plan.data: {data} replicas do not divide the {samples} samples of "
+            f"workload.global_batch.{nearest_divisors(data, samples)}"
+        )
+        data = 1  # the micro-batch is judged by what any number of replicas would share
+    share = samples // data
+    if plan.micro_batch is not None and share % plan.micro_batch:
+        whose = f"the {share} samples of a replica" if data > 1 else f"{share} samples"
+        yield (
+            f"plan.micro_batch: {plan.micro_batch} does not divide {whose} "
+            f"(workload.global_batch is {samples}).{nearest_divisors(plan.micro_batch, share)}"
+        )
+
+
+def _units(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """The tensor axis splits heads and other indivisible parts evenly."""
+    tensor = plan.tensor or 1
+    parts = {
+        (operator.units, operator.unit): None
+        for operator in _present(workload, plan)
+        if operator.units and not operator.experts
+    }
+    uneven = [f"{units} {unit}" for units, unit in parts if units % tensor]
+    if uneven:
+        together = gcd(*(units for units, _ in parts))
+        yield (
+            f"plan.tensor: {tensor} cannot split {' or '.join(uneven)} of {workload.model.name} "
+            f"evenly.{nearest_divisors(tensor, together)}"
+        )
+
+
+def _present(workload: Workload, plan: Fixed) -> Iterator[Operator]:
+    """The operators of the model, those of another attention kernel apart."""
+    for _, operator in workload.model.operators:
+        if plan.attention is None or operator.attention in (None, plan.attention):
+            yield operator
+
+
+def _tokens(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """Sequence parallelism splits the tokens of a sample evenly."""
+    tokens, tensor, context = workload.model.tokens, plan.tensor or 1, plan.context or 1
+    if plan.sequence_parallel and tokens % (tensor * context):
+        shared = f" x plan.context {context}" if context > 1 else ""
+        yield (
+            f"plan.sequence_parallel: plan.tensor {tensor}{shared} does not divide the {tokens} "
+            f"tokens of a sample.{nearest_divisors(tensor * context, tokens)}"
+        )
+
+
+def _context(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """Members of the context axis have tokens to share, two equal blocks each."""
+    model, context = workload.model, plan.context or 1
+    if context == 1:
+        return
+    if not model.attends:
+        yield f"plan.context: samples of {model.name} have no tokens to share among {context}."
+    elif model.tokens % (2 * context):
+        yield (
+            f"plan.context: {context} members, two blocks of tokens each, do not divide the "
+            f"{model.tokens} tokens of a sample.{nearest_divisors(context, model.tokens // 2)}"
+        )
+
+
+def _exchange(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """A ring adds blocks up as it goes; an exchange of tokens for heads shares the heads."""
+    together = (plan.tensor or 1) * (plan.context or 1)
+    heads = gcd(*(o.units for _, o in workload.model.operators if o.keys))
+    if (plan.context or 1) == 1:
+        return
+    if plan.exchange is ContextExchange.RING and plan.attention is Attention.PLAIN:
+        yield "plan.exchange: a ring needs plan.attention = 'flash', whose blocks add up."
+    if plan.exchange is ContextExchange.ALL_TO_ALL and heads % together:
+        yield (
+            f"plan.exchange: plan.tensor x plan.context = {together} cannot share the {heads} "
+            f"key-value heads of {workload.model.name}.{nearest_divisors(together, heads)}"
+        )
+
+
+def _experts(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """Every member of the expert axis has the same number of experts."""
+    operators = [o for _, o in workload.model.operators if o.experts]
+    expert, tensor = plan.expert or 1, plan.expert_tensor or 1
+    count, width = (gcd(*(getattr(o, name) for o in operators)) for name in ("experts", "units"))
+    if not operators:
+        if expert * tensor > 1:
+            key = "expert" if expert > 1 else "expert_tensor"
+            yield f"plan.{key}: {workload.model.name} has no experts."
+        return
+    if count % expert:
+        yield (
+            f"plan.expert: {expert} does not divide the {count} experts of {workload.model.name}."
+            f"{nearest_divisors(expert, count)}"
+        )
+    if width % tensor:
+        yield (
+            f"plan.expert_tensor: {tensor} does not divide the {width} columns of an expert."
+            f"{nearest_divisors(tensor, width)}"
+        )
+    yield from _expert_devices(plan)
+
+
+def _expert_devices(plan: Fixed) -> Iterator[str]:
+    """Experts fold over the devices of the tensor, context and data axis."""
+    if plan.tensor is None:
+        return
+    expert, tensor = plan.expert or 1, plan.expert_tensor or 1
+    if plan.expert_tensor is not None and tensor not in (1, plan.tensor):
+        yield f"plan.expert_tensor: {tensor} is neither 1 nor plan.tensor ({plan.tensor})."
+    apart = expert > 1 or (plan.expert_tensor is not None and tensor != plan.tensor)
+    if plan.tensor > 1 and apart and plan.sequence_parallel is False:
+        yield (
+            "plan.sequence_parallel: must be true where plan.tensor is above 1 and experts are "
+            "divided otherwise; else every member would send the same tokens."
+        )
+    if plan.data is None or plan.context is None:
+        return
+    among = plan.tensor * plan.context * plan.data
+    if among % (expert * tensor):
+        yield (
+            f"plan.expert: plan.expert x plan.expert_tensor = {expert * tensor} does not divide "
+            f"the {among} devices of plan.tensor x plan.context x plan.data."
+            f"{nearest_divisors(expert * tensor, among)}"
+        )
+
+
+def _shards(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """Devices that share one copy divide the replicas."""
+    if not plan.shard or plan.data is None or plan.context is None:
+        return
+    replicas = plan.data * plan.context
+    if replicas % plan.shard or plan.shard == 1:
+        yield (
+            f"plan.shard: {plan.shard} devices cannot share one copy among {replicas} replicas "
+            f"(plan.data x plan.context).{nearest_divisors(plan.shard, replicas)}"
+        )
+
+
+def _recomputed(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """A number of layers is one of full recomputation, and at most all of them."""
+    layers = workload.model.cuttable_layers
+    if plan.recompute_layers and plan.recompute_layers > layers:
+        yield (
+            f"plan.recompute_layers: {workload.model.name} has {layers} layers, fewer than "
+            f"{plan.recompute_layers}. Leave it out for all."
+        )
+    if plan.recompute_layers and plan.recompute in (Recompute.NONE, Recompute.SELECTIVE):
+        yield "plan.recompute_layers: counts layers of plan.recompute = 'full' only."
+
+
+def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """The layers can be cut into that many chunks, as equal as `cut` wants them."""
+    layers = workload.model.cuttable_layers
+    chunks = (plan.pipeline or 1) * (plan.interleaving or 1)
+    cut = plan.cut or "balanced"
+    if cuts_into(cut, layers, chunks):
+        return
+    if isinstance(cut, tuple):
+        if plan.pipeline is not None and plan.interleaving is not None:
+            yield (
+                f"plan.cut: {len(cut)} numbers that add up to {sum(cut)}; {chunks} chunks of "
+                f"the {layers} layers of {workload.model.name} are wanted."
+            )
+    elif cut == "balanced" or plan.pipeline is None or layers % plan.pipeline == 0:
+        key = "interleaving" if (plan.interleaving or 1) > 1 else "pipeline"
+        stages = f"{plan.pipeline} stages x " if plan.pipeline and key == "interleaving" else ""
+        yield (
+            f"plan.{key}: {stages}{getattr(plan, key)} "
+            f"{'chunks' if key == 'interleaving' else 'stages'} do not divide the {layers} "
+            f"layers of {workload.model.name}."
+            f"{nearest_divisors(getattr(plan, key), layers // (chunks // getattr(plan, key)))}"
+        )
+    else:
+        yield (
+            f"plan.pipeline: {plan.pipeline} stages do not divide the {layers} layers of "
+            f"{workload.model.name}.{nearest_divisors(plan.pipeline, layers)} Or write "
+            "plan.cut = 'balanced'."
+        )
+
+
+def _interleaving(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """An interleaved schedule has a pipeline and fills it in whole rounds."""
+    if plan.interleaving in (None, 1) or plan.pipeline is None:
+        return
+    if plan.pipeline == 1:
+        yield f"plan.interleaving: {plan.interleaving} chunks need plan.pipeline of at least 2."
+        return
+    if plan.schedule:
+        name = plan.schedule.name.lower()
+        yield f"plan.interleaving: the schedule {name} has one chunk per stage."
+    if plan.data is None or plan.micro_batch is None:
+        return
+    count, rest = divmod(workload.global_batch, plan.data * plan.micro_batch)
+    if not rest and count % plan.pipeline:
+        yield (
+            f"plan.interleaving: {count} micro-batches (workload.global_batch / (plan.data x "
+            f"plan.micro_batch)) are no multiple of the {plan.pipeline} stages, as an interleaved "
+            "schedule needs."
+        )
+
+
+def nearest_divisors(value: int, number: int) -> str:
+    """A hint: the divisors of a number just below and just above a value."""
+    if number > LARGEST_FACTORED:
+        return ""
+    below = [each for each in divisors(number) if each < value][-1:]
+    above = [each for each in divisors(number) if each > value][:1]
+    return f" Nearest that do: {' and '.join(map(str, below + above))}."
+
+
+RULES: tuple[Callable[[Workload, Fixed], Iterator[str]], ...] = (
+    _batch,
+    _units,
+    _tokens,
+    _context,
+    _exchange,
+    _experts,
+    _shards,
+    _recomputed,
+    _stages,
+    _interleaving,
+)
