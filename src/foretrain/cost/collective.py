@@ -8,9 +8,9 @@ algorithms are in `collectives/`; for each size the cheapest one counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,10 @@ class Menu:
     algorithm: Rows
     names: tuple[str, ...]
 
-    def times(self, size: Number, row: Rows) -> list[Number]:
+    def times(self, size: Number, row: Rows) -> Iterator[Number]:
         """Seconds by each place of the menu. [place][plan]"""
-        places = zip(self.fixed, self.per_byte, strict=True)
-        return [fixed[row] + per_byte[row] * size for fixed, per_byte in places]
+        for fixed, per_byte in zip(self.fixed, self.per_byte, strict=True):
+            yield fixed[row] + per_byte[row] * size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,15 +64,12 @@ class Exchange:
 
     def seconds(self, size: Number, pattern: Pattern) -> Number:
         """The cheapest algorithm's, for that many bytes; nothing for no bytes."""
-        first, *others = self.menu(pattern).times(size, self.row)
-        for time in others:
-            first = np.minimum(first, time)
-        return first * (size > 0)
+        return reduce(np.minimum, self.menu(pattern).times(size, self.row)) * (size > 0)
 
     def choice(self, size: Number, pattern: Pattern) -> NDArray[np.str_]:
         """Name of the algorithm that takes those seconds. [plan]"""
         menu = self.menu(pattern)
-        place = np.argmin(np.stack(menu.times(size, self.row)), axis=0)
+        place = np.argmin(np.stack(list(menu.times(size, self.row))), axis=0)
         names: NDArray[np.str_] = np.asarray(menu.names)[menu.algorithm[place, self.row]]
         return names
 
