@@ -87,17 +87,26 @@ def _images(network: Network, assumptions: Assumptions) -> Model:
 
 def _named(network: Network) -> Model:
     """Without a family and its sizes the name must be that of a model of the library."""
+    reason = f"structure of '{network.name}' not stated, nor in the library"
+    return _in_library(network, reason)
+
+
+def _in_library(network: Network, reason: str) -> Model:
+    """The dense model of the library that has the network's name, or `reason` why there is none."""
     try:
-        return build(network.name, sequence=network.sequence)
+        model = build(network.name, sequence=network.sequence)
     except InputError:
-        raise NotCovered(f"structure of '{network.name}' not stated, nor in the library") from None
+        raise NotCovered(reason) from None
+    if any(operator.experts for _, operator in model.operators):
+        raise NotCovered("mixture of experts")
+    return model
 
 
 def _decoder(network: Network, assumptions: Assumptions) -> Model:
     if network.experts is not None:
         raise NotCovered("mixture of experts")
     if network.family not in FAMILIES:
-        raise NotCovered(f"family '{network.family}' is not covered")
+        return _in_library(network, f"family '{network.family}' is not covered")
     shape = _shape(network, FAMILIES[network.family], assumptions)
     return decoder(network.name, shape, sequence=stated(network.sequence, "sequence length"))
 
