@@ -154,8 +154,9 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     forward = np.maximum(forward, operators.flop * fused / rate.flash_forward)
     backward = np.maximum(backward, operators.backward_flop * fused / rate.flash_backward)
     product, left, right = _product_times(work, rate)
-    forward = np.where(operators.matmul, product, forward)
-    backward = np.where(operators.matmul, left + right, backward)
+    unpacked = _unpacking(work) / rate.memory
+    forward = np.where(operators.matmul, product, forward) + unpacked
+    backward = np.where(operators.matmul, left + right, backward) + unpacked
     launched = operators.kernels * rate.launch
     returns = (operators.backward_flop > 0) | ~operators.matmul
     return OperatorTimes(
@@ -163,6 +164,13 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
         backward=(backward + launched) * returns,
         weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
     )
+
+
+def _unpacking(work: Work) -> Column:
+    """Bytes moved to widen weights that are stored in fewer bits, once a pass. [operator, plan]"""
+    stored = work.operators.stored
+    moved = np.where(stored > 0, stored + work.precision.value_bytes, 0.0)
+    return work.operators.weights * moved / work.share.weights
 
 
 def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:

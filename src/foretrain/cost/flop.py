@@ -17,8 +17,12 @@ from foretrain.workload.operator import Attention, Operator
 
 
 def model_flop(model: Model) -> float:
-    """FLOP of one sample's forward and backward pass."""
-    return 3.0 * _sum(model, lambda _layer, _operator: True)
+    """FLOP of one sample's forward and backward pass; frozen weights have no gradient."""
+    return sum(
+        layer.repeats * (operator.flop + operator.backward_flop)
+        for layer, operator in model.operators
+        if operator.attention is not Attention.FLASH
+    )
 
 
 def recomputed_flop(model: Model, plan: Plan) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from foretrain.cost.factors import factors
 from foretrain.cost.held import Held, hold
 from foretrain.cost.input import with_input
-from foretrain.cost.memory import heaviest_total
+from foretrain.cost.memory import heaviest_total, host_total
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step_time
 from foretrain.plan.enumeration import order_counts, plan_tables, with_orders
@@ -18,6 +18,7 @@ from foretrain.plan.table import Column, PlanTable
 from foretrain.search.ranking import Found, Priced, over_limits, value
 
 MEMORY = "device memory"
+HOST_MEMORY = "host memory"
 
 
 def exhaustive(
@@ -70,6 +71,11 @@ def _that_fit(
     found.space += int(orders.sum())
     found.reject(MEMORY, int(orders[~fits].sum()))
     found.miss(plans, memory)
+    host = study.cluster.host
+    if host is not None and any(study.space.offload):
+        full = fits & (host_total(setting, held) > host.memory)
+        found.reject(HOST_MEMORY, int(orders[full].sum()))
+        fits &= ~full
     rows = np.flatnonzero(fits)
     if not len(rows):
         return held, memory[rows]

@@ -23,9 +23,14 @@ def degree(operators: Operators, plans: PlanTable) -> Column:
 
 
 def summed(operators: Operators, split: Split, *, experts: bool) -> Floats:
-    """Values per sample that the members of one kind of operator add up. [operator, 1]"""
+    """Values per sample that the members of one kind of operator add up. [operator, 1]
+
+    Nobody adds up gradients of the input of a product that has no backward pass.
+    """
     kind = (operators.experts > 0) if experts else (operators.experts == 0)
-    return operators.output * (operators.split_is(split) & kind)
+    idle = operators.matmul & (operators.backward_flop == 0) & operators.split_is(Split.COLUMNS)
+    values: Floats = operators.output * (operators.split_is(split) & kind & ~idle)
+    return values
 
 
 def share(operators: Operators, plans: PlanTable) -> Share:

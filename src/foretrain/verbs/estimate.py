@@ -101,7 +101,7 @@ def _idle(plan: Plan, model: Model) -> set[str]:
         "expert": not model.experts,
         "expert_tensor": not model.experts,
         "attention": not model.kernels,
-        "shard": plan.sharding is Sharding.NONE or plan.data * plan.context == 1,
+        "shard": True,
         "reshard": plan.sharding is not Sharding.PARAMETERS,
     }
     return {name for name, says_nothing in idle.items() if says_nothing}

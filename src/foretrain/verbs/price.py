@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from foretrain.cost.closed_form import closed_step
-from foretrain.cost.coefficients import (
-    CALIBRATED_DEVICES,
-    CALIBRATED_PARAMETERS,
-    NEAREST_SOURCE,
-    Source,
-    sources_of,
-)
-from foretrain.cost.collectives.topologies import APPROXIMATIONS
 from foretrain.cost.compute import peak
 from foretrain.cost.factors import Factors, factors
 from foretrain.cost.flop import model_flop, recomputed_flop
@@ -28,12 +19,11 @@ from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.job import JobPlan
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
-from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
+from foretrain.results.estimate import Estimate, Memory, Parts, StageMemory
 from foretrain.results.job import JobTime
 from foretrain.simulate.step import simulate
-from foretrain.units import BYTES
 from foretrain.verbs.job import fed, job_of
-from foretrain.workload.operator import Attention
+from foretrain.verbs.remarks import confidence, misfit, remarks, sources
 
 AGREEMENT = 0.03
 """Relative difference of the two resolutions above which the simulation's answer is given."""
@@ -51,12 +41,14 @@ class Settled:
         closed_form: seconds.
         simulated: seconds; None if it was not played.
         warnings: what the reader should know.
+        reason: why the plan does not run; None if it does.
     """
 
     parts: Parts
     closed_form: float
     simulated: float | None
     warnings: tuple[str, ...] = ()
+    reason: str | None = None
 
 
 def price_plan(
@@ -84,11 +76,10 @@ def price_plan(
     warnings = (
         *(f"assumed {text}" for text in assumed),
         *settled.warnings,
-        *_memory_warnings(setting, memory),
-        *_topology_warnings(setting),
+        *remarks(setting, memory),
         *whole.remarks,
     )
-    told = replace(settled, warnings=warnings)
+    told = replace(settled, warnings=warnings, reason=misfit(setting, held, memory))
     return _estimate(setting, plan, told, memory=memory, job=whole.time)
 
 
@@ -160,7 +151,7 @@ def _memory(setting: Setting, held: Held) -> Memory:
             parts = {name: float(getattr(found, name)[position]) for name in _MEMORY}
             stages.append(StageMemory(stage=len(stages), **parts))
     worst = max(stages, key=lambda stage: stage.total)
-    spread = setting.coefficients.memory_uncertainty
+    spread = setting.coefficients.memory_uncertainty * setting.workload.model.spread
     return Memory(
         **{name: getattr(worst, name) for name in _MEMORY},
         low=worst.total * (1.0 - spread),
@@ -172,46 +163,15 @@ def _memory(setting: Setting, held: Held) -> Memory:
 _MEMORY = tuple(field.name for field in fields(StageMemory) if field.name != "stage")
 
 
-def _memory_warnings(setting: Setting, memory: Memory) -> tuple[str, ...]:
-    room = setting.cluster.device.memory
-    if not memory.total <= room < memory.high:
-        return ()
-    return (
-        f"memory may not suffice: the upper end of its interval is {BYTES.write(memory.high)}, "
-        f"the device has {BYTES.write(room)}",
-    )
-
-
-def _topology_warnings(setting: Setting) -> tuple[str, ...]:
-    return tuple(
-        f"the {level.name} is a {level.link.kind}, which is priced approximately: "
-        f"{APPROXIMATIONS[level.link.kind]}"
-        for level in setting.cluster.levels
-        if level.link.kind in APPROXIMATIONS
-    )
-
-
-def _misfit(setting: Setting, memory: Memory) -> str | None:
-    """Why the plan does not run, or None."""
-    device = setting.cluster.device
-    if memory.total <= device.memory:
-        return None
-    stage = f"stage {memory.heaviest.stage + 1} of {len(memory.stages)}"
-    return (
-        f"device memory: {stage} needs {BYTES.write(memory.total)} per device, "
-        f"{device.name} has {BYTES.write(device.memory)}"
-    )
-
-
 def _estimate(
     setting: Setting, plan: Plan, settled: Settled, *, memory: Memory, job: JobTime
 ) -> Estimate:
     workload, cluster, seconds = setting.workload, setting.cluster, settled.parts.total
-    spread = setting.coefficients.time_uncertainty
+    spread = setting.coefficients.time_uncertainty * workload.model.spread
     rate = workload.global_batch / seconds
     flop, tokens = model_flop(workload.model), workload.model.tokens
     useful, top = flop * rate / plan.devices, peak(cluster.device, workload.precision)
-    price, reason = cost(cluster, seconds), _misfit(setting, memory)
+    price = cost(cluster, seconds)
     whole = None if job.parts is None else job.parts.total
     return Estimate(
         plan=plan,
@@ -236,36 +196,9 @@ def _estimate(
         time_to_train=whole,
         cost_to_train=None if whole is None else cost(cluster, whole),
         job=job,
-        fits=reason is None,
-        reason=reason,
-        confidence=_confidence(setting, plan),
+        fits=settled.reason is None,
+        reason=settled.reason,
+        confidence=confidence(setting, plan),
         warnings=settled.warnings,
-        sources=_sources(setting),
+        sources=sources(setting),
     )
-
-
-def _confidence(setting: Setting, plan: Plan) -> Confidence:
-    """Whether the fitted runs were like this one: model, device, one node, data axis alone."""
-    model, cluster = setting.workload.model, setting.cluster
-    least, most = CALIBRATED_PARAMETERS
-    fitted = all(source.kind != "given" for source in _known(setting).values())
-    inside = (
-        fitted
-        and cluster.device.name in CALIBRATED_DEVICES
-        and cluster.nodes == 1
-        and plan.tensor == plan.pipeline == 1
-        and plan.attention is Attention.FLASH
-        and model.tokens > 1
-        and least <= model.parameters <= most
-    )
-    return Confidence(inside_calibration=inside, nearest_source=NEAREST_SOURCE)
-
-
-def _known(setting: Setting) -> Mapping[str, Source]:
-    return sources_of(setting.coefficients)
-
-
-def _sources(setting: Setting) -> tuple[str, ...]:
-    """Where the model and the coefficients come from."""
-    texts = [setting.workload.model.source, *(source.source for source in _known(setting).values())]
-    return tuple(dict.fromkeys(text for text in texts if text))
