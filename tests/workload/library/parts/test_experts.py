@@ -94,6 +94,15 @@ def test_shared_experts_read_what_the_router_keeps():
     assert "shared expert gate" not in made(replace(SHAPE, shared=EACH))
 
 
+def test_latent_experts_work_on_narrow_tokens_and_send_them():
+    found = made(replace(SHAPE, latent=16))
+    assert found["dispatch"].routed == found["combine"].routed == 64 * 2 * 16
+    assert found["experts in"].weights == 8 * 16 * 2 * 48
+    assert found["latent down"].weights == found["latent up"].weights == 32 * 16
+    assert found["latent down"].kept.values == 0  # the router keeps its input
+    assert "latent down" not in made(SHAPE)
+
+
 def test_router_is_repeated_on_the_tokens_that_a_member_has():
     found = made(replace(SHAPE, router_bias=True))
     assert found["router"].weights == 32 * 8 + 8
@@ -110,6 +119,7 @@ def test_router_is_repeated_on_the_tokens_that_a_member_has():
         ({"imbalance": 0.5}, r"Experts\.imbalance must be at least 1"),
         ({"capacity": 1.0, "imbalance": 2.0}, "give one of them"),
         ({"shared_gate": True}, r"give Experts\.shared"),
+        ({"latent": 0}, r"Experts\.latent must be at least 1, got 0"),
     ],
 )
 def test_impossible_experts_are_refused(change, message):
