@@ -177,8 +177,10 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerT
         inside: members of each axis inside each level. [axis][level][plan]
     """
     computed, (there, back) = _computed(setting, plans), _exchanges(setting, plans, inside)
-    after = _exposed(there, core=computed.forward_core)
-    before = _exposed(back, core=computed.backward_core)
+    # Every block that comes round is attended to and merged by kernels of its own.
+    blocks = 2.0 * (plans.context - 1.0) * setting.rate.launch
+    after = _exposed(there, core=computed.forward_core, blocks=blocks)
+    before = _exposed(back, core=computed.backward_core, blocks=blocks)
     layers = setting.workload.model.layers
     whole = np.array([[float(layer.recomputable)] for layer in layers])
     whole = whole * recompute.covered(setting.workload.model, plans)
@@ -283,10 +285,12 @@ def _seconds(
     return total
 
 
-def _exposed(found: tuple[dict[str, Floats], Floats], *, core: Floats) -> _Exchanged:
+def _exposed(
+    found: tuple[dict[str, Floats], Floats], *, core: Floats, blocks: Column
+) -> _Exchanged:
     """What attention does not hide of the exchange that runs beside it counts for the context."""
     parts, beside = found
-    context = parts["context"] + np.maximum(beside - core, 0.0)
+    context = parts["context"] + np.maximum(beside - core, 0.0) + blocks * (beside > 0)
     return _Exchanged(parts=parts | {"context": context}, hidden=np.minimum(beside, core))
 
 

@@ -179,13 +179,12 @@ def shardings(question: Question, degrees: Degrees) -> Iterator[Choice]:
     space = question.space
     for kind in chosen(list(Sharding), space.sharding):
         if kind is Sharding.NONE or degrees.replicas == 1:
-            yield kind, *neutral(space.shard, 0), *neutral(space.reshard, 1)
+            yield kind, *neutral(space.shard, 0), space.reshard[0]
             if degrees.replicas == 1:
                 return
             continue
-        drops = chosen([True, False], space.reshard)
         for shard in _shards(space, degrees):
-            for reshard in drops if kind is Sharding.PARAMETERS else drops[:1]:
+            for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]:
                 yield kind, shard, reshard
 
 

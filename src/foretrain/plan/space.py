@@ -23,7 +23,7 @@ class Space:
     """Choices per field of a plan; None leaves a field free.
 
     A tuple of one fixes a field. What the training software or the host decides is fixed unless a
-    study frees it by listing choices: `schedule`, `sends`, `cut`, `offload` and
+    study frees it by listing choices: `schedule`, `sends`, `cut`, `offload`, `reshard` and
     `recompute_layers`.
     """
 
@@ -39,7 +39,7 @@ class Space:
     exchange: tuple[ContextExchange, ...] | None = None
     sharding: tuple[Sharding, ...] | None = None
     shard: tuple[int, ...] | None = None
-    reshard: tuple[bool, ...] | None = None
+    reshard: tuple[bool, ...] = (True,)
     recompute: tuple[Recompute, ...] | None = None
     recompute_layers: tuple[int, ...] = (0,)
     offload: tuple[Offload, ...] = (Offload.NONE,)
