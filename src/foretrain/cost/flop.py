@@ -30,8 +30,9 @@ def recomputed_flop(model: Model, plan: Plan) -> float:
     if plan.recompute is Recompute.FULL:
         part = plan.recompute_layers / model.cuttable_layers if plan.recompute_layers else 1.0
         return part * _sum(model, lambda layer, _operator: layer.recomputable)
-    if plan.recompute is Recompute.SELECTIVE and plan.attention is Attention.PLAIN:
-        return _sum(model, lambda _layer, operator: operator.selective)
+    if plan.recompute is Recompute.SELECTIVE:
+        kernels = (None, plan.attention)
+        return _sum(model, lambda _layer, each: each.selective and each.attention in kernels)
     return 0.0
 
 

@@ -13,10 +13,9 @@ from foretrain.cost.layers import (
     READS,
     Holding,
     LayerMemory,
+    layer_compute,
     layer_memory,
-    layer_times,
 )
-from foretrain.cost.placements import placements
 from foretrain.cost.setting import Setting
 from foretrain.plan.plan import Cut
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
@@ -193,7 +192,7 @@ def _body(model: Model) -> int:
 def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
     """The distinct ways to cut, and which of them each plan has.
 
-    Only a balanced cut needs to know how long layers take, so only then are they timed here.
+    Only a balanced cut needs to know how long layers compute, so only then are they timed here.
     """
     model = setting.workload.model
     balance = np.array([cut == "balanced" for cut in plans.cuts])[plans.cut.astype(np.intp)]
@@ -245,19 +244,27 @@ def _balanced(model: Model, seconds: tuple[float, ...], chunks: int) -> Sizes:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def _cut(layers: tuple[tuple[float, int], ...], ends: tuple[float, float], chunks: int) -> Sizes:
     """`layers`: seconds and number of each kind in order; `ends`: seconds that stay there."""
     inner = [seconds for seconds, repeats in layers for _ in range(repeats)]
     return balanced(inner, first=ends[0], last=ends[1], parts=chunks)
 
 
+STEPS = 64.0
+"""Parts of the longest layer's seconds to which a balanced cut tells layers apart: the same cut
+then does for all plans whose layers hardly differ."""
+
+
+def _rounded(seconds: Floats) -> Floats:
+    """Seconds in steps of a part of the longest. [kind, plan]"""
+    rounded: Floats = np.rint(STEPS * seconds / np.maximum.reduce(seconds, axis=0))
+    return rounded
+
+
 def _seconds(setting: Setting, plans: PlanTable) -> tuple[list[tuple[float, ...]], Rows]:
-    """Both passes of a layer of each kind, for every distinct timing of the plans."""
-    placed, group = placements(setting, plans)
-    place = placed.place[group]
-    rows, timed = distinct([*(getattr(plans, name) for name in READS), place])
-    inside = {axis: list(levels[:, group[rows]]) for axis, levels in placed.inside.items()}
-    times = layer_times(setting, plans.take(rows), inside=inside)
-    both = times.forward_pass + times.backward_pass
-    return [tuple(column) for column in both.T.tolist()], timed
+    """Compute of a layer of each kind, and which of them each plan has."""
+    rows, timed = distinct([getattr(plans, name) for name in READS])
+    seconds = layer_compute(setting, plans.take(rows))
+    steps, first = np.unique(_rounded(seconds), axis=1, return_inverse=True)
+    return [tuple(column) for column in steps.T.tolist()], first.reshape(-1)[timed]

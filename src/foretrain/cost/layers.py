@@ -140,14 +140,16 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
     operators, value_bytes = setting.operators, setting.workload.precision.value_bytes
     share = share_of(operators, plans)
-    size = operators.kept_values * value_bytes + operators.kept_fixed
+    narrow = operators.matmul & (operators.weights > 0)
+    bytes_of = np.where(narrow, setting.workload.precision.product_bytes, value_bytes)
+    size = operators.kept_values * bytes_of + operators.kept_fixed
     kept = size * _exists(operators, plans) * plans.micro_batch / share.kept
     stored = np.where(operators.stored > 0, operators.stored, value_bytes)
     whose = [(operators.experts > 0) == bool(holding) for holding in holdings(setting)]
     weights = [operators.weights * stored * mine / share.weights for mine in whose]
     trained = [operators.trained * mine / share.weights for mine in whose]
     everything, dropped, *held = _sums(
-        setting, [kept, kept * operators.selective, *weights, *trained]
+        setting, [kept, kept * operators.dropped, *weights, *trained]
     )
     stays = np.empty_like(everything)
     part = recompute.covered(setting.workload.model, plans)
@@ -168,6 +170,13 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     )
 
 
+def layer_compute(setting: Setting, plans: PlanTable) -> Floats:
+    """Seconds that one layer of each kind computes in both passes. [kind, plan]"""
+    computed = _computed(setting, plans)
+    again = _again(setting, plans, computed)
+    return computed.forward + computed.backward + again
+
+
 def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerTimes:
     """Price every kind of layer for each row of `plans`.
 
@@ -181,10 +190,8 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerT
     blocks = 2.0 * (plans.context - 1.0) * setting.rate.launch
     after = _exposed(there, core=computed.forward_core, blocks=blocks)
     before = _exposed(back, core=computed.backward_core, blocks=blocks)
-    layers = setting.workload.model.layers
-    whole = np.array([[float(layer.recomputable)] for layer in layers])
-    whole = whole * recompute.covered(setting.workload.model, plans)
-    again = recompute.repeated(plans, full=computed.forward * whole, selective=computed.chosen)
+    whole = _whole(setting, plans)
+    again = _again(setting, plans, computed)
     repeated = {
         part: recompute.repeated(plans, full=seconds * whole, selective=np.zeros(1))
         for part, seconds in after.parts.items()
@@ -207,6 +214,19 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerT
         forward_spare=computed.forward - after.hidden,
         backward_spare=computed.backward + again - before.hidden,
     )
+
+
+def _whole(setting: Setting, plans: PlanTable) -> Floats:
+    """Part of each kind of layer that full recomputation repeats. [kind, plan]"""
+    model = setting.workload.model
+    whole = np.array([[float(layer.recomputable)] for layer in model.layers])
+    return whole * recompute.covered(model, plans)
+
+
+def _again(setting: Setting, plans: PlanTable, computed: _Computed) -> Floats:
+    """Seconds of forward work done a second time. [kind, plan]"""
+    full = computed.forward * _whole(setting, plans)
+    return recompute.repeated(plans, full=full, selective=computed.chosen)
 
 
 def _computed(setting: Setting, plans: PlanTable) -> _Computed:
@@ -273,15 +293,16 @@ def _exchanges(
 def _seconds(
     setting: Setting, plans: PlanTable, transfers: list[tuple[Transfer, Exchange]]
 ) -> Floats:
-    """Seconds of some transfers. [kind, plan]"""
+    """Seconds of some transfers, of the few operators that have any. [kind, plan]"""
     value_bytes = setting.workload.precision.value_bytes
     if not transfers:
         return np.zeros((1, 1))
-    seconds = np.zeros(())
+    total = np.zeros((len(setting.workload.model.layers), len(plans)))
     for transfer, group in transfers:
-        size = transfer.values * value_bytes * plans.micro_batch
-        seconds = seconds + transfer.times * group.seconds(size, transfer.pattern)
-    total: Floats = _sums(setting, [seconds])[0]
+        for operator in np.flatnonzero(transfer.values.any(axis=1)):
+            size = transfer.values[operator] * value_bytes * plans.micro_batch
+            seconds = transfer.times * group.seconds(size, transfer.pattern)
+            total[setting.operators.layer[operator]] += seconds
     return total
 
 

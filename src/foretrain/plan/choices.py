@@ -226,17 +226,21 @@ def offloads(question: Question, degrees: Degrees) -> Iterator[Choice]:
 FREE: Mapping[tuple[str, ...], Callable[[Question, Degrees], Iterable[Choice]]] = MappingProxyType(
     {
         ("micro_batch",): micro_batches,
-        ("schedule", "interleaving", "cut"): schedules,
         ("sequence_parallel",): token_splits,
         ("attention", "exchange"): attentions,
-        ("recompute", "recompute_layers"): recomputes,
-        ("sharding", "shard", "reshard"): shardings,
         ("expert", "expert_tensor"): experts,
+        ("recompute", "recompute_layers"): recomputes,
+        ("schedule", "interleaving", "cut"): schedules,
+        ("sharding", "shard", "reshard"): shardings,
         ("offload",): offloads,
         ("sends",): sends,
     }
 )
-"""Fields that vary among the plans of the same degrees, those that hang together side by side."""
+"""Fields that vary among the plans of the same degrees, those that hang together side by side.
+
+The last ones vary fastest. What a layer depends on comes first, so that a piece of a table has few
+layers to price.
+"""
 
 
 def chosen(values: Iterable[Value], choices: Sequence[Value] | None) -> list[Value]:
