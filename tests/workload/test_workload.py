@@ -37,8 +37,9 @@ def test_state_is_four_bytes_per_moment(optimizer, moments):
     assert optimizer.state_bytes == 4 * moments
 
 
-def test_eight_bit_moments_are_a_quarter_and_their_scales():
-    assert set(Optimizer) - set(MOMENTS) == {Optimizer.ADAMW_8BIT}
+def test_narrow_moments_are_a_half_or_a_quarter_and_their_scales():
+    assert set(Optimizer) - set(MOMENTS) == {Optimizer.ADAMW_16BIT, Optimizer.ADAMW_8BIT}
+    assert Optimizer.ADAMW_16BIT.state_bytes == Optimizer.ADAMW.state_bytes / 2
     assert Optimizer.ADAMW_8BIT.state_bytes == Optimizer.ADAMW.state_bytes / 4 + 2 * 4 / 2048
 
 

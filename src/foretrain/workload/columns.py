@@ -50,6 +50,7 @@ class Operators:
     split: Floats
     sequence: Flags
     selective: Flags
+    dropped: Flags
     attention: Floats
     output: Floats
     trained: Floats
@@ -82,11 +83,12 @@ def operators_of(model: Model) -> Operators:
     ]
     table = np.array([_numbers(operator) for _, operator in pairs]).T[:, :, np.newaxis]
     columns = dict(zip(_NUMBERS, table, strict=True))
-    flags = {name: columns.pop(name) > 0 for name in ("matmul", "fused", "sequence", "selective")}
+    flags = {name: columns.pop(name) > 0 for name in _FLAGS}
     return Operators(layer=tuple(position for position, _ in pairs), **flags, **columns)
 
 
 _NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name != "layer")
+_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped")
 
 
 def _numbers(operator: Operator) -> tuple[float, ...]:
@@ -113,6 +115,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         _SPLITS.index(operator.split),
         operator.sequence,
         operator.selective,
+        operator.dropped,
         -1.0 if operator.attention is None else float(operator.attention),
         operator.output,
         operator.trainable,

@@ -106,7 +106,8 @@ class Operator:
         unit: what those parts are, for messages.
         sequence: whether sequence parallelism may divide its tokens where tensor parallelism
             repeats it.
-        selective: whether selective recomputation drops what it keeps and runs it again.
+        selective: whether selective recomputation runs it again.
+        dropped: whether selective recomputation drops what it keeps.
         attention: the kernel with which this operator exists; None if with any.
         output: values handed on where the tensor axis must gather or add up (DEPTH), or the input
             values whose gradients it must add up (COLUMNS).
@@ -137,6 +138,7 @@ class Operator:
     unit: str = ""
     sequence: bool = False
     selective: bool = False
+    dropped: bool = False
     attention: Attention | None = None
     output: float = 0.0
     trained: float | None = None

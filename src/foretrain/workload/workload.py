@@ -87,6 +87,8 @@ class Optimizer(StrEnum):
     ADAMW = "adamw"
     LAMB = "lamb"
     """Adam with a rate of its own for each layer. Source: you2020."""
+    ADAMW_16BIT = "adamw-16bit"
+    """Both moments in bf16. Source: deepseek2024v3, section 3.3.3."""
     ADAMW_8BIT = "adamw-8bit"
     """Both moments in 8 bits, with an fp32 scale per block of 2048. Source: dettmers2022."""
     ADAFACTOR = "adafactor"
@@ -101,6 +103,7 @@ class Optimizer(StrEnum):
 _STATE_BYTES = {
     Optimizer.SGD: 0.0,
     Optimizer.ADAFACTOR: 0.0,
+    Optimizer.ADAMW_16BIT: 2 * 2.0,
     Optimizer.ADAMW_8BIT: 2 * (1 + 4 / 2048),
     **dict.fromkeys(
         (Optimizer.MOMENTUM, Optimizer.LARS, Optimizer.LION, Optimizer.ADAGRAD, Optimizer.MUON), 4.0

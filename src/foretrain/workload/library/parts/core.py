@@ -87,6 +87,7 @@ def _moving(name: str, *, moved: tuple[float, float], mask: float = 0.0, kept: S
         kept=kept,
         split=Split.HEADS,
         selective=True,
+        dropped=True,
         attention=Attention.PLAIN,
     )
 

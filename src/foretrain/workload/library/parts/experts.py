@@ -2,8 +2,10 @@
 
 The products of all experts are one operator, whose rows are the tokens of one of them. The weights
 of the router are multiplied in before the second product, so that combining keeps nothing.
+Selective recomputation runs the activation between the products again.
 
-Sources: shazeer2017, section 2; fedus2022 (capacity); deepseek2024, section 2.2 (shared experts).
+Sources: shazeer2017, section 2; fedus2022 (capacity); deepseek2024, section 2.2 (shared experts);
+deepseek2024v3, section 3.2.3 (recomputation).
 """
 
 from __future__ import annotations
@@ -164,10 +166,12 @@ def _product(name: str, shape: Experts, stream: Stream, *, split: Split) -> Oper
         units=each.width,
         unit="expert columns",
     )
-    return replace(product, experts=shape.count, imbalance=shape.imbalance)
+    return replace(
+        product, experts=shape.count, imbalance=shape.imbalance, dropped=split is Split.DEPTH
+    )
 
 
 def _activation(shape: Experts, stream: Stream) -> Operator:
     values = shape.copies(stream.tokens) * shape.each.width
     operator = activation("expert activation", values, branches=shape.each.branches)
-    return replace(operator, experts=shape.count, imbalance=shape.imbalance)
+    return replace(operator, experts=shape.count, imbalance=shape.imbalance, selective=True)

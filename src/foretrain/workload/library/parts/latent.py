@@ -1,6 +1,8 @@
 """Multi-head latent attention: keys and values are expanded from one narrow vector per token.
 
-Source: deepseek2024, section 2.1.
+Selective recomputation keeps the narrow vectors and expands them again.
+
+Sources: deepseek2024, section 2.1; deepseek2024v3, section 3.2.3 (recomputation).
 """
 
 from __future__ import annotations
@@ -83,28 +85,35 @@ def _down(name: str, stream: Stream, width: int) -> Operator:
     return replace(product, sequence=True)
 
 
+def _narrow_norm(name: str, stream: Stream, width: int) -> Operator:
+    """A norm of a narrow vector, whose output selective recomputation does not keep."""
+    return replace(norm(name, replace(stream, hidden=width)), selective=True)
+
+
 def _up(name: str, shape: Latent, stream: Stream, *, features: tuple[int, int]) -> Operator:
     """A product from a narrow vector to all heads, which the members share."""
     division = _heads(shape, Split.COLUMNS)
-    return linear(name, stream.tokens, features, bias=False, division=division)
+    product = linear(name, stream.tokens, features, bias=False, division=division)
+    return replace(product, selective=True, dropped=True)
 
 
 def _queries(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
     if shape.query_rank is None:
-        return (_up("query", shape, stream, features=(stream.hidden, shape.query)),)
+        query = _up("query", shape, stream, features=(stream.hidden, shape.query))
+        return (replace(query, kept=NOTHING),)
     return (
-        _down("query down", stream, shape.query_rank),
-        norm("query norm", replace(stream, hidden=shape.query_rank)),
+        replace(_down("query down", stream, shape.query_rank), kept=NOTHING),
+        _narrow_norm("query norm", stream, shape.query_rank),
         _up("query up", shape, stream, features=(shape.query_rank, shape.query)),
     )
 
 
 def _keys(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
-    """The position's part leaves the narrow vector before its norm; queries keep the input."""
+    """The position's part leaves the narrow vector before its norm. It keeps the queries' input."""
     expanded = (shape.key_rank, shape.heads * (shape.plain + shape.value))
     return (
-        replace(_down("key-value down", stream, shape.key_rank + shape.rotary), kept=NOTHING),
-        norm("key-value norm", replace(stream, hidden=shape.key_rank)),
+        _down("key-value down", stream, shape.key_rank + shape.rotary),
+        _narrow_norm("key-value norm", stream, shape.key_rank),
         _up("key-value up", shape, stream, features=expanded),
     )
 
@@ -119,6 +128,8 @@ def _kept_heads(shape: Latent, stream: Stream) -> Operator:
         backward=Size(values=4 * stream.tokens * shape.query),
         kept=Size(values=both + stream.tokens * shape.query),
         split=Split.HEADS,
+        selective=True,
+        dropped=True,
         keys=both,
         queries=both,
     )
