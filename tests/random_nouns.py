@@ -1,57 +1,38 @@
-"""Random models, clusters and legal plans on them, for the laws of the cost model."""
+"""Random clusters, workloads and legal plans on them, for the laws of the cost model."""
 
 from dataclasses import replace
+from itertools import pairwise
+from math import gcd
 
 from hypothesis import strategies as st
+from tests.random_models import models
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device, Peak
+from foretrain.cluster.host import Host
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
-from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
-from foretrain.workload.library.entries import build
-from foretrain.workload.library.transformer import Decoder, decoder
+from foretrain.plan.plan import (
+    AXES,
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
+from foretrain.workload.gradients import CODECS, top
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 
+often = st.sampled_from([True, True, False])
+
+
 def divisors(number):
     return [value for value in range(1, number + 1) if number % value == 0]
-
-
-@st.composite
-def decoders(draw):
-    """A decoder of any shape; most can be split by 2, 3, 4 or 8."""
-    kv_heads = draw(st.sampled_from([1, 2, 3, 4, 8, 24]))
-    heads = kv_heads * draw(st.sampled_from([1, 2, 3, 8]))
-    width = draw(st.sampled_from([8, 64, 80, 128]))
-    own_width = draw(st.booleans())
-    shape = Decoder(
-        layers=draw(st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, 24])),
-        hidden=draw(st.integers(1, 4000)) if own_width else heads * width,
-        feed_forward=draw(st.sampled_from([1, 4, 24])) * draw(st.integers(1, 1000)),
-        heads=heads,
-        kv_heads=kv_heads,
-        vocabulary=draw(st.sampled_from([1, 4, 24])) * draw(st.integers(1, 6000)),
-        gated=draw(st.booleans()),
-        bias=draw(st.booleans()),
-        dropout=draw(st.booleans()),
-        positions=draw(st.booleans()),
-        tied=draw(st.booleans()),
-        head_width=width if own_width else None,
-    )
-    return decoder("random", shape, sequence=draw(st.sampled_from([1, 7, 24, 128, 1024, 4096])))
-
-
-@st.composite
-def images(draw):
-    """ResNet-50 for images of any size."""
-    return build("resnet-50", image=draw(st.integers(32, 320)))
-
-
-# ResNet-50 has a fixed structure: one example in eight is enough of it.
-models = st.integers(0, 7).flatmap(lambda chance: images() if chance == 7 else decoders())
 
 
 @st.composite
@@ -88,15 +69,29 @@ def devices(draw):
     )
 
 
+hosts = st.builds(
+    Host,
+    cores=st.just(64),
+    memory=st.floats(1e11, 1e13),
+    memory_bandwidth=st.floats(1e10, 1e12),
+    device_bandwidth=st.floats(1e9, 1e11),
+)
+
+
 @st.composite
 def clusters(draw):
-    """One to three levels of links and up to 512 devices."""
+    """One to three levels of links and up to 512 devices, mostly with a known host."""
     members = draw(st.lists(st.sampled_from([1, 2, 3, 4, 6, 8]), min_size=1, max_size=3))
     levels = [
         Level(name=f"level {place}", members=count, link=draw(links()))
         for place, count in enumerate(members)
     ]
-    return Cluster(name="random", device=draw(devices()), levels=tuple(levels))
+    return Cluster(
+        name="random",
+        device=draw(devices()),
+        levels=tuple(levels),
+        host=draw(st.one_of(hosts, hosts, st.none())),
+    )
 
 
 @st.composite
@@ -110,6 +105,9 @@ def coefficients(draw):
     )
 
 
+codecs = st.one_of(st.just(CODECS["fp32"]), st.sampled_from([*CODECS.values(), top(0.01)]))
+
+
 @st.composite
 def settings(draw):
     """A workload on a cluster whose batch any number of replicas on all devices divides."""
@@ -119,42 +117,127 @@ def settings(draw):
         global_batch=cluster.devices * draw(st.sampled_from([1, 2, 3, 4, 8, 24])),
         precision=draw(st.sampled_from(Precision)),
         optimizer=draw(st.sampled_from(Optimizer)),
+        gradients=draw(codecs),
     )
     return setting(workload, cluster, draw(coefficients()))
 
 
 @st.composite
-def plans(draw, setting):
+def plans(draw, setting, *, cuts=("even", "balanced", "uneven")):
     """A legal plan on all devices of the cluster, whether it fits or not."""
-    workload, model, devices = setting.workload, setting.workload.model, setting.cluster.devices
-    units = [operator.units for _, operator in model.operators if operator.units]
-    splits = [tensor for tensor in divisors(devices) if not any(unit % tensor for unit in units)]
-    tensor = draw(st.sampled_from(splits))
-    layers = model.cuttable_layers
-    stages = [degree for degree in divisors(devices // tensor) if layers % degree == 0]
-    pipeline = draw(st.sampled_from(stages[::-1]))
-    data = devices // tensor // pipeline
-    share = workload.global_batch // data
-    micro_batch = draw(st.sampled_from(divisors(share)))
-    interleaved = pipeline > 1 and share // micro_batch % pipeline == 0
-    chunks = divisors(layers // pipeline) if interleaved else [1]
+    workload, devices = setting.workload, setting.cluster.devices
+    degrees = draw(_degrees(workload.model, devices))
+    samples = workload.global_batch // degrees["data"]
+    micro_batch = draw(st.sampled_from(divisors(samples)))
+    tokens = draw(_tokens(workload.model, degrees))
+    offloads = Offload if setting.cluster.host else (Offload.NONE,)
+    passes = samples // micro_batch
     return Plan(
-        data=data,
-        tensor=tensor,
-        pipeline=pipeline,
-        interleaving=draw(st.sampled_from(chunks[::-1])),
+        **degrees,
+        **tokens,
+        **draw(_experts(workload.model, degrees, divided=tokens["sequence_parallel"])),
+        **draw(_pipelines(workload.model, degrees["pipeline"], passes=passes, cuts=cuts)),
+        **draw(_policies(workload.model, degrees["data"] * degrees["context"])),
         micro_batch=micro_batch,
-        sequence_parallel=model.tokens % tensor == 0 and draw(st.booleans()),
-        sharding=draw(st.sampled_from(Sharding)),
-        recompute=draw(st.sampled_from(Recompute)),
-        attention=draw(st.sampled_from(Attention)),
-        sends=draw(st.sampled_from(Sends)),
+        offload=draw(st.sampled_from(offloads)),
         order=tuple(draw(st.permutations(AXES))),
     )
 
 
 @st.composite
-def questions(draw, *, least=1, most=1):
+def _degrees(draw, model, devices):
+    """Degrees of the four axes; a large degree is as likely as a small one."""
+    units = [each.units for _, each in model.operators if each.units and not each.experts]
+    splits = [tensor for tensor in divisors(devices) if not any(unit % tensor for unit in units)]
+    tensor = draw(st.sampled_from(splits))
+    blocks = model.tokens // 2 if model.attends and model.tokens % 2 == 0 else 1
+    context = draw(st.sampled_from(divisors(gcd(devices // tensor, blocks))))
+    rest = devices // tensor // context
+    stages = [degree for degree in divisors(rest) if degree <= model.cuttable_layers]
+    pipeline = draw(st.sampled_from(stages[::-1]))
+    data = rest // pipeline
+    return {"data": data, "tensor": tensor, "context": context, "pipeline": pipeline}
+
+
+@st.composite
+def _tokens(draw, model, degrees):
+    """How tokens are divided, and by which kernel they attend."""
+    members = degrees["tensor"] * degrees["context"]
+    heads = gcd(*(each.units for _, each in model.operators if each.keys))
+    exchanges = [ContextExchange.RING]
+    if degrees["context"] == 1 or heads % members == 0:
+        exchanges.append(ContextExchange.ALL_TO_ALL)
+    exchange = draw(st.sampled_from(exchanges))
+    ring = degrees["context"] > 1 and exchange is ContextExchange.RING
+    return {
+        "exchange": exchange,
+        "attention": Attention.FLASH if ring else draw(st.sampled_from(Attention)),
+        "sequence_parallel": model.tokens % members == 0 and draw(often),
+    }
+
+
+@st.composite
+def _experts(draw, model, degrees, *, divided):
+    """How experts fold over the devices of the tensor, context and data axis."""
+    if not model.experts:
+        return {}
+    found = [each for _, each in model.operators if each.experts]
+    count, width = (gcd(*(getattr(each, name) for each in found)) for name in ("experts", "units"))
+    tensor, among = degrees["tensor"], degrees["tensor"] * degrees["context"] * degrees["data"]
+    apart = tensor == 1 or divided
+    ways = [
+        {"expert": expert, "expert_tensor": each}
+        for each in sorted({1, tensor})
+        for expert in divisors(gcd(count, among // each))
+        if width % each == 0 and (apart or (expert == 1 and each == tensor))
+    ]
+    return draw(st.sampled_from(ways[::-1]))
+
+
+@st.composite
+def _pipelines(draw, model, pipeline, *, passes, cuts):
+    """Schedule, chunks and cut."""
+    layers, schedule = model.cuttable_layers, draw(st.sampled_from(Schedule))
+    chunks = [1]
+    if pipeline > 1 and schedule is Schedule.ONE_F_ONE_B and passes % pipeline == 0:
+        chunks = list(range(1, layers // pipeline + 1))
+    interleaving = draw(st.sampled_from(chunks))
+    parts = pipeline * interleaving
+    known = [cut for cut in cuts if cut != "even" or layers % parts == 0] or ["uneven"]
+    cut = draw(st.sampled_from(known))
+    return {
+        "schedule": schedule,
+        "interleaving": interleaving,
+        "cut": draw(_sizes(layers, parts)) if cut == "uneven" else cut,
+        "sends": draw(st.sampled_from(Sends)),
+    }
+
+
+@st.composite
+def _sizes(draw, layers, parts):
+    """Layers of each chunk."""
+    more = layers - parts
+    shared = st.lists(st.integers(0, more), min_size=parts - 1, max_size=parts - 1)
+    bounds = [0, *sorted(draw(shared)), more]
+    return tuple(1 + after - before for before, after in pairwise(bounds))
+
+
+@st.composite
+def _policies(draw, model, replicas):
+    """What is recomputed and what replicas share."""
+    recompute = draw(st.sampled_from(Recompute))
+    full = recompute is Recompute.FULL
+    return {
+        "recompute": recompute,
+        "recompute_layers": draw(st.integers(0, model.cuttable_layers)) if full else 0,
+        "sharding": draw(st.sampled_from(Sharding)),
+        "shard": draw(st.sampled_from([0, *divisors(replicas)[1:]])),
+        "reshard": draw(st.booleans()),
+    }
+
+
+@st.composite
+def questions(draw, *, least=1, most=1, cuts=("even", "balanced", "uneven")):
     """A setting, and from `least` to `most` legal plans for it."""
     setting = draw(settings())
-    return setting, draw(st.lists(plans(setting), min_size=least, max_size=most))
+    return setting, draw(st.lists(plans(setting, cuts=cuts), min_size=least, max_size=most))

@@ -19,6 +19,7 @@ from foretrain.workload.workload import Precision
 SECOND = 2.0 * 128 * 128 * (256 + FILL)
 A100 = Rates(
     matmul=108 * SECOND,
+    narrow=1.0,
     flash_forward=1.0,
     flash_backward=1.0,
     memory=1.0,

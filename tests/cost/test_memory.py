@@ -11,7 +11,8 @@ from tests.random_nouns import questions
 
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.held import hold
-from foretrain.cost.memory import stage_memory, stage_weights
+from foretrain.cost.layers import holdings
+from foretrain.cost.memory import stage_memory
 from foretrain.cost.setting import setting
 from foretrain.files.catalogue import cluster
 from foretrain.plan.plan import Plan, Recompute, Sharding
@@ -117,7 +118,7 @@ def test_interleaving_keeps_more_by_the_published_factor(p, v):
 def state(setting, plan):
     """Bytes of weights, gradients and optimizer of the only stage, and its parameters."""
     held = hold(setting, table_of([plan]))
-    found = stage_memory(setting, held, run=0, weights=stage_weights(setting, held)[0])
+    found = stage_memory(setting, held, run=0)
     every = found.weights + found.gradients + found.optimizer
     return every[0], found.weights[0] / setting.workload.precision.value_bytes
 
@@ -149,12 +150,15 @@ def test_sharded_optimizer_takes_6_bytes_and_its_part_of_12(d):
 def test_stages_hold_every_parameter_and_a_copy_of_tied_ones(question):
     setting, [plan] = question
     model = setting.workload.model
-    whole = replace(plan, tensor=1, sequence_parallel=False)
+    whole = replace(plan, tensor=1, expert=1, expert_tensor=1)
     held = hold(setting, table_of([whole]))
     parameters = sum(
-        held.stages(run)[0] * stage_weights(setting, held)[run][0] for run in held.runs
+        held.stages(run)[0] * held.trained(run, holding)[0]
+        for run in held.runs
+        for holding in holdings(setting)
     )
-    assert parameters == model.parameters + (model.tied if plan.pipeline > 1 else 0)
+    copies = model.tied_trained if plan.pipeline > 1 else 0
+    assert parameters == pytest.approx(model.trainable + copies, rel=1e-12)
 
 
 @given(question=questions())
@@ -165,13 +169,7 @@ def test_no_stage_keeps_more_than_the_first_of_its_equals(question):
         count = held.stages(run)[0]
         if count:
             first, last = (
-                stage_memory(
-                    setting,
-                    held,
-                    run=run,
-                    weights=stage_weights(setting, held)[run],
-                    later=later,
-                ).total[0]
+                stage_memory(setting, held, run=run, later=later).total[0]
                 for later in (0.0, count - 1.0)
             )
             assert last <= first
@@ -191,7 +189,4 @@ def test_recomputation_never_keeps_more(question, recompute):
 def test_reserve_is_there_even_without_a_model_in_flight():
     small = question("llama-2-7b", nodes=1)
     held = hold(small, table_of([plan(data=8)]))
-    assert (
-        stage_memory(small, held, run=0, weights=stage_weights(small, held)[0]).buffers[0]
-        == DEFAULT.memory_reserve
-    )
+    assert stage_memory(small, held, run=0).buffers[0] == DEFAULT.memory_reserve

@@ -11,7 +11,7 @@ from tests.pipelines import stage_times, step_times, steps
 from tests.random_nouns import questions
 
 from foretrain.cost.held import hold
-from foretrain.cost.memory import MemoryColumns, stage_memory, stage_weights
+from foretrain.cost.memory import MemoryColumns, stage_memory
 from foretrain.cost.schedule import seconds
 from foretrain.cost.stages import Passing, Stages
 from foretrain.files.catalogue import cluster
@@ -32,8 +32,7 @@ def assert_equal(table, other):
 
 
 def first_stage(setting, table):
-    held = hold(setting, table)
-    return stage_memory(setting, held, run=0, weights=stage_weights(setting, held)[0])
+    return stage_memory(setting, hold(setting, table), run=0)
 
 
 @given(question=questions(least=1, most=5))

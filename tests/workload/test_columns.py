@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.random_nouns import models
+from tests.random_models import models
 
 from foretrain.workload.columns import operators_of
 from foretrain.workload.operator import Kind, Split

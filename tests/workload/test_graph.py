@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given
-from tests.random_nouns import models
+from tests.random_models import models
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model

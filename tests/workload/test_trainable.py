@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.random_nouns import decoders
+from tests.random_models import decoders
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import build

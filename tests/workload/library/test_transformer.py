@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from tests.random_nouns import decoders
+from tests.random_models import decoders
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import ENTRIES, build
