@@ -21,17 +21,35 @@ from foretrain.cost.layers import (
     layer_times,
 )
 from foretrain.cost.memory import heaviest_total
-from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
+from foretrain.plan.plan import AXES, Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.table import distinct, table_of
+from foretrain.strategies.strategy import Axis
 
 OTHERS = {
     "data": st.integers(1, 64),
     "pipeline": st.integers(1, 64),
     "interleaving": st.integers(1, 8),
     "sharding": st.sampled_from(Sharding),
+    "shard": st.integers(0, 64),
+    "reshard": st.booleans(),
+    "offload": st.sampled_from(Offload),
+    "schedule": st.sampled_from(Schedule),
     "sends": st.sampled_from(Sends),
+    "cut": st.sampled_from(["even", "balanced", (1, 2)]),
     "order": st.permutations(AXES).map(tuple),
 }
+FIXED = ("even", "uneven")
+"""Cuts that do not follow from how long layers compute."""
+
+
+def nearest(setting, plans):
+    """All members of every axis inside the innermost level, whatever the plans say."""
+    axes = {Axis.TENSOR: plans.tensor}
+    if setting.workload.model.attends:
+        axes[Axis.CONTEXT] = plans.context
+    if setting.workload.model.experts:
+        axes |= {Axis.EXPERT: plans.expert, Axis.EXPERT_TENSOR: plans.expert_tensor}
+    return {axis: [members] * len(setting.cluster.levels) for axis, members in axes.items()}
 
 
 def assert_equal(one, other, kind):
@@ -52,18 +70,17 @@ def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
     setting, [plan] = question
     tables = [table_of([plan]), table_of([replace(plan, **{name: data.draw(OTHERS[name])})])]
     assert_equal(*(layer_memory(setting, table) for table in tables), LayerMemory)
-    # All members of the tensor axis inside the innermost level, whatever the plan says.
-    inside = [tables[0].tensor] * len(setting.cluster.levels)
+    inside = nearest(setting, tables[0])
     assert_equal(*(layer_times(setting, table, inside=inside) for table in tables), LayerTimes)
 
 
 @few(50)
-@given(question=questions(), kind=st.sampled_from(Recompute))
-def test_compute_reads_no_field_that_it_does_not_declare(question, kind):
-    assert set(READS) - set(COMPUTE_READS) == {"recompute"}
+@given(question=questions(), kind=st.sampled_from(Recompute), layers=st.integers(0, 3))
+def test_compute_reads_no_field_that_it_does_not_declare(question, kind, layers):
+    assert set(READS) - set(COMPUTE_READS) == {"recompute", "recompute_layers"}
     setting, [plan] = question
-    other = replace(plan, recompute=kind)
-    inside = [np.full(1, float(plan.tensor))] * len(setting.cluster.levels)
+    other = replace(plan, recompute=kind, recompute_layers=layers)
+    inside = nearest(setting, table_of([plan]))
     one, two = (layer_times(setting, table_of([p]), inside=inside) for p in (plan, other))
     np.testing.assert_array_equal(one.forward, two.forward)
     np.testing.assert_array_equal(one.backward, two.backward)
@@ -71,7 +88,7 @@ def test_compute_reads_no_field_that_it_does_not_declare(question, kind):
 
 @pytest.mark.parametrize("name", ["order", "sends"])
 @few(50)
-@given(question=questions(), data=st.data())
+@given(question=questions(cuts=FIXED), data=st.data())
 def test_memory_depends_neither_on_placement_nor_on_sends(name, question, data):
     setting, [plan] = question
     other = replace(plan, **{name: data.draw(OTHERS[name])})
@@ -89,25 +106,26 @@ def test_sends_move_waiting_and_the_reduction_it_hides_alone(question, sends):
 
 
 @few(50)
-@given(question=questions(), sharding=st.sampled_from(Sharding))
-def test_sharding_moves_what_follows_the_passes_alone(question, sharding):
+@given(question=questions())
+def test_sharding_the_optimizer_moves_what_follows_the_passes_alone(question):
     setting, [plan] = question
-    one, other = parts(setting, plan), parts(setting, replace(plan, sharding=sharding))
+    kinds = (Sharding.NONE, Sharding.OPTIMIZER)
+    one, other = (parts(setting, replace(plan, sharding=kind)) for kind in kinds)
     moved = {name for name in one if one[name] != other[name]}
-    assert moved <= {"gradients", "parameters", "update", "bubble", "pipeline", "other"}
+    assert moved <= {"gradients", "parameters", "update", "offload", "bubble", "pipeline", "other"}
 
 
 @few(50)
-@given(question=questions(least=2, most=20))
+@given(question=questions(least=2, most=10, cuts=FIXED))
 def test_plans_that_differ_in_nothing_share_one_combination(question):
     setting, plans = question
     held = hold(setting, table_of(plans))
     found = factors(setting, held)
     read = {tuple(getattr(plan, name) for name in READS) for plan in plans}
-    cut = {(plan.pipeline, plan.interleaving) for plan in plans}
+    cut = {(plan.pipeline, plan.interleaving, plan.cut) for plan in plans}
     assert held.layers.weights.shape[-1] == len(read)
-    assert held.cuts.layers.shape[-1] == len(cut)
-    assert found.times.forward.shape[-1] >= len(read)
+    assert held.cuts.layers.shape[-1] <= len(cut)
+    assert found.passes.times.forward.shape[-1] >= len(read)
 
 
 @given(
