@@ -314,8 +314,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             low=30.0,
             high=1800.0,
             kind="published",
-            source="pytorch, init_process_group: the time after which a collective of NCCL is given "
-            "up (from memory, not read again). A watchdog of one's own is quicker",
+            source="pytorch, init_process_group: the time after which a collective of NCCL is "
+            "given up (from memory, not read again). A watchdog of one's own is quicker",
         ),
         "time_uncertainty": Source(
             value=0.15,

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from foretrain.cost.layers import (
     READS,
-    Holding,
     LayerMemory,
     layer_compute,
     layer_memory,
 )
-from foretrain.cost.setting import Setting
+from foretrain.cost.setting import Holding, Setting
 from foretrain.plan.plan import Cut
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.strategies.cut import balanced
@@ -25,6 +24,8 @@ from foretrain.workload.graph import Model
 
 Floats = NDArray[np.float64]
 Columns = Sequence[Column] | Floats
+Run = int | Rows
+"""A run of equal stages; or one for each plan; or every one, which gives [run, plan]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,24 +92,34 @@ class Held:
             load=self.load[rows],
         )
 
-    def stages(self, run: int) -> Column:
+    @property
+    def every_run(self) -> Rows:
+        """Positions of the runs, so that what is asked of them is [run, plan]."""
+        return np.arange(len(self.cuts.stages))[:, np.newaxis]
+
+    def stages(self, run: Run) -> Column:
         """Stages of a run. [plan]"""
-        stages: Column = self.cuts.stages[run][self.cut]
+        stages: Column = self.cuts.stages[run, self.cut]
         return stages
 
-    def of_stage(self, name: str, run: int) -> Column:
+    def first(self, run: Run) -> Column:
+        """Position of the first stage of a run. [plan]"""
+        first: Column = self.cuts.first[run, self.cut]
+        return first
+
+    def of_stage(self, name: str, run: Run) -> Column:
         """What one stage of a run holds, a field of `loads`. [plan]"""
-        column: Column = getattr(self.loads, name)[run][self.load]
+        column: Column = getattr(self.loads, name)[run, self.load]
         return column
 
-    def weights(self, run: int, holding: Holding) -> Column:
+    def weights(self, run: Run, holding: Holding) -> Column:
         """Bytes of parameters on one stage of a run, before they are sharded. [plan]"""
-        column: Column = self.loads.weights[holding, run][self.load]
+        column: Column = self.loads.weights[holding, run, self.load]
         return column
 
-    def trained(self, run: int, holding: Holding) -> Column:
+    def trained(self, run: Run, holding: Holding) -> Column:
         """Trained parameters on one stage of a run. [plan]"""
-        column: Column = self.loads.trained[holding, run][self.load]
+        column: Column = self.loads.trained[holding, run, self.load]
         return column
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +40,6 @@ AXES: Mapping[Axis, str] = {
 
 Floats = NDArray[np.float64]
 Inside = Mapping[Axis, Sequence[Column]]
-
-
-class Holding(IntEnum):
-    """Parameters by who has replicas of them."""
-
-    COMMON = 0
-    EXPERTS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -131,11 +123,6 @@ class _Exchanged:
         return first
 
 
-def holdings(setting: Setting) -> tuple[Holding, ...]:
-    """The kinds of parameters that a model has."""
-    return tuple(Holding) if setting.workload.model.experts else (Holding.COMMON,)
-
-
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
     operators, value_bytes = setting.operators, setting.workload.precision.value_bytes
@@ -145,7 +132,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     size = operators.kept_values * bytes_of + operators.kept_fixed
     kept = size * _exists(operators, plans) * plans.micro_batch / share.kept
     stored = np.where(operators.stored > 0, operators.stored, value_bytes)
-    whose = [(operators.experts > 0) == bool(holding) for holding in holdings(setting)]
+    whose = [(operators.experts > 0) == bool(holding) for holding in setting.holdings]
     weights = [operators.weights * stored * mine / share.weights for mine in whose]
     trained = [operators.trained * mine / share.weights for mine in whose]
     everything, dropped, *held = _sums(

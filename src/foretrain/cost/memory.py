@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cost.held import Held
-from foretrain.cost.layers import holdings
+from foretrain.cost.held import Held, Run
 from foretrain.cost.placements import replicas_of
 from foretrain.cost.setting import Setting
 from foretrain.plan.plan import Sharding
@@ -45,14 +44,14 @@ class MemoryColumns:
 
 
 def stage_memory(
-    setting: Setting, held: Held, *, run: int, later: Column | float = 0.0
+    setting: Setting, held: Held, *, run: Run, later: Column | float = 0.0
 ) -> MemoryColumns:
     """Bytes on a device of one stage of a run. [plan]
 
     Args:
         setting: workload, cluster and coefficients.
         held: plans and what they hold.
-        run: position of the run.
+        run: position of the run, or of the run of each plan.
         later: stages of the run before the one asked for; its first one keeps most.
     """
     weights, gradients, optimizer = _states(setting, held, run=run)
@@ -71,11 +70,10 @@ def stage_memory(
 
 def heaviest_total(setting: Setting, held: Held) -> Column:
     """Bytes on a device of the heaviest stage. [plan]"""
-    total = np.zeros(len(held.plans))
-    for run in held.runs:
-        stage = stage_memory(setting, held, run=run).total
-        total = np.maximum(total, stage * (held.stages(run) > 0))
-    return total
+    run = held.every_run
+    stages = stage_memory(setting, held, run=run).total * (held.stages(run) > 0)
+    heaviest: Column = np.maximum.reduce(stages, axis=0)
+    return heaviest
 
 
 def host_total(setting: Setting, held: Held) -> Column:
@@ -86,15 +84,15 @@ def host_total(setting: Setting, held: Held) -> Column:
     return (optimizer + kept) * float(setting.cluster.node_devices)
 
 
-def _states(setting: Setting, held: Held, *, run: int) -> tuple[Column, Column, Column]:
+def _states(setting: Setting, held: Held, *, run: Run) -> tuple[Column, Column, Column]:
     """Bytes of parameters, gradients and optimizer. [plan]
 
     Parameters that are sharded and never dropped during a step are whole until the update.
     """
     workload, plans = setting.workload, held.plans
     stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0)
-    weights, gradients = np.zeros(len(plans)), np.zeros(len(plans))
-    for holding in holdings(setting):
+    weights, gradients = np.zeros(1), np.zeros(1)
+    for holding in setting.holdings:
         owners = owners_of(plans, replicas_of(plans, holding))
         trained = held.trained(run, holding)
         shared = np.where(stays, 1.0, owners.weights)
@@ -104,29 +102,29 @@ def _states(setting: Setting, held: Held, *, run: int) -> tuple[Column, Column, 
     return weights, gradients, _optimizer(setting, held, run=run) * ~offload.of_optimizer(plans)
 
 
-def _optimizer(setting: Setting, held: Held, *, run: int) -> Column:
+def _optimizer(setting: Setting, held: Held, *, run: Run) -> Column:
     """Bytes of optimizer state and master copy, wherever they are. [plan]"""
     workload, plans = setting.workload, held.plans
     state = workload.optimizer.state_bytes + workload.precision.master_bytes
-    total = np.zeros(len(plans))
-    for holding in holdings(setting):
+    total = np.zeros(1)
+    for holding in setting.holdings:
         owners = owners_of(plans, replicas_of(plans, holding))
         total = total + held.trained(run, holding) * state / owners.optimizer
     return total
 
 
-def _kept(setting: Setting, held: Held, *, run: int, later: Column | float) -> Column:
+def _kept(setting: Setting, held: Held, *, run: Run, later: Column | float) -> Column:
     """Bytes that micro-batches in flight keep. [plan]"""
     flight = in_flight(
         held.plans,
-        position=held.cuts.first[run][held.cut] + later,
+        position=held.first(run) + later,
         micro_batches=micro_batches(setting.workload, held.plans),
     )
     return flight * held.of_stage("kept", run)
 
 
 def _activations(
-    setting: Setting, held: Held, *, run: int, later: Column | float
+    setting: Setting, held: Held, *, run: Run, later: Column | float
 ) -> tuple[Column, Column]:
     """Bytes of activations on the device, and of the two layers on their way to the host. [plan]"""
     away = offload.of_activations(held.plans)
@@ -134,7 +132,7 @@ def _activations(
     return here, 2.0 * held.of_stage("moving", run) * away
 
 
-def _gathered(setting: Setting, held: Held, *, run: int) -> Column:
+def _gathered(setting: Setting, held: Held, *, run: Run) -> Column:
     """Bytes of the layers that are whole while the rest is sharded. [plan]
 
     The layer that computes and the one that is on its way: parameters that are gathered for a pass,

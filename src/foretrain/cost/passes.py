@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.layers import Holding, LayerMemory, LayerTimes, holdings
+from foretrain.cost.layers import LayerMemory, LayerTimes
 from foretrain.cost.placements import Placements, replicas_of
-from foretrain.cost.setting import Setting
+from foretrain.cost.setting import Holding, Setting
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import PlanTable, Rows, distinct
 from foretrain.strategies import offload, parameter_transfers_of
@@ -93,7 +93,7 @@ def gathers(
         name: np.zeros((len(setting.workload.model.layers), len(rows)))
         for name in ("forward", "backward", "reduced")
     }
-    for holding in holdings(setting):
+    for holding in setting.holdings:
         for transfer in parameter_transfers_of(setting.workload, few, replicas_of(few, holding)):
             if transfer.when is When.STEP:
                 continue

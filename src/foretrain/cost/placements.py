@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cost.collective import Exchange, Line, exchange, send
-from foretrain.cost.layers import Holding, holdings
-from foretrain.cost.setting import Setting
+from foretrain.cost.setting import Holding, Setting
 from foretrain.plan.placement import inner_members, neighbours
 from foretrain.plan.plan import AXES
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
@@ -63,9 +62,9 @@ def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
     folded = axes["tensor"] * axes["context"] * axes["data"]
     same = {Holding.COMMON: axes["context"] * axes["data"]}
     inside = {Axis.TENSOR: axes["tensor"]}
-    if setting.workload.model.attends:
+    if setting.attends:
         inside[Axis.CONTEXT] = axes["context"]
-    if Holding.EXPERTS in holdings(setting):
+    if Holding.EXPERTS in setting.holdings:
         members = few.expert * few.expert_tensor
         inside[Axis.EXPERT_TENSOR] = neighbours(folded, few.expert_tensor)
         inside[Axis.EXPERT] = neighbours(folded, few.expert, stride=few.expert_tensor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cost.coefficients import DEFAULT, Coefficients
@@ -10,6 +11,13 @@ from foretrain.cost.collectives.network import Network, network
 from foretrain.cost.compute import Rates, rates
 from foretrain.workload.columns import Operators, operators_of
 from foretrain.workload.workload import Workload
+
+
+class Holding(IntEnum):
+    """Parameters by who has replicas of them."""
+
+    COMMON = 0
+    EXPERTS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,6 +31,8 @@ class Setting:
         operators: the model's operators as columns.
         rate: what one device reaches.
         network: what collectives reach on each level.
+        holdings: the kinds of parameters that the model has.
+        attends: whether its tokens meet one another.
     """
 
     workload: Workload
@@ -31,6 +41,8 @@ class Setting:
     operators: Operators
     rate: Rates
     network: Network
+    holdings: tuple[Holding, ...]
+    attends: bool
 
 
 def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = DEFAULT) -> Setting:
@@ -46,4 +58,6 @@ def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = D
         operators=operators_of(workload.model),
         rate=rates(cluster.device, workload.precision, coefficients),
         network=network(cluster, coefficients),
+        holdings=tuple(Holding) if workload.model.experts else (Holding.COMMON,),
+        attends=workload.model.attends,
     )

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cost.held import Held
-from foretrain.cost.layers import holdings
 from foretrain.cost.placements import Placements, replicas_of
 from foretrain.cost.setting import Setting
-from foretrain.plan.table import Column, Rows, distinct
+from foretrain.plan.table import Rows, distinct
 from foretrain.strategies import offload, owners_of, parameter_transfers_of
 from foretrain.strategies.strategy import When
 
@@ -46,59 +45,60 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
     """The tails of some plans, and which of them each plan has."""
     plans = held.plans
     rows, tail = distinct([group, held.cut, plans.sharding, plans.reshard, plans.offload])
-    few, mine = held.take(rows, plans.take(rows)), group[rows]
-    found = [_stage(setting, few, placed, run=run, group=mine) for run in held.runs]
-    return Tails(
-        **{name: np.stack([getattr(each, name) for each in found]) for name in _NAMES}
-    ), tail
+    few = held.take(rows, plans.take(rows))
+    layers = np.maximum(1.0, few.of_stage("layers", held.every_run))
+    gradients, parameters = _exchanged(setting, few, placed, group=group[rows], layers=layers)
+    update, moved = _update(setting, few)
+    found = Tails(
+        gradients=gradients,
+        buckets=layers,
+        update=update,
+        parameters=parameters,
+        offload=moved,
+    )
+    return found, tail
 
 
-_NAMES = tuple(Tails.__dataclass_fields__)
+def _exchanged(
+    setting: Setting, held: Held, placed: Placements, *, group: Rows, layers: Floats
+) -> tuple[Floats, Floats]:
+    """Seconds of gradients and of parameters. [run, plan]
 
-
-def _stage(setting: Setting, held: Held, placed: Placements, *, run: int, group: Rows) -> Tails:
-    """One stage of a run. [plan]"""
-    plans = held.plans
-    zero = np.zeros(len(plans))
-    layers = np.maximum(1.0, held.of_stage("layers", run))
-    parts = {"gradients": zero, "parameters": zero}
-    for holding in holdings(setting):
+    What passes exchange layer by layer is counted here for one layer.
+    """
+    plans, run = held.plans, held.every_run
+    parts = {"gradients": np.zeros_like(layers), "parameters": np.zeros_like(layers)}
+    for holding in setting.holdings:
+        trained = held.trained(run, holding)
+        narrow = held.weights(run, holding) / setting.workload.precision.value_bytes
         replicas = replicas_of(plans, holding)
-        weights, trained = held.weights(run, holding), held.trained(run, holding)
         for transfer in parameter_transfers_of(setting.workload, plans, replicas):
-            narrow = weights / setting.workload.precision.value_bytes
-            size = (trained if transfer.trained else narrow) * transfer.size
-            if transfer.when is When.BACKWARD and transfer.part == "parameters":
+            again = transfer.when is When.BACKWARD and transfer.part == "parameters"
+            if again or not transfer.size.any():
                 continue
+            size = (trained if transfer.trained else narrow) * transfer.size
             if transfer.when is not When.STEP:
                 size = size / layers
             exchange = placed.groups[holding, transfer.group].take(group)
             seconds = exchange.seconds(size, transfer.pattern)
             parts[transfer.part] = parts[transfer.part] + seconds
-    update, moved = _update(setting, held, run=run)
-    return Tails(
-        gradients=parts["gradients"],
-        buckets=layers,
-        update=update,
-        parameters=parts["parameters"],
-        offload=moved,
-    )
+    return parts["gradients"], parts["parameters"]
 
 
-def _update(setting: Setting, held: Held, *, run: int) -> tuple[Column, Column]:
-    """Seconds of the optimizer, which only moves data, and of doing that on the host instead.
+def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
+    """Seconds of the optimizer, which only moves data, and of its work on the host. [run, plan]
 
     Gradients are read for their norm and set to zero by everyone; the rest is done by whoever owns
     it: gradients read, state and fp32 weights read and written, 16-bit weights written.
     """
-    workload, plans, rate = setting.workload, held.plans, setting.rate
+    workload, plans, run, rate = setting.workload, held.plans, held.every_run, setting.rate
     precision, optimizer, codec = workload.precision, workload.optimizer, workload.gradients
     gradient = codec.held_bytes
     copy = precision.value_bytes if precision.master_bytes else 0.0
     state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
     away = offload.of_optimizer(plans)
-    update, moved = np.zeros(len(plans)), np.zeros(len(plans))
-    for holding in holdings(setting):
+    update, moved = np.zeros(1), np.zeros(1)
+    for holding in setting.holdings:
         replicas = replicas_of(plans, holding)
         owners = owners_of(plans, replicas)
         trained = held.trained(run, holding)

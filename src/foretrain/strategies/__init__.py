@@ -14,7 +14,16 @@ from types import MappingProxyType
 
 from foretrain.plan.table import Column, PlanTable
 from foretrain.strategies import context, data, expert, sequence, sharding, tensor
-from foretrain.strategies.strategy import Owners, ParameterTransfer, Share, Strategy, Transfer
+from foretrain.strategies.strategy import (
+    Owners,
+    ParameterTransfer,
+    Share,
+    Strategy,
+    Transfer,
+    alone,
+    nothing,
+    whole,
+)
 from foretrain.workload.columns import Operators
 from foretrain.workload.workload import Workload
 
@@ -30,16 +39,19 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
 )
 
 
+SHARING = tuple(each for each in STRATEGIES.values() if each.share is not whole)
+SENDING = tuple(each for each in STRATEGIES.values() if each.transfers is not nothing)
+"""Those that divide operators, and those that exchange something for them."""
+
+
 def share_of(operators: Operators, plans: PlanTable) -> Share:
     """The part of each operator that one device has, all strategies together."""
-    return reduce(mul, (each.share(operators, plans) for each in STRATEGIES.values()))
+    return reduce(mul, (each.share(operators, plans) for each in SHARING))
 
 
 def transfers_of(operators: Operators, plans: PlanTable) -> list[Transfer]:
     """What is exchanged for each operator."""
-    return [
-        transfer for each in STRATEGIES.values() for transfer in each.transfers(operators, plans)
-    ]
+    return [transfer for each in SENDING for transfer in each.transfers(operators, plans)]
 
 
 def parameter_transfers_of(
@@ -55,4 +67,5 @@ def parameter_transfers_of(
 
 def owners_of(plans: PlanTable, replicas: Column) -> Owners:
     """Devices that share one copy of what belongs to a parameter that so many devices hold."""
-    return reduce(mul, (each.owners(plans, replicas) for each in STRATEGIES.values()))
+    owning = [each for each in STRATEGIES.values() if each.owners is not alone]
+    return reduce(mul, (each.owners(plans, replicas) for each in owning))

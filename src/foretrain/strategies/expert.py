@@ -28,6 +28,8 @@ def expert_replicas(plans: PlanTable) -> Column:
 def share(operators: Operators, plans: PlanTable) -> Share:
     """Fewer experts, each with the tokens of more senders; the tensor axis divides each expert."""
     experts = operators.experts > 0
+    if not experts.any():
+        return Share()
     busiest = np.where(plans.expert > 1, operators.imbalance, 1.0)
     tokens = plans.tensor / (plans.expert * plans.expert_tensor * busiest)
     values = plans.tensor / (plans.expert_tensor * busiest)
@@ -43,6 +45,8 @@ def share(operators: Operators, plans: PlanTable) -> Share:
 
 def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     """Tokens to their experts and back, in both passes."""
+    if not operators.routed.any():
+        return ()
     tokens = plans.context * token_degree(plans)
     values = operators.routed * operators.imbalance * (plans.expert > 1) / tokens
     return tuple(

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
-from foretrain.strategies.tensor import summed
+from foretrain.strategies.strategy import Pattern, Phase, Share, Strategy, Transfer
+from foretrain.strategies.tensor import AXES, summed
 from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Split
 
@@ -40,6 +40,7 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     """
     mine = token_degree(plans) > 1
     senders = plans.expert * plans.expert_tensor / plans.tensor
+    parts: tuple[Column | float, ...] = (1.0, np.where(plans.expert_tensor > 1, senders, 0.0))
     return tuple(
         Transfer(
             axis=axis,
@@ -48,9 +49,8 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
             values=summed(operators, split, experts=experts) * mine * part / plans.context,
             times=2.0,
         )
-        for axis, experts, part in (
-            (Axis.TENSOR, False, 1.0),
-            (Axis.EXPERT_TENSOR, True, np.where(plans.expert_tensor > 1, senders, 0.0)),
+        for (axis, experts), part in zip(
+            AXES[: 1 + bool(operators.experts.any())], parts, strict=False
         )
         for phase, split in ((Phase.FORWARD, Split.DEPTH), (Phase.BACKWARD, Split.COLUMNS))
     )

@@ -16,6 +16,9 @@ from foretrain.strategies.strategy import Axis, Pattern, Phase, Share, Strategy,
 from foretrain.workload.columns import Floats, Operators
 from foretrain.workload.operator import Split
 
+AXES = ((Axis.TENSOR, False), (Axis.EXPERT_TENSOR, True))
+"""Axes that add up partial sums, and whether those of experts."""
+
 
 def degree(operators: Operators, plans: PlanTable) -> Column:
     """Members that share an operator. [operator, plan]"""
@@ -62,7 +65,7 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
             pattern=Pattern.REDUCE,
             values=summed(operators, split, experts=experts) * mine / plans.context,
         )
-        for axis, experts in ((Axis.TENSOR, False), (Axis.EXPERT_TENSOR, True))
+        for axis, experts in AXES[: 1 + bool(operators.experts.any())]
         for phase, split in ((Phase.FORWARD, Split.DEPTH), (Phase.BACKWARD, Split.COLUMNS))
     )
 

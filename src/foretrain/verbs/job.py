@@ -39,6 +39,8 @@ class PricedJob:
 
 def fed(setting: Setting, plan: Plan, parts: Parts) -> Parts:
     """The parts of a step with the time that it waits for its samples."""
+    if setting.workload.data is None:
+        return parts
     needed = float(input_seconds(setting, table_of([plan]))[0])
     return replace(parts, input=max(0.0, needed - parts.total))
 
@@ -93,6 +95,8 @@ def _step(setting: Setting, plan: Plan) -> float:
 
 def _pace(setting: Setting, plan: Plan, *, parts: Parts, steps: tuple[float, ...]) -> job.Pace:
     """What a training repeats; samples may also come too late for forward passes alone."""
+    if setting.workload.data is None:
+        return job.Pace(steps=steps, cold=0.0, forward=_forward(parts))
     plans = table_of([plan])
     cold = float(input_columns(setting, plans, cached=0.0).seconds[0])
     warm = float(input_seconds(setting, plans)[0])

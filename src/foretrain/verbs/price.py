@@ -141,15 +141,15 @@ def _busy(stage: StageTimes) -> float:
 
 def _memory(setting: Setting, held: Held) -> Memory:
     """Bytes on a device of every stage, and of the heaviest."""
-    stages: list[StageMemory] = []
-    for run in held.runs:
-        later = np.arange(float(held.stages(run)[0]))
-        rows = np.zeros(len(later), np.intp)
-        alike = held.take(rows, held.plans.take(rows))
-        found = stage_memory(setting, alike, run=run, later=later)
-        for position in range(len(later)):
-            parts = {name: float(getattr(found, name)[position]) for name in _MEMORY}
-            stages.append(StageMemory(stage=len(stages), **parts))
+    many = held.stages(held.every_run)[:, 0].astype(int)
+    run = np.repeat(np.arange(len(many)), many)
+    rows = np.zeros(len(run), np.intp)
+    alike = held.take(rows, held.plans.take(rows))
+    found = stage_memory(setting, alike, run=run, later=np.arange(len(run)) - alike.first(run))
+    stages = [
+        StageMemory(stage=stage, **{name: float(getattr(found, name)[stage]) for name in _MEMORY})
+        for stage in range(len(run))
+    ]
     worst = max(stages, key=lambda stage: stage.total)
     spread = setting.coefficients.memory_uncertainty * setting.workload.model.spread
     return Memory(

@@ -50,13 +50,15 @@ def misfit(setting: Setting, held: Held, memory: Memory) -> str | None:
             f"device memory: {stage} needs {BYTES.write(memory.total)} per device, "
             f"{device.name} has {BYTES.write(device.memory)}"
         )
+    if host is None or not held.plans.offload.any():
+        return None
     offloaded = float(host_total(setting, held)[0])
-    if host is not None and offloaded > host.memory:
-        return (
-            f"host memory: {BYTES.write(offloaded)} would be offloaded on a node, whose host has "
-            f"{BYTES.write(host.memory)}"
-        )
-    return None
+    if offloaded <= host.memory:
+        return None
+    return (
+        f"host memory: {BYTES.write(offloaded)} would be offloaded on a node, whose host has "
+        f"{BYTES.write(host.memory)}"
+    )
 
 
 def confidence(setting: Setting, plan: Plan) -> Confidence:
