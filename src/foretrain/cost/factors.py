@@ -116,11 +116,9 @@ def _times(
 
 def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePasses:
     """Layers of each kind on a stage of every run, times what one takes."""
-    weights = found.times.weights[:, found.time[passing]]
-    forward, backward = found.forward[:, passing], found.backward[:, passing]
-    runs = [run[:, cut] for run in held.cuts.layers]
+    counts = held.cuts.layers[:, :, cut].swapaxes(0, 1)
     return StagePasses(
-        forward=np.stack([weighted(counts, forward) for counts in runs]),
-        backward=np.stack([weighted(counts, backward) for counts in runs]),
-        weights=np.stack([weighted(counts, weights) for counts in runs]),
+        forward=weighted(counts, found.forward[:, passing]),
+        backward=weighted(counts, found.backward[:, passing]),
+        weights=weighted(counts, found.times.weights[:, found.time[passing]]),
     )

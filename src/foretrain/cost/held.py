@@ -144,7 +144,7 @@ def hold(setting: Setting, plans: PlanTable) -> Held:
 
 
 def weighted(counts: Columns, values: Columns) -> Column:
-    """Layers of each kind times what one of them costs, added in order. [plan]"""
+    """Layers of each kind times what one of them costs, added in order. [plan] or [run, plan]"""
     total: Column = counts[0] * values[0]
     for count, value in zip(counts[1:], values[1:], strict=True):
         total = total + count * value
@@ -161,37 +161,29 @@ def _loads(
     """
     model, body = setting.workload.model, _body(setting.workload.model)
     (layers, layer), (ways, way) = held, cut
+    counts = ways.layers[:, :, way].swapaxes(0, 1)
     kept, transient = layers.kept[:, layer], layers.transient[:, layer]
-    weights, trained = layers.weights[:, :, layer], layers.trained[:, :, layer]
-    bytes_of_all = weights.sum(axis=0)
+    weights = [weighted(counts, each[:, layer]) for each in layers.weights]
+    trained = [weighted(counts, each[:, layer]) for each in layers.trained]
     once = (plans.pipeline == 1) / plans.tensor
-    loads: dict[str, list[Floats]] = {name: [] for name in Loads.__dataclass_fields__}
-    for run in ways.layers:
-        counts = run[:, way]
-        has = counts > 0
-        stored = np.stack([weighted(counts, each) for each in weights])
-        learnt = np.stack([weighted(counts, each) for each in trained])
-        stored[0] -= model.tied * setting.workload.precision.value_bytes * once
-        learnt[0] -= model.tied_trained * once
-        loads["layers"].append(weighted(counts, np.ones_like(counts)))
-        loads["weights"].append(stored)
-        loads["trained"].append(learnt)
-        loads["kept"].append(weighted(counts[:body], kept[:body]))
-        loads["met"].append(
-            weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros(len(way))
-        )
-        loads["transient"].append(_most(transient * has))
-        loads["largest"].append(_most(bytes_of_all * has))
-        loads["moving"].append(_most(kept * has))
-    stacked = {name: np.stack(values) for name, values in loads.items()}
-    for name in ("weights", "trained"):
-        stacked[name] = stacked[name].swapaxes(0, 1)
-    return Loads(**stacked)
+    weights[0] = weights[0] - model.tied * setting.workload.precision.value_bytes * once
+    trained[0] = trained[0] - model.tied_trained * once
+    ends = weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros_like(weights[0])
+    return Loads(
+        layers=weighted(counts, np.ones_like(kept)),
+        weights=np.stack(weights),
+        trained=np.stack(trained),
+        kept=weighted(counts[:body], kept[:body]),
+        met=ends,
+        transient=_most(counts, transient),
+        largest=_most(counts, layers.weights.sum(axis=0)[:, layer]),
+        moving=_most(counts, kept),
+    )
 
 
-def _most(values: Floats) -> Column:
-    """The largest of all kinds. [pair]"""
-    most: Column = np.maximum.reduce(values, axis=0)
+def _most(counts: Floats, values: Floats) -> Floats:
+    """The largest of all kinds that a stage has. [run, pair]"""
+    most: Floats = np.maximum.reduce(values[:, np.newaxis] * (counts > 0), axis=0)
     return most
 
 

@@ -8,7 +8,7 @@ is 1 divides nothing and sends nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -48,8 +48,7 @@ class Share:
     def __mul__(self, other: Share) -> Share:
         """The part of a device that has a part of a part."""
         products = {
-            field.name: getattr(self, field.name) * getattr(other, field.name)
-            for field in fields(self)
+            name: getattr(self, name) * getattr(other, name) for name in self.__dataclass_fields__
         }
         return Share(**products)
 
