@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import groupby
 from typing import Literal
 
 from foretrain.errors import InputError
@@ -189,8 +190,13 @@ class Plan:
         if self.sends is not Sends.OVERLAPPED:
             parts.append(f"{self.sends.name.lower()} sends")
         if self.cut != "even":
-            cut = self.cut if isinstance(self.cut, str) else "-".join(map(str, self.cut))
-            parts.append(f"cut {cut}")
+            parts.append(f"cut {self.cut if isinstance(self.cut, str) else _folded(self.cut)}")
         if self.order != AXES:
             parts.append("order " + ">".join(self.order))
         return parts
+
+
+def _folded(cut: tuple[int, ...]) -> str:
+    """Layers of each chunk, equal neighbours written once: 1-62x2-1."""
+    runs = [(layers, len(list(run))) for layers, run in groupby(cut)]
+    return "-".join(f"{count}x{layers}" if count > 1 else f"{layers}" for layers, count in runs)

@@ -88,10 +88,16 @@ def test_capacity_pads_what_experts_work_on():
 def test_shared_experts_read_what_the_router_keeps():
     found = made(replace(SHAPE, shared=FeedForward(width=96, gated=True), shared_gate=True))
     assert found["shared expert in"].kept.values == 0
-    assert found["router"].kept.values == 64 * 32
+    assert found["choice of experts"].kept.values == 64 * 32
     assert found["shared expert in"].experts == 0
     assert found["shared expert gate"].weights == 32
     assert "shared expert gate" not in made(replace(SHAPE, shared=EACH))
+
+
+def test_selective_recomputation_redoes_the_activation_alone_and_keeps_what_it_reads():
+    found = made(SHAPE)
+    assert [name for name in found if found[name].selective] == ["expert activation"]
+    assert [name for name in found if found[name].dropped] == ["experts out"]
 
 
 def test_latent_experts_work_on_narrow_tokens_and_send_them():

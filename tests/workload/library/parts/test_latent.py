@@ -49,6 +49,19 @@ def test_context_axis_sees_expanded_keys_and_values():
     assert heads.kept.values == 4096 * 128 * (192 + 192 + 128)
 
 
+def test_selective_recomputation_keeps_narrow_vectors_and_expands_them_again():
+    again = [name for name, each in OPERATORS.items() if each.selective and each.attention is None]
+    assert again == [
+        "query norm",
+        "query up",
+        "key-value norm",
+        "key-value up",
+        "queries, keys, values",
+    ]
+    dropped = [each.kept.values for each in OPERATORS.values() if each.dropped]
+    assert sum(dropped) == 4096 * (1536 + 512 + 128 * (192 + 192 + 128)) + 128 * 4096 * 4096
+
+
 def test_impossible_ranks_are_refused():
     with pytest.raises(InputError, match=r"Latent\.query_rank must be at least 1, got 0"):
         replace(SHAPE, query_rank=0)

@@ -99,7 +99,10 @@ def _whole(name: str, before: Stream, after: Stream) -> Operator:
 
 
 def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
-    """Scores in fp32, of which the best are chosen; every member of the tensor axis does it."""
+    """Scores in fp32, of which the best are chosen; every member of the tensor axis does it.
+
+    The input is kept at the precision of activations, however narrow other products read it.
+    """
     scores = stream.tokens * shape.count
     product = linear(
         "router",
@@ -113,11 +116,11 @@ def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
         kind=Kind.MEMORY,
         forward=Size(fixed=3 * 4 * scores),
         backward=Size(fixed=3 * 4 * scores),
-        kept=Size(fixed=4 * scores),
+        kept=Size(values=stream.values, fixed=4 * scores),
         kernels=2,
         sequence=True,
     )
-    return replace(product, sequence=True), choice
+    return replace(product, sequence=True, kept=NOTHING), choice
 
 
 def _shared(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
