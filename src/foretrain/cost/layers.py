@@ -142,12 +142,12 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     part = recompute.covered(setting.workload.model, plans)
     for kind, layer in enumerate(setting.workload.model.layers):
         boundary = layer.input * value_bytes * plans.micro_batch / share.boundary
-        some = np.where(part < 1, part * boundary + (1 - part) * everything[kind], boundary)
         stays[kind] = recompute.kept(
             plans,
             everything=everything[kind],
             dropped=dropped[kind],
-            boundary=some if layer.recomputable else everything[kind],
+            boundary=boundary,
+            part=part * layer.recomputable,
         )
     return LayerMemory(
         weights=np.stack(held[: len(whose)]),
@@ -160,7 +160,8 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
 def layer_compute(setting: Setting, plans: PlanTable) -> Floats:
     """Seconds that one layer of each kind computes in both passes. [kind, plan]"""
     computed = _computed(setting, plans)
-    again = _again(setting, plans, computed)
+    full = computed.forward * _twice(setting, plans)
+    again = recompute.repeated(plans, full=full, selective=computed.chosen)
     return computed.forward + computed.backward + again
 
 
@@ -177,43 +178,33 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerT
     blocks = 2.0 * (plans.context - 1.0) * setting.rate.launch
     after = _exposed(there, core=computed.forward_core, blocks=blocks)
     before = _exposed(back, core=computed.backward_core, blocks=blocks)
-    whole = _whole(setting, plans)
-    again = _again(setting, plans, computed)
-    repeated = {
-        part: recompute.repeated(plans, full=seconds * whole, selective=np.zeros(1))
+    twice = _twice(setting, plans)
+    again = recompute.repeated(plans, full=computed.forward * twice, selective=computed.chosen)
+    parts = {
+        part: seconds + before.parts[part] + seconds * twice
         for part, seconds in after.parts.items()
     }
-    gathered = _Exchanged(parts=repeated, hidden=np.zeros(1)).total
-    parts = {
-        part: seconds + before.parts[part] + repeated[part] for part, seconds in after.parts.items()
-    }
-    zero = np.zeros_like(computed.forward)
+    forward_exchanges = after.total
     return LayerTimes(
         forward=computed.forward,
         backward=computed.backward,
         recompute=again,
-        tensor=zero + parts["tensor"],
-        context=zero + parts["context"],
-        expert=zero + parts["expert"],
+        tensor=parts["tensor"],
+        context=parts["context"],
+        expert=parts["expert"],
         weights=computed.weights,
-        forward_pass=computed.forward + after.total,
-        backward_pass=computed.backward + again + before.total + gathered,
+        forward_pass=computed.forward + forward_exchanges,
+        backward_pass=computed.backward + again + before.total + forward_exchanges * twice,
         forward_spare=computed.forward - after.hidden,
         backward_spare=computed.backward + again - before.hidden,
     )
 
 
-def _whole(setting: Setting, plans: PlanTable) -> Floats:
-    """Part of each kind of layer that full recomputation repeats. [kind, plan]"""
+def _twice(setting: Setting, plans: PlanTable) -> Floats:
+    """Part of each kind of layer whose forward pass full recomputation repeats. [kind, plan]"""
     model = setting.workload.model
     whole = np.array([[float(layer.recomputable)] for layer in model.layers])
     return whole * recompute.covered(model, plans)
-
-
-def _again(setting: Setting, plans: PlanTable, computed: _Computed) -> Floats:
-    """Seconds of forward work done a second time. [kind, plan]"""
-    full = computed.forward * _whole(setting, plans)
-    return recompute.repeated(plans, full=full, selective=computed.chosen)
 
 
 def _computed(setting: Setting, plans: PlanTable) -> _Computed:

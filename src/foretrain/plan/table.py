@@ -73,6 +73,8 @@ class PlanTable:
 
     def take(self, rows: Rows | NDArray[np.bool_]) -> PlanTable:
         """The table of some rows, in their order."""
+        if len(self) == len(rows) == 1 and rows.dtype != bool:
+            return self
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return PlanTable(**columns, cuts=self.cuts, orders=self.orders)
 

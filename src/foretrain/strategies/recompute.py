@@ -19,7 +19,8 @@ from foretrain.workload.graph import Model
 def covered(model: Model, plans: PlanTable) -> Column:
     """Part of the layers that full recomputation covers. [plan]"""
     layers = plans.recompute_layers
-    return np.where(layers > 0, layers / model.cuttable_layers, 1.0)
+    part = np.where(layers > 0, layers / model.cuttable_layers, 1.0)
+    return np.where(plans.recompute == Recompute.FULL, part, 0.0)
 
 
 def repeated(plans: PlanTable, *, full: Column, selective: Column) -> Column:
@@ -27,14 +28,15 @@ def repeated(plans: PlanTable, *, full: Column, selective: Column) -> Column:
 
     Args:
         plans: the plans.
-        full: what full recomputation repeats.
+        full: what full recomputation repeats, as far as it covers layers.
         selective: what selective recomputation repeats.
     """
-    whole = np.where(plans.recompute == Recompute.FULL, full, 0.0)
-    return np.where(plans.recompute == Recompute.SELECTIVE, selective, whole)
+    return np.where(plans.recompute == Recompute.SELECTIVE, selective, full)
 
 
-def kept(plans: PlanTable, *, everything: Column, dropped: Column, boundary: Column) -> Column:
+def kept(
+    plans: PlanTable, *, everything: Column, dropped: Column, boundary: Column, part: Column
+) -> Column:
     """Bytes of a layer that stay until its backward pass. [plan]
 
     Args:
@@ -42,6 +44,7 @@ def kept(plans: PlanTable, *, everything: Column, dropped: Column, boundary: Col
         everything: without recomputation.
         dropped: what selective recomputation drops of it.
         boundary: what full recomputation keeps of it.
+        part: share of such layers that full recomputation covers.
     """
-    some = np.where(plans.recompute == Recompute.SELECTIVE, everything - dropped, everything)
-    return np.where(plans.recompute == Recompute.FULL, boundary, some)
+    full = part * boundary + (1.0 - part) * everything
+    return np.where(plans.recompute == Recompute.SELECTIVE, everything - dropped, full)
