@@ -251,6 +251,7 @@ def validation() -> Validation:
             low=9.0,
             high=11.0,
             error=ratio - 1,
+            fits=True,
             status=status,
             reason="",
         )
@@ -264,6 +265,7 @@ def validation() -> Validation:
         low=None,
         high=None,
         error=None,
+        fits=None,
         status=Status.NOT_PREDICTED,
         reason="mixture of experts is not covered",
     )

@@ -37,6 +37,7 @@ def run_of(cells: Cells, table: Table) -> MeasuredRun:
         table=table,
         subject=subject,
         measured=measured,
+        token_rate=_number(cells, "tokens_per_s_total") if measured is None else None,
         framework=cells.get("framework", ""),
         date=cells.get("date", ""),
         task=cells.get("task", ""),
@@ -101,9 +102,15 @@ def _network(cells: Cells, table: Table) -> Network:
         kv_heads=_count(cells, "kv_heads"),
         vocabulary=_count(cells, "vocab"),
         experts=_count(cells, "experts"),
+        parameters=_parameters(cells),
         sequence=_count(cells, "seq_len"),
         image=_count(cells, "input") if table is Table.CNN_TRAINING else None,
     )
+
+
+def _parameters(cells: Cells) -> float | None:
+    billions = _number(cells, "params_b")
+    return None if billions is None else 1e9 * billions
 
 
 def _place(cells: Cells) -> Place:
@@ -125,8 +132,11 @@ def _layout(cells: Cells, table: Table) -> Layout:
         pipeline=_count(cells, "pp") or alone,
         interleaving=_count(cells, "vpp"),
         context=_count(cells, "cp"),
+        expert=_count(cells, "ep"),
         zero_stage=_count(cells, "zero_stage"),
+        sharding=cells.get("shard_strategy", ""),
         micro_batch=_number(cells, "batch_per_gpu" if "batch_per_gpu" in cells else "mbs"),
+        accumulation=_count(cells, "grad_accum"),
         recompute=cells.get("recompute", ""),
         attention=cells.get("attention_impl", ""),
     )

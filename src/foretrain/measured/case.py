@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.measured import defaults
-from foretrain.measured.coverage import Assumptions, NotCovered, stated
-from foretrain.measured.layout import plan_of
+from foretrain.measured.batch import batch_of
+from foretrain.measured.coverage import Assumptions, NotCovered
+from foretrain.measured.degrees import degrees_of
+from foretrain.measured.layout import plans_of
 from foretrain.measured.network import model_of
 from foretrain.measured.place import Catalogue, cluster_of
+from foretrain.measured.precision import precision_of
 from foretrain.measured.run import MeasuredRun, Subject, Table
 from foretrain.plan.plan import Plan
-from foretrain.workload.workload import Precision, Workload
+from foretrain.workload.workload import Optimizer, Workload
 
 TABLES = frozenset({Table.LLM_TRAINING, Table.CNN_TRAINING, Table.MEMORY})
 
-PRECISIONS: Mapping[str, Precision] = MappingProxyType(
-    {
-        "fp16": Precision.FP16,
-        "fp16 mixed": Precision.FP16,
-        "fp16 amp": Precision.FP16,
-        "amp": Precision.FP16,
-        "bf16": Precision.BF16,
-        "bf16 mixed": Precision.BF16,
-        "tf32": Precision.TF32,
-        "fp32": Precision.FP32,
-    }
+TASKS = (
+    "pretrain",
+    "train",
+    "fine-tune",
+    "SFT",
+    "LoRA",
+    "classification",
+    "detection",
+    "segmentation",
 )
-TASKS = ("pretrain", "train", "classification")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What a run learned, where and how, and every default that stands for a blank."""
+    """What a run learned, where and how.
+
+    Attributes:
+        workload: what.
+        cluster: where.
+        plan: how.
+        heavier: plans that recompute more, in the order in which they replace a plan that does not
+            fit; none where the source states what is recomputed.
+        assumed: every default that stands for a blank.
+    """
 
     workload: Workload
     cluster: Cluster
     plan: Plan
+    heavier: tuple[Plan, ...] = ()
     assumed: tuple[str, ...]
 
 
@@ -56,18 +64,31 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         run = _one_micro_batch(run)
     assumptions = Assumptions()
     _require_whole_training(run, assumptions)
-    model = model_of(run.network, run.table, assumptions)
-    precision = _precision(run, assumptions)
+    model = model_of(run, assumptions)
     cluster = cluster_of(run.place, catalogue, assumptions)
-    plan = plan_of(run, assumptions)
-    images = run.table is Table.CNN_TRAINING
+    degrees = degrees_of(run, model, assumptions)
+    batch = batch_of(run, degrees, assumptions)
+    plan, *heavier = plans_of(run, model, (degrees, batch), assumptions=assumptions)
     workload = Workload(
         model=model,
-        global_batch=stated(run.global_batch, "global batch"),
-        precision=precision,
-        optimizer=assumptions.take(defaults.MOMENTUM if images else defaults.ADAM),
+        global_batch=batch.step,
+        precision=precision_of(run, cluster.device, assumptions),
+        optimizer=_optimizer(run, assumptions),
     )
-    return Case(workload=workload, cluster=cluster, plan=plan, assumed=assumptions.words)
+    return Case(
+        workload=workload,
+        cluster=cluster,
+        plan=plan,
+        heavier=tuple(heavier),
+        assumed=assumptions.words,
+    )
+
+
+def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
+    if "muon optimizer" in run.notes.lower():
+        return Optimizer.MUON
+    images = run.table is Table.CNN_TRAINING
+    return assumptions.take(defaults.MOMENTUM if images else defaults.ADAM)
 
 
 def _require_whole_training(run: MeasuredRun, assumptions: Assumptions) -> None:
@@ -81,12 +102,3 @@ def _one_micro_batch(run: MeasuredRun) -> MeasuredRun:
     layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
     place = replace(run.place, devices=run.layout.tensor, node_devices=run.layout.tensor)
     return replace(run, layout=layout, place=place, global_batch=1)
-
-
-def _precision(run: MeasuredRun, assumptions: Assumptions) -> Precision:
-    if not run.precision and run.subject is Subject.ACTIVATION_SHARE:
-        return assumptions.take(defaults.SIXTEEN_BIT)
-    words = stated(run.precision or None, "precision")
-    if words not in PRECISIONS:
-        raise NotCovered(f"precision '{words}' is not covered")
-    return PRECISIONS[words]

@@ -1,4 +1,4 @@
-"""What a prediction of a measured run leaves out and what it assumes."""
+"""What a prediction of a measured run needs, leaves out and assumes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from foretrain.errors import ForetrainError
+from foretrain.measured.run import MeasuredRun
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -65,3 +66,19 @@ def stated(value: T | None, name: str) -> T:
     if value is None:
         raise NotCovered(f"{name} not stated")
     return value
+
+
+def blanks(run: MeasuredRun) -> tuple[str, ...]:
+    """What a prediction of a training cannot do without and the source does not state.
+
+    A row without such blanks names its model and its device, and states the number of devices and
+    a batch: of a step, or of one device. Coverage is counted over these rows.
+    """
+    batch = run.global_batch or run.layout.micro_batch
+    needed = {
+        "model": run.network.name,
+        "device": run.place.device,
+        "number of devices": run.place.devices,
+        "batch": batch,
+    }
+    return tuple(name for name, value in needed.items() if not value)

@@ -6,6 +6,9 @@ names. Every use is listed in the reason of the row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from foretrain.measured.coverage import Default
 from foretrain.plan.plan import AXES, Recompute, Sends
 from foretrain.workload.operator import Attention
@@ -29,12 +32,89 @@ MOMENTUM = Default(
 IMAGE = Default(
     value=224,
     words="images of 224 pixels",
-    why="the size of he2016, for which the reference recipes of ResNet-50 are written",
+    why="the size of he2016, for which the reference recipes of classification are written",
 )
+RECIPE_IMAGES: Mapping[str, int] = MappingProxyType(
+    {
+        "efficientnet-b4": 380,
+        "efficientnet-widese-b4": 380,
+        "efficientnet-v2-s": 300,
+        "efficientdet-d0": 512,
+        "retinanet-resnext-50": 800,
+    }
+)
+"""Pixels for which the authors of a network train it, where they are not 224.
+
+Sources: tan2019, tan2021 (the last of its growing images), tan2020, MLPerf's rules of training.
+"""
+
 RESNET_VERSION = Default(
-    value="v1.5",
-    words="version 1.5 of ResNet-50",
-    why="the one that frameworks ship; the library has no other",
+    value="",
+    words="version 1.5 of ResNet",
+    why="the one that frameworks have shipped since 2018",
+)
+FIRST_RESNET = Default(
+    value="-v1",
+    words="ResNet as first published",
+    why="what resnet50 of tf_cnn_benchmarks was in 2017 (its models/resnet_model.py)",
+)
+VOLUMES = Default(
+    value="nnunet-3d",
+    words="nnU-Net of volumes",
+    why="the table has no column for the dimension; its source runs volumes in batches of 1 to 4",
+)
+SLICES = Default(
+    value="nnunet-2d",
+    words="nnU-Net of slices",
+    why="the table has no column for the dimension; its source runs slices in batches from 32 on",
+)
+SEQUENCES: Mapping[str, Default[int]] = MappingProxyType(
+    {
+        name: Default(value=tokens, words=f"samples of {tokens} tokens", why=why)
+        for name, tokens, why in (
+            ("bert-large", 384, "SQuAD, the only task of such rows, is trained so (devlin2019)"),
+            ("bert-base-cased", 128, "the entity recognition of BioBERT is trained so (lee2020)"),
+            ("transformer-xl-base", 192, "tgt_len of NVIDIA's recipe (from memory)"),
+            ("transformer-xl-large", 384, "tgt_len of NVIDIA's recipe (from memory)"),
+            (
+                "llama-2-13b",
+                4096,
+                "the context of touvron2023, and torchtitan's default then",
+            ),
+            (
+                "llama-2-70b",
+                4096,
+                "the context of touvron2023, and torchtitan's default then",
+            ),
+        )
+    }
+)
+"""Tokens per sample of models whose rows may not state it."""
+
+DEPTH = Default(
+    value=128,
+    words="a decoder of the stated parameters, 128 times as wide as deep",
+    why="the ratio of narayanan2021, table 1, lies between 96 and 200",
+)
+HEAD_WIDTH = Default(
+    value=128,
+    words="heads of width 128",
+    why="narayanan2021, table 1, from 18 billion parameters on",
+)
+VOCABULARY = Default(
+    value=51200,
+    words="a vocabulary of 51200",
+    why="GPT-2's, padded as in narayanan2021",
+)
+NO_PREDICTION = Default(
+    value="",
+    words="no multi-token prediction",
+    why="an option of the trainer; rows that use it say so",
+)
+LORA = Default(
+    value=16,
+    words="adapters of rank 16 on every product of attention",
+    why="the rules of MLPerf for Llama 2 70B; recipes of the same software follow them",
 )
 NODE_DEVICES = Default(
     value=8,
@@ -46,13 +126,58 @@ NO_SHARDING = Default(
     words="nothing sharded over the data axis",
     why="what a trainer does unless it is told otherwise",
 )
+OPTIMIZER_SHARDING = Default(
+    value=1,
+    words="the optimizer sharded over the data axis",
+    why="what the recipes of Megatron-Bridge, and of NeMo for MLPerf, do unless a row differs",
+)
+NO_CONTEXT = Default(
+    value=1,
+    words="no context axis",
+    why="what every trainer does unless it is told otherwise",
+)
+WHOLE_EXPERTS = Default(
+    value=1,
+    words="experts whole on their devices",
+    why="expert tensor parallelism is an option, off in the recipes of Megatron-Bridge",
+)
+WHOLE_SHARE = Default(
+    value=True,
+    words="each replica's share of a batch in one micro-batch",
+    why="what a trainer without a pipeline does unless it is told to accumulate",
+)
+SINGLE_SAMPLES = Default(
+    value=1,
+    words="micro-batches of one sample",
+    why="the smallest make the smallest bubble; what most pipelines of the tables state",
+)
+NO_ACCUMULATION = Default(
+    value=1,
+    words="no accumulation of micro-batches",
+    why="what a trainer does unless it is told otherwise",
+)
+FEWER_CHUNKS = Default(
+    value=True,
+    words="fewer chunks per stage than stated: embedding and head count as layers there",
+    why="the option of Megatron-LM that such rows use; only blocks are cut here",
+)
+BALANCED_CUT = Default(
+    value=True,
+    words="layers cut so that the slowest stage is quickest",
+    why="they do not divide evenly, and no column says which stage has fewer",
+)
 NO_INTERLEAVING = Default(
     value=1,
     words="no interleaving",
     why="what Megatron-LM does unless it is told otherwise",
 )
+RECOMPUTE_AS_NEEDED = Default(
+    value=(Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL),
+    words="no more recomputed than memory asks for",
+    why="recomputation costs time, so a run that was tuned has the least that fits",
+)
 NO_RECOMPUTE = Default(
-    value=Recompute.NONE,
+    value=(Recompute.NONE,),
     words="nothing recomputed",
     why="tables of convolutional networks have no column for it; their trainers keep activations",
 )
@@ -61,10 +186,20 @@ NO_SEQUENCE_PARALLEL = Default(
     words="no sequence parallelism",
     why="an option that Megatron-LM has had since 2022 and that is off unless it is named",
 )
+SEQUENCE_PARALLEL = Default(
+    value=True,
+    words="sequence parallelism",
+    why="on in the recipes of NeMo (from 2023) and Megatron-Bridge with a tensor axis",
+)
 PLAIN_ATTENTION = Default(
     value=Attention.PLAIN,
     words="plain attention (measured before flash attention was published)",
     why="dao2022 appeared on 27 May 2022",
+)
+UNFUSED_ATTENTION = Default(
+    value=Attention.PLAIN,
+    words="plain attention (of this software)",
+    why="models of NVIDIA's DeepLearningExamples compute scores, softmax and context one by one",
 )
 FLASH_ATTENTION = Default(
     value=Attention.FLASH,
@@ -100,4 +235,24 @@ SIXTEEN_BIT = Default(
     value=Precision.FP16,
     words="activations of 16 bits",
     why="a share of activations is a formula of korthikanti2022, which counts 16-bit values",
+)
+BRAIN_FLOAT = Default(
+    value=Precision.BF16,
+    words="bf16",
+    why="mixed precision of 16 bits is what such runs are for, and bf16 needs no loss scale",
+)
+HALF_FLOAT = Default(
+    value=Precision.FP16,
+    words="fp16",
+    why="mixed precision of 16 bits is what such runs are for, and the device has no bf16",
+)
+TF32_AS_FP32 = Default(
+    value=Precision.TF32,
+    words="tf32 for fp32",
+    why="NVIDIA's containers compute fp32 products in tf32 on devices that can, since 20.06",
+)
+FP8_OF_MLPERF = Default(
+    value=Precision.FP8,
+    words="fp8",
+    why="the row's note: submissions of this benchmark use FP8 linear layers",
 )

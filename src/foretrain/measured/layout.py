@@ -1,141 +1,91 @@
-"""The plan of a measured run, from the columns that state its layout."""
+"""The plans of a measured run, from the columns that state its layout."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import prod
-from types import MappingProxyType
+from dataclasses import replace
 
 from foretrain.measured import defaults
-from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
-from foretrain.measured.run import MeasuredRun, Table
-from foretrain.plan.plan import AXES, Order, Plan, Recompute, Sends, Sharding
-from foretrain.workload.operator import Attention
-
-RECOMPUTE: Mapping[str, Recompute] = MappingProxyType(
-    {
-        "none": Recompute.NONE,
-        "sequence parallel only": Recompute.NONE,
-        "selective": Recompute.SELECTIVE,
-        "selective only": Recompute.SELECTIVE,
-        "selective (attention)": Recompute.SELECTIVE,
-        "full": Recompute.FULL,
-    }
+from foretrain.measured.batch import Batch
+from foretrain.measured.coverage import Assumptions
+from foretrain.measured.degrees import Degrees
+from foretrain.measured.policies import (
+    attention_of,
+    recompute_of,
+    sends_of,
+    sequence_parallel_of,
+    sharding_of,
 )
-FLASH_PUBLISHED = "2022-06"
-OVERLAP_SINCE = 2023
-MEGATRON = ("megatron", "nemo", "neox")
+from foretrain.measured.run import Layout, MeasuredRun
+from foretrain.plan.choices import cuts_into
+from foretrain.plan.plan import AXES, Cut, Order, Plan, Recompute
+from foretrain.workload.graph import Model
 
 
-def plan_of(run: MeasuredRun, assumptions: Assumptions) -> Plan:
-    """How a run was laid out.
+def plans_of(
+    run: MeasuredRun, model: Model, divided: tuple[Degrees, Batch], *, assumptions: Assumptions
+) -> tuple[Plan, ...]:
+    """How a run was laid out: one plan, or several of which the first that fits is meant.
 
     Raises:
-        NotCovered: an axis that foretrain does not know, or a blank that must not be guessed.
+        NotCovered: a policy that foretrain does not know.
     """
-    data, tensor, pipeline = _degrees(run)
-    interleaving = _interleaving(run, pipeline, assumptions)
-    return Plan(
-        data=data,
-        tensor=tensor,
-        pipeline=pipeline,
-        interleaving=interleaving,
-        micro_batch=_micro_batch(run, data),
-        sequence_parallel=_sequence_parallel(run, tensor, assumptions),
-        sharding=_sharding(run, data, assumptions),
-        recompute=_recompute(run, assumptions),
-        attention=_attention(run, assumptions),
-        sends=_sends(run, (pipeline, interleaving), assumptions),
-        order=_order((data, tensor, pipeline), assumptions),
+    degrees, batch = divided
+    chunks = _chunks(run.layout, degrees, layers=model.cuttable_layers, assumptions=assumptions)
+    sharding, shard = sharding_of(run, degrees, assumptions)
+    recompute, recomputed = recompute_of(run, model, assumptions)
+    plan = Plan(
+        data=degrees.data,
+        tensor=degrees.tensor,
+        context=degrees.context,
+        pipeline=degrees.pipeline,
+        expert=degrees.expert,
+        expert_tensor=_expert_tensor(model, degrees, assumptions),
+        interleaving=chunks,
+        micro_batch=batch.micro,
+        sequence_parallel=sequence_parallel_of(run, degrees, assumptions),
+        sharding=sharding,
+        shard=shard,
+        recompute_layers=recomputed,
+        attention=attention_of(run, model, assumptions),
+        sends=sends_of(run, degrees, interleaving=chunks, assumptions=assumptions),
+        cut=_cut(model, degrees.pipeline * chunks, assumptions),
+        order=_order(degrees, assumptions),
     )
+    return tuple(replace(plan, recompute=each) for each in _distinct(model, recompute))
 
 
-def _degrees(run: MeasuredRun) -> tuple[int, int, int]:
-    layout = run.layout
-    if (layout.context or 1) > 1:
-        raise NotCovered("context parallelism")
-    degrees = (
-        stated(layout.data, "degree of the data axis"),
-        stated(layout.tensor, "degree of the tensor axis"),
-        stated(layout.pipeline, "degree of the pipeline axis"),
-    )
-    if prod(degrees) != stated(run.place.devices, "number of devices"):
-        raise NotCovered("degrees do not multiply to the number of devices")
-    return degrees
-
-
-def _interleaving(run: MeasuredRun, pipeline: int, assumptions: Assumptions) -> int:
-    if pipeline == 1:
+def _chunks(layout: Layout, degrees: Degrees, *, layers: int, assumptions: Assumptions) -> int:
+    """Chunks per stage, fewer than stated where the ends were counted as layers."""
+    if degrees.pipeline == 1:
         return 1
-    return assumptions.fill(run.layout.interleaving, defaults.NO_INTERLEAVING)
+    chunks = assumptions.fill(layout.interleaving, defaults.NO_INTERLEAVING)
+    most = max(1, layers // degrees.pipeline)
+    if chunks > most:
+        assumptions.note(defaults.FEWER_CHUNKS.words)
+    return min(chunks, most)
 
 
-def _micro_batch(run: MeasuredRun, data: int) -> int:
-    size = stated(run.layout.micro_batch, "micro-batch")
-    batch = stated(run.global_batch, "global batch")
-    if not size.is_integer() or size < 1 or batch % (int(size) * data):
-        raise NotCovered("global batch is not a whole number of micro-batches on every replica")
-    return int(size)
+def _cut(model: Model, chunks: int, assumptions: Assumptions) -> Cut:
+    if cuts_into("even", model.cuttable_layers, chunks):
+        return "even"
+    assumptions.note(defaults.BALANCED_CUT.words)
+    return "balanced"
 
 
-def _sharding(run: MeasuredRun, data: int, assumptions: Assumptions) -> Sharding:
-    if data == 1:
-        return Sharding.NONE
-    stage = assumptions.fill(run.layout.zero_stage, defaults.NO_SHARDING)
-    if stage > 1:
-        raise NotCovered(f"sharding of {'gradients' if stage == 2 else 'parameters'}")
-    return Sharding(stage)
+def _expert_tensor(model: Model, degrees: Degrees, assumptions: Assumptions) -> int:
+    """Members that share an expert; without a tensor axis there is nothing to ask."""
+    if not model.experts or degrees.tensor == 1:
+        return 1
+    return assumptions.take(defaults.WHOLE_EXPERTS)
 
 
-def _recompute(run: MeasuredRun, assumptions: Assumptions) -> Recompute:
-    if run.table is Table.CNN_TRAINING:
-        return assumptions.take(defaults.NO_RECOMPUTE)
-    words = (run.layout.recompute or None) and run.layout.recompute.split("+")[0].strip()
-    words = stated(words, "recomputation")
-    if words not in RECOMPUTE:
-        raise NotCovered(f"recomputation '{words}'")
-    return RECOMPUTE[words]
+def _distinct(model: Model, choices: tuple[Recompute, ...]) -> tuple[Recompute, ...]:
+    """Choices that differ for a model: one may have nothing that is selected for recomputation."""
+    if len(choices) == 1 or any(operator.selective for _, operator in model.operators):
+        return choices
+    return tuple(each for each in choices if each is not Recompute.SELECTIVE)
 
 
-def _sequence_parallel(run: MeasuredRun, tensor: int, assumptions: Assumptions) -> bool:
-    if tensor == 1:
-        return False
-    if "sequence parallel" in run.layout.recompute:
-        return True
-    if "sequence parallelism off" in run.notes:
-        return False
-    return assumptions.take(defaults.NO_SEQUENCE_PARALLEL)
-
-
-def _attention(run: MeasuredRun, assumptions: Assumptions) -> Attention:
-    words = run.layout.attention.lower()
-    if "unfused" in words or "pre-flash" in words:
-        return Attention.PLAIN
-    if "flash" in words:
-        return Attention.FLASH
-    if run.table is Table.CNN_TRAINING:
-        return Attention.FLASH
-    if words:
-        raise NotCovered(f"attention '{words}'")
-    early = run.year is not None and run.date < FLASH_PUBLISHED
-    return assumptions.take(defaults.PLAIN_ATTENTION if early else defaults.FLASH_ATTENTION)
-
-
-def _sends(run: MeasuredRun, stages: tuple[int, int], assumptions: Assumptions) -> Sends:
-    """`stages`: degree of the pipeline axis and chunks per stage."""
-    pipeline, interleaving = stages
-    if pipeline == 1:
-        return Sends.OVERLAPPED
-    megatron = any(name in run.framework.lower() for name in MEGATRON)
-    overlaps = interleaving > 1 and (run.year or OVERLAP_SINCE) >= OVERLAP_SINCE
-    chosen: Default[Sends] = (
-        defaults.BLOCKING_SENDS if megatron and not overlaps else defaults.OVERLAPPED_SENDS
-    )
-    return assumptions.take(chosen)
-
-
-def _order(degrees: tuple[int, int, int], assumptions: Assumptions) -> Order:
+def _order(degrees: Degrees, assumptions: Assumptions) -> Order:
     """The order of ranks, which matters only where two axes or more are used."""
-    if sum(degree > 1 for degree in degrees) < 2:
-        return AXES
-    return assumptions.take(defaults.RANK_ORDER)
+    return assumptions.take(defaults.RANK_ORDER) if degrees.divided else AXES

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from math import gcd, prod
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
-from foretrain.cluster.link import Level, Link
+from foretrain.cluster.link import Level, Link, Technology
 from foretrain.errors import InputError
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.defaults import NODE_DEVICES
 from foretrain.measured.run import Place
+from foretrain.measured.templates import Template, template_of
+
+HOSTLESS = (Technology.ICI, Technology.CUSTOM)
+"""Links of machines whose rows count a whole slice as one node."""
+
+ADAPTERS = re.compile(r"([0-9]+)x([0-9]+) ?Gbps per node|([0-9]+) x([0-9]+) per node")
+LISTED = re.compile(r"([0-9]+)x (?:ConnectX|Cornelis|Mellanox)[^,:]* ([0-9]+) ?Gb/s", re.I)
+PORT = re.compile(r"([0-9]+) ?Gbps per node")
+GIGABIT = 1e9 / 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,53 +38,26 @@ class Catalogue:
     cluster: Callable[[str, int], Cluster]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """A cluster of the catalogue that resembles those of a kind of device.
-
-    Attributes:
-        cluster: its name.
-        node_link: how sources write the link that its nodes have.
-    """
-
-    cluster: str
-    node_link: str
-
-
-TEMPLATES: Mapping[str, Template] = MappingProxyType(
-    {
-        "V100 SXM": Template(cluster="dgx-1-v100", node_link="NVLink 2"),
-        "A100 SXM": Template(cluster="dgx-a100", node_link="NVLink 3"),
-        "H100 SXM": Template(cluster="dgx-h100", node_link="NVLink 4"),
-    }
-)
-
-ADAPTERS = re.compile(r"([0-9]+)x([0-9]+) ?Gbps per node|([0-9]+) x([0-9]+) per node")
-PORT = re.compile(r"([0-9]+) ?Gbps per node")
-GIGABIT = 1e9 / 8
-
-
 def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> Cluster:
     """The cluster of exactly the run's devices.
 
     Raises:
-        NotCovered: the device is not in the catalogue, or nodes are not filled.
+        NotCovered: the device is not in the catalogue, or its nodes cannot be filled evenly.
     """
     device = _device(place, catalogue)
-    template = _template(place)
-    devices = stated(place.devices, "number of devices")
-    nodes, node_devices = _nodes(devices, place.node_devices, assumptions)
-    known = catalogue.cluster(template.cluster, nodes)
-    node, fabric = known.levels
-    if node_devices > 1 and template.node_link.lower() not in place.node_link.lower():
+    template = template_of(place)
+    node = _node(catalogue.cluster(template.cluster, 1))
+    node_devices = _node_devices(place, node, assumptions)
+    nodes, rest = divmod(stated(place.devices, "number of devices"), node_devices)
+    if rest:
+        raise NotCovered(f"{place.devices} devices do not fill nodes of {node_devices}")
+    known = _of_nodes(catalogue, template, nodes)
+    if node_devices > 1 and not template.names(place.node_link):
         assumptions.note(f"links in a node as in {template.cluster}")
-    levels = (
-        replace(node, members=node_devices),
-        _fabric(replace(fabric, members=nodes), place.fabric, assumptions)
-        if nodes > 1
-        else replace(fabric, members=1),
-    )
-    return replace(known, device=device, levels=levels)
+    outer = known.levels[len(node) :]
+    if nodes > 1:
+        outer = (*outer[:-1], _fabric(outer[-1], place.fabric, assumptions))
+    return replace(known, device=device, levels=(*_filled(node, node_devices), *outer))
 
 
 def _device(place: Place, catalogue: Catalogue) -> Device:
@@ -85,19 +67,36 @@ def _device(place: Place, catalogue: Catalogue) -> Device:
         raise NotCovered(f"device '{place.device}' is not in the catalogue") from None
 
 
-def _template(place: Place) -> Template:
-    for start, template in TEMPLATES.items():
-        if place.device.startswith(start):
-            return template
-    raise NotCovered(f"no cluster of '{place.device}' is in the catalogue")
+def _node(cluster: Cluster) -> tuple[Level, ...]:
+    """The levels of one node, the innermost first."""
+    names = [level.name for level in cluster.levels]
+    return cluster.levels[: names.index("node") + 1]
 
 
-def _nodes(devices: int, node_devices: int | None, assumptions: Assumptions) -> tuple[int, int]:
-    """Nodes, and devices in each."""
-    members = min(devices, assumptions.fill(node_devices, NODE_DEVICES))
-    if devices % members:
-        raise NotCovered(f"{devices} devices do not fill nodes of {members}")
-    return devices // members, members
+def _node_devices(place: Place, node: tuple[Level, ...], assumptions: Assumptions) -> int:
+    members = min(
+        stated(place.devices, "number of devices"),
+        assumptions.fill(place.node_devices, NODE_DEVICES),
+    )
+    host = prod(level.members for level in node)
+    return min(members, host) if node[-1].link.technology in HOSTLESS else members
+
+
+def _filled(node: tuple[Level, ...], devices: int) -> tuple[Level, ...]:
+    """The levels of a node with so many devices: inner groups as full as divides them."""
+    levels = []
+    for level in node[:-1]:
+        members = gcd(devices, level.members)
+        levels.append(replace(level, members=members))
+        devices //= members
+    return (*levels, replace(node[-1], members=devices))
+
+
+def _of_nodes(catalogue: Catalogue, template: Template, nodes: int) -> Cluster:
+    try:
+        return catalogue.cluster(template.cluster, nodes)
+    except InputError as error:
+        raise NotCovered(str(error)) from None
 
 
 def _fabric(fabric: Level, words: str, assumptions: Assumptions) -> Level:
@@ -117,11 +116,18 @@ def _rates(words: str, link: Link) -> tuple[float, float] | None:
     adapters = ADAPTERS.search(words)
     if adapters:
         first, second, rate, count = adapters.groups()
-        number, each = (first, second) if first else (count, rate)
-        alone = float(each) * GIGABIT
-        return alone, float(number) * alone
+        return _together(*((first, second) if first else (count, rate)))
+    listed = LISTED.match(words)
+    if listed:
+        return _together(*listed.groups())
     port = PORT.search(words)
     if port:
         capacity = float(port[1]) * GIGABIT
         return min(link.bandwidth, capacity), capacity
     return None
+
+
+def _together(number: str, each: str) -> tuple[float, float]:
+    """One adapter of so many Gb/s, and all of a node."""
+    alone = float(each) * GIGABIT
+    return alone, float(number) * alone

@@ -51,6 +51,7 @@ class Network:
         kv_heads: key-value heads.
         vocabulary: rows of the embedding.
         experts: experts per layer; None for a dense network.
+        parameters: of the whole network.
         sequence: tokens per sample.
         image: pixels per side.
     """
@@ -64,6 +65,7 @@ class Network:
     kv_heads: int | None = None
     vocabulary: int | None = None
     experts: int | None = None
+    parameters: float | None = None
     sequence: int | None = None
     image: int | None = None
 
@@ -97,9 +99,12 @@ class Layout:
         pipeline: degree of the pipeline axis.
         interleaving: model chunks per stage.
         context: degree of the context axis.
+        expert: degree of the expert axis.
         zero_stage: 0 nothing sharded, 1 the optimizer, 2 and gradients, 3 and parameters.
+        sharding: how, in the source's words.
         micro_batch: samples that one replica passes through the network at once; an average where
             replicas differ.
+        accumulation: micro-batches of one replica per step.
         recompute: what is computed twice, in the source's words.
         attention: kernel of the attention core, in the source's words.
     """
@@ -109,8 +114,11 @@ class Layout:
     pipeline: int | None = None
     interleaving: int | None = None
     context: int | None = None
+    expert: int | None = None
     zero_stage: int | None = None
+    sharding: str = ""
     micro_batch: float | None = None
+    accumulation: int | None = None
     recompute: str = ""
     attention: str = ""
 
@@ -126,6 +134,7 @@ class MeasuredRun:
         table: kind of table that it stands in.
         subject: what was measured.
         measured: seconds, bytes, samples/s or a fraction; None if not stated.
+        token_rate: tokens per second of the whole job, where no step time is stated.
         framework: training software.
         date: of the measurement or its publication, year first.
         task: pre-training, fine-tuning, ...
@@ -145,6 +154,7 @@ class MeasuredRun:
     table: Table
     subject: Subject
     measured: float | None
+    token_rate: float | None = None
     framework: str = ""
     date: str = ""
     task: str = ""

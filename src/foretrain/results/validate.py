@@ -39,6 +39,7 @@ class ValidationRow:
         low: lower end of the prediction's interval.
         high: upper end.
         error: predicted / measured - 1.
+        fits: whether the plan is predicted to fit in memory; None where nothing is said of it.
         status: predicted, not_predicted (foretrain does not cover it) or skipped (the row is not
             to be scored).
         reason: why a row was not predicted or is not scored; the defaults assumed for blanks.
@@ -53,6 +54,7 @@ class ValidationRow:
     low: float | None
     high: float | None
     error: float | None
+    fits: bool | None
     status: Status
     reason: str
 

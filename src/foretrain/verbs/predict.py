@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 
 from foretrain.cost.coefficients import Coefficients
@@ -20,7 +21,10 @@ from foretrain.results.estimate import Estimate, Memory, StageMemory
 from foretrain.units import BYTES
 from foretrain.verbs.price import price_plan
 
-CATALOGUE = Catalogue(device=device, cluster=cluster)
+CATALOGUE = Catalogue(
+    device=lru_cache(maxsize=None)(device), cluster=lru_cache(maxsize=None)(cluster)
+)
+"""Entries are read once for all runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,8 @@ class Prediction:
         value: in the unit of the run's subject; None without a prediction.
         low: lower end of the interval; None if the quantity has none.
         high: upper end.
+        measured: what was measured, where only together with the case it is known; else None.
+        fits: whether the plan is predicted to fit in memory; None where nothing is said of it.
         remark: what the reader should know; may be empty.
         assumed: every default that stands for a blank.
     """
@@ -38,21 +44,31 @@ class Prediction:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    measured: float | None = None
+    fits: bool | None = None
     remark: str = ""
     assumed: tuple[str, ...] = ()
 
 
-def predict(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
+def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True) -> Prediction:
     """What foretrain says of a run.
+
+    Args:
+        run: the run.
+        coefficients: efficiencies and overheads to predict with.
+        played: whether the event simulation checks the closed form of a step.
 
     Raises:
         NotCovered: foretrain does not predict such a run, or a blank must not be guessed.
         InputError: the row contradicts itself.
     """
-    if run.subject not in _PREDICTORS:
+    if run.subject not in (Subject.STEP_TIME, *_PREDICTORS):
         raise NotCovered(f"{run.subject} is not covered")
     case = case_of(run, CATALOGUE)
-    prediction = _PREDICTORS[run.subject](run, case, coefficients)
+    if run.subject is Subject.STEP_TIME:
+        prediction = _step_time(run, case, coefficients, played=played)
+    else:
+        prediction = _PREDICTORS[run.subject](run, case, coefficients)
     return replace(prediction, assumed=case.assumed)
 
 
@@ -67,14 +83,38 @@ def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]
     return tuple(part(stage) for stage in memory.stages)
 
 
-def _step_time(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
-    found = _estimate(case, coefficients)
+def _step_time(
+    run: MeasuredRun, case: Case, coefficients: Coefficients, *, played: bool
+) -> Prediction:
+    found = _lightest(case, coefficients, played=played)
+    recompute = f"recompute {found.plan.recompute.name.lower()}" if case.heavier else ""
+    misfit = "" if found.fits else f"predicted not to fit: {found.reason}"
     return Prediction(
         value=found.step_time,
         low=found.step_time_low,
         high=found.step_time_high,
-        remark="" if found.fits else f"predicted not to fit: {found.reason}",
+        measured=_of_tokens(run, case),
+        fits=found.fits,
+        remark="; ".join(filter(None, (recompute, misfit))),
     )
+
+
+def _lightest(case: Case, coefficients: Coefficients, *, played: bool) -> Estimate:
+    """The estimate of the first plan that fits, or of the last one if none does."""
+    for plan in (case.plan, *case.heavier):
+        found = _estimate(replace(case, plan=plan), coefficients, played=False)
+        if found.fits:
+            break
+    if not played:
+        return found
+    return _estimate(replace(case, plan=found.plan), coefficients)
+
+
+def _of_tokens(run: MeasuredRun, case: Case) -> float | None:
+    """Seconds that the tokens of a step take at the rate that the source states."""
+    if run.measured is not None or run.token_rate is None:
+        return None
+    return case.workload.global_batch * case.workload.model.tokens / run.token_rate
 
 
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
@@ -129,7 +169,6 @@ _STAGE_PARTS: Mapping[Subject, Callable[[StageMemory], float]] = MappingProxyTyp
 _PREDICTORS: Mapping[Subject, Callable[[MeasuredRun, Case, Coefficients], Prediction]] = (
     MappingProxyType(
         {
-            Subject.STEP_TIME: _step_time,
             Subject.PEAK_MEMORY: _peak_memory,
             Subject.ACTIVATIONS: _stage_part,
             Subject.STATE: _stage_part,

@@ -27,6 +27,7 @@ from foretrain.workload.library.families import (
     segmentation,
     speech,
     t5,
+    transformer_xl,
     vit,
 )
 
@@ -42,6 +43,7 @@ _FAMILIES: Final = (
     nemotron,
     bert,
     t5,
+    transformer_xl,
     vit,
     convolutional,
     detection,

@@ -1,0 +1,118 @@
+"""Decoders from the columns that state their sizes, or from their parameters alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from foretrain.measured import defaults
+from foretrain.measured.coverage import Assumptions, stated
+from foretrain.measured.run import Network
+from foretrain.workload.library.transformer import Decoder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """What the name of a decoder's family says beyond its sizes.
+
+    Attributes:
+        gated: whether the feed-forward part is gated; then its width and the key-value heads must
+            be stated.
+        bias: whether linear layers and norms have biases.
+        dropout: whether it is trained with dropout.
+        positions: whether positions are learned.
+        tied: whether the head shares the embedding's weights.
+        source: where this is written.
+    """
+
+    gated: bool = False
+    bias: bool = False
+    dropout: bool = False
+    positions: bool = False
+    tied: bool = False
+    source: str
+
+
+_LLAMA = Family(gated=True, source="touvron2023, section 2")
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        "gpt": Family(
+            bias=True,
+            dropout=True,
+            positions=True,
+            tied=True,
+            source="shoeybi2019, section 3; Megatron-LM's defaults (dropout 0.1)",
+        ),
+        "gpt-alibi": Family(bias=True, tied=True, source="scao2022, section 3.2 (no dropout)"),
+        "mpt": Family(
+            positions=True,
+            tied=True,
+            source="llm-foundry, configuration of MPT (no bias, no dropout)",
+        ),
+        "llama": _LLAMA,
+        "llama2": _LLAMA,
+        "llama3": _LLAMA,
+    }
+)
+
+
+def shape_of(network: Network, assumptions: Assumptions) -> Decoder:
+    """The sizes that a row states, and what its family says of the rest.
+
+    Raises:
+        NotCovered: a size that must not be guessed is not stated.
+    """
+    family = FAMILIES[network.family]
+    hidden, heads = stated(network.hidden, "hidden size"), stated(network.heads, "heads")
+    return Decoder(
+        layers=stated(network.layers, "layers"),
+        hidden=hidden,
+        heads=heads,
+        feed_forward=_width(network, family, assumptions),
+        kv_heads=_kv_heads(network, family, assumptions),
+        vocabulary=stated(network.vocabulary, "vocabulary"),
+        gated=family.gated,
+        bias=family.bias,
+        dropout=family.dropout,
+        positions=family.positions,
+        tied=family.tied,
+    )
+
+
+def sized(network: Network, assumptions: Assumptions) -> Decoder:
+    """A plain decoder of the stated parameters.
+
+    Layers of width h hold 12 h^2 parameters (narayanan2021, equation 2), so that with h / layers
+    fixed the parameters fix both; h is rounded to whole groups of eight heads.
+    """
+    family = FAMILIES[network.family]
+    parameters = stated(network.parameters, "parameters")
+    ratio, head = assumptions.take(defaults.DEPTH), assumptions.take(defaults.HEAD_WIDTH)
+    group = 8 * head
+    hidden = group * max(1, round((parameters * ratio / 12) ** (1 / 3) / group))
+    return Decoder(
+        layers=max(1, round(parameters / (12 * hidden**2))),
+        hidden=hidden,
+        heads=hidden // head,
+        kv_heads=hidden // head,
+        feed_forward=assumptions.take(defaults.FOUR_HIDDEN) * hidden,
+        vocabulary=assumptions.fill(network.vocabulary, defaults.VOCABULARY),
+        bias=family.bias,
+        dropout=family.dropout,
+        positions=family.positions,
+        tied=family.tied,
+    )
+
+
+def _width(network: Network, family: Family, assumptions: Assumptions) -> int:
+    if network.feed_forward is None and not family.gated:
+        return assumptions.take(defaults.FOUR_HIDDEN) * stated(network.hidden, "hidden size")
+    return stated(network.feed_forward, "feed-forward width")
+
+
+def _kv_heads(network: Network, family: Family, assumptions: Assumptions) -> int:
+    if network.kv_heads is None and not family.gated:
+        return stated(network.heads, "heads") // assumptions.take(defaults.HEADS_PER_KV_HEAD)
+    return stated(network.kv_heads, "key-value heads")

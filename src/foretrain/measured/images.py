@@ -1,0 +1,56 @@
+"""The network of a measured run on images, by the name that its source gives it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from foretrain.errors import InputError
+from foretrain.measured import defaults
+from foretrain.measured.coverage import Assumptions, Default, NotCovered
+from foretrain.measured.run import MeasuredRun
+from foretrain.workload.graph import Model
+from foretrain.workload.library.entries import build, find
+from foretrain.workload.library.entry import Entry, Reads
+
+NNUNET = "nnUNet"
+MOST_VOLUMES = 4
+"""Volumes in one micro-batch of nnU-Net; the source's batches of slices start at 32."""
+
+
+def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
+    """The network of a row of a table of convolutional networks.
+
+    Raises:
+        NotCovered: the library has no network of that name.
+    """
+    entry = _entry(run, assumptions)
+    if entry.reads is not Reads.IMAGE:
+        return network(entry.name)
+    recipe = defaults.RECIPE_IMAGES.get(entry.name)
+    default: Default[int] = defaults.IMAGE
+    if recipe is not None:
+        words = f"images of {recipe} pixels"
+        default = Default(value=recipe, words=words, why="defaults.RECIPE_IMAGES")
+    return network(entry.name, image=assumptions.fill(run.network.image, default))
+
+
+@lru_cache(maxsize=256)
+def network(name: str, *, image: int | None = None) -> Model:
+    """A network of the library, built once for many rows."""
+    return build(name, image=image)
+
+
+def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:
+    name = run.network.name
+    if name == NNUNET:
+        few = (run.layout.micro_batch or 1) <= MOST_VOLUMES
+        return find(assumptions.take(defaults.VOLUMES if few else defaults.SLICES))
+    try:
+        entry = find(name)
+    except InputError:
+        raise NotCovered(f"network '{name}' is not in the library") from None
+    if entry.name.startswith("resnet-") and "v1" not in name.lower():
+        first = "tf_cnn_benchmarks" in run.framework
+        version = defaults.FIRST_RESNET if first else defaults.RESNET_VERSION
+        return find(entry.name + assumptions.take(version))
+    return entry

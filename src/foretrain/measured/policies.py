@@ -1,0 +1,116 @@
+"""What a measured run did beside dividing the work: sharding, recomputation, kernels, sends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from foretrain.measured import defaults
+from foretrain.measured.coverage import Assumptions, Default, NotCovered
+from foretrain.measured.degrees import Degrees
+from foretrain.measured.run import MeasuredRun, Table
+from foretrain.plan.plan import Recompute, Sends, Sharding
+from foretrain.workload.graph import Model
+from foretrain.workload.operator import Attention
+
+RECOMPUTE: Mapping[str, Recompute] = MappingProxyType(
+    {
+        "none": Recompute.NONE,
+        "sequence parallel only": Recompute.NONE,
+        "selective": Recompute.SELECTIVE,
+        "selective only": Recompute.SELECTIVE,
+        "selective (attention)": Recompute.SELECTIVE,
+        "selective (per op)": Recompute.SELECTIVE,
+        "selective (every other layer)": Recompute.FULL,
+        "full": Recompute.FULL,
+    }
+)
+OTHER_LAYER = "every other layer"
+FUSED = ("flash", "sdpa", "memory-efficient")
+UNFUSED = ("unfused", "pre-flash")
+FLASH_PUBLISHED = "2022-06"
+OVERLAP_SINCE = 2023
+MEGATRON = ("megatron", "nemo", "neox")
+EXAMPLES = "(ngc)"
+GROUP = re.compile(r"group ([0-9]+)")
+
+
+def sharding_of(
+    run: MeasuredRun, degrees: Degrees, assumptions: Assumptions
+) -> tuple[Sharding, int]:
+    """What replicas divide, and how many devices share one copy (0 for all)."""
+    replicas = degrees.data * degrees.context
+    if replicas == 1:
+        return Sharding.NONE, 0
+    default = defaults.OPTIMIZER_SHARDING if _by_recipe(run) else defaults.NO_SHARDING
+    stage = Sharding(assumptions.fill(run.layout.zero_stage, default))
+    group = GROUP.search(run.layout.sharding)
+    shard = int(group[1]) if group and stage is not Sharding.NONE else 0
+    return stage, 0 if shard == replicas else shard
+
+
+def recompute_of(
+    run: MeasuredRun, model: Model, assumptions: Assumptions
+) -> tuple[tuple[Recompute, ...], int]:
+    """What is computed twice, the choices in order of cost, and in how many layers (0 for all)."""
+    if run.table is Table.CNN_TRAINING:
+        return assumptions.take(defaults.NO_RECOMPUTE), 0
+    words = run.layout.recompute.split("+")[0].strip()
+    if not words:
+        return assumptions.take(defaults.RECOMPUTE_AS_NEEDED), 0
+    if words not in RECOMPUTE:
+        raise NotCovered(f"recomputation '{words}'")
+    layers = model.cuttable_layers // 2 if OTHER_LAYER in words else 0
+    return (RECOMPUTE[words],), layers
+
+
+def sequence_parallel_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions) -> bool:
+    """Whether the tensor axis divides tokens too."""
+    if degrees.tensor == 1:
+        return False
+    if "sequence parallel" in run.layout.recompute:
+        return True
+    if "sequence parallelism off" in run.notes:
+        return False
+    default = defaults.SEQUENCE_PARALLEL if _by_recipe(run) else defaults.NO_SEQUENCE_PARALLEL
+    return assumptions.take(default)
+
+
+def attention_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Attention:
+    """The kernel of the attention core."""
+    if not model.kernels:
+        return Attention.FLASH
+    if len(model.kernels) == 1:
+        return next(iter(model.kernels))
+    words = run.layout.attention.lower()
+    if any(known in words for known in UNFUSED):
+        return Attention.PLAIN
+    if any(known in words for known in FUSED):
+        return Attention.FLASH
+    if words:
+        raise NotCovered(f"attention '{words}'")
+    if EXAMPLES in run.framework.lower():
+        return assumptions.take(defaults.UNFUSED_ATTENTION)
+    early = run.year is not None and run.date < FLASH_PUBLISHED
+    return assumptions.take(defaults.PLAIN_ATTENTION if early else defaults.FLASH_ATTENTION)
+
+
+def sends_of(
+    run: MeasuredRun, degrees: Degrees, *, interleaving: int, assumptions: Assumptions
+) -> Sends:
+    """Whether stages compute while they send."""
+    if degrees.pipeline == 1:
+        return Sends.OVERLAPPED
+    megatron = any(name in run.framework.lower() for name in MEGATRON)
+    overlaps = interleaving > 1 and (run.year or OVERLAP_SINCE) >= OVERLAP_SINCE
+    chosen: Default[Sends] = (
+        defaults.BLOCKING_SENDS if megatron and not overlaps else defaults.OVERLAPPED_SENDS
+    )
+    return assumptions.take(chosen)
+
+
+def _by_recipe(run: MeasuredRun) -> bool:
+    """Whether it follows the recipes of Megatron-Bridge or of NeMo's decoders for MLPerf."""
+    mlperf = "MLPerf" in run.task and (run.year or 0) >= OVERLAP_SINCE
+    return "megatron-bridge" in run.framework.lower() or (mlperf and run.network.family != "bert")

@@ -1,0 +1,58 @@
+"""The precision of a measured run, from the words of its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from foretrain.cluster.device import Device
+from foretrain.measured import defaults
+from foretrain.measured.coverage import Assumptions, NotCovered
+from foretrain.measured.run import MeasuredRun, Subject
+from foretrain.workload.workload import Precision
+
+PRECISIONS: Mapping[str, Precision] = MappingProxyType(
+    {
+        "fp16": Precision.FP16,
+        "fp16 mixed": Precision.FP16,
+        "fp16 amp": Precision.FP16,
+        "amp": Precision.FP16,
+        "bf16": Precision.BF16,
+        "bf16 mixed": Precision.BF16,
+        "tf32": Precision.TF32,
+        "fp32": Precision.FP32,
+        "fp8": Precision.FP8,
+        "fp8-cs": Precision.FP8,
+        "fp8 (transformer engine hybrid), bf16-mixed": Precision.FP8,
+        "fp8-mx": Precision.MXFP8,
+        "mxfp8": Precision.MXFP8,
+        "nvfp4": Precision.NVFP4,
+    }
+)
+"""Current scaling (`fp8-cs`) has one scale per matrix, as delayed scaling has."""
+
+FP8_NOTE = "use FP8 linear layers"
+CONTAINERS = "(ngc)"
+
+
+def precision_of(run: MeasuredRun, device: Device, assumptions: Assumptions) -> Precision:
+    """The precision that a row states, or the usual one of its device.
+
+    Raises:
+        NotCovered: a precision that foretrain does not know.
+    """
+    words = run.precision.lower()
+    if words:
+        if words not in PRECISIONS:
+            raise NotCovered(f"precision '{run.precision}' is not covered")
+        written = PRECISIONS[words]
+        automatic = CONTAINERS in run.framework.lower() and device.peak.tf32 is not None
+        if written is Precision.FP32 and automatic:
+            return assumptions.take(defaults.TF32_AS_FP32)
+        return written
+    if run.subject is Subject.ACTIVATION_SHARE:
+        return assumptions.take(defaults.SIXTEEN_BIT)
+    if FP8_NOTE in run.notes:
+        return assumptions.take(defaults.FP8_OF_MLPERF)
+    brain = device.peak.bf16 is not None
+    return assumptions.take(defaults.BRAIN_FLOAT if brain else defaults.HALF_FLOAT)

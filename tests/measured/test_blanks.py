@@ -1,0 +1,208 @@
+"""What stands for the blanks of a row: each by a rule that is listed, none by its effect."""
+
+from dataclasses import replace
+
+import pytest
+from tests.measured.runs import GPT, RESNET, case, layout, network
+
+from foretrain.measured import defaults
+from foretrain.measured.coverage import blanks
+from foretrain.measured.run import Layout, Network, Place
+from foretrain.plan.plan import Recompute, Sharding
+from foretrain.workload.library.entries import build
+from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Optimizer, Precision
+
+MOE = replace(
+    GPT,
+    framework="Megatron-Bridge (Megatron-Core)",
+    date="2026-04",
+    network=Network(name="Qwen3 235B-A22B", family="qwen3-moe", experts=128, sequence=4096),
+    place=Place(device="GB200", devices=64, node_devices=4, node_link="NVLink 5 (NVL72 domain)"),
+    layout=Layout(data=8, tensor=1, context=1, pipeline=8, interleaving=4, expert=8, micro_batch=1.0),
+    global_batch=1024,
+    precision="mxfp8",
+)
+
+
+@pytest.mark.parametrize(
+    ("run", "blank"),
+    [
+        (replace(GPT, network=Network(name="")), "model"),
+        (replace(GPT, place=Place(devices=128)), "device"),
+        (replace(GPT, place=Place(device="A100 SXM 80GB")), "number of devices"),
+        (replace(GPT, global_batch=None, layout=Layout(data=2)), "batch"),
+    ],
+)
+def test_coverage_counts_rows_with_model_device_count_and_batch(run, blank):
+    assert blanks(run) == (blank,)
+    assert blanks(GPT) == ()
+
+
+def test_the_batch_of_one_device_is_batch_enough():
+    assert blanks(replace(GPT, global_batch=None)) == ()
+
+
+def test_one_blank_degree_follows_from_the_number_of_devices():
+    found = case(layout(tensor=None))
+    assert found.plan.tensor == 8
+    assert "degree of the tensor axis from the number of devices" in found.assumed
+
+
+def test_a_blank_global_batch_is_one_micro_batch_on_every_replica():
+    found = case(replace(layout(micro_batch=4.0), global_batch=None))
+    assert found.workload.global_batch == 8
+    assert defaults.NO_ACCUMULATION.words in found.assumed
+
+
+def test_a_blank_micro_batch_follows_from_the_accumulation():
+    assert case(layout(micro_batch=None, accumulation=8)).plan.micro_batch == 4
+
+
+def test_a_blank_micro_batch_is_one_sample_in_a_pipeline_and_the_whole_share_without():
+    alone = layout(micro_batch=None, pipeline=1, data=16)
+    assert case(layout(micro_batch=None)).plan.micro_batch == 1
+    assert case(alone).plan.micro_batch == 4
+    assert defaults.WHOLE_SHARE.words in case(alone).assumed
+
+
+def test_blank_recomputation_is_as_much_as_memory_asks_for():
+    found = case(layout(recompute=""))
+    kinds = [plan.recompute for plan in (found.plan, *found.heavier)]
+    assert kinds == [Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL]
+    assert case(GPT).heavier == ()
+    assert case(RESNET).heavier == ()
+
+
+def test_every_other_layer_is_full_recomputation_of_half_the_layers():
+    plan = case(layout(recompute="selective (every other layer)")).plan
+    assert (plan.recompute, plan.recompute_layers) == (Recompute.FULL, 48)
+
+
+@pytest.mark.parametrize(
+    ("words", "shard"), [("FULL_SHARD", 0), ("FSDP group 8", 8), ("FSDP group 16", 0)]
+)
+def test_a_group_that_shares_one_copy_is_read_from_the_words(words, shard):
+    run = layout(pipeline=1, interleaving=None, data=16, zero_stage=3, sharding=words)
+    assert (case(run).plan.sharding, case(run).plan.shard) == (Sharding.PARAMETERS, shard)
+
+
+def test_recipes_shard_the_optimizer_and_divide_tokens_unless_a_row_says_otherwise():
+    run = replace(MOE, layout=replace(MOE.layout, tensor=2, data=4, expert=8))
+    plan = case(run).plan
+    assert (plan.sharding, plan.sequence_parallel) == (Sharding.OPTIMIZER, True)
+    assert (plan.expert, plan.expert_tensor) == (8, 1)
+
+
+def test_layers_that_do_not_divide_evenly_are_cut_so_that_stages_are_balanced():
+    found = case(MOE)
+    assert found.workload.model.cuttable_layers == 94
+    assert found.plan.cut == "balanced"
+    assert defaults.BALANCED_CUT.words in found.assumed
+
+
+def test_ends_that_count_as_layers_leave_fewer_chunks():
+    found = case(layout(interleaving=13))
+    assert found.plan.interleaving == 12
+    assert defaults.FEWER_CHUNKS.words in found.assumed
+
+
+def test_a_decoder_of_parameters_alone_has_about_as_many():
+    run = replace(
+        GPT, network=Network(name="GPT 52B", family="gpt", parameters=52e9, sequence=1024)
+    )
+    model = case(run).workload.model
+    assert model.parameters == pytest.approx(52e9, rel=0.02)
+    assert defaults.DEPTH.words in case(run).assumed
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"), [("BERT-large", 384), ("Transformer-XL base", 192), ("Llama 2 70B", 4096)]
+)
+def test_a_blank_sequence_is_that_of_the_models_recipe(name, tokens):
+    run = replace(GPT, network=Network(name=name, family="bert"))
+    assert (
+        case(replace(run, layout=replace(run.layout, pipeline=8))).workload.model.tokens == tokens
+    )
+
+
+def test_adapters_alone_are_trained_where_the_task_is_lora():
+    run = replace(GPT, task="LoRA fine-tune", network=Network(name="Llama 2 70B", sequence=8192))
+    model = case(run).workload.model
+    assert model.trainable < 1e-3 * model.parameters
+    assert defaults.LORA.words in case(run).assumed
+
+
+@pytest.mark.parametrize(
+    ("notes", "name"),
+    [("(w/ MTP)", "deepseek-v3-mtp"), ("(w/o MTP)", "deepseek-v3"), ("", "deepseek-v3")],
+)
+def test_a_row_says_whether_it_predicts_several_tokens(notes, name):
+    run = replace(MOE, network=Network(name="DeepSeek-V3", sequence=4096), notes=notes)
+    assert case(run).workload.model.name == name
+    assert (defaults.NO_PREDICTION.words in case(run).assumed) == (not notes)
+
+
+@pytest.mark.parametrize(
+    ("device", "words", "precision"),
+    [
+        ("A100 SXM 80GB", "", Precision.BF16),
+        ("V100 SXM 32GB", "", Precision.FP16),
+        ("H100 SXM 80GB", "fp8-cs", Precision.FP8),
+        ("B200 SXM", "fp8-mx", Precision.MXFP8),
+    ],
+)
+def test_precision_is_read_and_where_blank_the_16_bits_of_the_device(device, words, precision):
+    run = replace(GPT, precision=words, place=replace(GPT.place, device=device))
+    assert case(run).workload.precision is precision
+
+
+def test_containers_that_make_tf32_of_fp32_are_read_so_on_devices_that_can():
+    run = replace(RESNET, precision="fp32", framework="PyTorch (NGC)")
+    assert case(run).workload.precision is Precision.TF32
+    old = replace(run, place=replace(run.place, device="V100 SXM 32GB"))
+    assert case(old).workload.precision is Precision.FP32
+
+
+def test_examples_of_one_software_compute_attention_by_separate_kernels():
+    run = replace(layout(attention=""), framework="PyTorch (NGC)", date="")
+    assert case(run).plan.attention is Attention.PLAIN
+    assert case(layout(attention="sdpa")).plan.attention is Attention.FLASH
+
+
+def test_an_optimizer_that_the_notes_name_is_used():
+    assert case(replace(GPT, notes="Muon optimizer")).workload.optimizer is Optimizer.MUON
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "model"),
+    [
+        ("nnUNet", 2.0, build("nnunet-3d")),
+        ("nnUNet", 64.0, build("nnunet-2d")),
+        ("efficientnet-b4", 64.0, build("efficientnet-b4", image=380)),
+        ("Mask R-CNN ResNet-50 FPN", 8.0, build("mask-rcnn-resnet-50")),
+        ("RN50v1.5", 8.0, build("resnet-50", image=224)),
+    ],
+)
+def test_networks_of_images_come_from_the_library_at_their_recipes_size(name, batch, model):
+    run = replace(
+        RESNET,
+        network=Network(name=name),
+        layout=replace(RESNET.layout, micro_batch=batch),
+        global_batch=int(8 * batch),
+    )
+    assert case(run).workload.model == model
+
+
+def test_the_first_version_of_resnet_is_that_of_the_benchmarks_of_2017():
+    run = replace(RESNET, network=Network(name="ResNet-152"))
+    old = replace(run, framework="TensorFlow (tf_cnn_benchmarks)")
+    assert case(run).workload.model.name == "resnet-152"
+    assert case(old).workload.model.name == "resnet-152-v1"
+
+
+def test_context_and_experts_are_axes_of_the_plan():
+    run = layout(context=2, data=1)
+    assert case(run).plan.context == 2
+    assert case(MOE).plan.expert == 8
+    assert case(network(name="gpt", family="gpt")).plan.expert == 1

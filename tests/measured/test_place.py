@@ -1,0 +1,70 @@
+"""The machine that stands in for that of a row."""
+
+from math import prod
+
+import pytest
+from tests.measured.runs import CATALOGUE
+
+from foretrain.files.catalogue import cluster
+from foretrain.measured.coverage import Assumptions, NotCovered
+from foretrain.measured.place import cluster_of
+from foretrain.measured.run import Place
+from foretrain.measured.templates import TEMPLATES
+
+
+def found(**place):
+    return cluster_of(Place(**place), CATALOGUE, Assumptions())
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.cluster)
+def test_every_template_is_a_cluster_with_nodes(template):
+    assert "node" in [level.name for level in cluster(template.cluster, 1).levels]
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "members"),
+    [
+        ({"device": "K80", "devices": 4, "node_devices": 4}, "aws-p2-8xlarge", (4, 1)),
+        ({"device": "V100 SXM 16GB", "devices": 16, "node_devices": 8}, "dgx-1-v100", (8, 2)),
+        ({"device": "V100 SXM 32GB", "devices": 32, "node_devices": 16}, "dgx-2", (16, 2)),
+        ({"device": "H100 SXM 80GB", "devices": 4, "node_devices": 4}, "hgx-h100-4x", (4, 1)),
+        ({"device": "A40", "devices": 24, "node_devices": 24}, "pcie-8x-a40", (24, 1)),
+        (
+            {"device": "H200 NVL 141GB", "devices": 3, "node_devices": 3},
+            "pcie-8x-h200-nvl",
+            (1, 3, 1),
+        ),
+        ({"device": "GB200", "devices": 64, "node_devices": 4}, "gb200-nvl72", (4, 16, 1)),
+        ({"device": "GB300", "devices": 256, "node_devices": 4}, "gb300-nvl72", (4, 16, 4)),
+        ({"device": "TPU v4", "devices": 64, "node_devices": 64}, "tpu-v4-pod", (4, 16, 1)),
+    ],
+)
+def test_a_row_is_placed_on_the_machine_that_resembles_its_own(place, name, members):
+    placed = found(**place)
+    assert placed.name == name
+    assert tuple(level.members for level in placed.levels) == members
+    assert prod(members) == place["devices"]
+
+
+def test_words_for_the_links_tell_machines_of_one_device_apart():
+    place = {"device": "V100 SXM 32GB", "devices": 8, "node_devices": 8}
+    assert found(**place, node_link="NVSwitch/NVLink 2").name == "dgx-2"
+    assert found(**place, node_link="NVLink 2 hybrid cube mesh").name == "dgx-1-v100"
+    assert found(**place, fabric="Omni-Path (Jean Zay)").name == "jean-zay-v100"
+
+
+def test_adapters_that_a_row_lists_give_the_rate_of_a_node():
+    place = {"device": "A100 PCIe 80GB", "devices": 8, "node_devices": 4}
+    link = found(**place, fabric="2x ConnectX-6 IB HDR 200Gb/Sec").levels[-1].link
+    assert (link.bandwidth, link.capacity) == (25e9, 50e9)
+
+
+def test_storage_adapters_are_not_the_fabric():
+    place = {"device": "A100 SXM 80GB", "devices": 16, "node_devices": 8}
+    stated = found(**place, fabric="Storage: 2x ConnectX-6 IB HDR 200Gb/sec").levels[-1].link
+    assert stated == found(**place).levels[-1].link
+
+
+def test_nodes_that_no_machine_can_hold_evenly_are_not_covered():
+    with pytest.raises(NotCovered, match="spread"):
+        found(device="GB200", devices=4 * 1009, node_devices=4)
