@@ -1,9 +1,9 @@
 """Passes: what a layer takes in a forward and a backward pass once everything beside it is settled.
 
 Sharded parameters are gathered for a layer while the one before computes, and sharded gradients
-reduced while the next one does; offloaded activations leave and come back likewise, over a link of
-their own. What compute does not hide, the pass waits for. Compute hides nothing twice on the same
-links: what attention hid of an exchange is spent.
+reduced while the next one does. What compute does not hide, the pass waits for. Compute hides
+nothing twice on the same links: what attention hid of an exchange is spent. Offloaded activations
+have a link of their own, so that they leave and come back beside everything else in a pass.
 """
 
 from __future__ import annotations
@@ -140,15 +140,16 @@ def passes(
     there = exposed(exchanged.forward[:, gather], forward_spare, overlap=overlap)
     back = exposed(both, backward_spare, overlap=overlap)
     gradients = back * (reduced / np.maximum(both, TINY))
-    leaving, coming = exposed(host, forward_spare), exposed(host, backward_spare)
+    forward, backward = found.forward_pass[:, time] + there, found.backward_pass[:, time] + back
+    leaving, coming = np.maximum(host - forward, 0.0), np.maximum(host - backward, 0.0)
     return Passes(
         times=found,
         time=time,
         parameters=there + (back - gradients),
         gradients=gradients,
         offload=leaving + coming,
-        forward=found.forward_pass[:, time] + there + leaving,
-        backward=found.backward_pass[:, time] + back + coming,
+        forward=forward + leaving,
+        backward=backward + coming,
     )
 
 
@@ -156,7 +157,7 @@ TINY = 1e-300
 """Stands for 0 where nothing is divided by it."""
 
 
-def exposed(seconds: Floats, spare: Floats, *, overlap: float = 1.0) -> Floats:
+def exposed(seconds: Floats, spare: Floats, *, overlap: float) -> Floats:
     """What is left of a transfer of which some share runs beside compute. [kind, plan]"""
     return (1.0 - overlap) * seconds + np.maximum(overlap * seconds - spare, 0.0)
 

@@ -58,7 +58,8 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
     slowest = _slowest(stages)
     layer = _Slowest(setting, factors, slowest)
     times, passes = factors.passes.times, factors.passes
-    moved = np.asarray(factors.tails.offload)[slowest, factors.tail]
+    moved = factors.tails.offload[slowest, factors.tail]
+    last = factors.tails.last[slowest, factors.tail]
     parts: dict[str, Column] = {
         "forward": layer.of_times(times.forward),
         "backward": layer.of_times(times.backward),
@@ -68,8 +69,8 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
         "expert": layer.of_times(times.expert),
         "pipeline": _waiting(factors.plans, found.sends),
         "bubble": _waiting(factors.plans, found.bubble),
-        "gradients": layer.of_passes(passes.gradients) + np.asarray(found.gradients),
-        "parameters": layer.of_passes(passes.parameters) + np.asarray(found.parameters),
+        "gradients": layer.of_passes(passes.gradients) + np.asarray(found.gradients) + last,
+        "parameters": layer.of_passes(passes.parameters) + np.asarray(found.parameters) - last,
         "update": np.asarray(found.update) - moved,
         "offload": layer.of_passes(passes.offload) + moved,
     }
@@ -159,7 +160,7 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
             gradients=tails.gradients[run, tail],
             buckets=tails.buckets[run, tail],
             update=tails.update[run, tail] + tails.offload[run, tail],
-            parameters=tails.parameters[run, tail],
+            parameters=tails.parameters[run, tail] + tails.last[run, tail],
         )
         for run in factors.held.runs
     ]

@@ -27,8 +27,9 @@ class Tails:
     """Seconds of one stage of each run, per step. [run, combination]
 
     Attributes:
-        gradients: reduction of gradients.
+        gradients: reduction of gradients once per step.
         buckets: parts in which they become ready.
+        last: reduction of one layer's gradients, where every pass reduces those of the one before.
         update: the optimizer's work.
         parameters: gathering of parameters.
         offload: optimizer state to the host and back, and its work there.
@@ -36,6 +37,7 @@ class Tails:
 
     gradients: Floats
     buckets: Floats
+    last: Floats
     update: Floats
     parameters: Floats
     offload: Floats
@@ -47,13 +49,12 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
     rows, tail = distinct([group, held.cut, plans.sharding, plans.reshard, plans.offload])
     few = held.take(rows, plans.take(rows))
     layers = np.maximum(1.0, few.of_stage("layers", held.every_run))
-    gradients, parameters = _exchanged(setting, few, placed, group=group[rows], layers=layers)
+    exchanged = _exchanged(setting, few, placed, group=group[rows], layers=layers)
     update, moved = _update(setting, few)
     found = Tails(
-        gradients=gradients,
+        **exchanged,
         buckets=layers,
         update=update,
-        parameters=parameters,
         offload=moved,
     )
     return found, tail
@@ -61,13 +62,13 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
 
 def _exchanged(
     setting: Setting, held: Held, placed: Placements, *, group: Rows, layers: Floats
-) -> tuple[Floats, Floats]:
-    """Seconds of gradients and of parameters. [run, plan]
+) -> dict[str, Floats]:
+    """Seconds of gradients, of the last layer's gradients, and of parameters. [run, plan]
 
     What passes exchange layer by layer is counted here for one layer.
     """
     plans, run = held.plans, held.every_run
-    parts = {"gradients": np.zeros_like(layers), "parameters": np.zeros_like(layers)}
+    parts = {name: np.zeros_like(layers) for name in ("gradients", "last", "parameters")}
     for holding in setting.holdings:
         trained = held.trained(run, holding)
         narrow = held.weights(run, holding) / setting.workload.precision.value_bytes
@@ -79,10 +80,10 @@ def _exchanged(
             size = (trained if transfer.trained else narrow) * transfer.size
             if transfer.when is not When.STEP:
                 size = size / layers
+            part = "last" if transfer.when is When.BACKWARD else transfer.part
             exchange = placed.groups[holding, transfer.group].take(group)
-            seconds = exchange.seconds(size, transfer.pattern)
-            parts[transfer.part] = parts[transfer.part] + seconds
-    return parts["gradients"], parts["parameters"]
+            parts[part] = parts[part] + exchange.seconds(size, transfer.pattern)
+    return parts
 
 
 def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
