@@ -1,0 +1,13 @@
+"""Plans: the text that names them."""
+
+from foretrain.plan.plan import Plan
+
+
+def test_listed_cut_writes_equal_chunks_once():
+    assert str(Plan(pipeline=4, cut=(1, 2, 2, 1))).endswith(", cut 1-2x2-1")
+    assert str(Plan(pipeline=2, cut=(3, 5))).endswith(", cut 3-5")
+
+
+def test_plans_that_differ_in_their_cut_have_different_names():
+    cuts = ["even", "balanced", (3, 5), (5, 3), (4, 4), (1, 2, 2, 3)]
+    assert len({str(Plan(cut=cut)) for cut in cuts}) == len(cuts)
