@@ -11,7 +11,6 @@ from tests.random_nouns import questions
 
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.held import hold
-from foretrain.cost.layers import holdings
 from foretrain.cost.memory import stage_memory
 from foretrain.cost.setting import setting
 from foretrain.files.catalogue import cluster
@@ -155,7 +154,7 @@ def test_stages_hold_every_parameter_and_a_copy_of_tied_ones(question):
     parameters = sum(
         held.stages(run)[0] * held.trained(run, holding)[0]
         for run in held.runs
-        for holding in holdings(setting)
+        for holding in setting.holdings
     )
     copies = model.tied_trained if plan.pipeline > 1 else 0
     assert parameters == pytest.approx(model.trainable + copies, rel=1e-12)

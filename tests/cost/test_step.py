@@ -127,7 +127,7 @@ def test_product_that_waits_for_its_operands_takes_as_long_as_they_do():
 
 def test_memory_of_one_device_is_sixteen_bytes_per_parameter_and_what_is_kept():
     held = hold(on(1, batch=1), table_of([Plan()]))
-    assert held.layers.weights[0, 0] == 49_152
+    assert held.layers.trained[0, 0, 0] == 49_152
     assert held.layers.kept[0, 0] == 4 * 256 * 384 + 4 * 2**15 + 2**10
 
 
