@@ -47,7 +47,7 @@ class Menu:
     def times(self, size: Number, row: Rows) -> Iterator[Number]:
         """Seconds by each place of the menu. [place][plan]"""
         for fixed, per_byte in zip(self.fixed, self.per_byte, strict=True):
-            yield fixed[row] + per_byte[row] * size
+            yield fixed.take(row) + per_byte.take(row) * size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

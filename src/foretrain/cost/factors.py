@@ -100,7 +100,7 @@ def _passes(
         plans.take(rows),
         times=(times, time[rows]),
         gathers=(exchanged, gather[rows]),
-        kept=held.layers.kept[:, held.layer[rows]],
+        kept=held.layers.kept.take(held.layer[rows], axis=1),
     )
     return found, passing
 
@@ -110,15 +110,17 @@ def _times(
 ) -> tuple[LayerTimes, Rows]:
     """Compute and collectives of each plan's layers."""
     rows, time = distinct([held.layer, placed.place[group]])
-    inside = {axis: list(levels[:, group[rows]]) for axis, levels in placed.inside.items()}
+    inside = {
+        axis: list(levels.take(group[rows], axis=1)) for axis, levels in placed.inside.items()
+    }
     return layer_times(setting, held.plans.take(rows), inside=inside), time
 
 
 def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePasses:
     """Layers of each kind on a stage of every run, times what one takes."""
-    counts = held.cuts.layers[:, :, cut].swapaxes(0, 1)
+    counts = held.cuts.layers.take(cut, axis=2).swapaxes(0, 1)
     return StagePasses(
-        forward=weighted(counts, found.forward[:, passing]),
-        backward=weighted(counts, found.backward[:, passing]),
-        weights=weighted(counts, found.times.weights[:, found.time[passing]]),
+        forward=weighted(counts, found.forward.take(passing, axis=1)),
+        backward=weighted(counts, found.backward.take(passing, axis=1)),
+        weights=weighted(counts, found.times.weights.take(found.time[passing], axis=1)),
     )

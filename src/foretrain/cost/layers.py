@@ -196,7 +196,7 @@ def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerT
         forward_pass=computed.forward + forward_exchanges,
         backward_pass=computed.backward + again + before.total + forward_exchanges * twice,
         forward_spare=computed.forward - after.hidden,
-        backward_spare=computed.backward + again - before.hidden,
+        backward_spare=computed.backward + again - before.hidden - after.hidden * twice,
     )
 
 
@@ -231,7 +231,11 @@ def _computed(setting: Setting, plans: PlanTable) -> _Computed:
     ]
     return _Computed(
         **dict(
-            zip(_Computed.__dataclass_fields__, _sums(setting, quantities)[..., index], strict=True)
+            zip(
+                _Computed.__dataclass_fields__,
+                _sums(setting, quantities).take(index, axis=-1),
+                strict=True,
+            )
         )
     )
 

@@ -94,11 +94,11 @@ class _Slowest:
 
     def of_times(self, values: Floats) -> Column:
         """A field of the layers' times. [plan]"""
-        return self._micro_batches * weighted(self._counts, values[:, self._time])
+        return self._micro_batches * weighted(self._counts, values.take(self._time, axis=1))
 
     def of_passes(self, values: Floats) -> Column:
         """A field of the layers' passes. [plan]"""
-        return self._micro_batches * weighted(self._counts, values[:, self._passing])
+        return self._micro_batches * weighted(self._counts, values.take(self._passing, axis=1))
 
 
 def _waiting(plans: PlanTable, seconds: Number) -> Column:
@@ -154,13 +154,13 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
     return [
         Stages(
             count=factors.held.stages(run),
-            forward=found.forward[run, stage],
-            backward=found.backward[run, stage],
-            weights=found.weights[run, stage] if waits else 0.0,
-            gradients=tails.gradients[run, tail],
-            buckets=tails.buckets[run, tail],
-            update=tails.update[run, tail] + tails.offload[run, tail],
-            parameters=tails.parameters[run, tail] + tails.last[run, tail],
+            forward=found.forward[run].take(stage),
+            backward=found.backward[run].take(stage),
+            weights=found.weights[run].take(stage) if waits else 0.0,
+            gradients=tails.gradients[run].take(tail),
+            buckets=tails.buckets[run].take(tail),
+            update=tails.update[run].take(tail) + tails.offload[run].take(tail),
+            parameters=tails.parameters[run].take(tail) + tails.last[run].take(tail),
         )
         for run in factors.held.runs
     ]

@@ -84,7 +84,8 @@ def _block(question: Question, degrees: Degrees) -> Floats:
             block[field] = column.reshape(along)
             field += 1
     block = block.reshape(len(FIELDS), -1)
-    return block[:, _legal(question, degrees, dict(zip(FIELDS, block, strict=True)))]
+    legal = _legal(question, degrees, dict(zip(FIELDS, block, strict=True)))
+    return block.take(np.flatnonzero(legal), axis=1)
 
 
 def _pieces(block: Floats, rows: int) -> Iterator[Floats]:

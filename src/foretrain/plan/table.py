@@ -75,7 +75,8 @@ class PlanTable:
         """The table of some rows, in their order."""
         if len(self) == len(rows) == 1 and rows.dtype != bool:
             return self
-        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
+        columns = {name: getattr(self, name).take(places) for name in COLUMNS}
         return PlanTable(**columns, cuts=self.cuts, orders=self.orders)
 
     def plan(self, row: int) -> Plan:
