@@ -98,10 +98,8 @@ def gathers(
             if transfer.when is When.STEP:
                 continue
             exchange = placed.groups[holding, transfer.group].take(group[rows])
-            size = (
-                amount(setting, layers, transfer, holding=holding).take(layer, axis=1)
-                * transfer.size
-            )
+            whole = amount(setting, layers, transfer, holding=holding)
+            size = whole.take(layer, axis=1) * transfer.size
             name = "reduced" if transfer.part == "gradients" else transfer.when.name.lower()
             found[name] = found[name] + np.stack(
                 [exchange.seconds(each, transfer.pattern) for each in size]
@@ -137,19 +135,15 @@ def passes(
     """
     (found, time), (exchanged, gather) = times, gathers
     overlap, host = setting.coefficients.gradient_overlap, _host_seconds(setting, plans, kept)
-    forward_spare, backward_spare = (
-        found.forward_spare.take(time, axis=1),
-        found.backward_spare.take(time, axis=1),
-    )
+    forward_spare = found.forward_spare.take(time, axis=1)
+    backward_spare = found.backward_spare.take(time, axis=1)
     reduced = exchanged.reduced.take(gather, axis=1)
     both = exchanged.backward.take(gather, axis=1) + reduced
     there = exposed(exchanged.forward.take(gather, axis=1), forward_spare, overlap=overlap)
     back = exposed(both, backward_spare, overlap=overlap)
     gradients = back * (reduced / np.maximum(both, TINY))
-    forward, backward = (
-        found.forward_pass.take(time, axis=1) + there,
-        found.backward_pass.take(time, axis=1) + back,
-    )
+    forward = found.forward_pass.take(time, axis=1) + there
+    backward = found.backward_pass.take(time, axis=1) + back
     leaving, coming = np.maximum(host - forward, 0.0), np.maximum(host - backward, 0.0)
     return Passes(
         times=found,

@@ -23,7 +23,8 @@ Flags = NDArray[np.bool_]
 
 def of_optimizer(plans: PlanTable) -> Flags:
     """Whether optimizer state waits on the host. [plan]"""
-    away: Flags = np.isin(plans.offload, (Offload.OPTIMIZER, Offload.BOTH))
+    away: Flags = plans.offload == Offload.OPTIMIZER
+    away |= plans.offload == Offload.BOTH
     return away
 
 
