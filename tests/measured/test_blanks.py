@@ -19,7 +19,9 @@ MOE = replace(
     date="2026-04",
     network=Network(name="Qwen3 235B-A22B", family="qwen3-moe", experts=128, sequence=4096),
     place=Place(device="GB200", devices=64, node_devices=4, node_link="NVLink 5 (NVL72 domain)"),
-    layout=Layout(data=8, tensor=1, context=1, pipeline=8, interleaving=4, expert=8, micro_batch=1.0),
+    layout=Layout(
+        data=8, tensor=1, context=1, pipeline=8, interleaving=4, expert=8, micro_batch=1.0
+    ),
     global_batch=1024,
     precision="mxfp8",
 )
@@ -66,12 +68,14 @@ def test_a_blank_micro_batch_is_one_sample_in_a_pipeline_and_the_whole_share_wit
     assert defaults.WHOLE_SHARE.words in case(alone).assumed
 
 
-def test_blank_recomputation_is_as_much_as_memory_asks_for():
-    found = case(layout(recompute=""))
+def test_blank_recomputation_is_none_or_in_a_tuned_recipe_as_much_as_memory_asks_for():
+    found = case(MOE)
     kinds = [plan.recompute for plan in (found.plan, *found.heavier)]
     assert kinds == [Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL]
+    for run in (layout(recompute=""), RESNET):
+        assert defaults.NO_RECOMPUTE.words in case(run).assumed
+        assert case(run).heavier == ()
     assert case(GPT).heavier == ()
-    assert case(RESNET).heavier == ()
 
 
 def test_every_other_layer_is_full_recomputation_of_half_the_layers():

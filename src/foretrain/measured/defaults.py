@@ -174,12 +174,12 @@ NO_INTERLEAVING = Default(
 RECOMPUTE_AS_NEEDED = Default(
     value=(Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL),
     words="no more recomputed than memory asks for",
-    why="recomputation costs time, so a run that was tuned has the least that fits",
+    why="recipes of Megatron-Bridge and of NeMo for MLPerf are tuned: the least that fits",
 )
 NO_RECOMPUTE = Default(
     value=(Recompute.NONE,),
     words="nothing recomputed",
-    why="tables of convolutional networks have no column for it; their trainers keep activations",
+    why="trainers keep activations unless they are told otherwise",
 )
 NO_SEQUENCE_PARALLEL = Default(
     value=False,

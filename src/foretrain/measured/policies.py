@@ -9,7 +9,7 @@ from types import MappingProxyType
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, Default, NotCovered
 from foretrain.measured.degrees import Degrees
-from foretrain.measured.run import MeasuredRun, Table
+from foretrain.measured.run import MeasuredRun
 from foretrain.plan.plan import Recompute, Sends, Sharding
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
@@ -54,11 +54,10 @@ def recompute_of(
     run: MeasuredRun, model: Model, assumptions: Assumptions
 ) -> tuple[tuple[Recompute, ...], int]:
     """What is computed twice, the choices in order of cost, and in how many layers (0 for all)."""
-    if run.table is Table.CNN_TRAINING:
-        return assumptions.take(defaults.NO_RECOMPUTE), 0
     words = run.layout.recompute.split("+")[0].strip()
     if not words:
-        return assumptions.take(defaults.RECOMPUTE_AS_NEEDED), 0
+        default = defaults.RECOMPUTE_AS_NEEDED if _by_recipe(run) else defaults.NO_RECOMPUTE
+        return assumptions.take(default), 0
     if words not in RECOMPUTE:
         raise NotCovered(f"recomputation '{words}'")
     layers = model.cuttable_layers // 2 if OTHER_LAYER in words else 0

@@ -116,6 +116,21 @@ def test_parameters_are_exactly_the_published_ones(name, size):
     assert built(name, size).parameters == EXACT[name, size]
 
 
+def test_v_net_has_the_weights_of_its_figure():
+    """125 per pair of channels in convolutions, 8 where sides are halved or doubled; norms 2."""
+    left = {16: 1, 32: 2, 64: 3, 128: 3, 256: 3}
+    right = {256: 3, 128: 3, 64: 2, 32: 1}
+    wide = [125 * width * width * count for width, count in (*left.items(), *right.items())]
+    first = 125 * 16 - 125 * 16 * 16
+    halves = [8 * width * width // 2 for width in (32, 64, 128, 256)]
+    doubles = [8 * 256 * 128, 8 * 256 * 64, 8 * 128 * 32, 8 * 64 * 16]
+    norms = [2 * width * count for width, count in (*left.items(), *right.items())]
+    norms += [2 * width for width in (32, 64, 128, 256)]
+    labels = 32 * 3 + 3
+    whole = sum(wide) + first + sum(halves) + sum(doubles) + sum(norms) + labels
+    assert build("v-net").parameters == whole
+
+
 @pytest.mark.parametrize(("name", "size"), ROUNDED)
 def test_parameters_round_to_the_published_ones(name, size):
     millions, rounding = ROUNDED[name, size]

@@ -10,6 +10,7 @@ from foretrain.workload.library.convolution.picture import Picture, Window, squa
 from foretrain.workload.library.convolution.trunk import Trunk
 
 VALID = Window(size=3, padding=0)
+SAME = Window(size=3)
 HALF = Window(size=2, stride=2, padding=0)
 
 
@@ -52,10 +53,32 @@ def unet_2d(image: int, *, classes: int = 2) -> Network:
     return _labels(trunk, classes)
 
 
-def _plain_pair(trunk: Trunk, channels: int) -> None:
+def _plain_pair(trunk: Trunk, channels: int, *, window: Window = VALID) -> None:
     for name in ("first", "second"):
-        trunk.convolve(name, channels, window=VALID, bias=True)
+        trunk.convolve(name, channels, window=window, bias=True)
         trunk.activate(f"{name} activation")
+
+
+def tiny_unet(image: int) -> Network:
+    """U-Net half as wide and with one level fewer, padded, for grey images and one class.
+
+    Source: NVIDIA's DeepLearningExamples, UNet_Industrial (TinyUNet), sizes from memory.
+    """
+    trunk = Trunk(square(image, channels=1))
+    widths = (32, 64, 128)
+    for level, channels in enumerate(widths, start=1):
+        _plain_pair(trunk, channels, window=SAME)
+        trunk.section(f"down {level}")
+        trunk.skip()
+        trunk.pool("pooling", HALF)
+    _plain_pair(trunk, 256, window=SAME)
+    trunk.section("bottom")
+    for level, channels in reversed(tuple(enumerate(widths, start=1))):
+        trunk.enlarge("enlarge", channels)
+        trunk.join("join", trunk.at(trunk.take()))
+        _plain_pair(trunk, channels, window=SAME)
+        trunk.section(f"up {level}")
+    return _labels(trunk, 1)
 
 
 def unet(shape: UNet) -> Network:

@@ -6,7 +6,8 @@ from functools import partial
 
 from foretrain.workload.library.convolution.listing import fixed
 from foretrain.workload.library.convolution.picture import Picture, cube
-from foretrain.workload.library.convolution.segmentation import UNet, unet, unet_2d
+from foretrain.workload.library.convolution.segmentation import UNet, tiny_unet, unet, unet_2d
+from foretrain.workload.library.convolution.vnet import vnet
 
 _VOLUME = (32, 64, 128, 256, 320, 320)
 _SLICE = (32, 64, 128, 256, 512, 512)
@@ -54,5 +55,18 @@ ENTRIES = (
         ),
         summary="nnU-Net for brain tumours, 4 classes, slices of 192 x 160 with 4 channels",
         source=_ISENSEE,
+    ),
+    fixed(
+        "unet-industrial",
+        partial(tiny_unet, 512),
+        summary="TinyUNet (sizes from memory), one class, grey images of 512 pixels",
+        source="ronneberger2015, figure 1, with NVIDIA's narrower widths",
+    ),
+    fixed(
+        "v-net",
+        partial(vnet, 32, classes=3),
+        summary="V-Net, 3 classes, volumes of 32 pixels with 1 channel (hippocampus)",
+        source="milletari2016, figure 2",
+        aliases=("vnet",),
     ),
 )

@@ -1,0 +1,125 @@
+"""How much of the published tables foretrain predicts, and how far off it is, source by source.
+
+    python validation/coverage.py
+
+Coverage counts the rows that name their model and device and state the number of devices and a
+batch (`foretrain.measured.coverage.blanks`). Whatever else is blank is filled by the rules of
+`foretrain.measured.defaults`. Errors are printed as they are: step times of the closed form, no
+coefficient fitted to any of these rows but those that `foretrain.cost.coefficients` lists. The exit
+status is 1 if less than 90 % of such rows of a table is predicted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from foretrain.files.measurements import read_measurements
+from foretrain.measured.coverage import blanks
+from foretrain.measured.run import MeasuredRun
+from foretrain.results.validate import ValidationRow, ValidationSummary
+from foretrain.verbs.validate import validate
+
+TABLES = Path(__file__).parent / "tables"
+NAMES = ("llm_training", "cnn_training")
+LEAST = 0.9
+
+Pair = tuple[MeasuredRun, ValidationRow]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """The rows of a table, sorted by what became of them.
+
+    Attributes:
+        rows: all.
+        blank: rows that leave out what no prediction can do without, by what that is.
+        predicted: the others that are predicted.
+        missed: the others that are not, by reason.
+        failed: runs that ran out of memory, and how many of them are predicted not to fit.
+        ran: runs that did not, and how many of them are predicted to fit.
+    """
+
+    rows: int
+    blank: Counter[str]
+    predicted: int
+    missed: Counter[str]
+    failed: tuple[int, int]
+    ran: tuple[int, int]
+
+    @property
+    def stated(self) -> int:
+        """Rows with model, device, count and batch."""
+        return self.predicted + self.missed.total()
+
+    @property
+    def share(self) -> float:
+        """Of them, those that are predicted."""
+        return self.predicted / self.stated if self.stated else 1.0
+
+
+def main() -> int:
+    """Prints every table; 1 if one is covered too little."""
+    kept = True
+    for name in NAMES:
+        runs = read_measurements(TABLES / f"{name}.csv")
+        answer = validate(runs, played=False)
+        found = coverage(list(zip(runs, answer.rows, strict=True)))
+        print("\n".join([*lines(name, found), *errors(answer.summary), ""]))
+        kept = kept and found.share >= LEAST
+    return 0 if kept else 1
+
+
+def coverage(pairs: Sequence[Pair]) -> Coverage:
+    """What became of each run of a table."""
+    inside = [(run, row) for run, row in pairs if not blanks(run)]
+    missed = [row for _, row in inside if row.predicted is None]
+    return Coverage(
+        rows=len(pairs),
+        blank=Counter(", ".join(blanks(run)) for run, _ in pairs if blanks(run)),
+        predicted=len(inside) - len(missed),
+        missed=Counter(f"{row.source_id}: {row.reason}" for row in missed),
+        failed=_agreed(inside, out_of_memory=True),
+        ran=_agreed(inside, out_of_memory=False),
+    )
+
+
+def _agreed(pairs: Sequence[Pair], *, out_of_memory: bool) -> tuple[int, int]:
+    """Runs that ended like that, and those of them of which the same is predicted."""
+    said = [
+        row.fits
+        for run, row in pairs
+        if run.out_of_memory is out_of_memory and row.fits is not None
+    ]
+    return len(said), sum(fits is not out_of_memory for fits in said)
+
+
+def lines(name: str, found: Coverage) -> Iterator[str]:
+    """The coverage of a table as text."""
+    verdict = "kept" if found.share >= LEAST else "MISSED"
+    yield f"{name}: {found.rows} rows, {found.stated} with model, device, count and batch"
+    yield f"  {found.predicted} predicted, {found.share:.1%}: {verdict} (at least {LEAST:.0%})"
+    for reason, rows in found.missed.most_common():
+        yield f"    {rows:4} {reason}"
+    for blank, rows in found.blank.most_common():
+        yield f"  {rows} do not state: {blank}"
+    yield "  out of memory: {} rows, {} predicted not to fit".format(*found.failed)
+    yield "  ran: {} rows, {} predicted to fit".format(*found.ran)
+
+
+def errors(summary: Sequence[ValidationSummary]) -> Iterator[str]:
+    """The errors by source, of the rows that are scored."""
+    yield f"  {'source':16} {'rows':>5} {'scored':>6} {'error':>7} {'median':>7} {'bias':>7}"
+    for line in summary:
+        if line.mape is not None and line.median is not None and line.bias is not None:
+            yield (
+                f"  {line.source_id:16} {line.rows:5} {line.predicted:6} "
+                f"{line.mape:7.1%} {line.median:7.1%} {line.bias:+7.1%}"
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
