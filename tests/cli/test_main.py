@@ -139,7 +139,7 @@ def test_closed_stdout_is_one_line_of_an_error(foretrain, study, monkeypatch):
 
 def test_terminals_that_know_ascii_only_get_no_question_marks():
     environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
-    ended = process("catalogue", env=environment)
+    ended = process("catalogue", "devices", env=environment)
     assert ended.returncode == 0
     assert "?" not in ended.stdout
     assert "---" in ended.stdout

@@ -9,7 +9,15 @@ from foretrain.cluster.link import Technology
 from foretrain.files.catalogue import cluster
 from foretrain.files.study import read_study, study_from
 from foretrain.plan.job import JobPlan, Mode, Writes
-from foretrain.plan.plan import AXES, Recompute, Sends, Sharding
+from foretrain.plan.plan import (
+    AXES,
+    ContextExchange,
+    Offload,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.plan.study import Limit, Objective
 from foretrain.workload.operator import Attention
 from foretrain.workload.training import BatchRamp, Data, Evaluation
@@ -115,7 +123,7 @@ def test_what_the_study_says_is_no_default():
         LLAMA,
         workload={"precision": "bf16", "optimizer": "adamw"},
         cluster={"price": "3 USD/h"},
-        plan={"attention": "flash", "sends": "overlapped"},
+        plan={"attention": "flash", "schedule": "1f1b", "sends": "overlapped"},
         search={"objective": "time"},
     )
     assert said.assumed == ()
@@ -133,7 +141,6 @@ def test_sends_are_assumed_only_where_stages_send():
 def test_keys_that_are_not_priced_yet_may_say_what_is_priced():
     neutral = {
         "workload": {"trainable": "all", "updates": "synchronous", "batch_norm": "local"},
-        "plan": {"context": 1, "ep": 1, "cut": "even", "schedule": "1f1b"},
     }
     assert study(LLAMA, **neutral) == study(LLAMA)
 
@@ -227,18 +234,35 @@ def test_names_in_a_plan_become_choices():
         "sharding": ["none", "optimizer"],
         "attention": "plain",
         "sends": "blocking",
+        "schedule": ["1f1b", "zero_bubble"],
+        "exchange": "all_to_all",
+        "offload": "both",
+        "cut": ["balanced", [9, 10, 10, 9]],
         "order": ["data", "tensor", "pipeline"],
     }
     space = study(LLAMA, plan=plan).space
     assert space.sharding == (Sharding.NONE, Sharding.OPTIMIZER)
     assert space.attention == (Attention.PLAIN,)
     assert space.sends == (Sends.BLOCKING,)
-    assert space.order == (("data", "tensor", "pipeline"),)
+    assert space.schedule == (Schedule.ONE_F_ONE_B, Schedule.ZERO_BUBBLE)
+    assert space.exchange == (ContextExchange.ALL_TO_ALL,)
+    assert space.offload == (Offload.BOTH,)
+    assert space.cut == ("balanced", (9, 10, 10, 9))
+    assert space.order == (("data", "tensor", "context", "pipeline"),)
+
+
+def test_numbers_alone_are_one_cut():
+    assert study(LLAMA, plan={"cut": [40, 40]}).space.cut == ((40, 40),)
 
 
 def test_order_may_be_a_list_of_orders():
-    orders = [list(AXES), ["pipeline", "tensor", "data"]]
+    orders = [list(AXES), ["pipeline", "tensor", "context", "data"]]
     assert study(LLAMA, plan={"order": orders}).space.order == tuple(map(tuple, orders))
+
+
+def test_context_stands_beside_tensor_where_an_order_leaves_it_out():
+    found = study(LLAMA, plan={"order": ["pipeline", "tensor", "data"]}).space.order
+    assert found == (("pipeline", "tensor", "context", "data"),)
 
 
 def test_objective_is_read():

@@ -154,10 +154,10 @@ def test_search_that_was_cut_short_does_not_claim_a_proof():
 def test_columns_of_orders_and_kernels_appear_only_where_plans_differ_in_them():
     first, *rest = builders.search_result().plans
     other = builders.ranked(1)
-    turned = builders.plan(order=("data", "tensor", "pipeline"))
+    turned = builders.plan(order=("data", "tensor", "context", "pipeline"))
     mixed = (first, type(other)(plan=turned, estimate=other.estimate), *rest)
     assert "order" not in search_report().partition("best plans")[2].partition("\n\n")[0]
-    assert "dtp" in search_report(plans=mixed)
+    assert "dtcp" in search_report(plans=mixed)
 
 
 def test_tight_memory_names_the_first_plan_with_room_enough():

@@ -54,7 +54,7 @@ def test_everything_unusual_about_a_plan_is_said():
         recompute=Recompute.FULL,
         attention=Attention.PLAIN,
         sends=Sends.BLOCKING,
-        order=("data", "tensor", "pipeline"),
+        order=("data", "tensor", "context", "pipeline"),
     )
     told = " ".join(sentences(plan, WORKLOAD))
     assert "2 interleaved chunks each" in told

@@ -33,7 +33,7 @@ def test_plan_is_written_in_lower_case_words_and_lists():
     plan = estimate_document()["plan"]
     assert (plan["sharding"], plan["recompute"]) == ("optimizer", "selective")
     assert (plan["attention"], plan["sends"]) == ("flash", "overlapped")
-    assert plan["order"] == ["tensor", "data", "pipeline"]
+    assert plan["order"] == ["tensor", "context", "data", "pipeline"]
     assert plan["sequence_parallel"] is True
 
 

@@ -64,15 +64,18 @@ def _flag(value: object) -> bool:
     return value
 
 
-SPELLINGS: Mapping[str, str] = {"1f1b": "one_f_one_b"}
+SPELLINGS: Mapping[str, str] = {"one_f_one_b": "1f1b"}
+"""Names that people write otherwise; both are read."""
 
 
 def _named(names: type[Name]) -> Reads:
     """A field that takes members of an enumeration, in lower case."""
-    known = {member.name.lower(): member for member in names}
-    known |= {short: known[name] for short, name in SPELLINGS.items() if name in known}
+    named = {member.name.lower(): member for member in names}
+    known = {SPELLINGS.get(name, name): member for name, member in named.items()}
 
     def read(value: object) -> Name:
+        if isinstance(value, str) and value in named:
+            return named[value]
         if not isinstance(value, str) or value not in known:
             raise InputError(
                 f"unknown {as_written(value)}.{nearest(str(value), known)} "
