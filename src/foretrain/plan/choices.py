@@ -138,7 +138,7 @@ def token_splits(question: Question, degrees: Degrees) -> Iterator[Choice]:
     """Sequence parallelism."""
     divided = question.model.tokens % (degrees.tensor * degrees.context) == 0
     for split in chosen([False, True], question.space.sequence_parallel):
-        if not split or (degrees.tensor > 1 and divided):
+        if not split or divided:
             yield (split,)
         if degrees.tensor == 1:
             return

@@ -205,6 +205,7 @@ def _kept_heads(
     tokens = stream.tokens
     keys = tokens if memory is None else memory
     rotated = 2 * (tokens * shape.query + keys * shape.keys) if shape.rotary else 0
+    heads = _key_heads(shape) if shape.kv_heads > 1 else _query_heads(shape, Split.HEADS)
     return Operator(
         name=name,
         kind=Kind.MEMORY,
@@ -214,6 +215,8 @@ def _kept_heads(
         kept=Size(values=tokens * shape.query + 2 * keys * shape.keys),
         kernels=1 if shape.rotary else 0,
         split=Split.HEADS,
+        units=heads.units,
+        unit=heads.unit,
         keys=2 * keys * shape.keys,
         queries=2 * tokens * shape.query,
     )
@@ -234,10 +237,12 @@ def _core(shape: Heads, stream: Stream, *, memory: int | None = None, prefix: st
 
 
 def _output(shape: Heads, stream: Stream, *, name: str = "attention output") -> Operator:
-    return linear(
+    """The product after the core, whose backward pass needs its output too."""
+    product = linear(
         name,
         stream.tokens,
         (shape.query, stream.hidden),
         bias=shape.output_bias,
         division=_query_heads(shape, Split.DEPTH),
     )
+    return replace(product, shared_input=True)

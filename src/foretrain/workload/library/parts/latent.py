@@ -65,14 +65,20 @@ def latent_attention(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
         *_keys(shape, stream),
         _kept_heads(shape, stream),
         *core(_core(shape, stream)),
-        linear(
-            "attention output",
-            stream.tokens,
-            (shape.output, stream.hidden),
-            bias=False,
-            division=_heads(shape, Split.DEPTH),
-        ),
+        _output(shape, stream),
     )
+
+
+def _output(shape: Latent, stream: Stream) -> Operator:
+    """The product after the core, whose backward pass needs its output too."""
+    product = linear(
+        "attention output",
+        stream.tokens,
+        (shape.output, stream.hidden),
+        bias=False,
+        division=_heads(shape, Split.DEPTH),
+    )
+    return replace(product, shared_input=True)
 
 
 def _heads(shape: Latent, split: Split) -> Division:
@@ -128,6 +134,8 @@ def _kept_heads(shape: Latent, stream: Stream) -> Operator:
         backward=Size(values=4 * stream.tokens * shape.query),
         kept=Size(values=both + stream.tokens * shape.query),
         split=Split.HEADS,
+        units=shape.heads,
+        unit="attention heads",
         selective=True,
         dropped=True,
         keys=both,
