@@ -68,7 +68,7 @@ def v3_attention_bytes():
         2 * 7168  # stream
         + 7168  # normed, read by both products down
         + 2 * (1536 + 512 + 64)  # latents before their norms, and the key's position
-        + 128 * 128  # output of attention
+        + (2 + 1) * 128 * 128  # output of attention, for its own backward pass and for the product
         + 4 * 128  # a sum in fp32 per head
     )
 
@@ -127,11 +127,11 @@ def deepseek_second():
 def deepseek_as_run():
     """Bytes of a device of DualPipe, which holds the second and the last but one of 16 stages.
 
-    Beyond foretrain's plan no normed input is kept, what enters the output product has 12 bits and
-    the branches of experts 8; 17 micro-batches are in flight instead of 15.
+    Beyond foretrain's plan no normed input is kept, the output of attention once, in 12 bits, and
+    branches of experts in 8; 17 micro-batches are in flight instead of 15.
     """
     normed = 7168 + 2 * 7168 + 7168
-    narrower = (2 * 2048 + 8 * 2 * 2048) - 128 * 128 / 2
+    narrower = 2 * 2048 + 8 * 2 * 2048 + 1.5 * 128 * 128
     kept = 4 * (v3_attention_bytes() + v3_expert_bytes() - normed - narrower)
     parameters = 4 * (V3_ATTENTION + V3_EXPERT + V3_ROUTER) + 4 * 4 * V3_EXPERT
     one = deepseek_second()

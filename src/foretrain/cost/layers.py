@@ -127,9 +127,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
     operators, value_bytes = setting.operators, setting.workload.precision.value_bytes
     share = share_of(operators, plans)
-    narrow = operators.matmul & (operators.weights > 0)
-    bytes_of = np.where(narrow, setting.workload.precision.product_bytes, value_bytes)
-    size = operators.kept_values * bytes_of + operators.kept_fixed
+    size = operators.kept_values * _kept_bytes(setting) + operators.kept_fixed
     kept = size * _exists(operators, plans) * plans.micro_batch / share.kept
     stored = np.where(operators.stored > 0, operators.stored, value_bytes)
     whose = [(operators.experts > 0) == bool(holding) for holding in setting.holdings]
@@ -163,6 +161,19 @@ def layer_compute(setting: Setting, plans: PlanTable) -> Floats:
     full = computed.forward * _twice(setting, plans)
     again = recompute.repeated(plans, full=full, selective=computed.chosen)
     return computed.forward + computed.backward + again
+
+
+def _kept_bytes(setting: Setting) -> Floats:
+    """Bytes of a value that an operator keeps; a product keeps its input as it reads it. [operator]
+
+    Source: transformer-engine.
+    """
+    operators, precision = setting.operators, setting.workload.precision
+    narrow = operators.matmul & (operators.weights > 0)
+    narrow = narrow & (precision.product_bytes < precision.value_bytes)
+    both = precision.product_bytes + precision.value_bytes * operators.shared_input
+    size: Floats = np.where(narrow, both, precision.value_bytes)
+    return size
 
 
 def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerTimes:

@@ -51,6 +51,7 @@ class Operators:
     sequence: Flags
     selective: Flags
     dropped: Flags
+    shared_input: Flags
     attention: Floats
     output: Floats
     trained: Floats
@@ -88,7 +89,7 @@ def operators_of(model: Model) -> Operators:
 
 
 _NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name != "layer")
-_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped")
+_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input")
 
 
 def _numbers(operator: Operator) -> tuple[float, ...]:
@@ -116,6 +117,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.sequence,
         operator.selective,
         operator.dropped,
+        operator.shared_input,
         -1.0 if operator.attention is None else float(operator.attention),
         operator.output,
         operator.trainable,

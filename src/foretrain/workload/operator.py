@@ -108,6 +108,8 @@ class Operator:
             repeats it.
         selective: whether selective recomputation runs it again.
         dropped: whether selective recomputation drops what it keeps.
+        shared_input: whether another operator needs what it keeps, at the precision of
+            activations; a product that reads fewer bits then keeps it in both forms.
         attention: the kernel with which this operator exists; None if with any.
         output: values handed on where the tensor axis must gather or add up (DEPTH), or the input
             values whose gradients it must add up (COLUMNS).
@@ -139,6 +141,7 @@ class Operator:
     sequence: bool = False
     selective: bool = False
     dropped: bool = False
+    shared_input: bool = False
     attention: Attention | None = None
     output: float = 0.0
     trained: float | None = None
