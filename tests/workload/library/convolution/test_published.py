@@ -126,9 +126,9 @@ def test_v_net_has_the_weights_of_its_figure():
     doubles = [8 * 256 * 128, 8 * 256 * 64, 8 * 128 * 32, 8 * 64 * 16]
     norms = [2 * width * count for width, count in (*left.items(), *right.items())]
     norms += [2 * width for width in (32, 64, 128, 256)]
-    labels = 32 * 3 + 3
+    labels = 32 * 2 + 2
     whole = sum(wide) + first + sum(halves) + sum(doubles) + sum(norms) + labels
-    assert build("v-net").parameters == whole
+    assert build("v-net", image=64).parameters == whole
 
 
 @pytest.mark.parametrize(("name", "size"), ROUNDED)

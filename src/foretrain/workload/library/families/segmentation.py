@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from foretrain.workload.library.convolution.listing import fixed
+from foretrain.workload.library.convolution.listing import fixed, images
 from foretrain.workload.library.convolution.picture import Picture, cube
 from foretrain.workload.library.convolution.segmentation import UNet, tiny_unet, unet, unet_2d
 from foretrain.workload.library.convolution.vnet import vnet
@@ -62,11 +62,17 @@ ENTRIES = (
         summary="TinyUNet (sizes from memory), one class, grey images of 512 pixels",
         source="ronneberger2015, figure 1, with NVIDIA's narrower widths",
     ),
-    fixed(
+    images(
         "v-net",
-        partial(vnet, 32, classes=3),
-        summary="V-Net, 3 classes, volumes of 32 pixels with 1 channel (hippocampus)",
+        partial(vnet, classes=2),
+        summary="V-Net, 2 classes, cubic volumes with 1 channel",
         source="milletari2016, figure 2",
+    ),
+    fixed(
+        "v-net-hippocampus",
+        partial(vnet, 32, classes=3, window=3),
+        summary="V-Net with windows of 3 (from memory), 3 classes, volumes of 32 pixels",
+        source="milletari2016, figure 2, with the windows of NVIDIA's example",
         aliases=("vnet",),
     ),
 )
