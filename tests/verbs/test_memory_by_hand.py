@@ -16,6 +16,7 @@ from foretrain.verbs.estimate import estimate
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/background/memory-by-hand.md").read_text()
 GIB = 2**30
+PROSE = " ".join(PAGE.split())
 PARTS = ("weights", "gradients", "optimizer", "activations", "buffers")
 
 # What driver, libraries and allocator take is measured, not calculated (docs: coefficients).
@@ -222,7 +223,7 @@ def test_page_shows_the_figures_of_the_calculation_and_of_foretrain(case):
 
 def test_deepseek_v3_as_it_was_run_fits_by_hand():
     total = sum(deepseek_as_run().values())
-    assert f"{total / GIB:.1f} GiB of 80 GB" in PAGE
+    assert f"{total / GIB:.1f} GiB of 80 GB" in PROSE
     assert total < 80e9
 
 
@@ -402,3 +403,17 @@ def test_plans_that_were_run_fit_and_others_do_not(case):
     assert answer.fits == (case in FIT)
     told = "yes" if answer.fits else "no"
     assert f"| {case} | {answer.memory.total / GIB:,.0f} | {told} |" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("chunks", "told"),
+    [
+        ({"cut": UNEVEN}, "one chunk fits ({:.1f} GiB)"),
+        ({"interleaving": 4, "cut": CHUNKS}, "four do not ({:.1f} GiB)"),
+    ],
+)
+def test_page_says_how_many_chunks_fit_on_8192_devices(chunks, told):
+    plan = TENSOR_8 | {"pipeline": 16, "sharding": "gradients"} | chunks
+    answer = planned(*LLAMA, 1024, plan, sequence=8192, global_batch=2048)
+    assert told.format(answer.memory.total / GIB) in PROSE
+    assert answer.fits == ("fits" in told)
