@@ -1,10 +1,11 @@
 """Recomputation: drop activations in the forward pass, compute them again in the backward pass.
 
-- selective drops what the attention core keeps (scores are large and cheap to compute again);
+- selective drops what is large and cheap to compute again: scores, the expanded queries, keys and
+  values of latent attention, the product of an expert's branches;
 - full keeps only each layer's input, of all layers or of some of them, spread evenly over the
   model. The embedding and the head are never computed again.
 
-Source: korthikanti2022, sections 4 and 5; chen2016.
+Sources: korthikanti2022, sections 4 and 5; chen2016; deepseek2024v3, section 3.2.3.
 """
 
 from __future__ import annotations
