@@ -117,7 +117,7 @@ def errors(summary: Sequence[ValidationSummary]) -> Iterator[str]:
         if line.mape is not None and line.median is not None and line.bias is not None:
             yield (
                 f"  {line.source_id:16} {line.rows:5} {line.predicted:6} "
-                f"{line.mape:7.1%} {line.median:7.1%} {line.bias:+7.1%}"
+                f"{line.mape:7.0%} {line.median:7.0%} {line.bias:+7.0%}"
             )
 
 
