@@ -1,22 +1,40 @@
-"""Questions small enough to be answered plan by plan."""
+"""Questions small enough to be answered plan by plan.
+
+`gpt_study`, `llama_study` and `resnet_study` ask for the classic axes; `expert_study` and
+`long_study` free every other field on fewer devices.
+"""
 
 from dataclasses import replace
 
 from tests.builders import FABRIC, H100, NVLINK
 
 from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.host import Host
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.enumeration import plan_tables, with_orders
-from foretrain.plan.plan import Plan, Sends
+from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build
+from foretrain.workload.library.language_model import LanguageModel, language_model
+from foretrain.workload.library.parts.attention import Heads
+from foretrain.workload.library.parts.block import Block, Run
+from foretrain.workload.library.parts.ends import Embedding, LanguageHead
+from foretrain.workload.library.parts.experts import Experts
+from foretrain.workload.library.parts.feed_forward import FeedForward
 from foretrain.workload.library.transformer import Decoder, decoder
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
-EVERY_KERNEL = Space(attention=tuple(Attention), sends=tuple(Sends))
+CLASSIC = Space(
+    context=(1,),
+    sharding=(Sharding.NONE, Sharding.OPTIMIZER),
+    shard=(0,),
+    attention=tuple(Attention),
+    sends=tuple(Sends),
+)
+HOST = Host(cores=64, memory=2e12, memory_bandwidth=4e11, device_bandwidth=2.5e10)
 
 ETHERNET = Link(latency=2e-5, bandwidth=1e9, technology=Technology.ETHERNET)
 
@@ -67,13 +85,62 @@ def llama() -> Model:
     return decoder("small-llama", shape, sequence=512)
 
 
+def mixture(**changes: object) -> Model:
+    """A dense layer and three of four experts beside a shared one."""
+    each = FeedForward(width=512, gated=True)
+    shape = {"count": 4, "chosen": 2, "each": each, "shared": each} | changes
+    heads = Heads(heads=8, kv_heads=4, width=64)
+    wide = FeedForward(width=2048, gated=True)
+    whole = LanguageModel(
+        hidden=512,
+        embedding=Embedding(vocabulary=16_384),
+        runs=(
+            Run(blocks=(Block(mixer=heads, feed_forward=wide),), name="dense"),
+            Run(blocks=(Block(mixer=heads, feed_forward=Experts(**shape)),), repeats=3),
+        ),
+        head=LanguageHead(),
+    )
+    return language_model("small-mixture", whole, sequence=256)
+
+
+def expert_study(**changes: object) -> Study:
+    """Experts on 4 devices, sharded in groups and cut in both ways."""
+    question = {
+        "workload": Workload(model=mixture(imbalance=1.2), global_batch=4, samples=1e6),
+        "cluster": cluster(nodes=2, node_devices=2),
+        "space": Space(micro_batch=(1,), recompute=(Recompute.NONE,), cut=("even", "balanced")),
+    }
+    return Study(**(question | changes))
+
+
+def long_study(**changes: object) -> Study:
+    """Tokens shared by 4 devices in both ways, every schedule, host and kernel."""
+    space = Space(
+        micro_batch=(1, 2),
+        context=(2, 4),
+        attention=tuple(Attention),
+        recompute_layers=(0, 3),
+        sharding=(Sharding.PARAMETERS,),
+        shard=(0,),
+        reshard=(True, False),
+        offload=(Offload.NONE, Offload.BOTH),
+        schedule=tuple(Schedule),
+    )
+    question = {
+        "workload": Workload(model=llama(), global_batch=4, samples=1e6),
+        "cluster": cluster(nodes=1, node_devices=4, host=HOST),
+        "space": space,
+    }
+    return Study(**(question | changes))
+
+
 def gpt_study(**changes: object) -> Study:
     """On 16 devices, with every kernel and both ways to send."""
     workload = Workload(model=gpt(), global_batch=16, samples=1_000_000.0)
     question = {
         "workload": workload,
         "cluster": cluster(nodes=2, node_devices=8),
-        "space": EVERY_KERNEL,
+        "space": CLASSIC,
     }
     return Study(**(question | changes))
 
@@ -84,7 +151,7 @@ def llama_study(**changes: object) -> Study:
     question = {
         "workload": workload,
         "cluster": cluster(nodes=3, node_devices=4),
-        "space": EVERY_KERNEL,
+        "space": CLASSIC,
     }
     return Study(**(question | changes))
 
@@ -95,7 +162,7 @@ def resnet_study(**changes: object) -> Study:
     question = {
         "workload": workload,
         "cluster": cluster(nodes=1, node_devices=8),
-        "space": Space(sends=tuple(Sends)),
+        "space": replace(CLASSIC, attention=None),
     }
     return Study(**(question | changes))
 

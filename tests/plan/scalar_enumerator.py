@@ -1,41 +1,147 @@
 """The legal plans of a small case, one by one, by the rules of docs/reference/strategies."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations, product
 from math import prod
 
-from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
+from foretrain.plan.plan import (
+    AXES,
+    ContextExchange,
+    Cut,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.workload.operator import Attention
 
 
-def legal_plans(*, levels, batch, layers, tokens, tensor_parts, kernels):
-    devices = range(1, prod(levels) + 1)
-    for tensor, data, pipeline, chunks in product(devices, devices, devices, devices):
-        if tensor * data * pipeline != len(devices) or layers % (pipeline * chunks):
-            continue
-        if batch % data or any(parts % tensor for parts in tensor_parts):
-            continue
-        for micro_batch in range(1, batch // data + 1):
-            passes, rest = divmod(batch, data * micro_batch)
-            if rest or (chunks > 1 and (pipeline == 1 or passes % pipeline)):
-                continue
-            axes = {"tensor": tensor, "data": data, "pipeline": pipeline}
-            plan = Plan(**axes, interleaving=chunks, micro_batch=micro_batch)
-            for choice in choices(plan, tokens, kernels):
-                orders = [replace(choice, order=order) for order in permutations(AXES)]
-                yield from {placement(each, levels): each for each in orders}.values()
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What the rules need to know of a question."""
+
+    levels: tuple[int, ...]
+    batch: int
+    layers: int
+    tokens: int
+    tensor_parts: tuple[int, ...]
+    kernels: tuple[Attention, ...]
+    key_heads: int = 0
+    experts: int = 0
+    expert_columns: int = 1
+    schedules: tuple[Schedule, ...] = (Schedule.ONE_F_ONE_B,)
+    sends: tuple[Sends, ...] = (Sends.OVERLAPPED,)
+    cuts: tuple[Cut, ...] = ("even",)
+    recompute_layers: tuple[int, ...] = (0,)
+    offloads: tuple[Offload, ...] = (Offload.NONE,)
+    shardings: tuple[Sharding, ...] = tuple(Sharding)
+    shards: bool = True
+    reshards: tuple[bool, ...] = (True,)
 
 
-def choices(plan, tokens, kernels):
-    options = product((False, True), Sharding, Recompute, kernels, Sends)
-    for parallel, sharding, recompute, kernel, sends in options:
-        divides = not parallel or (plan.tensor > 1 and tokens % plan.tensor == 0)
-        useful = recompute != Recompute.SELECTIVE or kernel == Attention.PLAIN
-        if divides and useful and plan.data > bool(sharding) and plan.pipeline > bool(sends):
-            known = {"sequence_parallel": parallel, "sharding": sharding, "recompute": recompute}
-            yield replace(plan, **known, attention=kernel, sends=sends)
+def legal_plans(case):
+    for plan in of_degrees(case):
+        for choice in choices(plan, case):
+            orders = [replace(choice, order=order) for order in permutations(AXES)]
+            yield from {placement(each, case.levels): each for each in orders}.values()
+
+
+def of_degrees(case):
+    """Axes, chunks and micro-batches."""
+    devices = prod(case.levels)
+    counts = [count for count in range(1, devices + 1) if devices % count == 0]
+    for tensor, context, data, pipeline in product(counts, repeat=4):
+        if tensor * context * data * pipeline != devices or case.batch % data:
+            continue
+        if context > 1 and (not case.key_heads or case.tokens % (2 * context)):
+            continue
+        if not any(parts % tensor for parts in case.tensor_parts):
+            axes = {"tensor": tensor, "context": context, "data": data, "pipeline": pipeline}
+            yield from of_chunks(Plan(**axes), case)
+
+
+def of_chunks(plan, case):
+    sizes = range(1, case.batch + 1), range(1, case.layers + 1)
+    for micro_batch, chunks, cut in product(*sizes, case.cuts):
+        parts = plan.pipeline * chunks
+        count, rest = divmod(case.batch, plan.data * micro_batch)
+        whole = parts <= case.layers and (cut == "balanced" or case.layers % parts == 0)
+        rounds = chunks == 1 or (plan.pipeline > 1 and count % plan.pipeline == 0)
+        named = plan.pipeline > 1 or cut == case.cuts[0]
+        if not rest and whole and rounds and named:
+            yield replace(plan, micro_batch=micro_batch, interleaving=chunks, cut=cut)
+
+
+def choices(plan, case):
+    """Everything else; of choices that change nothing only the neutral one."""
+    options = {
+        "sequence_parallel": (False, True),
+        "exchange": ContextExchange,
+        "attention": case.kernels,
+        "recompute": Recompute,
+        "recompute_layers": case.recompute_layers,
+        "offload": case.offloads,
+        "schedule": case.schedules,
+        "sends": case.sends,
+    }
+    for values in product(*options.values()):
+        choice = replace(plan, **dict(zip(options, values, strict=True)))
+        if all(rule(choice, case) for rule in (tokens, attends, recomputes, passes)):
+            for one in sharded(choice, case):
+                yield from routed(one, case)
+
+
+def tokens(plan, case):
+    divided = plan.tensor > 1 and case.tokens % (plan.tensor * plan.context) == 0
+    return divided or not plan.sequence_parallel
+
+
+def attends(plan, case):
+    ring = plan.exchange is ContextExchange.RING
+    if plan.context == 1:
+        return ring
+    if ring:
+        return plan.attention is Attention.FLASH
+    return case.key_heads % (plan.tensor * plan.context) == 0
+
+
+def recomputes(plan, case):
+    if plan.recompute_layers:
+        return plan.recompute is Recompute.FULL and plan.recompute_layers < case.layers
+    return plan.recompute is not Recompute.SELECTIVE or plan.attention is Attention.PLAIN
+
+
+def passes(plan, case):
+    if plan.pipeline == 1:
+        return plan.schedule is Schedule.ONE_F_ONE_B and plan.sends is Sends.OVERLAPPED
+    return plan.interleaving == 1 or plan.schedule is Schedule.ONE_F_ONE_B
+
+
+def sharded(plan, case):
+    replicas = plan.data * plan.context
+    shards = [each for each in range(2, replicas) if replicas % each == 0 and case.shards]
+    for kind in case.shardings if replicas > 1 else (Sharding.NONE,):
+        drops = case.reshards if kind is Sharding.PARAMETERS else (True,)
+        for shard, reshard in product([0, *shards] if kind else [0], drops):
+            yield replace(plan, sharding=kind, shard=shard, reshard=reshard)
+
+
+def routed(plan, case):
+    """Experts folded over the devices of the tensor, context and data axis."""
+    if not case.experts:
+        yield plan
+        return
+    among = plan.tensor * plan.context * plan.data
+    for tensor, expert in product({1, plan.tensor}, range(1, case.experts + 1)):
+        whole = case.experts % expert == 0 and among % (expert * tensor) == 0
+        alike = expert == 1 and tensor == plan.tensor
+        sends_once = plan.tensor == 1 or plan.sequence_parallel
+        if whole and case.expert_columns % tensor == 0 and (alike or sends_once):
+            yield replace(plan, expert=expert, expert_tensor=tensor)
 
 
 def placement(plan, levels):

@@ -14,7 +14,14 @@ from foretrain.plan.legality import (
     problems,
     workload_problems,
 )
-from foretrain.plan.plan import Plan
+from foretrain.plan.plan import (
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sharding,
+)
 from foretrain.plan.space import Space
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
@@ -40,6 +47,32 @@ BROKEN = [
         "plan.interleaving: 2 chunks need plan.pipeline of at least 2.",
     ),
     (
+        {"schedule": Schedule.GPIPE},
+        "plan.interleaving: the schedule gpipe has one chunk per stage.",
+    ),
+    ({"shard": 3}, "plan.shard: 3 devices cannot share one copy among 8 replicas"),
+    ({"shard": 1}, "plan.shard: 1 devices cannot share one copy among 8 replicas"),
+    (
+        {"recompute": Recompute.FULL, "recompute_layers": 81},
+        "plan.recompute_layers: llama-3-70b has 80 layers, fewer than 81.",
+    ),
+    (
+        {"recompute": Recompute.SELECTIVE, "recompute_layers": 4},
+        "plan.recompute_layers: counts layers of plan.recompute = 'full' only.",
+    ),
+    (
+        {"context": 3},
+        "plan.context: 3 members, two blocks of tokens each, do not divide the 8192 tokens",
+    ),
+    (
+        {"context": 2, "attention": Attention.PLAIN},
+        "plan.exchange: a ring needs plan.attention = 'flash'",
+    ),
+    (
+        {"context": 2, "exchange": ContextExchange.ALL_TO_ALL},
+        "plan.exchange: plan.tensor x plan.context = 16 cannot share the 8 key-value heads",
+    ),
+    (
         {"micro_batch": 32},
         "plan.interleaving: 4 micro-batches (workload.global_batch / (plan.data x "
         "plan.micro_batch)) are no multiple of the 8 stages",
@@ -55,6 +88,54 @@ def test_good_plan_has_no_problem():
 def test_broken_rule_names_its_key(change, message):
     found = problems(LLAMA, DGX, replace(GOOD, **change))
     assert any(text.startswith(message) for text in found), found
+
+
+MIXTURE = Workload(model=build("mixtral-8x7b", sequence=4096), global_batch=1024)
+FOLDED = Plan(data=64, tensor=8, sequence_parallel=True, expert=8)
+
+WRONG_EXPERTS = [
+    ({"expert": 3}, "plan.expert: 3 does not divide the 8 experts of mixtral-8x7b."),
+    ({"expert_tensor": 4}, "plan.expert_tensor: 4 is neither 1 nor plan.tensor (8)."),
+    ({"sequence_parallel": False}, "plan.sequence_parallel: must be true where plan.tensor is"),
+    (
+        {"data": 1, "pipeline": 64, "tensor": 8, "expert_tensor": 8},
+        "plan.expert: plan.expert x plan.expert_tensor = 64 does not divide the 8 devices of",
+    ),
+]
+
+
+def test_experts_fold_over_tensor_context_and_data():
+    assert problems(MIXTURE, DGX, FOLDED) == []
+    assert problems(MIXTURE, DGX, replace(FOLDED, expert_tensor=8)) == []
+    alike = replace(FOLDED, expert=1, expert_tensor=8, sequence_parallel=False)
+    assert problems(MIXTURE, DGX, alike) == []
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG_EXPERTS)
+def test_experts_that_do_not_fold_are_told(change, message):
+    found = problems(MIXTURE, DGX, replace(FOLDED, **change))
+    assert any(text.startswith(message) for text in found), found
+
+
+def test_what_a_model_lacks_cannot_be_divided():
+    images = Workload(model=build("resnet-50", image=224), global_batch=512)
+    [found] = problems(images, DGX, Plan(data=256, context=2))
+    assert found == "plan.context: samples of resnet-50 have no tokens to share among 2."
+    assert problems(LLAMA, DGX, replace(GOOD, expert=2))[0].startswith(
+        "plan.expert: llama-3-70b has no experts."
+    )
+
+
+def test_uneven_stages_need_another_cut():
+    seven = replace(LLAMA, model=build("llama-3-8b", sequence=8192))
+    plan = Plan(data=12, tensor=8, pipeline=5)
+    dgx, seven = cluster("dgx-h100", nodes=60), replace(seven, global_batch=1200)
+    [found] = problems(seven, dgx, plan)
+    assert found.endswith("Or write plan.cut = 'balanced'.")
+    assert problems(seven, dgx, replace(plan, cut="balanced")) == []
+    assert problems(seven, dgx, replace(plan, cut=(6, 7, 7, 7, 5))) == []
+    [found] = problems(seven, dgx, replace(plan, cut=(6, 7, 7, 7, 6)))
+    assert found.startswith("plan.cut: 5 numbers that add up to 33; 5 chunks of the 32 layers")
 
 
 def test_all_broken_rules_speak_at_once():
@@ -122,6 +203,16 @@ plans = st.builds(
     micro_batch=degrees,
     sequence_parallel=st.booleans(),
     attention=st.sampled_from(Attention),
+    context=st.sampled_from([1, 1, 2, 3]),
+    exchange=st.sampled_from(ContextExchange),
+    expert=st.sampled_from([1, 1, 1, 2]),
+    sharding=st.sampled_from(Sharding),
+    shard=st.sampled_from([0, 0, 2, 3]),
+    recompute=st.sampled_from(Recompute),
+    recompute_layers=st.sampled_from([0, 0, 1, 99]),
+    offload=st.sampled_from(Offload),
+    schedule=st.sampled_from(Schedule),
+    cut=st.sampled_from(["even", "balanced", (40, 40)]),
 )
 
 

@@ -8,7 +8,15 @@ from hypothesis.extra.numpy import arrays
 
 from foretrain.plan import table
 from foretrain.plan.enumeration import ORDERS
-from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
+from foretrain.plan.plan import (
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.plan.table import distinct, table_of
 from foretrain.workload.operator import Attention
 
@@ -24,6 +32,16 @@ plans = st.builds(
     sharding=st.sampled_from(Sharding),
     recompute=st.sampled_from(Recompute),
     attention=st.sampled_from(Attention),
+    context=degrees,
+    expert=degrees,
+    expert_tensor=degrees,
+    exchange=st.sampled_from(ContextExchange),
+    shard=st.integers(0, 64),
+    reshard=st.booleans(),
+    recompute_layers=st.integers(0, 64),
+    offload=st.sampled_from(Offload),
+    schedule=st.sampled_from(Schedule),
+    cut=st.sampled_from(["even", "balanced", (1, 2), (2, 1)]),
     sends=st.sampled_from(Sends),
     order=st.sampled_from(ORDERS),
 )
