@@ -34,19 +34,19 @@ IMAGE = Default(
     words="images of 224 pixels",
     why="the size of he2016, for which the reference recipes of classification are written",
 )
-RECIPE_IMAGES: Mapping[str, int] = MappingProxyType(
+IMAGES: Mapping[str, Default[int]] = MappingProxyType(
     {
-        "efficientnet-b4": 380,
-        "efficientnet-widese-b4": 380,
-        "efficientnet-v2-s": 300,
-        "efficientdet-d0": 512,
-        "retinanet-resnext-50": 800,
+        name: Default(value=pixels, words=f"images of {pixels} pixels", why=why)
+        for name, pixels, why in (
+            ("efficientnet-b4", 380, "tan2019, the size that belongs to B4"),
+            ("efficientnet-widese-b4", 380, "tan2019, the size that belongs to B4"),
+            ("efficientnet-v2-s", 300, "tan2021, the last of its growing images"),
+            ("efficientdet-d0", 512, "tan2020, table 1"),
+            ("retinanet-resnext-50", 800, "the rules of MLPerf"),
+        )
     }
 )
-"""Pixels for which the authors of a network train it, where they are not 224.
-
-Sources: tan2019, tan2021 (the last of its growing images), tan2020, MLPerf's rules of training.
-"""
+"""Pixels for which the authors of a network train it, where they are not 224."""
 
 RESNET_VERSION = Default(
     value="",
@@ -173,7 +173,7 @@ NO_INTERLEAVING = Default(
 )
 RECOMPUTE_AS_NEEDED = Default(
     value=(Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL),
-    words="no more recomputed than memory asks for",
+    words="the first that fits of no, selective and full recomputation",
     why="recipes of Megatron-Bridge and of NeMo for MLPerf are tuned: the least that fits",
 )
 NO_RECOMPUTE = Default(

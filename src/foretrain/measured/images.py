@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from foretrain.errors import InputError
 from foretrain.measured import defaults
-from foretrain.measured.coverage import Assumptions, Default, NotCovered
+from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.run import MeasuredRun
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, find
@@ -26,11 +26,7 @@ def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     entry = _entry(run, assumptions)
     if entry.reads is not Reads.IMAGE:
         return network(entry.name)
-    recipe = defaults.RECIPE_IMAGES.get(entry.name)
-    default: Default[int] = defaults.IMAGE
-    if recipe is not None:
-        words = f"images of {recipe} pixels"
-        default = Default(value=recipe, words=words, why="defaults.RECIPE_IMAGES")
+    default = defaults.IMAGES.get(entry.name, defaults.IMAGE)
     return network(entry.name, image=assumptions.fill(run.network.image, default))
 
 
