@@ -131,7 +131,7 @@ def _layout(cells: Cells, table: Table) -> Layout:
         tensor=_count(cells, "tp") or alone,
         pipeline=_count(cells, "pp") or alone,
         interleaving=_count(cells, "vpp"),
-        context=_count(cells, "cp"),
+        context=_count(cells, "cp") or alone,
         expert=_count(cells, "ep"),
         zero_stage=_count(cells, "zero_stage"),
         sharding=cells.get("shard_strategy", ""),
