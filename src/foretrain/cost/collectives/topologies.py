@@ -91,7 +91,7 @@ ALL_IN_A_CUBE = np.array([1, 1, 1 / 6, 1 / 3, 1 / 2, 1 / 12, 1 / 12, 1 / 12, 7 /
 def cube_mesh(units: Number, _members: int) -> Shape:
     """The hybrid cube mesh of a DGX-1: two quads, two single and two double links a device.
 
-    Source: nvidia-dgx-1, the figure of its NVLink mesh, on which the shares are counted.
+    Source: nvidia-dgx1, the figure of its NVLink mesh, on which the shares are counted.
     """
     place = np.minimum(8.0, np.ceil(units)).astype(np.intp)
     far = np.where(units > 4.0, 2.0, 1.0)
