@@ -27,7 +27,6 @@ from foretrain.workload.gradients import CODECS, top
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
-
 often = st.sampled_from([True, True, False])
 
 

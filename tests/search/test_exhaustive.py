@@ -5,20 +5,34 @@ from functools import cache, partial
 from statistics import median, median_low
 
 import pytest
-from tests.small import gpt_study, listed, llama_study, resnet_study, with_memory
+from tests.small import (
+    CLASSIC,
+    expert_study,
+    gpt_study,
+    listed,
+    llama_study,
+    long_study,
+    resnet_study,
+    with_memory,
+)
 
 from foretrain.cost.setting import setting
 from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.space import Space
+from foretrain.plan.plan import Sends
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import exhaustive
 from foretrain.verbs.price import price_plan
 
 QUESTIONS = {
-    "gpt": gpt_study(space=Space(micro_batch=(1, 2))),
-    "llama": llama_study(space=Space(micro_batch=(1, 3))),
+    "gpt": gpt_study(space=replace(CLASSIC, micro_batch=(2,), sends=(Sends.OVERLAPPED,))),
+    "llama": llama_study(space=replace(CLASSIC, micro_batch=(3,))),
     "resnet": resnet_study(),
+    "experts": expert_study(),
+    "long": long_study(),
 }
+
+
+SHORT = 40
 
 
 def explore(study, *, keep=10, progress=lambda seen: None, stop=lambda: False):
@@ -139,8 +153,8 @@ def test_fewer_kept_plans_are_the_first_of_many(keep):
 
 @pytest.fixture
 def short_tables(monkeypatch):
-    """Tables of a block each, so that a small search has many of them."""
-    monkeypatch.setattr(exhaustive, "plan_tables", partial(plan_tables, rows=1))
+    """Tables of a few plans each, so that a small search has many of them."""
+    monkeypatch.setattr(exhaustive, "plan_tables", partial(plan_tables, rows=SHORT))
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -163,7 +177,7 @@ def test_progress_counts_up_to_the_whole_space(short_tables):
 def test_search_that_is_stopped_answers_with_what_it_found(short_tables):
     study = tight("llama")
     whole = explore(study)
-    tables = len(list(plan_tables(study.workload, study.cluster, study.space, rows=1)))
+    tables = len(list(plan_tables(study.workload, study.cluster, study.space, rows=SHORT)))
     best = float("inf")
     for number in range(tables):
         answers = iter([False] * number)

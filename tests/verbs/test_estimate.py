@@ -4,12 +4,21 @@ from dataclasses import fields, replace
 
 import pytest
 from tests.builders import GIB, H100, NVLINK
-from tests.small import gpt_study, listed, llama_study, on_ethernet, resnet_study, with_memory
+from tests.small import (
+    expert_study,
+    gpt_study,
+    listed,
+    llama_study,
+    long_study,
+    on_ethernet,
+    resnet_study,
+    with_memory,
+)
 
 from foretrain.cluster.link import Level
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster as catalogued
-from foretrain.plan.plan import AXES, Plan, Recompute, Sends, Sharding
+from foretrain.plan.plan import AXES, Offload, Plan, Recompute, Sends, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Study
 from foretrain.results.estimate import StageMemory
@@ -54,10 +63,10 @@ def test_several_choices_are_refused_with_every_key_at_once():
             sequence_parallel=[False, True],
             recompute=[Recompute.NONE, Recompute.FULL],
             attention=[*Attention],
-            order=[AXES, ("data", "tensor", "pipeline")],
+            order=[AXES, ("data", "tensor", "context", "pipeline")],
         )
     )
-    orders = "tensor > data > pipeline, data > tensor > pipeline"
+    orders = "tensor > context > data > pipeline, data > tensor > context > pipeline"
     assert refused(study) == [
         "plan.tensor has 2 choices (1, 2); give one value.",
         "plan.sequence_parallel has 2 choices (false, true); give one value.",
@@ -102,7 +111,7 @@ def test_assumed_values_are_named_after_those_of_the_reader():
         "assumed plan.sequence_parallel = false",
         "assumed plan.recompute = none",
         "assumed plan.attention = flash",
-        "assumed plan.order = tensor > data > pipeline",
+        "assumed plan.order = tensor > context > data > pipeline",
     )
 
 
@@ -289,3 +298,19 @@ def test_limits_of_the_study_that_the_plan_breaks_are_warnings():
     study = replace(of_gpt(tensor=2), limit=Limit(deadline=1.0, cost=1e9))
     assert warns(estimate(study), "the whole training is over the study's deadline")
     assert not warns(estimate(study), "cost limit")
+
+
+def test_study_without_a_choice_of_experts_divides_them_like_the_rest():
+    study = expert_study(space=space(micro_batch=1, tensor=2))
+    assert estimate(study).plan.expert_tensor == 2
+    divided = replace(study, space=replace(study.space, sequence_parallel=(True,)))
+    assert estimate(divided).plan.expert_tensor == 1
+
+
+def test_plan_whose_host_is_too_small_is_priced_with_the_reason():
+    study = long_study(space=space(micro_batch=1, context=4, offload=Offload.BOTH))
+    assert estimate(study).fits
+    host = replace(study.cluster.host, memory=1e8)
+    answer = estimate(replace(study, cluster=replace(study.cluster, host=host)))
+    assert answer.reason.startswith("host memory: ")
+    assert not answer.fits

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from tests.builders import GIB
 from tests.small import (
+    CLASSIC,
     cluster,
     gpt_study,
     listed,
@@ -30,7 +31,15 @@ from foretrain.verbs.search import search
 
 # Pipelines whose two resolutions differ, so that playing the best plans changes their order.
 PIPELINES = on_ethernet(
-    llama_study(space=Space(pipeline=(3, 6), sends=(Sends.BLOCKING,), sharding=(Sharding.NONE,)))
+    llama_study(
+        space=replace(
+            CLASSIC,
+            pipeline=(3, 6),
+            attention=None,
+            sends=(Sends.BLOCKING,),
+            sharding=(Sharding.NONE,),
+        )
+    )
 )
 
 VALUES = {
@@ -126,7 +135,7 @@ def test_progress_is_told_up_to_the_whole_space():
 
 
 def test_search_that_is_stopped_says_that_nothing_is_proven(monkeypatch):
-    monkeypatch.setattr(exhaustive, "plan_tables", partial(plan_tables, rows=1))
+    monkeypatch.setattr(exhaustive, "plan_tables", partial(plan_tables, rows=100))
     asked = iter([False, False])
     answer = search(gpt_study(), stop=lambda: next(asked, True))
     assert not answer.proven_optimal
