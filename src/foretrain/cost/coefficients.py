@@ -38,6 +38,7 @@ class Coefficients:
         memory_sustained: memory traffic of simple kernels over the data sheet's bandwidth.
         flash_forward: fused attention, forward, over the peak.
         flash_backward: fused attention, backward, over the peak.
+        host_memory: share of its memory's bandwidth that a host's processors reach in an update.
         launch: seconds between the starts of two kernels that have nothing to do.
         nvlink: collectives' bandwidth over the nominal one, NVLink.
         pcie: the same for PCIe.
@@ -65,6 +66,7 @@ class Coefficients:
     memory_sustained: float
     flash_forward: float
     flash_backward: float
+    host_memory: float
     launch: float
     nvlink: float
     pcie: float
@@ -188,6 +190,15 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             source="mpt, by validation/fit_compute.py; dao2023 reaches up to 0.63 with its kernel "
             "(from memory)",
             rows=MPT_ROWS,
+        ),
+        "host_memory": Source(
+            value=0.45,
+            unit="1",
+            low=0.25,
+            high=0.8,
+            kind="published",
+            source="ren2021, table 4: an update of 10 billion parameters in 2.57 s on two sockets "
+            "of about 128 GB/s each (from memory, not read again)",
         ),
         "launch": Source(
             value=4e-6,

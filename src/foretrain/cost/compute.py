@@ -158,7 +158,8 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     forward = np.where(operators.matmul, product, forward) + unpacked
     backward = np.where(operators.matmul, left + right, backward) + unpacked
     launched = operators.kernels * rate.launch
-    returns = (operators.backward_flop > 0) | ~operators.matmul
+    moved = operators.backward_values + operators.backward_fixed
+    returns = (operators.backward_flop > 0) | (moved > 0)
     return OperatorTimes(
         forward=forward + launched,
         backward=(backward + launched) * returns,

@@ -19,6 +19,7 @@ from foretrain.cost.placements import Placements, placements
 from foretrain.cost.setting import Setting
 from foretrain.cost.tail import Tails, tails
 from foretrain.plan.table import PlanTable, Rows, distinct
+from foretrain.strategies import offload
 
 Floats = NDArray[np.float64]
 
@@ -94,13 +95,13 @@ def _passes(
     plans = held.plans
     times, time = _times(setting, held, placed, group=group)
     exchanged, gather = gathers(setting, plans, placed, group=group, held=(held.layers, held.layer))
-    rows, passing = distinct([time, gather, plans.offload])
+    rows, passing = distinct([time, gather, plans.offload, 1.0 * offload.of_gradients(plans)])
     found = passes(
         setting,
         plans.take(rows),
         times=(times, time[rows]),
         gathers=(exchanged, gather[rows]),
-        kept=held.layers.kept.take(held.layer[rows], axis=1),
+        held=(held.layers, held.layer[rows]),
     )
     return found, passing
 

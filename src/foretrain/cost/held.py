@@ -20,7 +20,6 @@ from foretrain.plan.plan import Cut
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.strategies.cut import balanced
 from foretrain.strategies.pipeline import Cuts, Sizes, Way, cuts, even
-from foretrain.workload.graph import Model
 
 Floats = NDArray[np.float64]
 Columns = Sequence[Column] | Floats
@@ -39,7 +38,8 @@ class Loads:
         kept: bytes that every micro-batch in flight keeps.
         met: bytes that one micro-batch keeps whose backward pass follows at once.
         transient: bytes of the largest layer while it is computed again.
-        largest: bytes of the parameters of the largest layer.
+        whole: bytes of the parameters of the largest layer and of the largest that can be cut,
+            one of which runs while the other comes. [holding, run, pair]
         moving: bytes that the layer which keeps most keeps.
     """
 
@@ -49,7 +49,7 @@ class Loads:
     kept: Floats
     met: Floats
     transient: Floats
-    largest: Floats
+    whole: Floats
     moving: Floats
 
 
@@ -109,13 +109,17 @@ class Held:
         """What one stage of a run holds, a field of `loads`. [plan]"""
         return _at(getattr(self.loads, name), run, self.load)
 
+    def of_holding(self, name: str, run: Run, holding: Holding) -> Column:
+        """What one stage of a run holds of some parameters, a field of `loads`. [plan]"""
+        return _at(getattr(self.loads, name)[holding], run, self.load)
+
     def weights(self, run: Run, holding: Holding) -> Column:
         """Bytes of parameters on one stage of a run, before they are sharded. [plan]"""
-        return _at(self.loads.weights[holding], run, self.load)
+        return self.of_holding("weights", run, holding)
 
     def trained(self, run: Run, holding: Holding) -> Column:
         """Trained parameters on one stage of a run. [plan]"""
-        return _at(self.loads.trained[holding], run, self.load)
+        return self.of_holding("trained", run, holding)
 
 
 def _at(values: Floats, run: Run, place: Rows) -> Column:
@@ -166,7 +170,7 @@ def _loads(
     What follows the last layer that can be cut meets its backward pass at once. Tied parameters are
     held once where first and last layer share a stage, twice elsewhere.
     """
-    model, body = setting.workload.model, _body(setting.workload.model)
+    model, body = setting.workload.model, setting.body
     (layers, layer), (ways, way) = held, cut
     counts = ways.layers.take(way, axis=2).swapaxes(0, 1)
     kept, transient = layers.kept.take(layer, axis=1), layers.transient.take(layer, axis=1)
@@ -183,8 +187,10 @@ def _loads(
         kept=weighted(counts[:body], kept[:body]),
         met=ends,
         transient=_most(counts, transient),
-        largest=_most(counts, layers.weights.sum(axis=0).take(layer, axis=1)),
-        moving=_most(counts, kept),
+        whole=np.stack(
+            [_two(setting, counts, each.take(layer, axis=1)) for each in layers.weights]
+        ),
+        moving=_most(counts[:body], kept[:body]),
     )
 
 
@@ -194,9 +200,10 @@ def _most(counts: Floats, values: Floats) -> Floats:
     return most
 
 
-def _body(model: Model) -> int:
-    """Kinds of layers up to the last one that can be cut."""
-    return 1 + max(kind for kind, layer in enumerate(model.layers) if layer.cuttable)
+def _two(setting: Setting, counts: Floats, values: Floats) -> Floats:
+    """The largest of all kinds, and the largest of those that can be cut. [run, pair]"""
+    cuttable = [layer.cuttable for layer in setting.workload.model.layers]
+    return _most(counts, values) + _most(counts[cuttable], values[cuttable])
 
 
 def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
@@ -204,7 +211,6 @@ def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
 
     Only a balanced cut needs to know how long layers compute, so only then are they timed here.
     """
-    model = setting.workload.model
     balance = np.array([cut == "balanced" for cut in plans.cuts])[plans.cut.astype(np.intp)]
     uneven = np.flatnonzero(balance & (plans.pipeline > 1))
     timed = np.zeros(len(plans), np.intp)
@@ -216,7 +222,7 @@ def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
     rows, cut = distinct([plans.pipeline, plans.interleaving, plans.cut, timed])
     ways = [
         _way(
-            model,
+            setting,
             (int(plans.pipeline[row]), int(plans.interleaving[row])),
             cut=plans.cuts[int(plans.cut[row])],
             seconds=seconds[timed[row]],
@@ -228,20 +234,20 @@ def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
     return list(several), np.array([place[way] for way in ways], np.intp)[cut]
 
 
-def _way(model: Model, parts: tuple[int, int], *, cut: Cut, seconds: tuple[float, ...]) -> Way:
+def _way(setting: Setting, parts: tuple[int, int], *, cut: Cut, seconds: tuple[float, ...]) -> Way:
     """`parts`: stages, and chunks of each; `seconds`: of a layer of each kind."""
     pipeline, interleaving = parts
     chunks = pipeline * interleaving
     if isinstance(cut, tuple):
         return pipeline, cut
     if cut == "even" or pipeline == 1:
-        return pipeline, even(model, chunks)
-    return pipeline, _balanced(model, seconds, chunks)
+        return pipeline, even(setting.workload.model, chunks)
+    return pipeline, _balanced(setting, seconds, chunks)
 
 
-def _balanced(model: Model, seconds: tuple[float, ...], chunks: int) -> Sizes:
+def _balanced(setting: Setting, seconds: tuple[float, ...], chunks: int) -> Sizes:
     """The chunks whose slowest is as quick as can be; what cannot be cut stays at the ends."""
-    body = _body(model)
+    model, body = setting.workload.model, setting.body
     first = min(kind for kind, layer in enumerate(model.layers) if layer.cuttable)
     each = tuple(layer.repeats for layer in model.layers)
     return _cut(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,22 +137,25 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     everything, dropped, *held = _sums(
         setting, [kept, kept * operators.dropped, *weights, *trained]
     )
-    stays = np.empty_like(everything)
+    stays, redone = np.empty_like(everything), np.empty_like(everything)
     part = recompute.covered(setting.workload.model, plans)
     for kind, layer in enumerate(setting.workload.model.layers):
         boundary = layer.input * value_bytes * plans.micro_batch / share.boundary
-        stays[kind] = recompute.kept(
+        staying = partial(
+            recompute.kept,
             plans,
             everything=everything[kind],
             dropped=dropped[kind],
             boundary=boundary,
-            part=part * layer.recomputable,
         )
+        stays[kind] = staying(part=part * layer.recomputable)
+        # A layer that is computed again is whole, however many others are not.
+        redone[kind] = everything[kind] - staying(part=(part > 0) * layer.recomputable)
     return LayerMemory(
         weights=np.stack(held[: len(whose)]),
         trained=np.stack(held[len(whose) :]),
         kept=stays,
-        transient=everything - stays,
+        transient=redone,
     )
 
 

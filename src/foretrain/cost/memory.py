@@ -17,6 +17,7 @@ from foretrain.plan.table import Column
 from foretrain.strategies import offload, owners_of
 from foretrain.strategies.data import micro_batches
 from foretrain.strategies.pipeline import in_flight
+from foretrain.strategies.sharding import among
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,8 +81,13 @@ def host_total(setting: Setting, held: Held) -> Column:
     """Bytes in the memory of a node's host, as if all its devices held the first stage. [plan]"""
     plans = held.plans
     optimizer = _optimizer(setting, held, run=0) * offload.of_optimizer(plans)
+    gradients = np.zeros(1)
+    for holding in setting.holdings:
+        owners = owners_of(plans, replicas_of(plans, holding)).gradients
+        gradients = gradients + held.trained(0, holding) / owners
+    gradients = gradients * setting.workload.gradients.held_bytes * offload.of_gradients(plans)
     kept = _kept(setting, held, run=0, later=0.0) * offload.of_activations(plans)
-    return (optimizer + kept) * float(setting.cluster.node_devices)
+    return (optimizer + gradients + kept) * float(setting.cluster.node_devices)
 
 
 def _states(setting: Setting, held: Held, *, run: Run) -> tuple[Column, Column, Column]:
@@ -91,13 +97,15 @@ def _states(setting: Setting, held: Held, *, run: Run) -> tuple[Column, Column, 
     """
     workload, plans = setting.workload, held.plans
     stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0)
+    here = ~offload.of_gradients(plans)
     weights, gradients = np.zeros(1), np.zeros(1)
     for holding in setting.holdings:
         owners = owners_of(plans, replicas_of(plans, holding))
         trained = held.trained(run, holding)
         shared = np.where(stays, 1.0, owners.weights)
         weights = weights + held.weights(run, holding) / shared
-        gradients = gradients + trained * workload.gradients.held_bytes / owners.gradients
+        held_bytes = trained * workload.gradients.held_bytes / owners.gradients
+        gradients = gradients + held_bytes * here
         gradients = gradients + trained * workload.gradients.kept_bytes
     return weights, gradients, _optimizer(setting, held, run=run) * ~offload.of_optimizer(plans)
 
@@ -133,15 +141,19 @@ def _activations(
 
 
 def _gathered(setting: Setting, held: Held, *, run: Run) -> Column:
-    """Bytes of the layers that are whole while the rest is sharded. [plan]
+    """Bytes of the layers that are whole while the rest is sharded or away. [plan]
 
     The layer that computes and the one that is on its way: parameters that are gathered for a pass,
-    gradients that are not reduced yet.
+    gradients that are not reduced, or not on the host, yet.
     """
     workload, plans = setting.workload, held.plans
-    largest = held.of_stage("largest", run)
-    weights = 2.0 * largest * ((plans.sharding == Sharding.PARAMETERS) & (plans.reshard > 0))
     relative = workload.gradients.held_bytes / workload.precision.value_bytes
-    gradients = 2.0 * largest * relative * (plans.sharding >= Sharding.GRADIENTS)
-    whole: Column = (weights + gradients) * (plans.replicas > 1)
-    return whole
+    gathers = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard > 0)
+    reduces = plans.sharding >= Sharding.GRADIENTS
+    leaves = offload.of_gradients(plans)
+    total = np.zeros(1)
+    for holding in setting.holdings:
+        shared = among(plans, replicas_of(plans, holding)) > 1
+        times = (gathers & shared) + relative * (reduces & shared | leaves)
+        total = total + held.of_holding("whole", run, holding) * times
+    return total

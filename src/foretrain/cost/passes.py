@@ -18,7 +18,7 @@ from foretrain.cost.placements import Placements, replicas_of
 from foretrain.cost.setting import Holding, Setting
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import PlanTable, Rows, distinct
-from foretrain.strategies import offload, parameter_transfers_of
+from foretrain.strategies import offload, owners_of, parameter_transfers_of
 from foretrain.strategies.strategy import ParameterTransfer, When
 
 Floats = NDArray[np.float64]
@@ -95,7 +95,7 @@ def gathers(
     }
     for holding in setting.holdings:
         for transfer in parameter_transfers_of(setting.workload, few, replicas_of(few, holding)):
-            if transfer.when is When.STEP:
+            if transfer.when not in (When.FORWARD, When.BACKWARD):
                 continue
             exchange = placed.groups[holding, transfer.group].take(group[rows])
             whole = amount(setting, layers, transfer, holding=holding)
@@ -122,7 +122,7 @@ def passes(
     *,
     times: tuple[LayerTimes, Rows],
     gathers: tuple[Gathers, Rows],
-    kept: Floats,
+    held: tuple[LayerMemory, Rows],
 ) -> Passes:
     """Settle what compute hides. [kind, plan]
 
@@ -131,20 +131,23 @@ def passes(
         plans: the plans.
         times: of layers, and the combination of each plan.
         gathers: what is exchanged for parameters, and the combination of each plan.
-        kept: bytes that a layer keeps for its backward pass.
+        held: what layers hold, and the combination of each plan.
     """
     (found, time), (exchanged, gather) = times, gathers
-    overlap, host = setting.coefficients.gradient_overlap, _host_seconds(setting, plans, kept)
+    overlap = setting.coefficients.gradient_overlap
     forward_spare = found.forward_spare.take(time, axis=1)
     backward_spare = found.backward_spare.take(time, axis=1)
     reduced = exchanged.reduced.take(gather, axis=1)
-    both = exchanged.backward.take(gather, axis=1) + reduced
+    # A layer that gradients do not come back to needs its parameters only once.
+    again = exchanged.backward.take(gather, axis=1) * (found.backward.take(time, axis=1) > 0)
+    both = again + reduced
     there = exposed(exchanged.forward.take(gather, axis=1), forward_spare, overlap=overlap)
     back = exposed(both, backward_spare, overlap=overlap)
     gradients = back * (reduced / np.maximum(both, TINY))
     forward = found.forward_pass.take(time, axis=1) + there
     backward = found.backward_pass.take(time, axis=1) + back
-    leaving, coming = np.maximum(host - forward, 0.0), np.maximum(host - backward, 0.0)
+    leaving, coming = _with_host(setting, plans, held=held)
+    leaving, coming = np.maximum(leaving - forward, 0.0), np.maximum(coming - backward, 0.0)
     return Passes(
         times=found,
         time=time,
@@ -160,14 +163,28 @@ TINY = 1e-300
 """Stands for 0 where nothing is divided by it."""
 
 
-def exposed(seconds: Floats, spare: Floats, *, overlap: float) -> Floats:
+def exposed(seconds: Floats, spare: Floats, *, overlap: float = 1.0) -> Floats:
     """What is left of a transfer of which some share runs beside compute. [kind, plan]"""
     return (1.0 - overlap) * seconds + np.maximum(overlap * seconds - spare, 0.0)
 
 
-def _host_seconds(setting: Setting, plans: PlanTable, kept: Floats) -> Floats:
-    """Seconds of a layer's activations to the host, or back. [kind, plan]"""
-    host = setting.cluster.host
-    if host is None:
-        return np.zeros((1, 1))
-    return kept * offload.of_activations(plans) / host.device_bandwidth
+def _with_host(
+    setting: Setting, plans: PlanTable, *, held: tuple[LayerMemory, Rows]
+) -> tuple[Floats, Floats]:
+    """Seconds of the link to the host in a forward and a backward pass. [kind, plan]
+
+    Activations leave and come back; gradients leave in the backward pass, the other way, beside
+    them. What follows the last layer that can be cut is needed at once and stays.
+    """
+    host, (layers, layer) = setting.cluster.host, held
+    if host is None or not plans.offload.any():
+        return np.zeros((1, 1)), np.zeros((1, 1))
+    rate = setting.coefficients.pcie * host.device_bandwidth
+    body = np.arange(len(layers.kept))[:, np.newaxis] < setting.body
+    kept = layers.kept.take(layer, axis=1) * body * offload.of_activations(plans) / rate
+    sent = np.zeros_like(kept)
+    for holding in setting.holdings:
+        owners = owners_of(plans, replicas_of(plans, holding)).gradients
+        sent = sent + layers.trained[holding].take(layer, axis=1) / owners
+    sent = sent * setting.workload.gradients.held_bytes * offload.of_gradients(plans) / rate
+    return kept, np.maximum(kept, sent)

@@ -33,6 +33,7 @@ class Setting:
         network: what collectives reach on each level.
         holdings: the kinds of parameters that the model has.
         attends: whether its tokens meet one another.
+        body: kinds of layers up to the last one that can be cut.
     """
 
     workload: Workload
@@ -43,6 +44,7 @@ class Setting:
     network: Network
     holdings: tuple[Holding, ...]
     attends: bool
+    body: int
 
 
 def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = DEFAULT) -> Setting:
@@ -60,4 +62,5 @@ def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = D
         network=network(cluster, coefficients),
         holdings=tuple(Holding) if workload.model.experts else (Holding.COMMON,),
         attends=workload.model.attends,
+        body=1 + max(k for k, layer in enumerate(workload.model.layers) if layer.cuttable),
     )

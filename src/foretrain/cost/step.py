@@ -14,6 +14,7 @@ from foretrain.cost import schedule
 from foretrain.cost.factors import Factors
 from foretrain.cost.held import weighted
 from foretrain.cost.layers import Floats
+from foretrain.cost.passes import exposed
 from foretrain.cost.setting import Setting
 from foretrain.cost.stages import Number, Passing, Stages
 from foretrain.cost.timeline import StageTimes, StepTimes
@@ -160,10 +161,27 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
             gradients=tails.gradients[run].take(tail),
             buckets=tails.buckets[run].take(tail),
             update=tails.update[run].take(tail) + tails.offload[run].take(tail),
-            parameters=tails.parameters[run].take(tail) + tails.last[run].take(tail),
+            parameters=tails.parameters[run].take(tail)
+            + tails.last[run].take(tail)
+            + _first_gathered(setting, factors, run=run),
         )
         for run in factors.held.runs
     ]
+
+
+def _first_gathered(setting: Setting, factors: Factors, *, run: int) -> Number:
+    """What the first forward pass of a step does not hide of gathering parameters. [plan]
+
+    At least one layer's worth, for nothing runs before it is there.
+    """
+    if not factors.tails.first.any():
+        return 0.0
+    first = factors.tails.first[run].take(factors.tail)
+    one = first / factors.tails.buckets[run].take(factors.tail)
+    forward = factors.stages.forward[run].take(factors.stage)
+    overlap = setting.coefficients.gradient_overlap
+    left: Number = np.maximum(one, exposed(first, forward, overlap=overlap))
+    return left
 
 
 def _slowest(stages: Sequence[Stages]) -> Rows:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from foretrain.cost.held import Held
 from foretrain.cost.placements import Placements, replicas_of
 from foretrain.cost.setting import Setting
-from foretrain.plan.table import Rows, distinct
+from foretrain.plan.table import Column, Rows, distinct
 from foretrain.strategies import offload, owners_of, parameter_transfers_of
 from foretrain.strategies.strategy import When
 
@@ -32,6 +32,7 @@ class Tails:
         last: reduction of one layer's gradients, where every pass reduces those of the one before.
         update: the optimizer's work.
         parameters: gathering of parameters.
+        first: gathering of parameters that the first forward pass may hide.
         offload: optimizer state to the host and back, and its work there.
     """
 
@@ -40,7 +41,12 @@ class Tails:
     last: Floats
     update: Floats
     parameters: Floats
+    first: Floats
     offload: Floats
+
+
+PARTS = {When.BACKWARD: "last", When.FIRST: "first"}
+"""Fields of `Tails` that count what is not exchanged once per step."""
 
 
 def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> tuple[Tails, Rows]:
@@ -68,7 +74,7 @@ def _exchanged(
     What passes exchange layer by layer is counted here for one layer.
     """
     plans, run = held.plans, held.every_run
-    parts = {name: np.zeros_like(layers) for name in ("gradients", "last", "parameters")}
+    parts = {name: np.zeros_like(layers) for name in ("gradients", "last", "parameters", "first")}
     for holding in setting.holdings:
         trained = held.trained(run, holding)
         narrow = held.weights(run, holding) / setting.workload.precision.value_bytes
@@ -78,9 +84,9 @@ def _exchanged(
             if again or not transfer.size.any():
                 continue
             size = (trained if transfer.trained else narrow) * transfer.size
-            if transfer.when is not When.STEP:
+            if transfer.when in (When.FORWARD, When.BACKWARD):
                 size = size / layers
-            part = "last" if transfer.when is When.BACKWARD else transfer.part
+            part = PARTS.get(transfer.when, transfer.part)
             exchange = placed.groups[holding, transfer.group].take(group)
             parts[part] = parts[part] + exchange.seconds(size, transfer.pattern)
     return parts
@@ -107,15 +113,16 @@ def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
         everyone = 2.0 * gradient / owners.gradients + coded * (replicas > 1)
         owner = (gradient + state + copy) / owners.optimizer
         update = update + trained * (everyone + np.where(away, 0.0, owner)) / rate.memory
-        seconds = _host_seconds(setting, touched=gradient + state, crossing=gradient + copy)
+        crossing = np.where(offload.of_gradients(plans), 0.0, gradient) + copy
+        seconds = _host_seconds(setting, touched=gradient + state, crossing=crossing)
         moved = moved + trained / owners.optimizer * seconds
     return update + rate.launch, np.where(away, moved, 0.0)
 
 
-def _host_seconds(setting: Setting, *, touched: float, crossing: float) -> float:
-    """Seconds per parameter that the host updates: both ways over the link, and its own memory."""
-    host = setting.cluster.host
+def _host_seconds(setting: Setting, *, touched: float, crossing: Column) -> Column:
+    """Seconds per parameter that the host updates: over the link, and in its memory. [plan]"""
+    host, reached = setting.cluster.host, setting.coefficients
     if host is None:
-        return 0.0
-    memory = host.memory_bandwidth / setting.cluster.node_devices
-    return crossing / host.device_bandwidth + touched / memory
+        return np.zeros(1)
+    memory = reached.host_memory * host.memory_bandwidth / setting.cluster.node_devices
+    return crossing / (reached.pcie * host.device_bandwidth) + touched / memory

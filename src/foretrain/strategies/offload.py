@@ -2,8 +2,9 @@
 
 - activations leave in the forward pass and come back in the backward pass, beside the compute of
   the layers that follow; two layers' worth stays on the device.
-- the optimizer's state lives on the host. Gradients go there, its processors update the parameters
-  it owns, and the working weights come back: nothing runs beside that.
+- the optimizer's state lives on the host. Gradients go there layer by layer if no other replica has
+  to add to them, otherwise once per step; its processors update the parameters that a device owns,
+  and the working weights come back: nothing runs beside that.
 
 The link to the host is one device's own.
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.plan import Offload
+from foretrain.plan.plan import Offload, Sharding
 from foretrain.plan.table import PlanTable
 
 Flags = NDArray[np.bool_]
@@ -26,6 +27,16 @@ def of_optimizer(plans: PlanTable) -> Flags:
     away: Flags = plans.offload == Offload.OPTIMIZER
     away |= plans.offload == Offload.BOTH
     return away
+
+
+def of_gradients(plans: PlanTable) -> Flags:
+    """Whether gradients leave for the host as they come, in every backward pass. [plan]
+
+    Those that replicas still have to add up stay, unless every pass reduces them.
+    """
+    complete = (plans.sharding >= Sharding.GRADIENTS) | (plans.replicas == 1)
+    leave: Flags = of_optimizer(plans) & complete
+    return leave
 
 
 def of_activations(plans: PlanTable) -> Flags:

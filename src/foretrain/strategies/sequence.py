@@ -36,11 +36,12 @@ def share(operators: Operators, plans: PlanTable) -> Share:
 def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     """A reduce-scatter and an all-gather where tensor parallelism alone would all-reduce.
 
-    Members that share an expert gather the tokens of as many senders as there are of them.
+    Members that share an expert gather what came to each of them; the busiest set the pace.
     """
     mine = token_degree(plans) > 1
-    senders = plans.expert * plans.expert_tensor / plans.tensor
-    parts: tuple[Column | float, ...] = (1.0, np.where(plans.expert_tensor > 1, senders, 0.0))
+    busiest = np.where(plans.expert > 1, operators.imbalance, 1.0)
+    came = busiest * plans.expert_tensor / plans.tensor * (plans.expert_tensor > 1)
+    parts: tuple[Column | float, ...] = (1.0, came)
     return tuple(
         Transfer(
             axis=axis,

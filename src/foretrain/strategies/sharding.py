@@ -16,6 +16,7 @@ Source: rajbhandari2020, section 5; zhao2023, section 3.2 (hybrid sharding and r
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, PlanTable
@@ -28,6 +29,8 @@ from foretrain.strategies.strategy import (
     When,
 )
 from foretrain.workload.workload import Workload
+
+Flags = NDArray[np.bool_]
 
 
 def among(plans: PlanTable, replicas: Column) -> Column:
@@ -65,7 +68,10 @@ def parameter_transfers(
             when=When.STEP,
             size=np.where(several, gradient / shard, 0.0),
         ),
-        _weights(When.STEP, (kind > Sharding.NONE) & ~gathered & (shard > 1), weight),
+        _weights(
+            When.STEP, (kind > Sharding.NONE) & (kind < Sharding.PARAMETERS) & (shard > 1), weight
+        ),
+        _weights(When.FIRST, (kind == Sharding.PARAMETERS) & ~dropped & (shard > 1), weight),
         _weights(When.FORWARD, gathered & (shard > 1), weight),
         _weights(When.BACKWARD, gathered & (shard > 1), weight),
     )
@@ -77,7 +83,7 @@ def _gradients(when: When, size: Column) -> ParameterTransfer:
     )
 
 
-def _weights(when: When, mine: Column, size: float) -> ParameterTransfer:
+def _weights(when: When, mine: Flags, size: float) -> ParameterTransfer:
     """Gathered once, only what was updated; gathered for a pass, frozen weights as well."""
     return ParameterTransfer(
         part="parameters",

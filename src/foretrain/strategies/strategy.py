@@ -94,6 +94,7 @@ class When(StrEnum):
     """How often something is exchanged for a parameter."""
 
     STEP = "once per step"
+    FIRST = "beside the first forward pass of a step"
     FORWARD = "in every forward pass"
     BACKWARD = "in every backward pass"
 
