@@ -207,13 +207,13 @@ def _pipelines(draw, model, pipeline, *, passes, cuts):
     return {
         "schedule": schedule,
         "interleaving": interleaving,
-        "cut": draw(_sizes(layers, parts)) if cut == "uneven" else cut,
+        "cut": draw(sizes(layers, parts)) if cut == "uneven" else cut,
         "sends": draw(st.sampled_from(Sends)),
     }
 
 
 @st.composite
-def _sizes(draw, layers, parts):
+def sizes(draw, layers, parts):
     """Layers of each chunk."""
     more = layers - parts
     shared = st.lists(st.integers(0, more), min_size=parts - 1, max_size=parts - 1)

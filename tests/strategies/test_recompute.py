@@ -29,5 +29,7 @@ def test_everything_the_rest_or_the_boundary_stays(everything, share, boundary):
 
 
 def test_full_recomputation_of_some_layers_covers_their_share():
-    plans = table_of([Plan(recompute=Recompute.FULL, recompute_layers=layers) for layers in (0, 24)])
+    plans = table_of(
+        [Plan(recompute=Recompute.FULL, recompute_layers=layers) for layers in (0, 24)]
+    )
     assert covered(MODEL, plans).tolist() == [1.0, 0.25]
