@@ -95,7 +95,7 @@ def _passes(
     plans = held.plans
     times, time = _times(setting, held, placed, group=group)
     exchanged, gather = gathers(setting, plans, placed, group=group, held=(held.layers, held.layer))
-    rows, passing = distinct([time, gather, plans.offload, 1.0 * offload.of_gradients(plans)])
+    rows, passing = distinct([time, gather, plans.offload, offload.of_gradients(plans)])
     found = passes(
         setting,
         plans.take(rows),

@@ -150,7 +150,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
         )
         stays[kind] = staying(part=part * layer.recomputable)
         # A layer that is computed again is whole, however many others are not.
-        redone[kind] = everything[kind] - staying(part=(part > 0) * layer.recomputable)
+        redone[kind] = everything[kind] - staying(part=np.ceil(part) * layer.recomputable)
     return LayerMemory(
         weights=np.stack(held[: len(whose)]),
         trained=np.stack(held[len(whose) :]),

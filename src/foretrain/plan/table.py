@@ -25,6 +25,7 @@ from foretrain.workload.operator import Attention
 
 Column = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -122,7 +123,7 @@ def table_of(plans: Sequence[Plan]) -> PlanTable:
     return PlanTable(**columns)
 
 
-def distinct(columns: Sequence[Column | Rows]) -> tuple[Rows, Rows]:
+def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:
     """The first row of each distinct combination, and for every row the combination it has.
 
     Args:
