@@ -79,7 +79,7 @@ def test_tensor_axis_can_divide_what_it_must(name):
     if entry.shape is None:
         return
     for _, each in build(name, sequence=64).operators:
-        divided = each.split in (Split.COLUMNS, Split.DEPTH)
+        divided = each.split in (Split.COLUMNS, Split.DEPTH) or bool(each.keys)
         assert bool(each.units) == divided
 
 
