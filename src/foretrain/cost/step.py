@@ -144,7 +144,8 @@ def order_columns(setting: Setting, factors: Factors) -> Passing:
         send=hop.fixed + hop.per_byte * size,
         blocking=plans.sends,
         overlap=setting.coefficients.gradient_overlap,
-        kind=plans.schedule,
+        # A stage that is alone turns back after every micro-batch and puts nothing off.
+        kind=plans.schedule * (plans.pipeline > 1),
     )
 
 
