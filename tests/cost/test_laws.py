@@ -1,6 +1,6 @@
 """Laws that every prediction keeps, whatever the model, the cluster and the plan."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.cost.prices import parts, prices, seconds
+from tests.cost.resources import MORE, changed, quickened, settled
 from tests.examples import few
 from tests.random_nouns import plans, questions
 from tests.random_nouns import settings as random_settings
@@ -17,7 +18,7 @@ from foretrain.cost.held import hold
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_times
-from foretrain.plan.plan import ContextExchange, Offload, Schedule, Sends, Sharding
+from foretrain.plan.plan import ContextExchange, Offload, Sends, Sharding
 from foretrain.plan.table import table_of
 from foretrain.results.estimate import Parts
 from foretrain.verbs.price import price_plan
@@ -81,49 +82,6 @@ def test_memory_of_every_stage_is_the_sum_of_its_parts_and_the_heaviest_counts(q
     assert memory.total == heaviest_total(setting, hold(setting, table_of([plan])))[0]
 
 
-def changed(old, *, link=None, device=None, host=1.0, peak=1.0, **coefficients):
-    """A setting whose links, device, host or coefficients are others."""
-    levels = tuple(
-        replace(level, link=replace(level.link, **(link(level.link) if link else {})))
-        for level in old.cluster.levels
-    )
-    chip = old.cluster.device
-    rates = {field.name: peak * getattr(chip.peak, field.name) for field in fields(chip.peak)}
-    matmul = chip.matmul and peak * chip.matmul
-    chip = replace(chip, peak=replace(chip.peak, **rates), matmul=matmul, **(device or {}))
-    return setting(
-        old.workload,
-        replace(old.cluster, levels=levels, device=chip, host=_host(old, host)),
-        replace(old.coefficients, **coefficients),
-    )
-
-
-def _host(old, factor):
-    host = old.cluster.host
-    return host and replace(
-        host,
-        memory_bandwidth=host.memory_bandwidth * factor,
-        device_bandwidth=host.device_bandwidth * factor,
-    )
-
-
-def quickened(old, factor):
-    """Every rate times a factor, every latency over it."""
-    return changed(
-        old,
-        link=lambda link: {
-            "latency": link.latency / factor,
-            "bandwidth": link.bandwidth * factor,
-            "capacity": link.capacity and link.capacity * factor,
-        },
-        device={"memory_bandwidth": old.cluster.device.memory_bandwidth * factor},
-        host=factor,
-        peak=factor,
-        launch=old.coefficients.launch / factor,
-        collective_start=old.coefficients.collective_start / factor,
-    )
-
-
 @given(question=questions(), factor=st.floats(1e-3, 1e3))
 def test_everything_so_many_times_quicker_makes_a_step_as_many_times_shorter(question, factor):
     setting, [plan] = question
@@ -153,46 +111,6 @@ def test_powers_of_two_scale_everything_that_happens_in_a_step(question, power):
         assert other.forward * 2.0**power == one.forward
         assert other.backward * 2.0**power == one.backward
         assert other.update * 2.0**power == one.update
-
-
-MORE = {
-    "bandwidth": lambda old, factor: changed(
-        old, link=lambda link: {"bandwidth": link.bandwidth * factor}
-    ),
-    "capacity": lambda old, factor: changed(
-        old, link=lambda link: {"capacity": link.capacity and link.capacity * factor}
-    ),
-    "links without a shared capacity": lambda old, factor: changed(
-        old, link=lambda link: {"capacity": None}
-    ),
-    "shorter latency": lambda old, factor: changed(
-        old, link=lambda link: {"latency": link.latency / factor}
-    ),
-    "quicker start of collectives": lambda old, factor: changed(
-        old, collective_start=old.coefficients.collective_start / factor
-    ),
-    "quicker launch of kernels": lambda old, factor: changed(
-        old, launch=old.coefficients.launch / factor
-    ),
-    # Of every precision alike: the share of its data sheet that a device reaches stays the same.
-    "FLOP/s": lambda old, factor: changed(old, peak=factor),
-    "memory bandwidth": lambda old, factor: changed(
-        old, device={"memory_bandwidth": old.cluster.device.memory_bandwidth * factor}
-    ),
-    "bandwidth to the host": lambda old, factor: changed(old, host=factor),
-    "overlap": lambda old, factor: changed(old, gradient_overlap=1.0),
-}
-
-
-def settled(plan):
-    """Not zero bubble, where passes wait for what compute hides.
-
-    Its gradients of weights fill the bubble; quicker ones fill less of it, while a pass that waits
-    gets no shorter.
-    """
-    waits = plan.sharding >= Sharding.GRADIENTS or plan.offload >= Offload.ACTIVATIONS
-    waits |= plan.context > 1
-    return replace(plan, schedule=Schedule.ONE_F_ONE_B) if waits else plan
 
 
 @pytest.mark.parametrize("resource", MORE)

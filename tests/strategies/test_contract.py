@@ -266,7 +266,7 @@ def test_parameters_that_are_dropped_between_passes_are_gathered_twice(question)
         ]
         for reshard in (True, False)
     }
-    assert times == {True: [When.FORWARD, When.BACKWARD], False: [When.STEP]}
+    assert times == {True: [When.FORWARD, When.BACKWARD], False: [When.FIRST]}
 
 
 def weights_of(setting, plan):
