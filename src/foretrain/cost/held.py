@@ -40,6 +40,7 @@ class Loads:
         transient: bytes of the largest layer while it is computed again.
         whole: bytes of the parameters of the largest layer and of the largest that can be cut,
             one of which runs while the other comes. [holding, run, pair]
+        learnt: parameters that are trained in those two. [holding, run, pair]
         moving: bytes that the layer which keeps most keeps.
     """
 
@@ -50,6 +51,7 @@ class Loads:
     met: Floats
     transient: Floats
     whole: Floats
+    learnt: Floats
     moving: Floats
 
 
@@ -190,6 +192,9 @@ def _loads(
         whole=np.stack(
             [_two(setting, counts, each.take(layer, axis=1)) for each in layers.weights]
         ),
+        learnt=np.stack(
+            [_two(setting, counts, each.take(layer, axis=1)) for each in layers.trained]
+        ),
         moving=_most(counts[:body], kept[:body]),
     )
 
@@ -201,9 +206,13 @@ def _most(counts: Floats, values: Floats) -> Floats:
 
 
 def _two(setting: Setting, counts: Floats, values: Floats) -> Floats:
-    """The largest of all kinds, and the largest of those that can be cut. [run, pair]"""
+    """The largest of all kinds, and the largest of those that can be cut, if there are two.
+
+    [run, pair]
+    """
     cuttable = [layer.cuttable for layer in setting.workload.model.layers]
-    return _most(counts, values) + _most(counts[cuttable], values[cuttable])
+    two = _most(counts, values) + _most(counts[cuttable], values[cuttable])
+    return np.minimum(two, weighted(counts, values))
 
 
 def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:

@@ -135,9 +135,9 @@ def _activations(
     setting: Setting, held: Held, *, run: Run, later: Column | float
 ) -> tuple[Column, Column]:
     """Bytes of activations on the device, and of the two layers on their way to the host. [plan]"""
-    away = offload.of_activations(held.plans)
-    here = _kept(setting, held, run=run, later=later) * ~away + held.of_stage("met", run)
-    return here, 2.0 * held.of_stage("moving", run) * away
+    away, kept = offload.of_activations(held.plans), _kept(setting, held, run=run, later=later)
+    here = kept * ~away + held.of_stage("met", run)
+    return here, np.minimum(2.0 * held.of_stage("moving", run), kept) * away
 
 
 def _gathered(setting: Setting, held: Held, *, run: Run) -> Column:
@@ -147,13 +147,13 @@ def _gathered(setting: Setting, held: Held, *, run: Run) -> Column:
     gradients that are not reduced, or not on the host, yet.
     """
     workload, plans = setting.workload, held.plans
-    relative = workload.gradients.held_bytes / workload.precision.value_bytes
     gathers = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard > 0)
     reduces = plans.sharding >= Sharding.GRADIENTS
     leaves = offload.of_gradients(plans)
     total = np.zeros(1)
     for holding in setting.holdings:
         shared = among(plans, replicas_of(plans, holding)) > 1
-        times = (gathers & shared) + relative * (reduces & shared | leaves)
-        total = total + held.of_holding("whole", run, holding) * times
+        weights = held.of_holding("whole", run, holding) * (gathers & shared)
+        gradients = held.of_holding("learnt", run, holding) * (reduces & shared | leaves)
+        total = total + weights + gradients * workload.gradients.held_bytes
     return total
