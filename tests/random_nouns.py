@@ -108,11 +108,11 @@ codecs = st.one_of(st.just(CODECS["fp32"]), st.sampled_from([*CODECS.values(), t
 
 
 @st.composite
-def settings(draw):
+def settings(draw, of=models):
     """A workload on a cluster whose batch any number of replicas on all devices divides."""
     cluster = draw(clusters())
     workload = Workload(
-        model=draw(models),
+        model=draw(of),
         global_batch=cluster.devices * draw(st.sampled_from([1, 2, 3, 4, 8, 24])),
         precision=draw(st.sampled_from(Precision)),
         optimizer=draw(st.sampled_from(Optimizer)),
@@ -236,7 +236,7 @@ def _policies(draw, model, replicas):
 
 
 @st.composite
-def questions(draw, *, least=1, most=1, cuts=("even", "balanced", "uneven")):
+def questions(draw, *, least=1, most=1, of=models, cuts=("even", "balanced", "uneven")):
     """A setting, and from `least` to `most` legal plans for it."""
-    setting = draw(settings())
+    setting = draw(settings(of))
     return setting, draw(st.lists(plans(setting, cuts=cuts), min_size=least, max_size=most))
