@@ -81,10 +81,20 @@ def test_price_in_the_study_ages_only_where_it_has_a_date(asked):
     assert "324 days old" in remark
 
 
-@pytest.mark.parametrize(("days", "told"), [(-1, 0), (0, 0), (180, 0), (181, 1)])
+@pytest.mark.parametrize(("days", "told"), [(0, 0), (180, 0), (181, 1)])
 def test_price_is_old_after_180_days(asked, days, told):
     since = TODAY - timedelta(days=days)
     assert len(asked(f'price = "2 USD/h"\nprice_date = {since}').assumed) == told
+
+
+def test_price_of_a_day_to_come_is_told(asked):
+    listed = LIST.replace("2026-10-01", "2026-11-22")
+    for price in ('price = "2.10 USD/h"\nprice_date = 2026-11-22', 'prices = "prices.toml"'):
+        [remark] = asked(price, listed).assumed
+        assert remark == (
+            "cluster.price = 2.1 USD/h per device (yours of 2026-11, a day to come: correct its "
+            "date)"
+        )
 
 
 @pytest.mark.parametrize("written", ["2025-02-30", "May", ""])

@@ -49,7 +49,12 @@ def cluster(name: str, nodes: int) -> Cluster:
     """
     if not nodes >= 1:
         raise InputError(f"cluster '{name}': nodes must be at least 1, got {nodes}.")
-    return _noun(Cluster, cluster_document(name, nodes))
+    document = cluster_document(name)
+    try:
+        levels = with_nodes(document["levels"], nodes)
+    except InputError as error:
+        raise InputError(f"cluster '{document['name']}': {error}") from None
+    return _noun(Cluster, {**document, "levels": levels})
 
 
 def device_document(name: str) -> dict[str, Any]:
@@ -58,15 +63,11 @@ def device_document(name: str) -> dict[str, Any]:
     return {"name": found, **_plain(_entries("devices")[found])}
 
 
-def cluster_document(name: str, nodes: int) -> dict[str, Any]:
-    """A cluster as a user would describe it in a study."""
+def cluster_document(name: str) -> dict[str, Any]:
+    """A cluster as a user would describe it in a study, before `nodes` fills its levels."""
     found = find("clusters", name)
     entry = _entries("clusters")[found]
     described = {**_plain(entry), "device": device_document(entry["device"])}
-    try:
-        described["levels"] = with_nodes(described["levels"], nodes)
-    except InputError as error:
-        raise InputError(f"cluster '{found}': {error}") from None
     if "price" in entry:
         described["price_date"] = first_day(entry["price"]["date"])
     return {"name": found, **described}

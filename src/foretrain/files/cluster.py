@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.errors import InputError
+from foretrain.errors import InputError, nearest
 from foretrain.files.catalogue import cluster_document, device_document, names
 from foretrain.files.here import NAME as HERE
 from foretrain.files.here import here, remark
@@ -18,7 +18,15 @@ from foretrain.files.levels import with_nodes
 from foretrain.files.prices import day, price_remark, read_prices
 from foretrain.files.problems import Problems, validated
 
-SUBSTITUTE = "dgx-a100"
+SUBSTITUTE: Final = "dgx-a100"
+NAME_MISSING: Final = (
+    "is missing. Name one that 'foretrain catalogue' lists, such as dgx-h100, or describe a "
+    "cluster with device and levels."
+)
+NODES_MISSING: Final = "is missing. Write how many nodes, for example nodes = 64."
+LEVELS_MISSING: Final = (
+    "is missing. Describe [[cluster.levels]], or name a cluster of the catalogue."
+)
 
 
 def read_cluster(
@@ -87,20 +95,20 @@ def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
         if name == HERE:
             return here()
         if isinstance(name, str):
-            return cluster_document(name, nodes=1)
+            return cluster_document(name)
     except InputError as error:
-        if "levels" not in section:
+        described = {"levels"} if name == HERE else {"device", "levels"}
+        if not section.keys() & described:
             problems.add("cluster.name", str(error))
-            return cluster_document(SUBSTITUTE, nodes=1)
+            return cluster_document(SUBSTITUTE)
     if "levels" in section:
         return {"name": "inline"}
-    if name is None:
-        problems.add(
-            "cluster.name",
-            "is missing. Name one that 'foretrain catalogue' lists, such as dgx-h100, or describe "
-            "a cluster with device and levels.",
-        )
-    return cluster_document(SUBSTITUTE, nodes=1)
+    if "device" in section:
+        near = nearest(str(name), names()["clusters"])
+        problems.add("cluster.levels", f"{LEVELS_MISSING}{near}")
+    elif name is None:
+        problems.add("cluster.name", NAME_MISSING)
+    return cluster_document(SUBSTITUTE)
 
 
 def _levels(levels: object, section: dict[str, object], problems: Problems) -> object:
@@ -121,14 +129,15 @@ def _levels(levels: object, section: dict[str, object], problems: Problems) -> o
         return with_nodes(levels, _nodes(section, problems))
     except InputError as error:
         problems.add("cluster.nodes", str(error))
-    return levels
+    return with_nodes(levels, 1)
 
 
 def _nodes(section: dict[str, object], problems: Problems) -> int:
     try:
         if "nodes" in section:
             return count(section["nodes"])
-        problems.add("cluster.nodes", "is missing. Write how many nodes, for example nodes = 64.")
+        if not problems.touch("cluster.levels"):
+            problems.add("cluster.nodes", NODES_MISSING)
     except InputError as error:
         problems.add("cluster.nodes", str(error))
     return 1

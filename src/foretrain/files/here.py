@@ -85,7 +85,7 @@ def _of_gpus(gpus: list[str], host: dict[str, Any]) -> dict[str, Any]:
     if len(kinds) > 1:
         raise InputError(f"this machine has GPUs of several kinds: {', '.join(sorted(kinds))}.")
     name = _device(kinds.pop())
-    like = cluster_document(_resembling(name), nodes=1)
+    like = cluster_document(_resembling(name))
     node = next(level for level in like["levels"] if level["name"] == "node")
     device = {**device_document(name), "memory": f"{gpus[0].rpartition(',')[2].strip()} MiB"}
     found = {"device": device, "levels": [{**node, "members": len(gpus)}]}
@@ -104,7 +104,7 @@ def _device(name: str) -> str:
 def _resembling(device: str) -> str:
     """The first cluster of the catalogue that has a device."""
     for name in names()["clusters"]:
-        if cluster_document(name, nodes=1)["device"]["name"] == device:
+        if cluster_document(name)["device"]["name"] == device:
             return name
     raise InputError(f"no cluster of the catalogue has {device}. {INSTEAD}")
 

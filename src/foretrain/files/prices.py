@@ -136,10 +136,16 @@ def price_remark(
     own = "price" in section or "prices" in section
     since = None if cluster.price_date is None else day(cluster.price_date)
     days = 0 if since is None else (today - since).days
-    if own and days <= MOST_DAYS:
+    if own and 0 <= days <= MOST_DAYS:
         return None
     whose = "yours" if own else "the catalogue's example"
     month = "" if since is None else f" of {since:%Y-%m}"
-    old = f", {days} days old: look it up again" if days > MOST_DAYS else ""
     price = DOLLARS_PER_SECOND.write(cluster.price)
-    return f"cluster.price = {price} per device ({whose}{month}{old})"
+    return f"cluster.price = {price} per device ({whose}{month}{_age(days)})"
+
+
+def _age(days: int) -> str:
+    """What is odd about the age of a price; nothing where nothing is."""
+    if days < 0:
+        return ", a day to come: correct its date"
+    return f", {days} days old: look it up again" if days > MOST_DAYS else ""

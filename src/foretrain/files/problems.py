@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
@@ -30,6 +31,7 @@ SAYS = {
 DEEPEST = 20
 MOST_LISTED = 50
 ABSENT = "unexpected_keyword_argument"
+NAMED_FIELD = re.compile(r"[A-Z]\w*\.(\w+):? ")
 
 
 @dataclass(slots=True)
@@ -124,7 +126,8 @@ def validated(
     noun: Noun | None
     noun, errors = _attempt(kind, document)
     for error in errors:
-        problems.add(written((path, *error["loc"])), _sentence(kind, error, taken))
+        key, said = _of_field(_sentence(kind, error, taken))
+        problems.add(written((path, *error["loc"], *key)), said)
     if not errors:
         return noun
     bad = {error["loc"][0] for error in errors if error["loc"]}
@@ -183,6 +186,12 @@ def _sentence(kind: type, error: Mapping[str, Any], taken: tuple[str, ...]) -> s
     if says is None:
         return f"{as_written(value)}: {error['msg']}."
     return says.format(value=as_written(value), **context)
+
+
+def _of_field(text: str) -> tuple[tuple[str, ...], str]:
+    """The field that a noun's own check names first, such as Power.pue, and what it says of it."""
+    named = NAMED_FIELD.match(text)
+    return ((named[1],), text[named.end() :]) if named else ((), text)
 
 
 def _keys_at(kind: type, path: Sequence[Key]) -> list[str]:
