@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cost.coefficients import DEFAULT, Coefficients
@@ -47,6 +48,7 @@ class Setting:
     body: int
 
 
+@lru_cache(maxsize=16)
 def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = DEFAULT) -> Setting:
     """A workload on a cluster, with what follows from them.
 

@@ -34,9 +34,9 @@ def share(_operators: Operators, plans: PlanTable) -> Share:
 
 def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     """Keys and values that go round, or tokens that become heads and back."""
-    if not operators.keys.any():
-        return ()
     shared = plans.context > 1
+    if not shared.any():
+        return ()
     ring = shared & (plans.exchange == ContextExchange.RING)
     heads = shared & (plans.exchange == ContextExchange.ALL_TO_ALL)
     round_trip = operators.keys * ring / plans.tensor

@@ -24,8 +24,7 @@ Flags = NDArray[np.bool_]
 
 def of_optimizer(plans: PlanTable) -> Flags:
     """Whether optimizer state waits on the host. [plan]"""
-    away: Flags = plans.offload == Offload.OPTIMIZER
-    away |= plans.offload == Offload.BOTH
+    away: Flags = plans.offload % Offload.ACTIVATIONS == Offload.OPTIMIZER
     return away
 
 

@@ -39,6 +39,8 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     Members that share an expert gather what came to each of them; the busiest set the pace.
     """
     mine = token_degree(plans) > 1
+    if not mine.any():
+        return ()
     busiest = np.where(plans.expert > 1, operators.imbalance, 1.0)
     came = busiest * plans.expert_tensor / plans.tensor * (plans.expert_tensor > 1)
     parts: tuple[Column | float, ...] = (1.0, came)

@@ -58,6 +58,8 @@ def share(operators: Operators, plans: PlanTable) -> Share:
 def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     """All-reduces, unless sequence parallelism takes their place."""
     mine = (plans.tensor > 1) & (plans.sequence_parallel == 0)
+    if not mine.any():
+        return ()
     return tuple(
         Transfer(
             axis=axis,
