@@ -1,10 +1,13 @@
 """Fit: tables give way to the terminal, what matters least first, and no cell is folded."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from tests import builders
 
+from foretrain.plan.plan import Schedule, Sharding
 from foretrain.report.fit import fitted, left_out, width
 from foretrain.report.table import Column, Table, pareto, ranking
 
@@ -38,6 +41,21 @@ def test_fitted_table_is_no_wider_than_its_room(content, room):
     assert width(shown) <= room
     assert all(len(row) == len(shown.columns) for row in shown.rows)
     assert len(shown.columns) + len(left_out(content, shown)) == len(content.columns)
+
+
+@TABLES
+def test_no_text_of_a_row_is_ever_cut(content):
+    assert {text for row in fitted(content, 40).rows for text in row} <= {
+        text for row in content.rows for text in row
+    }
+
+
+def test_size_of_a_shard_is_legible_at_80_columns():
+    plan = builders.plan(sharding=Sharding.PARAMETERS, shard=128, schedule=Schedule.ZERO_BUBBLE)
+    one, *rest = builders.search_result().plans
+    shown = fitted(ranking([replace(one, plan=plan), *rest]), 80)
+    assert {"z3/128", "zb"} <= set(shown.rows[0])
+    assert {"z1", "1f1b"} <= set(shown.rows[1])
 
 
 def test_columns_that_say_the_same_in_every_row_go_first():

@@ -9,6 +9,7 @@ from tests import builders
 
 from foretrain.plan.study import Limit, Objective
 from foretrain.report.page import search_page
+from foretrain.report.words import MEMORY, PARTS
 
 VOID = {"meta"}
 
@@ -93,6 +94,21 @@ def test_page_shows_amount_objective_and_limits_back():
     ):
         assert f"<dt>{label}</dt><dd>{told}</dd>" in text
     assert "<dt>Limits</dt><dd>none</dd>" in page()
+
+
+@pytest.mark.parametrize("name", [*PARTS, *MEMORY])
+def test_every_part_has_a_colour_in_light_and_in_dark(name):
+    assert len(re.findall(rf"--{name}: #[0-9a-f]{{6}};", page())) == 2
+
+
+def test_parts_that_only_other_plans_have_are_explained_too():
+    first, second, *rest = builders.search_result().plans
+    step = replace(second.estimate.parts, expert=1.0)
+    other = replace(second, estimate=replace(second.estimate, parts=step))
+    text = page(plans=(first, other, *rest))
+    assert "</span>expert</td>" in text
+    assert PARTS["expert"] in text
+    assert PARTS["expert"] not in page()
 
 
 def test_shares_of_the_best_plans_step_add_up():

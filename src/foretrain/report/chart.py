@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf, log10
 
@@ -14,6 +14,7 @@ from foretrain.units import BYTES, SECONDS, Quantity
 
 WIDE = 8.0  # an axis is logarithmic where its ends differ by more than this factor
 MARGIN = 0.06
+APART_TICKS = 1.5  # a tick nearer to the next unit's first one gives way to it: 50 s to 1 min
 APART = (3.5, 5.0)  # per cent between the numbers of two points, sideways or upwards
 
 
@@ -69,7 +70,7 @@ class Axis:
         sizes = [self.quantity.units[unit] for unit in self.quantity.shown]
         for size, larger in zip(sizes, [*sizes[1:], inf], strict=True):
             for times in (1, 2, 5, 10, 20, 50, 100, 200, 500):
-                if times * size < larger:
+                if APART_TICKS * times * size < larger:
                     yield times * size, written(self.quantity, times * size)
 
 
@@ -145,6 +146,23 @@ def memory_bars(study: Study, best: Ranked) -> tuple[Bar, ...]:
     return tuple(
         _bar(f"{stage.stage + 1}", memory_pieces(stage, longest), BYTES, longest=longest)
         for stage in stages
+    )
+
+
+def explained(
+    pieces: Sequence[Piece], bars: Sequence[Bar], names: Iterable[str]
+) -> tuple[Piece, ...]:
+    """Pieces for a table under bars: what other bars have besides is there too, as nothing.
+
+    Args:
+        pieces: of the bar that the table is about.
+        bars: all of them.
+        names: every part that there may be, in order.
+    """
+    own = {piece.name: piece for piece in pieces}
+    drawn = {piece.name for bar in bars for piece in bar.pieces} | own.keys()
+    return tuple(
+        own.get(name, Piece(name=name, amount=0.0, share=0.0)) for name in names if name in drawn
     )
 
 

@@ -11,7 +11,7 @@ GAP = 1
 
 
 def fitted(content: Table, room: int) -> Table:
-    """The table in short forms, then without its spare columns, until it fits in `room` cells."""
+    """The table under short headings, then without its spare columns, until it fits in `room` cells."""
     if width(content) > room:
         content = _abbreviated(content)
     for column in _dispensable(content):
@@ -51,14 +51,9 @@ def _parts(column: Column, text: str) -> list[str]:
 
 
 def _abbreviated(content: Table) -> Table:
-    """Short headings, and the texts under them as short."""
-    ends = [len(column.short) or None for column in content.columns]
-    return Table(
-        columns=tuple(replace(it, name=it.short or it.name) for it in content.columns),
-        rows=tuple(
-            tuple(text[:end] for text, end in zip(row, ends, strict=True)) for row in content.rows
-        ),
-    )
+    """Short headings."""
+    columns = tuple(replace(it, name=it.short or it.name) for it in content.columns)
+    return replace(content, columns=columns)
 
 
 def _dispensable(content: Table) -> list[Column]:

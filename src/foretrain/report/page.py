@@ -26,6 +26,8 @@ ROOM = 90
 def search_page(study: Study, result: SearchResult, provenance: Provenance) -> str:
     """The HTML page of a search, complete: styles and drawings are in it, nothing is loaded."""
     estimate, capacity = result.best.estimate, study.cluster.device.memory
+    times, memories = chart.time_bars(result.plans), chart.memory_bars(study, result.best)
+    heaviest = facts.memory_pieces(estimate.memory.heaviest, capacity)
     return _template().render(
         title=_title(study),
         plan=result.best.plan,
@@ -34,10 +36,10 @@ def search_page(study: Study, result: SearchResult, provenance: Provenance) -> s
         effort=effort(study, result),
         figures=_figures(study, result),
         cautions=cautions(result),
-        time_bars=chart.time_bars(result.plans),
-        time_pieces=facts.time_pieces(estimate.parts),
-        memory_bars=chart.memory_bars(study, result.best),
-        memory_pieces=facts.memory_pieces(estimate.memory.heaviest, capacity),
+        time_bars=times,
+        time_pieces=chart.explained(facts.time_pieces(estimate.parts), times, PARTS),
+        memory_bars=memories,
+        memory_pieces=chart.explained(heaviest, memories, MEMORY),
         heaviest=estimate.memory.heaviest.stage + 1,
         capacity=100 * capacity / chart.longest_memory(study, result.best),
         capacity_text=written(BYTES, capacity),

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from foretrain.plan.plan import ContextExchange, Plan
+from foretrain.plan.plan import (
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sharding,
+)
 from foretrain.report.words import percent, written
 from foretrain.results.provenance import CoefficientSource
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
@@ -20,7 +28,7 @@ class Column:
         name: the heading.
         meaning: what it means, where the name does not say it.
         number: whether numbers stand under it.
-        short: the heading where room is scarce; the texts under it are cut to its length.
+        short: the heading where room is scarce.
         spare: where room is scarce, columns with larger numbers go first; with 0 they stay.
     """
 
@@ -53,9 +61,29 @@ def _cut(plan: Plan) -> str:
     return plan.cut if isinstance(plan.cut, str) else "-".join(map(str, plan.cut))
 
 
+RECOMPUTE: Final = {Recompute.NONE: "none", Recompute.SELECTIVE: "sel", Recompute.FULL: "full"}
+SCHEDULES: Final = {
+    Schedule.ONE_F_ONE_B: "1f1b",
+    Schedule.GPIPE: "gpipe",
+    Schedule.ZERO_BUBBLE: "zb",
+}
+OFFLOADED: Final = {
+    Offload.NONE: "none",
+    Offload.OPTIMIZER: "opt",
+    Offload.ACTIVATIONS: "act",
+    Offload.BOTH: "both",
+}
+
+
+def _sharding(plan: Plan) -> str:
+    if plan.sharding is Sharding.NONE:
+        return "none"
+    return f"z{plan.sharding:d}{f'/{plan.shard}' if plan.shard else ''}"
+
+
 PLAN_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
     (
-        Column(name="tp", meaning="tensor axis; +sp divides tokens too", number=True),
+        Column(name="tp", meaning="tensor axis, +sp divides tokens too", number=True),
         lambda plan: f"{plan.tensor}{'+sp' if plan.sequence_parallel else ''}",
     ),
     (Column(name="pp", meaning="pipeline stages", number=True), lambda plan: str(plan.pipeline)),
@@ -68,26 +96,39 @@ PLAN_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
         Column(name="v", meaning="interleaved chunks per stage", number=True),
         lambda plan: str(plan.interleaving),
     ),
-    (Column(name="recompute", short="recom", spare=3), lambda plan: plan.recompute.name.lower()),
     (
-        Column(name="sharding", short="shard", spare=4),
-        lambda plan: f"{plan.sharding.name.lower()}{f'/{plan.shard}' if plan.shard else ''}",
+        Column(name="recompute", meaning="sel is selective", short="recom", spare=3),
+        lambda plan: RECOMPUTE[plan.recompute],
+    ),
+    (
+        Column(
+            name="sharding",
+            meaning="z1 optimizer state, z2 gradients too, z3 parameters too, /8 among 8 devices",
+            short="shard",
+            spare=4,
+        ),
+        _sharding,
     ),
 )
 RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
     (Column(name="cp", meaning="context axis", number=True), _context),
     (
-        Column(name="ep", meaning="expert axis; x members of one expert", number=True),
+        Column(name="ep", meaning="expert axis, x members of one expert", number=True),
         lambda plan: f"{plan.expert}{f'x{plan.expert_tensor}' * (plan.expert_tensor > 1)}",
     ),
     (
-        Column(name="schedule", short="sched", spare=5),
-        lambda plan: plan.schedule.name.lower().replace("_", " "),
+        Column(name="schedule", meaning="zb is zero bubble", short="sched", spare=5),
+        lambda plan: SCHEDULES[plan.schedule],
     ),
     (Column(name="cut", spare=6), _cut),
-    (Column(name="offload", spare=6), lambda plan: plan.offload.name.lower()),
     (
-        Column(name="again", meaning="layers recomputed; 0 for all", number=True, spare=6),
+        Column(
+            name="offload", meaning="opt is optimizer state, act activations", short="offl", spare=6
+        ),
+        lambda plan: OFFLOADED[plan.offload],
+    ),
+    (
+        Column(name="again", meaning="layers recomputed, 0 for all", number=True, spare=6),
         lambda plan: str(plan.recompute_layers),
     ),
     (
@@ -106,7 +147,10 @@ RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
         Column(name="attention", short="atten", spare=5),
         lambda plan: plan.attention.name.lower(),
     ),
-    (Column(name="sends", short="sends", spare=5), lambda plan: plan.sends.name.lower()),
+    (
+        Column(name="sends", meaning="bl is blocking, ov overlapped", spare=5),
+        lambda plan: plan.sends.name.lower()[:2],
+    ),
 )
 
 
