@@ -16,13 +16,29 @@ def test_catalogue_lists_devices_clusters_and_models(foretrain):
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [("devices", "312 TFLOP/s"), ("clusters", "6.88 USD/h"), ("models", "gpt")]
+    ("kind", "told"), [("devices", "312 TFLOP/s"), ("clusters", "6.88 USD/h"), ("models", "46.7 G")]
 )
 def test_kind_is_listed_with_its_main_figures(foretrain, kind, told):
     ended = foretrain("catalogue", kind)
     assert ended.code == 0
     assert told in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
+
+
+def test_cluster_shows_its_device_and_the_links_of_its_levels(foretrain):
+    told = foretrain("catalogue", "dgx-h100").out
+    assert "Device     h100-sxm" in told
+    assert "node: nvlink, switch, adds up on the way" in told
+    assert "fabric: infiniband, switch" in told
+    assert "fabric.link.bandwidth" in told
+
+
+@pytest.mark.parametrize("name", ["mixtral-8x7b", "nemotron-3-nano", "resnet-50", "t5-11b"])
+def test_model_shows_its_parameters_and_no_paths(foretrain, name):
+    told = foretrain("catalogue", name).out
+    assert "parameters" in told
+    assert "[0]" not in told
+    assert max(map(len, told.splitlines())) <= 80
 
 
 def test_entry_shows_its_numbers_with_their_sources(foretrain):

@@ -11,7 +11,7 @@ from foretrain.cli.options import AsJson
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]", help="One entry with its sources; or devices, clusters, models."
+        metavar="[NAME]", help="One entry with its sources; here; or devices, clusters, models."
     ),
 ]
 

@@ -8,7 +8,7 @@ confidence (and date, where it ages). An entry that is `like` another one says w
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeGuard, TypeVar
@@ -113,6 +113,24 @@ def figures(kind: str, name: str) -> tuple[Figure, ...]:
     return tuple(_figures(_entries(kind)[find(kind, name)], ()))
 
 
+def words(kind: str, name: str) -> dict[str, str]:
+    """What an entry says in words: its device, and the name and the technology of each level."""
+    entry = _entries(kind)[find(kind, name)]
+    plain = {key: value for key, value in entry.items() if key not in ABOUT}
+    return {key: str(value) for key, value in leaves(plain)}
+
+
+def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str, str | int]]:
+    """Every text and number below a value, with its key; figures have sources and are left out."""
+    if isinstance(value, bool):
+        yield written(path), "yes" if value else "no"
+    elif isinstance(value, str | int):
+        yield written(path), value
+    elif isinstance(value, dict | list) and not _is_figure(value):
+        for key, item in _inside(value):
+            yield from leaves(item, (*path, key))
+
+
 @cache
 def _entries(kind: str) -> Mapping[str, Entry]:
     """All entries of one kind, by name, those that are like another one completed."""
@@ -185,9 +203,12 @@ def _figures(value: object, path: tuple[str | int, ...]) -> Iterator[Figure]:
             date=value.get("date"),
         )
     elif isinstance(value, dict | list):
-        pairs = enumerate(value) if isinstance(value, list) else value.items()
-        for key, item in pairs:
+        for key, item in _inside(value):
             yield from _figures(item, (*path, key))
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> Iterable[tuple[str | int, Any]]:
+    return enumerate(value) if isinstance(value, list) else value.items()
 
 
 def _noun(kind: type[Noun], document: Mapping[str, Any]) -> Noun:

@@ -14,12 +14,14 @@ from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError
-from foretrain.files.catalogue import cluster_document, device_document, find, names
+from foretrain.files.catalogue import cluster_document, device_document, find, leaves, names
+from foretrain.results.catalogue import CatalogueEntry, Figure
 
 NAME: Final = "here"
 SMI: Final = ("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits")
 INSTEAD: Final = "Describe it with cluster.device and cluster.levels."
 CPU: Final = "cpu"
+SOURCE: Final = "driver and kernel of this machine; links and what they do not tell are assumed"
 
 LANES: Final[Mapping[str, int]] = {"avx512f": 16, "avx": 8, "sse2": 4}
 """Values of 32 bits in a vector register, widest first."""
@@ -66,6 +68,27 @@ def here(run: Run = run_smi, read: Read = read_proc) -> dict[str, Any]:
     gpus, cpuinfo = run().strip().splitlines(), read("cpuinfo")
     host = {"cores": _cores(cpuinfo), "memory": _memory(read("meminfo"))}
     return _of_gpus(gpus, host) if gpus else _of_processor(cpuinfo, host)
+
+
+def entry() -> CatalogueEntry:
+    """This machine as an entry of the catalogue.
+
+    Raises:
+        InputError: it cannot be described; the message says what is missing.
+    """
+    said = dict(leaves(here()))
+    numbers = {key: value for key, value in said.items() if re.match(r"[0-9]", str(value))}
+    return CatalogueEntry(
+        name=NAME,
+        kind="cluster",
+        family="This machine",
+        summary='The machine that asks, as a study with name = "here" sees it',
+        words={key: str(value) for key, value in said.items() if key not in numbers},
+        figures=tuple(
+            Figure(key=key, value=value, source=SOURCE, confidence="medium")
+            for key, value in numbers.items()
+        ),
+    )
 
 
 def remark(cluster: Cluster) -> str:
@@ -118,9 +141,9 @@ def _of_processor(cpuinfo: str, host: dict[str, Any]) -> dict[str, Any]:
         raise InputError(f"/proc/cpuinfo tells neither clock nor vector units. {INSTEAD}")
     fused = 2 if "fma" in flags else 1
     peak = host["cores"] * max(clocks) * 1e6 * lanes * fused * PIPES
-    rates = {"fp32": f"{peak} FLOP/s"}
+    rates = {"fp32": f"{peak / 1e9} GFLOP/s"}
     if "avx512_bf16" in flags:
-        rates["bf16"] = f"{2 * peak} FLOP/s"
+        rates["bf16"] = f"{2 * peak / 1e9} GFLOP/s"
     device = {
         "name": CPU,
         "peak": rates,

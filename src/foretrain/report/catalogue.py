@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
+from typing import Final
 
 from rich.console import Group, RenderableType
 
 from foretrain.report import terminal
 from foretrain.report.facts import Fact
 from foretrain.report.table import Column, Table
-from foretrain.results.catalogue import CatalogueEntry, CatalogueResult
+from foretrain.results.catalogue import CatalogueEntry, CatalogueResult, Figure
+from foretrain.units import PARAMETERS
 
 FAMILY_WIDTH = 24
 PLURALS: Mapping[str, str] = {"device": "Devices", "cluster": "Clusters", "model": "Models"}
@@ -22,8 +25,17 @@ SHOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "power": ("power",),
     },
     "cluster": {"price": ("price",)},
+    "model": {"parameters": ("parameters",), "active": ("active_parameters",)},
 }
 """Columns of the list of a kind: each shows the first of some figures that an entry has."""
+
+LEVEL: Final = re.compile(r"levels\[(\d+)\]")
+LEVEL_NAME: Final = re.compile(r"levels\[\d+\]\.name")
+REMARKS: Final[Mapping[tuple[str, str], str]] = {
+    ("in_network", "yes"): "adds up on the way",
+    ("duplex", "no"): "one direction at a time",
+}
+"""What is said of a link where a key has a value."""
 
 
 def catalogue_text(result: CatalogueResult) -> Group:
@@ -35,7 +47,8 @@ def catalogue_text(result: CatalogueResult) -> Group:
         return Group(*_listed(result.entries))
     hints = (
         "foretrain catalogue NAME shows an entry's numbers and their sources;",
-        "foretrain catalogue devices, clusters or models lists the main ones of each.",
+        "foretrain catalogue devices, clusters or models lists the main ones of each;",
+        "foretrain catalogue here shows this machine.",
     )
     overview = (part for kind, found in kinds for part in _named(kind, found))
     return Group(*overview, "", *map(terminal.note, hints))
@@ -83,20 +96,43 @@ def _table(entries: list[CatalogueEntry]) -> Table:
 
 
 def _first(entry: CatalogueEntry, keys: tuple[str, ...]) -> str:
-    known = {figure.key: str(figure.value) for figure in entry.figures}
-    return next((known[key] for key in keys if key in known), "")
+    known = {figure.key: figure.value for figure in entry.figures}
+    value = next((known[key] for key in keys if key in known), "")
+    return value if isinstance(value, str) else PARAMETERS.write(value).removesuffix(" parameters")
 
 
 def _entry(entry: CatalogueEntry) -> Group:
     sources = list(dict.fromkeys(figure.source for figure in entry.figures))
     return Group(
         terminal.heading(f"{entry.name} ({entry.kind})"),
-        entry.summary,
+        terminal.facts(Fact(label=label, text=text) for label, text in _about(entry) if text),
         "",
         terminal.table(_figures(entry, sources)),
         "",
         *(terminal.note(f"[{place}] {source}") for place, source in enumerate(sources, start=1)),
     )
+
+
+def _about(entry: CatalogueEntry) -> Iterator[tuple[str, str]]:
+    """What an entry says in words, under the labels of its lines."""
+    yield "What", entry.summary
+    yield "Sample", entry.words.get("sample", "")
+    yield "Device", entry.words.get("device", entry.words.get("device.name", ""))
+    for place, name in enumerate(_levels(entry)):
+        yield "Levels" if place == 0 else " ", f"{name}: {_link(entry, place)}"
+
+
+def _levels(entry: CatalogueEntry) -> list[str]:
+    """The names of a cluster's levels, innermost first; nothing for what is no cluster."""
+    return [text for key, text in entry.words.items() if LEVEL_NAME.fullmatch(key)]
+
+
+def _link(entry: CatalogueEntry, place: int) -> str:
+    """Technology and shape of a level, and what else is said of its link."""
+    start = f"levels[{place}].link."
+    said = {key.removeprefix(start): text for key, text in entry.words.items()}
+    shape = [said[key] for key in ("technology", "kind") if key in said]
+    return ", ".join(shape + [text for key, text in REMARKS.items() if said.get(key[0]) == key[1]])
 
 
 def _figures(entry: CatalogueEntry, sources: list[str]) -> Table:
@@ -109,11 +145,17 @@ def _figures(entry: CatalogueEntry, sources: list[str]) -> Table:
     )
     rows = tuple(
         (
-            figure.key,
-            str(figure.value),
+            _key(entry, figure),
+            f"{figure.value:,}" if isinstance(figure.value, int) else figure.value,
             figure.confidence,
             f"[{sources.index(figure.source) + 1}]{f' of {figure.date}' if figure.date else ''}",
         )
         for figure in entry.figures
     )
     return Table(columns=columns, rows=rows)
+
+
+def _key(entry: CatalogueEntry, figure: Figure) -> str:
+    """A figure's key, a level called by its name."""
+    levels = _levels(entry)
+    return LEVEL.sub(lambda found: levels[int(found[1])], figure.key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -33,6 +34,7 @@ class CatalogueEntry:
         kind: device, cluster or model.
         family: what it stands among, such as "NVIDIA Hopper".
         summary: one line for people.
+        words: what is said of it in words, such as its device and the names of its levels, by key.
         figures: every number with its source.
     """
 
@@ -40,6 +42,7 @@ class CatalogueEntry:
     kind: str
     family: str
     summary: str
+    words: Mapping[str, str]
     figures: tuple[Figure, ...]
 
 

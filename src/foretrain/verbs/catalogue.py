@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from enum import Enum
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from foretrain.errors import InputError, nearest
-from foretrain.files.catalogue import family, figures, find, names, summary
+from foretrain.files.catalogue import family, figures, find, names, summary, words
+from foretrain.files.here import NAME as HERE
+from foretrain.files.here import entry as this_machine
 from foretrain.results.catalogue import CatalogueEntry, CatalogueResult, Figure
+from foretrain.verbs.sizes import EXAMPLE, counts, sizes
 from foretrain.workload.library import entries as library
-from foretrain.workload.library.entry import Entry
+from foretrain.workload.library.entry import Entry, Reads
 
 KINDS: Final = ("devices", "clusters", "models")
+SIZED_BY: Final[Mapping[Reads, str]] = {
+    Reads.TOKENS: "tokens; a study says how many with sequence",
+    Reads.IMAGE: "an image; a study gives the pixels of its side with image",
+    Reads.NOTHING: "of one size; a study gives neither sequence nor image",
+}
+SAMPLES: Final[Mapping[Reads, str]] = {
+    Reads.TOKENS: " for samples of {} tokens",
+    Reads.IMAGE: " for images of {} pixels",
+    Reads.NOTHING: "",
+}
 
 
 def catalogue(name: str | None = None) -> CatalogueResult:
     """Everything that studies may name, all of one kind, or one entry.
 
     Args:
-        name: an entry or an alias of one; devices, clusters or models for all of them; None for
-            everything.
+        name: an entry or an alias of one; here for this machine; devices, clusters or models for
+            all of them; None for everything.
 
     Raises:
-        InputError: if nothing has that name.
+        InputError: if nothing has that name, or this machine cannot be described.
     """
+    if name == HERE:
+        return CatalogueResult(entries=(this_machine(),))
     if name is None or name in KINDS:
         every = (entry for entry in _everything() if name in {None, f"{entry.kind}s"})
         return CatalogueResult(entries=tuple(every))
@@ -64,34 +77,28 @@ def _hardware(kind: str, name: str) -> CatalogueEntry:
         kind=kind.removesuffix("s"),
         family=family(kind, name),
         summary=summary(kind, name),
+        words=words(kind, name),
         figures=figures(kind, name),
     )
 
 
 def _model(entry: Entry) -> CatalogueEntry:
-    """A model; its numbers are those of its shape, all from one source."""
+    """A model; its numbers are those of its shape, all from one source, and what they add up to."""
+    sample = EXAMPLE[entry.reads]
+    counted = f"counted{SAMPLES[entry.reads].format(sample)}; sizes from: {entry.source}"
     return CatalogueEntry(
         name=entry.name,
         kind="model",
         family=library.FAMILIES[entry.name],
         summary=entry.summary,
-        figures=tuple(
-            Figure(key=key, value=value, source=entry.source, confidence="high")
-            for key, value in _sizes(entry.shape)
+        words={"sample": SIZED_BY[entry.reads]},
+        figures=(
+            *_figures(counts(entry.build(sample)), counted),
+            *_figures(sizes(entry), entry.source),
         ),
     )
 
 
-def _sizes(shape: object, prefix: str = "") -> Iterator[tuple[str, int | str]]:
-    """The numbers of a shape and of the shapes inside it, each with its path."""
-    if isinstance(shape, tuple):
-        for position, part in enumerate(shape):
-            yield from _sizes(part, f"{prefix}[{position}]")
-    elif is_dataclass(shape):
-        for each in fields(shape):
-            inner = f"{prefix}.{each.name}" if prefix else each.name
-            yield from _sizes(getattr(shape, each.name), inner)
-    elif isinstance(shape, float):
-        yield prefix, f"{shape:g}"
-    elif isinstance(shape, int) and not isinstance(shape, bool | Enum):
-        yield prefix, shape
+def _figures(found: Iterable[tuple[str, int | str]], source: str) -> Iterator[Figure]:
+    for key, value in found:
+        yield Figure(key=key, value=value, source=source, confidence="high")

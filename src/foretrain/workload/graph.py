@@ -108,6 +108,21 @@ class Model:
         return sum(layer.repeats * layer.weights for layer in self.layers) - self.tied
 
     @property
+    def active(self) -> float:
+        """Parameters that one token meets: all but those of the experts it is not sent to."""
+        met = (
+            layer.repeats * operator.weights * self._met(operator)
+            for layer, operator in self.operators
+        )
+        return sum(met) - self.tied
+
+    def _met(self, operator: Operator) -> float:
+        """The share of an operator's weights that one token meets."""
+        if not operator.experts:
+            return 1.0
+        return operator.matrices.rows / self.tokens if operator.matrices else 0.0
+
+    @property
     def tied_trained(self) -> float:
         """Parameters of `tied` that are trained in the first and in the last layer."""
         ends = (self.layers[0].trainable, self.layers[-1].trainable)

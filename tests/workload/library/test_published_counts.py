@@ -33,19 +33,6 @@ def last_digit(figure):
     return 10.0 ** -len(figure.partition(".")[2])
 
 
-def active(built):
-    """Parameters that one token meets."""
-    met = (
-        layer.repeats * operator.weights * (share(built, operator) if operator.experts else 1)
-        for layer, operator in built.operators
-    )
-    return sum(met) - built.tied
-
-
-def share(built, operator):
-    return operator.matrices.rows / built.tokens if operator.matrices else 0
-
-
 def test_page_has_its_tables():
     assert (len(EXACT), len(ROUNDED), len(ACTIVE)) == (90, 26, 16)
 
@@ -66,7 +53,7 @@ def test_model_is_as_large_as_published_within_its_rounding(name, published, cou
 def test_token_meets_as_many_parameters_as_published(name, published, counted, convention):
     built = model(name)
     table = {"all": 0.0, "no table": built.layers[0].weights}[convention]
-    billions = (active(built) - table) / 1e9
+    billions = (built.active - table) / 1e9
     assert billions == pytest.approx(float(counted), abs=0.005 + 1e-9)
     assert billions == pytest.approx(float(published), abs=last_digit(published))
 
