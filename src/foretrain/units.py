@@ -108,6 +108,9 @@ class Quantity:
         """Why a unit is refused, and what would be right."""
         if not unit:
             return f"{as_written(text)} has no unit; wanted {self.name}. {self._advice}"
+        if self.bare and unit.split(maxsplit=1)[0] == "B":
+            right = as_written(text.strip().replace("B", "G", 1))
+            return f"{as_written(text)}: 'B' means bytes here; billions are G, as in {right}."
         other = next((kind for kind in KINDS if unit in kind.units), None)
         if other is not None:
             return f"{as_written(text)} is {other.name}; wanted {self.name}. {self._advice}"

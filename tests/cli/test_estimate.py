@@ -13,6 +13,21 @@ def test_json_stands_alone_on_stdout(foretrain, study):
     assert answer["step_time"] == builders.estimate().step_time
 
 
+def test_errors_of_the_verb_name_the_file_like_those_of_the_reader(foretrain, tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(
+        '[workload]\nmodel = "llama-3-8b"\nglobal_batch = 64\nsequence = 4096\n'
+        '[cluster]\nname = "dgx-h100"\nnodes = 2\n[plan]\ntensor = [1, 2]\n'
+    )
+    ended = foretrain("estimate", path)
+    assert ended.code == 1
+    assert ended.err.splitlines() == [
+        f"error: {path} has 2 problems.",
+        "- plan.tensor: has 2 choices (1, 2); give one value.",
+        '- plan.micro_batch: is missing; give one value, or use "foretrain search".',
+    ]
+
+
 def test_report_is_plain_lines_where_nobody_sees_colours(foretrain, study):
     ended = foretrain("estimate", study)
     assert ended.code == 0

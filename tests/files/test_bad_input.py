@@ -47,7 +47,7 @@ MANY_TOLD = [
     "line 5: the key 'global_batch' was written before",
     "line 25: the table [plan] was written before",
     "serach: unknown key. Did you mean 'search'? Known: workload, cluster, plan, job, search.",
-    "workload.model: unknown model 'lama-3-70b'. Did you mean 'llama-3-70b'? Known: ",
+    "workload.model: unknown model 'lama-3-70b'. Did you mean 'llama-3-70b'? 'foretrain cat",
     "workload.sequence: '8192' is not a whole number.",
     "workload.amount: '15 T tokes' is not an amount of training. Did you mean 'tokens'?",
     "workload.data.samples: -3 is negative",
@@ -170,7 +170,10 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
         ({"workload": {"trainable": {"lra": 16}}}, "trainable: lra: unknown key. Did you mean"),
         ({"workload": {"trainable": {"lora": 0}}}, "trainable: lora: 0 is not between 1 and"),
         ({"workload": {"trainable": {"frozen": 81}}}, "has 80 layers; 81 cannot be frozen"),
-        ({"workload": {"trainable": {"quantised": "nf4"}}}, "need adapters; give their rank"),
+        (
+            {"workload": {"trainable": {"quantised": "nf4"}}},
+            ": targets and quantised need adapters",
+        ),
         ({"workload": {"gradients": "int9"}}, "gradients: unknown 'int9'. Did you mean 'int8'?"),
         ({"workload": {"gradients": {"top": 1}}}, "gradients: top: 1 has no unit; wanted a share"),
         ({"workload": {"gradients": {"top": "0 %"}}}, "gradients.top must be above 0 %"),
@@ -202,11 +205,60 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
         ({"plan": {"sequence_parallel": 1}}, "1 is neither true nor false."),
         ({"plan": {"sharding": 1}}, "unknown 1. Known: none, optimizer, gradients, parameters."),
         ({"plan": {"context": True}}, "plan.context: true is not a whole number."),
-        ({"plan": {"schedule": "dualpipe"}}, "'dualpipe'. Did you mean 'gpipe'? Known: 1f1b, gpipe"),
+        (
+            {"plan": {"schedule": "dualpipe"}},
+            "'dualpipe'. Bidirectional schedules are not priced; the nearest is 'zero_bubble'. Kno",
+        ),
+        ({"plan": {"sharding": "FSDP"}}, "'FSDP'. FSDP and ZeRO-3 are 'parameters'. Known: none"),
+        ({"plan": {"sharding": "zero-2"}}, "unknown 'zero-2'. ZeRO-2 is 'gradients'. Known: none"),
+        ({"plan": {"sharding": "ddp"}}, "DDP, which divides nothing, is 'none'."),
+        ({"plan": {"zero": 3}}, "plan.zero: unknown key; write sharding: 'optimizer' (ZeRO-1), 'g"),
+        ({"plan": {"fsdp": True}}, "plan.fsdp: unknown key; write sharding = 'parameters'."),
+        (
+            {"cluster": {"name": "ethernet-100g"}, "plan": {"offload": "optimizer"}},
+            "needs a host: describe [cluster.host]: cores, memory, memory_bandwidth, device_bandw",
+        ),
+        ({"plan": {"cut": [8.5, 8, 8, 7.5]}}, "are whole numbers of at least 1, not 8.5 or 7.5."),
+        ({"plan": {"cut": [[40, 40], [0, 80]]}}, "are whole numbers of at least 1, not 0."),
+        (
+            {"workload": {"amount": "10 B tokens"}},
+            "'B' means bytes here; billions are G, as in '10 ",
+        ),
+        (
+            {"workload": {"model": {"parameters": "7 B", "flop": "1 GFLOP", "activations": "1 M"}}},
+            "parameters: '7 B': 'B' means bytes here; billions are G, as in '7 G'.",
+        ),
+        (
+            {
+                "workload": {
+                    "model": {"parameters": "7 G", "flop": "99 GFLOP", "activations": "1 M"},
+                    "sequence": None,
+                },
+                "plan": {"tensor": 2},
+            },
+            "plan.tensor: a model known by its totals has no tensor axis; leave plan.tensor out.",
+        ),
+        (
+            {
+                "workload": {"model": "resnet-50", "sequence": None, "image": 224},
+                "plan": {"tp": 8},
+            },
+            "plan.tensor: convolutions have no tensor axis; leave plan.tensor out.",
+        ),
+        (
+            {
+                "workload": {
+                    "model": "mixtral-8x7b",
+                    "expert_capacity": 1.25,
+                    "expert_imbalance": 1.2,
+                }
+            },
+            "expert_imbalance has no meaning beside expert_capacity",
+        ),
         ({"plan": {"ep": 2}}, "plan.expert: llama-3-70b has no experts."),
         ({"plan": {"cut": 5}}, "5 is neither 'even', nor 'balanced', nor a list of layers"),
         ({"plan": {"pp": 2, "vpp": 1, "cut": [40, 39]}}, "2 numbers that add up to 79; 2 chunks"),
-        ({"plan": {"shard": -1}}, "-1 is not between 1 and"),
+        ({"plan": {"shard": -1}}, "-1 is not a whole number of at least 0 (0: all replicas)."),
         ({"plan": {"recompute_layers": 81}}, "llama-3-70b has 80 layers, fewer than 81"),
         ({"plan": {"offload": "disk"}}, "unknown 'disk'. Known: none, optimizer, activations"),
         ({"plan": {"pipeline": 5}}, "5 does not divide the cluster's 512 devices."),

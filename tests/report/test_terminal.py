@@ -16,6 +16,7 @@ from foretrain.report.search import search_text
 from foretrain.report.validate import validation_text
 from foretrain.results.doctor import Check, Diagnosis, Health
 from foretrain.results.job import JobParts
+from foretrain.workload.workload import Precision
 
 ESCAPE = "\x1b"
 
@@ -101,6 +102,27 @@ def test_job_that_fails_says_its_goodput_and_how_it_saves():
     assert "Goodput 91 % (start 3 min, checkpoints 10 h, lost 5.79 d, restarts 4.63 d" in text
     assert "412 failures)" in text
     assert "Checkpoint 920 GiB every 15 min (standing still 3.5 s)" in text
+
+
+def test_goodput_beside_failures_is_not_whole():
+    parts = JobParts(steps=9e6, lost=2.7e4)
+    whole = builders.job(9e6, goodput=0.997, parts=parts, failures=1.2)
+    text = " ".join(estimate_report(job=whole, goodput=0.997).split())
+    assert "Goodput 99.7 % (lost 7.5 h, 1 failure)" in text
+
+
+def test_model_whose_name_is_its_size_says_it_once():
+    model = replace(builders.llama(), name="a model of 25.6 M parameters")
+    study = builders.study(workload=replace(builders.study().workload, model=model))
+    text = plain(estimate_text(study, builders.estimate()))
+    assert "Model      a model of 25.6 M parameters  (" in text
+
+
+def test_utilisation_says_of_which_peak_where_it_is_not_the_usual_one():
+    narrow = replace(builders.study().workload, precision=Precision.MXFP8)
+    text = plain(estimate_text(builders.study(workload=narrow), builders.estimate()))
+    assert " % of the fp8 peak  (" in text
+    assert "peak" not in estimate_report()
 
 
 def test_plan_that_does_not_fit_says_why_right_under_the_plan():

@@ -21,6 +21,11 @@ WORKLOAD = builders.study().workload
         (0.041, "4.1 %"),
         (0.0999, "10 %"),
         (0.414, "41 %"),
+        (0.9949, "99 %"),
+        (0.997, "99.7 %"),
+        (0.9999, ">99.9 %"),
+        (1.0 - 1e-12, "100 %"),
+        (1.02, "102 %"),
     ],
 )
 def test_percentages_have_two_digits(share, text):
@@ -38,6 +43,7 @@ def test_numbers_of_10_000_and_more_have_commas(value, text):
 def test_one_of_a_thing_is_not_a_plural():
     assert (count(1, "stage"), count(9310, "plan")) == ("1 stage", "9,310 plans")
     assert count(2, "batch", plural="batches") == "2 batches"
+    assert count(1.2, "failure") == "1 failure"
 
 
 def test_plan_on_one_device_speaks_of_no_axis():
@@ -62,6 +68,11 @@ def test_everything_unusual_about_a_plan_is_said():
     assert "without a fused kernel" in told
     assert "wait while they send" in told
     assert "share the data axis, then tensor and then pipeline" in told
+
+
+def test_selective_recomputation_says_what_it_computes_again():
+    told = " ".join(sentences(builders.plan(recompute=Recompute.SELECTIVE), WORKLOAD))
+    assert "(attention core, activations of experts) is computed again" in told
 
 
 def test_sharding_without_replicas_is_not_mentioned():

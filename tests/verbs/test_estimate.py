@@ -18,7 +18,16 @@ from tests.small import (
 from foretrain.cluster.link import Level
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster as catalogued
-from foretrain.plan.plan import AXES, Offload, Plan, Recompute, Sends, Sharding
+from foretrain.plan.plan import (
+    AXES,
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Study
 from foretrain.results.estimate import StageMemory
@@ -68,12 +77,12 @@ def test_several_choices_are_refused_with_every_key_at_once():
     )
     orders = "tensor > context > data > pipeline, data > tensor > context > pipeline"
     assert refused(study) == [
-        "plan.tensor has 2 choices (1, 2); give one value.",
-        "plan.sequence_parallel has 2 choices (false, true); give one value.",
-        "plan.recompute has 2 choices (none, full); give one value.",
-        "plan.attention has 2 choices (plain, flash); give one value.",
-        f"plan.order has 2 choices ({orders}); give one value.",
-        'plan.micro_batch is missing; give one value, or use "foretrain search".',
+        "plan.tensor: has 2 choices (1, 2); give one value.",
+        "plan.sequence_parallel: has 2 choices (false, true); give one value.",
+        "plan.recompute: has 2 choices (none, full); give one value.",
+        "plan.attention: has 2 choices (plain, flash); give one value.",
+        f"plan.order: has 2 choices ({orders}); give one value.",
+        'plan.micro_batch: is missing; give one value, or use "foretrain search".',
     ]
 
 
@@ -107,12 +116,53 @@ def test_assumed_values_are_named_after_those_of_the_reader():
     assert answer.warnings == (
         "assumed precision",
         "assumed plan.pipeline = 1",
-        "assumed plan.interleaving = 1",
         "assumed plan.sequence_parallel = false",
         "assumed plan.recompute = none",
         "assumed plan.attention = flash",
         "assumed plan.order = tensor > context > data > pipeline",
     )
+
+
+def test_neutral_values_are_named_only_where_they_matter():
+    whole = ("data", "sharding", "recompute", "attention")
+    study = of_gpt(**{name: getattr(Plan(data=16), name) for name in whole})
+    reader = ("plan.schedule = 1f1b", "plan.sends = overlapped")
+    answer = estimate(replace(study, assumed=reader))
+    assert answer.warnings == ("assumed plan.tensor = plan.pipeline = 1",)
+    piped = estimate(replace(of_gpt(pipeline=2), assumed=reader)).warnings
+    assert {f"assumed {text}" for text in reader} < {*piped}
+    assert {"assumed plan.tensor = 1", "assumed plan.interleaving = 1"} < {*piped}
+
+
+IDLE = {
+    "shard": (8, "plan.sharding = none"),
+    "reshard": (False, "plan.sharding = none"),
+    "exchange": (ContextExchange.ALL_TO_ALL, "plan.context = 1"),
+    "sequence_parallel": (True, "plan.tensor = 1"),
+    "schedule": (Schedule.GPIPE, "plan.pipeline = 1"),
+    "sends": (Sends.BLOCKING, "plan.pipeline = 1"),
+    "cut": ("balanced", "plan.pipeline = 1"),
+    "order": (("pipeline", "data", "context", "tensor"), "fewer than two axes above 1"),
+}
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_key_without_effect_is_named_and_has_none(name):
+    value, why = IDLE[name]
+    plain, given = estimate(of_gpt()), estimate(of_gpt(**{name: value}))
+    assert not warns(plain, "has no effect")
+    assert warns(given, f"plan.{name} = ")
+    assert warns(given, f" has no effect with {why}")
+    assert given.parts == plain.parts
+    assert given.memory == plain.memory
+
+
+def test_sharding_among_one_replica_has_no_effect():
+    choices = {"tensor": 16, "data": 1}
+    plain = estimate(of_gpt(**choices))
+    given = estimate(of_gpt(sharding=Sharding.PARAMETERS, **choices))
+    assert warns(given, "plan.sharding = parameters has no effect with one replica")
+    assert (given.parts, given.memory) == (plain.parts, plain.memory)
 
 
 def test_whole_plan_needs_no_assumption():

@@ -65,8 +65,15 @@ def test_what_is_not_known_is_null_and_the_key_to_add_is_named():
     answer = estimate(of_gpt(known={}, job=JobPlan()))
     assert answer.goodput is answer.time_to_train is answer.cost_to_train is None
     told = " ".join(answer.warnings)
-    assert "add cluster.mtbf" in told
+    assert "so goodput and time to train are not predicted: add cluster.mtbf, or leave" in told
     assert "add cluster.storage" in told
+
+
+def test_job_without_an_amount_says_what_it_does_not_tell():
+    told = "[job] tells no time to train: add workload.amount"
+    assert told in estimate(of_gpt(job=JobPlan(), samples=None)).warnings
+    assert told not in estimate(of_gpt(job=JobPlan())).warnings
+    assert told not in estimate(of_gpt(samples=None)).warnings
 
 
 def test_training_that_fails_before_anything_is_saved_has_no_end():

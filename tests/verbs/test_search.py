@@ -9,9 +9,11 @@ from tests.builders import GIB
 from tests.small import (
     CLASSIC,
     cluster,
+    expert_study,
     gpt_study,
     listed,
     llama_study,
+    long_study,
     on_ethernet,
     resnet_study,
     with_memory,
@@ -22,7 +24,7 @@ from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.files.catalogue import cluster as catalogued
 from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.plan import Sends, Sharding
+from foretrain.plan.plan import Offload, Sends, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import exhaustive
@@ -178,10 +180,25 @@ def test_space_without_a_legal_plan_is_refused_with_what_to_do():
     with pytest.raises(InputError) as caught:
         search(gpt_study(cluster=cluster(nodes=3, node_devices=8)))
     assert str(caught.value) == (
-        "the space has no legal plan for small-gpt on 24 devices: data x tensor x pipeline must be "
-        "24, where tensor divides 16, pipeline divides the 8 layers and data divides the 16 "
-        "samples of workload.global_batch. Free a key of [plan], or change batch or nodes."
+        "the space has no legal plan for small-gpt on 24 devices: data x tensor x context x "
+        "pipeline must be 24, where tensor divides 16, 2 x context divides the 1024 tokens of a "
+        "sample, pipeline divides the 8 layers and data divides the 16 samples of "
+        "workload.global_batch. Free a key of [plan], or change batch or nodes."
     )
+
+
+def test_space_without_a_legal_plan_of_experts_names_them():
+    study = expert_study(cluster=cluster(nodes=5, node_devices=1))
+    with pytest.raises(InputError, match="expert divides the 4 experts and data x tensor x contex"):
+        search(study)
+
+
+def test_hosts_that_are_too_small_for_every_plan_are_no_limit_of_the_study():
+    study = long_study(space=Space(context=(4,), offload=(Offload.BOTH,)))
+    host = replace(study.cluster.host, memory=1e6)
+    small = replace(study, cluster=replace(study.cluster, host=host))
+    with pytest.raises(NoPlanFits, match=r"by host memory\)\. Offload less, or use nodes with"):
+        search(small)
 
 
 def test_choices_of_which_none_is_legal_are_refused_by_name():

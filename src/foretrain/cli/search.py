@@ -21,6 +21,7 @@ def search(
     """Find the best plan, its rivals, and why the others are refused."""
     from foretrain.cli.output import keep_apart, save, show
     from foretrain.cli.progress import progress, stop_on_interrupt
+    from foretrain.files.problems import told_of
     from foretrain.files.study import read_study
     from foretrain.report.page import search_page
     from foretrain.report.search import search_text
@@ -31,7 +32,7 @@ def search(
     if html is not None:
         keep_apart(html, study)
     asked = read_study(study)
-    with stop_on_interrupt() as stop, progress() as bar:
+    with told_of(study), stop_on_interrupt() as stop, progress() as bar:
         answer = verb.search(asked, keep=keep, progress=bar, stop=stop)
     if not answer.proven_optimal:
         typer.echo("The search was cut short: this is the best of what was looked at.", err=True)

@@ -98,6 +98,15 @@ NOT_YET: Final[Mapping[str, Mapping[str, NotYet]]] = {
 }
 
 
+ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
+    "plan": {
+        "zero": "write sharding: 'optimizer' (ZeRO-1), 'gradients' (ZeRO-2), 'parameters' (ZeRO-3)",
+        "fsdp": "write sharding = 'parameters'",
+    },
+}
+"""Keys of other software, and how a study says the same."""
+
+
 def table(value: object, path: str, problems: Problems) -> dict[str, object]:
     """A section with full names as keys, without the keys that foretrain does not price yet.
 
@@ -116,6 +125,9 @@ def table(value: object, path: str, problems: Problems) -> dict[str, object]:
         name = SHORT_FORMS.get(path, {}).get(key, key)
         if name in found:
             problems.add(f"{path}.{key}", f"{name} was written before; write it once.")
+            continue
+        if name in ELSEWHERE.get(path, {}):
+            problems.add(f"{path}.{key}", f"unknown key; {ELSEWHERE[path][name]}.")
             continue
         not_yet = NOT_YET.get(path, {}).get(name)
         if not_yet is None:

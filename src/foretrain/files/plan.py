@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from foretrain.errors import InputError, nearest
-from foretrain.files.keys import COUNT, Reads, count
+from foretrain.files.keys import COUNT, LARGEST, Reads, count
 from foretrain.files.problems import Problems, validated
 from foretrain.plan.plan import (
     AXES,
@@ -64,6 +64,18 @@ def _flag(value: object) -> bool:
     return value
 
 
+HINTS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("fsdp", "fsdp2", "zero3", "zero-3"), "FSDP and ZeRO-3 are 'parameters'."),
+    **dict.fromkeys(("zero2", "zero-2"), "ZeRO-2 is 'gradients'."),
+    **dict.fromkeys(("zero1", "zero-1"), "ZeRO-1 is 'optimizer'."),
+    "ddp": "DDP, which divides nothing, is 'none'.",
+    **dict.fromkeys(
+        ("dualpipe", "dualpipev", "chimera"),
+        "Bidirectional schedules are not priced; the nearest is 'zero_bubble'.",
+    ),
+}
+"""What is meant by names that other software has for the same."""
+
 SPELLINGS: Mapping[str, str] = {"one_f_one_b": "1f1b"}
 """Names that people write otherwise; both are read."""
 
@@ -77,10 +89,9 @@ def _named(names: type[Name]) -> Reads:
         if isinstance(value, str) and value in named:
             return named[value]
         if not isinstance(value, str) or value not in known:
-            raise InputError(
-                f"unknown {as_written(value)}.{nearest(str(value), known)} "
-                f"Known: {', '.join(known)}."
-            )
+            hint = HINTS.get(str(value).lower())
+            meant = f" {hint}" if hint else nearest(str(value), known)
+            raise InputError(f"unknown {as_written(value)}.{meant} Known: {', '.join(known)}.")
         return known[value]
 
     return _choices(read, {"enum": list(known)})
@@ -109,12 +120,21 @@ def _cut(value: object) -> Cut:
             f"{as_written(value)} is neither 'even', nor 'balanced', nor a list of layers per "
             "chunk such as [9, 10, 10, 9]."
         )
-    return tuple(map(count, value))
+    wrong = [as_written(item) for item in value if type(item) is not int or item < 1]
+    if wrong:
+        raise InputError(f"layers of a chunk are whole numbers of at least 1, not {_or(wrong)}.")
+    return tuple(value)
+
+
+def _or(words: list[str]) -> str:
+    """Words told one after the other, the last after an "or"."""
+    *most, last = dict.fromkeys(words)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _cuts(value: object) -> tuple[Cut, ...]:
     """One cut, or a list of them; numbers alone are one cut."""
-    several = isinstance(value, list) and not all(isinstance(item, int) for item in value)
+    several = isinstance(value, list) and any(isinstance(item, list | str) for item in value)
     return _all(_cut, value if isinstance(value, list) and several else [value])
 
 
@@ -124,15 +144,22 @@ def _orders(value: object) -> tuple[Order, ...]:
     return _all(_order, value if isinstance(value, list) and not one else [value])
 
 
-def _from_zero(value: object) -> int:
-    """A whole number of at least 0."""
-    return 0 if value == 0 and not isinstance(value, bool) else count(value)
+def _from_zero(everything: str) -> Reads:
+    """A field that takes whole numbers of at least 0, which stands for everything."""
+
+    def read(value: object) -> int:
+        if type(value) is int and 0 <= value <= LARGEST:
+            return value
+        raise InputError(
+            f"{as_written(value)} is not a whole number of at least 0 (0: {everything})."
+        )
+
+    return _choices(read, {**COUNT, "minimum": 0})
 
 
 ORDER = f"{', '.join(AXES)}, innermost first; or a list of such orders"
 CUT = "'even', 'balanced', or layers of each chunk in order; or a list of such cuts"
 Counts = Annotated[tuple[int, ...], _choices(count, COUNT)]
-FromZero = Annotated[tuple[int, ...], _choices(_from_zero, {**COUNT, "minimum": 0})]
 Flags = Annotated[tuple[bool, ...], _choices(_flag, {"type": "boolean"})]
 
 
@@ -151,10 +178,10 @@ class PlanSection:
     sequence_parallel: Flags | None = None
     exchange: Annotated[tuple[ContextExchange, ...], _named(ContextExchange)] | None = None
     sharding: Annotated[tuple[Sharding, ...], _named(Sharding)] | None = None
-    shard: FromZero | None = None
+    shard: Annotated[tuple[int, ...], _from_zero("all replicas")] | None = None
     reshard: Flags | None = None
     recompute: Annotated[tuple[Recompute, ...], _named(Recompute)] | None = None
-    recompute_layers: FromZero | None = None
+    recompute_layers: Annotated[tuple[int, ...], _from_zero("all layers")] | None = None
     offload: Annotated[tuple[Offload, ...], _named(Offload)] | None = None
     attention: Annotated[tuple[Attention, ...], _named(Attention)] | None = None
     schedule: Annotated[tuple[Schedule, ...], _named(Schedule)] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import GenericAlias
@@ -84,6 +85,18 @@ class Problems:
             listed = [*lines[:MOST_LISTED], *([f"and {more} more."] if more > 0 else [])]
             head = f"{self.where} has {len(lines):,} problems."
             raise InputError("\n".join([head, *(f"- {line}" for line in listed)]))
+
+
+@contextmanager
+def told_of(where: object) -> Iterator[None]:
+    """Tell an error about what was read like those of reading it: where, one problem a line."""
+    try:
+        yield
+    except InputError as error:
+        problems = Problems(str(where))
+        for line in str(error).splitlines():
+            problems.add("", line)
+        problems.check()
 
 
 def _inside(value: object) -> Iterable[object]:

@@ -132,6 +132,6 @@ def _host(cluster: Cluster, plan: Fixed) -> Iterator[str]:
     """What is offloaded has somewhere to go."""
     if plan.offload and cluster.host is None:
         yield (
-            f"plan.offload: {plan.offload.name.lower()} needs cluster.host: its memory and what "
-            "connects it with the devices."
+            f"plan.offload: {plan.offload.name.lower()} needs a host: describe [cluster.host]: "
+            "cores, memory, memory_bandwidth, device_bandwidth."
         )

@@ -22,7 +22,7 @@ from foretrain.plan.plan import (
     Schedule,
     Sharding,
 )
-from foretrain.workload.operator import Attention, Operator
+from foretrain.workload.operator import UNDIVIDED, Attention, Operator
 from foretrain.workload.workload import Workload
 
 LARGEST_FACTORED = 10**9
@@ -85,8 +85,11 @@ def _units(workload: Workload, plan: Fixed) -> Iterator[str]:
         for operator in _present(workload, plan)
         if operator.units and not operator.experts
     }
+    whole = [unit for _, unit in parts if unit.endswith(UNDIVIDED)]
     uneven = [f"{units} {unit}" for units, unit in parts if units % tensor]
-    if uneven:
+    if whole and uneven:
+        yield f"plan.tensor: {whole[0]}; leave plan.tensor out."
+    elif uneven:
         together = gcd(*(units for units, _ in parts))
         yield (
             f"plan.tensor: {tensor} cannot split {' or '.join(uneven)} of {workload.model.name} "

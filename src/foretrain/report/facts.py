@@ -19,6 +19,7 @@ from foretrain.units import (
     TOKENS,
     Quantity,
 )
+from foretrain.workload.workload import Workload
 
 ROUNDING = 1e-9
 """Shares of a step that are nothing but the rounding of floats."""
@@ -51,9 +52,10 @@ class Piece:
 def question(study: Study) -> tuple[Fact, ...]:
     """What was asked: the model, the batch and the cluster."""
     workload, cluster = study.workload, study.cluster
-    model = f"{workload.model.name}, {written(PARAMETERS, workload.model.parameters)}"
     return (
-        Fact(label="Model", text=model, more=f"{workload.precision}, {workload.optimizer}"),
+        Fact(
+            label="Model", text=_model(workload), more=f"{workload.precision}, {workload.optimizer}"
+        ),
         Fact(label="Batch", text=_batch(study)),
         Fact(
             label="Cluster",
@@ -68,7 +70,7 @@ def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     """What a plan takes beyond its step: speed, money, energy, the whole training."""
     facts = (
         _speed(study, estimate),
-        _efficiency(estimate),
+        _efficiency(study, estimate),
         *_price(study, estimate),
         _epoch(estimate),
         *job(estimate.job),
@@ -171,6 +173,14 @@ def misfit(estimate: Estimate) -> tuple[Fact, ...]:
     return (Fact(label="Warning", text=f"This plan cannot run: {estimate.reason}"),)
 
 
+def _model(workload: Workload) -> str:
+    """The model and its size, where its name is not its size."""
+    name = workload.model.name
+    if name.endswith(" parameters"):
+        return name
+    return f"{name}, {written(PARAMETERS, workload.model.parameters)}"
+
+
 def _batch(study: Study) -> str:
     workload = study.workload
     samples = count(workload.global_batch, "sample")
@@ -189,11 +199,14 @@ def _speed(study: Study, estimate: Estimate) -> Fact:
     return Fact(label="Speed", text=each, more=f"{written(TOKENS, whole)}/s in all")
 
 
-def _efficiency(estimate: Estimate) -> Fact:
+def _efficiency(study: Study, estimate: Estimate) -> Fact:
+    """Utilisation, and of which peak where that is not the usual one of 16 bits."""
+    peak = study.workload.precision.peak
+    of = "" if peak in ("bf16", "fp16") else f" of the {peak} peak"
     rate = written(FLOP_PER_SECOND, estimate.model_flops_per_second_per_device)
     return Fact(
         label="Efficiency",
-        text=f"MFU {percent(estimate.mfu)}",
+        text=f"MFU {percent(estimate.mfu)}{of}",
         more=f"{rate} per device; HFU {percent(estimate.hfu)}",
     )
 

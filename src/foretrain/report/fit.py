@@ -11,7 +11,7 @@ GAP = 1
 
 
 def fitted(content: Table, room: int) -> Table:
-    """The table under short headings, then without its spare columns, until it fits in `room` cells."""
+    """The table under short headings, then without its spare columns, until it fits in `room`."""
     if width(content) > room:
         content = _abbreviated(content)
     for column in _dispensable(content):

@@ -19,6 +19,9 @@ from foretrain.units import Quantity
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
+ROUNDING: Final = 1e-7
+"""Per cent below a whole that are nothing but the rounding of floats."""
+
 LEAST: Final = {
     Objective.TIME: "shortest step",
     Objective.COST: "cheapest step",
@@ -50,7 +53,10 @@ MEMORY: Final = {
 }
 _RECOMPUTE: Final = {
     Recompute.NONE: "All activations are kept for the backward pass.",
-    Recompute.SELECTIVE: "The attention core is computed again in the backward pass.",
+    Recompute.SELECTIVE: (
+        "What is cheap to compute again (attention core, activations of experts) is computed again "
+        "in the backward pass."
+    ),
     Recompute.FULL: "Only each layer's input is kept; the backward pass computes layers again.",
 }
 
@@ -74,10 +80,12 @@ _SCHEDULE: Final = {
 
 
 def percent(share: float) -> str:
-    """A fraction as a percentage of two digits: "41 %", "4.1 %"."""
+    """A fraction as a percentage of two digits: "41 %", "4.1 %"; only a whole is "100 %"."""
     value = 100 * share
     if 0 < abs(value) < 0.05:
         return "<0.1 %" if value > 0 else ">-0.1 %"
+    if 99.5 <= value < 100 - ROUNDING:
+        return f"{value:.1f} %" if value < 99.95 else ">99.9 %"
     return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.1f} %"
 
 
@@ -89,7 +97,8 @@ def written(quantity: Quantity, value: float) -> str:
 
 def count(number: float, thing: str, *, plural: str = "") -> str:
     """A count and its noun: "1 stage", "9,310 plans"; `plural` where an s is not enough."""
-    return f"{number:,.0f} {thing if number == 1 else plural or f'{thing}s'}"
+    shown = f"{number:,.0f}"
+    return f"{shown} {thing if shown == '1' else plural or f'{thing}s'}"
 
 
 def sentences(plan: Plan, workload: Workload) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from enum import Enum
 from math import prod
@@ -38,13 +38,16 @@ def estimate(
         InputError: the plan is not one plan, or cannot run on the cluster.
     """
     plan, assumed = single_plan(study)
+    idle = _idle(plan, study.workload.model)
     wrong = problems(study.workload, study.cluster, plan)
     if wrong:
         raise InputError("\n".join(wrong))
     priced = setting(study.workload, study.cluster, coefficients)
-    told = (*study.assumed, *assumed)
+    silent = tuple(f"plan.{name} = " for name in idle)
+    told = (*(text for text in study.assumed if not text.startswith(silent)), *assumed)
     answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
-    return replace(answer, warnings=(*answer.warnings, *_over_limits(study, answer)))
+    warnings = (*answer.warnings, *_in_vain(plan, idle), *_over_limits(study, answer))
+    return replace(answer, warnings=warnings)
 
 
 def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
@@ -53,6 +56,10 @@ def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
     for reason, over in over_job_limits(study, seconds).items():
         if over[0]:
             yield f"the whole training is over the study's {reason}"
+
+
+QUIET = ("context", "shard", "recompute_layers")
+"""Fields whose absence nobody takes for a choice."""
 
 
 def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
@@ -67,11 +74,13 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
         choices = getattr(space, field.name)
         if choices is not None and len(choices) != 1:
             shown = ", ".join(map(_shown, choices))
-            wrong.append(f"plan.{field.name} has {len(choices)} choices ({shown}); give one value.")
+            wrong.append(
+                f"plan.{field.name}: has {len(choices)} choices ({shown}); give one value."
+            )
         elif choices is not None:
             values[field.name] = choices[0]
     if space.micro_batch is None:
-        wrong.append('plan.micro_batch is missing; give one value, or use "foretrain search".')
+        wrong.append('plan.micro_batch: is missing; give one value, or use "foretrain search".')
     if wrong:
         raise InputError("\n".join(wrong))
     return _completed(study, values)
@@ -88,23 +97,43 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     if model.experts and not values.get("sequence_parallel"):
         values.setdefault("expert_tensor", values.get("tensor", 1))
     plan = Plan(**values)
-    idle = _idle(plan, model)
-    absent = [f.name for f in fields(Plan) if f.name not in values and f.name not in idle]
-    return plan, tuple(f"plan.{name} = {_shown(getattr(plan, name))}" for name in absent)
+    known = {*values, *QUIET, *_idle(plan, model)}
+    absent = [field.name for field in fields(Plan) if field.name not in known]
+    axes = " = ".join(f"plan.{name}" for name in absent if name in AXES)
+    others = [f"plan.{n} = {_shown(getattr(plan, n))}" for n in absent if n not in AXES]
+    return plan, (*([f"{axes} = 1"] if axes else []), *others)
 
 
-def _idle(plan: Plan, model: Model) -> set[str]:
-    """Fields that change nothing about this plan, whatever they say."""
+def _idle(plan: Plan, model: Model) -> dict[str, str]:
+    """Fields that change nothing about this plan whatever they say, each with the reason."""
+    stages = "plan.pipeline = 1" if plan.pipeline == 1 else ""
+    above = sum(getattr(plan, axis) > 1 for axis in AXES)
+    whole = "" if model.experts else f"{model.name}, which has no experts"
+    sharded = f"plan.sharding = {_shown(plan.sharding)}"
     idle = {
-        "context": True,
-        "exchange": plan.context == 1,
-        "expert": not model.experts,
-        "expert_tensor": not model.experts,
-        "attention": not model.kernels,
-        "shard": True,
-        "reshard": plan.sharding is not Sharding.PARAMETERS,
+        "sequence_parallel": "plan.tensor = 1" if plan.tensor == 1 else "",
+        "exchange": "plan.context = 1" if plan.context == 1 else "",
+        "expert": whole,
+        "expert_tensor": whole,
+        "interleaving": stages,
+        "schedule": stages,
+        "sends": stages,
+        "cut": stages,
+        "attention": "" if model.kernels else f"{model.name}, which has no attention",
+        "sharding": "one replica" if plan.data * plan.context == 1 else "",
+        "shard": sharded if plan.sharding is Sharding.NONE else "",
+        "reshard": sharded if plan.sharding is not Sharding.PARAMETERS else "",
+        "order": "fewer than two axes above 1" if above < 2 else "",
     }
-    return {name for name, says_nothing in idle.items() if says_nothing}
+    return {name: why for name, why in idle.items() if why}
+
+
+def _in_vain(plan: Plan, idle: Mapping[str, str]) -> Iterator[str]:
+    """What the study says about idle fields beyond their neutral values."""
+    for name, why in idle.items():
+        value = getattr(plan, name)
+        if value != getattr(Plan(), name):
+            yield f"plan.{name} = {_shown(value)} has no effect with {why}"
 
 
 def _shown(value: object) -> str:

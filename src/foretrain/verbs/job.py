@@ -57,6 +57,8 @@ def job_of(setting: Setting, plan: Plan, *, parts: Parts, wanted: JobPlan | None
     saved = checkpoint(setting.workload, plan)
     beside = job.NOTHING if wanted is None else _upkeep(setting, saved, wanted)
     remarks = [*input_gaps(setting.workload, setting.cluster), *beside.remarks]
+    if wanted is not None and setting.workload.samples is None:
+        remarks.append("[job] tells no time to train: add workload.amount")
     steps, refused = _steps(setting, plan, parts.total)
     remarks += refused
     found = None

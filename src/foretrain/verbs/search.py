@@ -21,7 +21,7 @@ from foretrain.plan.legality import (
 )
 from foretrain.plan.study import Study
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
-from foretrain.search.exhaustive import MEMORY, exhaustive
+from foretrain.search.exhaustive import HOST_MEMORY, MEMORY, exhaustive
 from foretrain.search.ranking import Candidate, Found, over_job_limits, value
 from foretrain.units import BYTES
 from foretrain.verbs.price import price_plan
@@ -152,8 +152,10 @@ def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
             "job counted. Relax the limit, or ask for more plans with --keep."
         )
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
-    if found.nearest is None or found.rejected[MEMORY] < found.space:
+    if found.rejected[MEMORY] + found.rejected[HOST_MEMORY] < found.space:
         return NoPlanFits(f"{text} Relax search.limit.")
+    if found.nearest is None or found.rejected[HOST_MEMORY]:
+        return NoPlanFits(f"{text} Offload less, or use nodes with more memory.")
     room = study.cluster.device.memory
     return NoPlanFits(
         f"{text} Nearest miss: {found.nearest.plan} needs {BYTES.write(found.nearest.memory)} per "
@@ -165,10 +167,18 @@ def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
 def _no_legal_plan(study: Study) -> str:
     """Why the degrees cannot multiply to the device count."""
     model, devices = study.workload.model, study.cluster.devices
-    units = gcd(*(operator.units for _, operator in model.operators if operator.units))
+    units = gcd(*(o.units for _, o in model.operators if o.units and not o.experts))
+    axes, context, experts = "data x tensor x pipeline", "", ""
+    if model.attends:
+        axes = "data x tensor x context x pipeline"
+        context = f"2 x context divides the {model.tokens} tokens of a sample, "
+    if model.experts:
+        count = gcd(*(o.experts for _, o in model.operators if o.experts))
+        experts = f", and expert divides the {count} experts and data x tensor x context"
     return (
-        f"the space has no legal plan for {model.name} on {devices} devices: data x tensor x "
-        f"pipeline must be {devices}, where tensor divides {units}, pipeline divides the "
+        f"the space has no legal plan for {model.name} on {devices} devices: {axes} must be "
+        f"{devices}, where tensor divides {units}, {context}pipeline divides the "
         f"{model.cuttable_layers} layers and data divides the {study.workload.global_batch} "
-        "samples of workload.global_batch. Free a key of [plan], or change batch or nodes."
+        f"samples of workload.global_batch{experts}. Free a key of [plan], or change batch or "
+        "nodes."
     )

@@ -7,6 +7,9 @@ from enum import IntEnum, StrEnum
 
 from foretrain.errors import InputError
 
+UNDIVIDED = "no tensor axis"
+"""How the `unit` of an operator ends that no tensor axis divides: "convolutions have ..."."""
+
 
 class Kind(StrEnum):
     """What limits an operator, and so which formula prices it."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Kind, Matrices, Operator, Size, matmul
+from foretrain.workload.operator import UNDIVIDED, Kind, Matrices, Operator, Size, matmul
 
 SPREAD = 2.0
 """How much wider the interval is than that of a model whose structure is known."""
 
-UNSPLIT = "part (a model known by its totals has nothing that the tensor axis could split)"
+UNSPLIT = f"a model known by its totals has {UNDIVIDED}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,10 +57,10 @@ class Trainable:
             if not getattr(self, name) >= 0:
                 raise InputError(f"Trainable.{name} must be at least 0, got {getattr(self, name)}.")
         if self.frozen and self.lora:
-            raise InputError("Trainable: adapters freeze every layer; leave frozen out.")
+            raise InputError("lora: adapters freeze every layer; leave frozen out.")
         if not self.lora and (self.targets or self.stored):
             raise InputError(
-                "Trainable: targets and stored weights need adapters; give their rank as lora."
+                "targets and quantised need adapters; give their rank as lora, such as lora = 16."
             )
 
 

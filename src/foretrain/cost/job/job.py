@@ -164,7 +164,8 @@ def _gaps(cluster: Cluster, plan: JobPlan) -> tuple[str, ...]:
     """What the cluster would have to say before the job can be priced."""
     saves = plan.checkpoint is not Writes.NEVER
     lacking = {
-        "failures are not known: add cluster.mtbf": cluster.mtbf is None,
+        "failures are not known, so goodput and time to train are not predicted: add cluster.mtbf, "
+        "or leave out [job]": cluster.mtbf is None,
         "checkpoints are not priced: add cluster.storage": saves and cluster.storage is None,
         "asynchronous checkpoints are not priced: add cluster.host": (
             saves and plan.mode is Mode.ASYNCHRONOUS and cluster.host is None

@@ -74,14 +74,14 @@ def find(name: str) -> Entry:
     """The entry of a name or alias.
 
     Raises:
-        InputError: the library has no such model; the message lists those it has.
+        InputError: the library has no such model; the message names the nearest.
     """
     key = name.strip().lower().replace("_", "-").replace(" ", "-")
     key = ALIASES.get(key, key)
     if key not in ENTRIES:
         raise InputError(
             f"unknown model '{name}'.{nearest(key, [*ENTRIES, *ALIASES])} "
-            f"Known: {', '.join(ENTRIES)}."
+            f"'foretrain catalogue models' lists all {len(ENTRIES)}."
         )
     return ENTRIES[key]
 

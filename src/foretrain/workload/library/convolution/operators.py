@@ -7,9 +7,9 @@ whatever reads it. Smooth activations keep their input.
 from __future__ import annotations
 
 from foretrain.workload.library.convolution.picture import Picture, Window
-from foretrain.workload.operator import Kind, Matrices, Operator, Size, matmul
+from foretrain.workload.operator import UNDIVIDED, Kind, Matrices, Operator, Size, matmul
 
-UNSPLIT_UNIT = "part (convolutions cannot be split by the tensor axis yet)"
+UNSPLIT_UNIT = f"convolutions have {UNDIVIDED}"
 
 
 def convolution(

@@ -60,8 +60,8 @@ class Experts:
             raise InputError(f"Experts.capacity must be above 0, got {self.capacity}.")
         if self.capacity is not None and self.imbalance != 1:
             raise InputError(
-                "Experts.imbalance has no meaning beside a capacity, which every expert fills; "
-                "give one of them."
+                "expert_imbalance has no meaning beside expert_capacity, which every expert "
+                "fills; give one of them."
             )
         if self.shared_gate and self.shared is None:
             raise InputError("Experts.shared_gate needs a shared part: give Experts.shared.")
