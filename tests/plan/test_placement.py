@@ -127,6 +127,8 @@ def test_formula_counts_the_most_scattered_group(layout):
         ((8, 64), 8, 8, (1, 8)),  # one of each node: those that hold the same part
         ((4, 32), 8, 2, (2, 8)),  # experts, two members each, on nodes of four
         ((6, 24), 4, 1, (2, 4)),  # four of six: 4 + 2 at best, 2 + 2 at worst
+        ((2, 5, 16), 16, 1, (2, 5, 16)),  # all of them, where levels are filled unevenly
+        ((2, 5, 20), 4, 1, (2, 2, 4)),
     ],
 )
 def test_smaller_group_lies_within_a_larger_one_as_worked_by_hand(inside, degree, stride, expected):
@@ -139,3 +141,10 @@ def test_smaller_group_as_large_as_the_larger_one_lies_where_it_does(layout):
     _, degrees, _ = layout
     for degree, members in zip(degrees, inner_members(*layout), strict=True):
         assert tuple(neighbours(np.array(members, float), float(degree))) == members
+
+
+@given(layouts(), st.integers(1, 4), st.integers(1, 4))
+def test_wider_level_holds_at_least_as_many_of_a_smaller_group(layout, degree, stride):
+    for members in inner_members(*layout):
+        found = neighbours(np.array(members, float), float(degree), stride=float(stride))
+        assert list(found) == sorted(found)

@@ -49,9 +49,13 @@ def neighbours(inside: Members, degree: Members, *, stride: Members | float = 1.
     The smaller group lies within a larger one: every `stride`-th member, `degree` of them.
 
     Args:
-        inside: members of the larger group that share a group of the level. [any shape]
+        inside: members of the larger group that share a group of each level. [level, ...]
         degree: members of the smaller group.
         stride: from one of them to the next, in members of the larger group.
     """
-    reach = np.gcd(inside.astype(np.intp), np.asarray(stride * degree).astype(np.intp))
-    return np.maximum(1.0, np.floor(reach / stride))
+    span = np.asarray(stride * degree)
+    part = np.gcd(inside.astype(np.intp), span.astype(np.intp))
+    reach = np.where(span == inside[-1], inside, part)
+    least = np.maximum(1.0, np.floor(reach / stride))
+    # Whoever shares a group of a level shares those around it.
+    return np.maximum.accumulate(least, axis=0)
