@@ -35,6 +35,7 @@ def first_stage(setting, table):
     return stage_memory(setting, hold(setting, table), run=0)
 
 
+@few(60)
 @given(question=questions(least=1, most=5))
 def test_random_plans_are_legal(question):
     setting, plans = question

@@ -110,7 +110,7 @@ def said(strategy, setting, plan):
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@few(50)
+@few(30)
 @given(question=questions())
 def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(name, question):
     setting, [plan] = question
@@ -128,7 +128,7 @@ def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(name, question
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@few(50)
+@few(30)
 @given(question=questions(), data=st.data())
 def test_operators_depend_on_declared_fields_alone(name, question, data):
     setting, [plan] = question
@@ -143,7 +143,7 @@ def test_operators_depend_on_declared_fields_alone(name, question, data):
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@few(50)
+@few(30)
 @given(question=questions(least=2, most=10))
 def test_row_of_a_table_is_divided_like_the_plan_alone(name, question):
     setting, plans = question
@@ -161,6 +161,7 @@ def parts_of(setting, plan):
     return np.broadcast_to(parts, operators.matmul.shape)[:, 0]
 
 
+@few(40)
 @given(question=questions())
 def test_parts_of_all_members_make_the_whole_product(question):
     """Those who repeat a product, and the busiest of those who share experts, have more of it."""
@@ -177,6 +178,7 @@ def test_parts_of_all_members_make_the_whole_product(question):
     assert (found[repeated] == plan.context * tokens[repeated]).all()
 
 
+@few(40)
 @given(question=questions())
 def test_no_member_has_less_than_its_part_or_more_than_the_whole(question):
     setting, [plan] = question
@@ -188,6 +190,7 @@ def test_no_member_has_less_than_its_part_or_more_than_the_whole(question):
     assert (divisors <= plan.tensor * plan.context * setting.operators.imbalance[common]).all()
 
 
+@few(40)
 @given(question=questions())
 def test_experts_are_divided_by_both_their_degrees_and_copied_to_the_rest(question):
     setting, [plan] = question
@@ -200,6 +203,7 @@ def test_experts_are_divided_by_both_their_degrees_and_copied_to_the_rest(questi
     assert copies * plan.expert * plan.expert_tensor * plan.pipeline == plan.devices
 
 
+@few(40)
 @given(question=questions())
 def test_experts_that_are_divided_like_the_rest_are_dense(question):
     setting, [plan] = question
@@ -213,6 +217,7 @@ def test_experts_that_are_divided_like_the_rest_are_dense(question):
     )
 
 
+@few(40)
 @given(question=questions())
 def test_every_member_sends_its_tokens_once_there_and_once_back(question):
     setting, [plan] = question
@@ -223,7 +228,7 @@ def test_every_member_sends_its_tokens_once_there_and_once_back(question):
         np.testing.assert_allclose(transfer.values, np.broadcast_to(mine, transfer.values.shape))
 
 
-@few(50)
+@few(30)
 @given(question=questions(), replicas=st.integers(2, 64))
 def test_gradients_of_all_replicas_are_added_up_once_whatever_is_sharded(question, replicas):
     setting, [plan] = question
@@ -254,6 +259,7 @@ def gradients(workload, plans, replicas):
     return {each.group: float(each.size[0]) for each in sent}
 
 
+@few(40)
 @given(question=questions())
 def test_parameters_that_are_dropped_between_passes_are_gathered_twice(question):
     setting, [plan] = question
@@ -275,6 +281,7 @@ def weights_of(setting, plan):
     return [each for each in found if each.part == "parameters"]
 
 
+@few(40)
 @given(question=questions())
 def test_partial_sums_are_added_up_once_with_or_without_sequence_parallelism(question):
     setting, [plan] = question
