@@ -64,7 +64,7 @@ def test_every_field_of_a_plan_is_read_or_perturbed():
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@few(30)
+@few(20)
 @given(question=questions(), data=st.data())
 def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
     setting, [plan] = question
@@ -74,7 +74,7 @@ def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
     assert_equal(*(layer_times(setting, table, inside=inside) for table in tables), LayerTimes)
 
 
-@few(30)
+@few(20)
 @given(question=questions(), kind=st.sampled_from(Recompute), layers=st.integers(0, 3))
 def test_compute_reads_no_field_that_it_does_not_declare(question, kind, layers):
     assert set(READS) - set(COMPUTE_READS) == {"recompute", "recompute_layers"}
@@ -87,7 +87,7 @@ def test_compute_reads_no_field_that_it_does_not_declare(question, kind, layers)
 
 
 @pytest.mark.parametrize("name", ["order", "sends"])
-@few(30)
+@few(20)
 @given(question=questions(cuts=FIXED), data=st.data())
 def test_memory_depends_neither_on_placement_nor_on_sends(name, question, data):
     setting, [plan] = question
@@ -96,7 +96,7 @@ def test_memory_depends_neither_on_placement_nor_on_sends(name, question, data):
     assert one == two
 
 
-@few(30)
+@few(20)
 @given(question=questions(), sends=st.sampled_from(Sends))
 def test_sends_move_waiting_and_the_reduction_it_hides_alone(question, sends):
     setting, [plan] = question
@@ -105,7 +105,7 @@ def test_sends_move_waiting_and_the_reduction_it_hides_alone(question, sends):
     assert moved <= {"pipeline", "gradients", "other"}
 
 
-@few(30)
+@few(20)
 @given(question=questions())
 def test_sharding_the_optimizer_moves_what_follows_the_passes_alone(question):
     setting, [plan] = question
@@ -115,7 +115,7 @@ def test_sharding_the_optimizer_moves_what_follows_the_passes_alone(question):
     assert moved <= {"gradients", "parameters", "update", "offload", "bubble", "pipeline", "other"}
 
 
-@few(30)
+@few(20)
 @given(question=questions(least=2, most=10, cuts=FIXED))
 def test_plans_that_differ_in_nothing_share_one_combination(question):
     setting, plans = question
@@ -141,7 +141,7 @@ def test_distinct_rows_and_their_places_give_back_every_column(table):
         np.testing.assert_array_equal(column[rows][index], column)
 
 
-@few(30)
+@few(20)
 @given(question=questions())
 def test_groups_that_lie_on_the_same_levels_take_the_same_time(question):
     setting, [plan] = question

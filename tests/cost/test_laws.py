@@ -31,7 +31,7 @@ def priced_closed(question):
     return price_plan(setting, plan, played=False)
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_parts_add_up_to_the_step_exactly(question):
     setting, [plan] = question
@@ -40,14 +40,14 @@ def test_parts_add_up_to_the_step_exactly(question):
     assert abs(found["other"]) <= ROUNDING * seconds(setting, plan)[0]
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_estimate_is_the_sum_of_its_parts(question):
     estimate = priced_closed(question)
     assert estimate.parts.total == estimate.step_time == estimate.closed_form
 
 
-@few(30)
+@few(20)
 @given(question=questions())
 def test_parts_add_up_at_the_resolution_that_counts(question):
     setting, [plan] = question
@@ -63,7 +63,7 @@ def test_parts_add_up_at_the_resolution_that_counts(question):
         assert nearer <= ROUNDING * estimate.step_time
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_no_part_is_negative(question):
     setting, [plan] = question
@@ -72,7 +72,7 @@ def test_no_part_is_negative(question):
     assert {name: value for name, value in found.items() if value < 0} == {}
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_memory_of_every_stage_is_the_sum_of_its_parts_and_the_heaviest_counts(question):
     setting, [plan] = question
@@ -86,7 +86,7 @@ def test_memory_of_every_stage_is_the_sum_of_its_parts_and_the_heaviest_counts(q
     assert memory.total == heaviest_total(setting, hold(setting, table_of([plan])))[0]
 
 
-@few(40)
+@few(25)
 @given(question=questions(), factor=st.floats(1e-3, 1e3))
 def test_everything_so_many_times_quicker_makes_a_step_as_many_times_shorter(question, factor):
     setting, [plan] = question
@@ -94,7 +94,7 @@ def test_everything_so_many_times_quicker_makes_a_step_as_many_times_shorter(que
     np.testing.assert_allclose(quick, seconds(setting, plan), rtol=1e-9)
 
 
-@few(40)
+@few(25)
 @given(question=questions(), power=st.integers(-20, 20))
 def test_powers_of_two_scale_every_part_exactly(question, power):
     setting, [plan] = question
@@ -104,7 +104,7 @@ def test_powers_of_two_scale_every_part_exactly(question, power):
         np.testing.assert_array_equal(quick[name] * factor, column, err_msg=name)
 
 
-@few(40)
+@few(25)
 @given(question=questions(), power=st.integers(-6, 6))
 def test_powers_of_two_scale_everything_that_happens_in_a_step(question, power):
     setting, [plan] = question
@@ -121,7 +121,7 @@ def test_powers_of_two_scale_everything_that_happens_in_a_step(question, power):
 
 
 @pytest.mark.parametrize("resource", MORE)
-@few(30)
+@few(20)
 @given(question=questions(most=6, cuts=("even", "uneven")), factor=st.floats(1, 100))
 def test_more_of_a_resource_never_makes_a_step_longer(resource, question, factor):
     """A balanced cut apart, which is another one on a device whose layers take other times."""
@@ -132,7 +132,7 @@ def test_more_of_a_resource_never_makes_a_step_longer(resource, question, factor
     assert (after <= before * (1 + ROUNDING)).all()
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_axis_of_degree_one_is_free(question):
     setting, [plan] = question
@@ -151,7 +151,7 @@ def test_axis_of_degree_one_is_free(question):
         assert found["bubble"] == found["pipeline"] == 0
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_nothing_is_sharded_among_one_device(question):
     setting, [plan] = question
@@ -160,7 +160,7 @@ def test_nothing_is_sharded_among_one_device(question):
     assert_alike(setting, *kinds, *(replace(kind, reshard=not plan.reshard) for kind in kinds))
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_tokens_of_a_member_that_is_alone_are_not_divided(question):
     setting, [plan] = question
@@ -169,7 +169,7 @@ def test_tokens_of_a_member_that_is_alone_are_not_divided(question):
     assert_alike(setting, neutral, other)
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_stage_that_is_alone_sends_nothing(question):
     setting, [plan] = question
@@ -177,7 +177,7 @@ def test_stage_that_is_alone_sends_nothing(question):
     assert_alike(setting, *(replace(alone, sends=sends) for sends in Sends))
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_tokens_that_nobody_shares_are_not_exchanged(question):
     setting, [plan] = question
@@ -200,7 +200,7 @@ def test_one_device_spends_its_step_on_compute_and_update(data):
     assert [name for name, value in found.items() if value and name not in rest] == []
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_infinitely_quick_links_leave_compute_bubble_and_update(question):
     old, [plan] = question

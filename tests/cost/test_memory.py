@@ -146,7 +146,7 @@ def test_sharded_optimizer_takes_6_bytes_and_its_part_of_12(d):
     assert found == parameters * (6 + 12 / d)
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_stages_hold_every_parameter_and_a_copy_of_tied_ones(question):
     setting, [plan] = question
@@ -162,7 +162,7 @@ def test_stages_hold_every_parameter_and_a_copy_of_tied_ones(question):
     assert parameters == pytest.approx(model.trainable + copies, rel=1e-12)
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_no_stage_keeps_more_than_the_first_of_its_equals(question):
     setting, [plan] = question
@@ -177,7 +177,7 @@ def test_no_stage_keeps_more_than_the_first_of_its_equals(question):
             assert last <= first
 
 
-@few(40)
+@few(25)
 @given(question=questions(), recompute=st.sampled_from(Recompute))
 def test_recomputation_never_keeps_more(question, recompute):
     setting, [plan] = question

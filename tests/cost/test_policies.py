@@ -33,7 +33,7 @@ def states(setting, plans):
     return found.weights + found.gradients + found.optimizer
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_sharding_more_never_needs_more_memory_for_states(question):
     setting, [plan] = question
@@ -41,7 +41,7 @@ def test_sharding_more_never_needs_more_memory_for_states(question):
     assert (np.diff(held) <= ROUNDING * held[0]).all()
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_larger_shards_never_need_more_memory_for_states(question):
     setting, [plan] = question
@@ -52,7 +52,7 @@ def test_larger_shards_never_need_more_memory_for_states(question):
     assert (np.diff(held) <= ROUNDING * held[0]).all()
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_parameters_that_are_kept_between_passes_never_need_less_memory(question):
     setting, [plan] = question
@@ -60,7 +60,7 @@ def test_parameters_that_are_kept_between_passes_never_need_less_memory(question
     assert dropped <= kept
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_offloading_never_needs_more_memory_for_what_it_takes_away(question):
     setting, [plan] = question
@@ -75,7 +75,7 @@ def test_offloading_never_needs_more_memory_for_what_it_takes_away(question):
     assert (found.total <= found.total[0] * (1 + ROUNDING)).all()
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_full_recomputation_of_more_layers_never_keeps_more(question):
     setting, [plan] = question
@@ -91,7 +91,7 @@ def test_full_recomputation_of_more_layers_never_keeps_more(question):
     assert kept[-1] == pytest.approx(kept[-2], rel=1e-9)
 
 
-@few(40)
+@few(25)
 @given(question=questions(cuts=("even", "uneven")))
 def test_gpipe_keeps_at_least_as_much_as_any_other_schedule(question):
     setting, [plan] = question
@@ -102,7 +102,7 @@ def test_gpipe_keeps_at_least_as_much_as_any_other_schedule(question):
     assert all(gpipe >= other for other in others)
 
 
-@few(40)
+@few(25)
 @given(question=questions())
 def test_context_axis_divides_what_is_kept(question):
     setting, [plan] = question
@@ -127,7 +127,7 @@ def with_imbalance(setting_, factor):
     return setting(workload, setting_.cluster, setting_.coefficients)
 
 
-@few(30)
+@few(20)
 @given(question=questions(of=expert_models(), cuts=("even", "uneven")), factor=st.floats(1, 8))
 def test_busier_experts_only_slow_a_step_down(question, factor):
     before, [plan] = question
@@ -149,7 +149,7 @@ def test_experts_are_exchanged_as_often_as_worked_by_hand(degree):
     assert found == 0 if degree == 1 else found >= least
 
 
-@few(30)
+@few(20)
 @given(question=questions(cuts=("balanced",)))
 def test_balanced_cut_is_no_slower_than_an_even_one(question):
     """Up to the steps in which layers are told apart, with one chunk per stage."""
@@ -169,7 +169,7 @@ def slowest(setting, plan):
     return max(float((run[:, 0] * each).sum()) for run in held.cuts.layers)
 
 
-@few(30)
+@few(20)
 @given(question=questions())
 def test_heaviest_stage_counts_whatever_the_cut(question):
     setting, [plan] = question

@@ -35,7 +35,7 @@ def first_stage(setting, table):
     return stage_memory(setting, hold(setting, table), run=0)
 
 
-@few(60)
+@few(40)
 @given(question=questions(least=1, most=5))
 def test_random_plans_are_legal(question):
     setting, plans = question
@@ -43,7 +43,7 @@ def test_random_plans_are_legal(question):
         assert problems(setting.workload, setting.cluster, plan) == []
 
 
-@few(40)
+@few(25)
 @given(question=questions(least=2, most=12))
 def test_row_of_a_table_equals_the_plan_priced_alone(question):
     setting, plans = question
@@ -52,7 +52,7 @@ def test_row_of_a_table_equals_the_plan_priced_alone(question):
     assert_equal(prices(setting, plans), joined)
 
 
-@few(40)
+@few(25)
 @given(question=questions(least=2, most=12))
 def test_memory_of_a_first_stage_is_a_row_s_own(question):
     setting, plans = question
@@ -63,7 +63,7 @@ def test_memory_of_a_first_stage_is_a_row_s_own(question):
         np.testing.assert_array_equal(getattr(table, field.name), rows, err_msg=field.name)
 
 
-@few(40)
+@few(25)
 @given(question=questions(least=2, most=12), data=st.data())
 def test_order_of_a_table_does_not_matter(question, data):
     setting, plans = question
@@ -73,7 +73,7 @@ def test_order_of_a_table_does_not_matter(question, data):
     assert_equal({name: column[order] for name, column in table.items()}, shuffled)
 
 
-@few(40)
+@few(25)
 @given(question=questions(least=2, most=12), data=st.data())
 def test_taking_rows_moves_prices_and_changes_none(question, data):
     setting, plans = question
@@ -119,7 +119,7 @@ def test_kinds_of_stages_that_only_other_plans_have_change_nothing(times, others
     assert seconds([*stages, *[NO_STAGE] * others], schedule) == seconds(stages, schedule)
 
 
-@few(40)
+@few(25)
 @given(question=questions(least=1, most=20))
 def test_table_gives_back_its_plans(question):
     _, plans = question
