@@ -140,6 +140,8 @@ def routed(plan, case):
         whole = case.experts % expert == 0 and among % (expert * tensor) == 0
         alike = expert == 1 and tensor == plan.tensor
         sends_once = plan.tensor == 1 or plan.sequence_parallel
+        same = max(1, among // (expert * tensor))
+        whole = whole and not (plan.shard % same and same % max(1, plan.shard))
         if whole and case.expert_columns % tensor == 0 and (alike or sends_once):
             yield replace(plan, expert=expert, expert_tensor=tensor)
 

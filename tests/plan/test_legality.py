@@ -111,6 +111,13 @@ def test_experts_fold_over_tensor_context_and_data():
     assert problems(MIXTURE, DGX, alike) == []
 
 
+def test_shard_and_devices_that_hold_the_same_experts_divide_one_another():
+    plan = Plan(data=12, tensor=2, sequence_parallel=True, expert=8, sharding=Sharding.OPTIMIZER)
+    told = "plan.shard: 2 devices cannot share one copy among the 3 that hold the same experts"
+    found = [problems(MIXTURE, DGX, replace(plan, shard=shard)) for shard in (2, 3, 6)]
+    assert [any(told in text for text in texts) for texts in found] == [True, False, False]
+
+
 @pytest.mark.parametrize(("change", "message"), WRONG_EXPERTS)
 def test_experts_that_do_not_fold_are_told(change, message):
     found = problems(MIXTURE, DGX, replace(FOLDED, **change))

@@ -78,7 +78,7 @@ def test_layers_are_those_that_the_configuration_counts(name):
     assert model.cuttable_layers == streams * layers / blocks
 
 
-@pytest.mark.parametrize("key", LLAMA_2.keys() - {"model_type"})
+@pytest.mark.parametrize("key", sorted(LLAMA_2.keys() - {"model_type"}))
 def test_needed_key_is_missed_by_name(key):
     rest = {each: value for each, value in LLAMA_2.items() if each != key}
     assert refusal(rest) == f"{key} is missing; a model of type llama needs it."

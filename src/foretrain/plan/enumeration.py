@@ -99,7 +99,7 @@ def _legal(question: Question, degrees: Degrees, columns: dict[str, Column]) -> 
 
     Interleaving passes micro-batches in groups of the pipeline's degree; selective recomputation
     without operators that it would run again is none; experts that are not divided like the rest
-    want every token once.
+    want every token once; a shard divides those that hold the same experts, or they divide it.
     """
     passes = question.workload.global_batch / (degrees.data * columns["micro_batch"])
     legal: NDArray[np.bool_] = columns["interleaving"] == 1
@@ -111,6 +111,10 @@ def _legal(question: Question, degrees: Degrees, columns: dict[str, Column]) -> 
     if degrees.tensor > 1 and question.model.experts:
         apart = (columns["expert"] > 1) | (columns["expert_tensor"] != degrees.tensor)
         legal &= (columns["sequence_parallel"] > 0) | ~apart
+    if question.model.experts:
+        same = degrees.experts / (columns["expert"] * columns["expert_tensor"])
+        shard = np.maximum(columns["shard"], 1.0)
+        legal &= (same % shard == 0) | (shard % same == 0)
     return legal
 
 

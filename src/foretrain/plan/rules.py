@@ -201,6 +201,19 @@ def _shards(workload: Workload, plan: Fixed) -> Iterator[str]:
             f"plan.shard: {plan.shard} devices cannot share one copy among {replicas} replicas "
             f"(plan.data x plan.context).{nearest_divisors(plan.shard, replicas)}"
         )
+    if workload.model.experts and None not in (plan.tensor, plan.expert, plan.expert_tensor):
+        yield from _expert_shards(plan, replicas=replicas)
+
+
+def _expert_shards(plan: Fixed, *, replicas: int) -> Iterator[str]:
+    """A shard divides the devices that hold the same experts, or they divide it."""
+    among = (plan.tensor or 1) * replicas
+    same = among // ((plan.expert or 1) * (plan.expert_tensor or 1))
+    if plan.shard and same and plan.shard % same and same % plan.shard:
+        yield (
+            f"plan.shard: {plan.shard} devices cannot share one copy among the {same} that hold "
+            f"the same experts.{nearest_divisors(plan.shard, same)}"
+        )
 
 
 def _recomputed(workload: Workload, plan: Fixed) -> Iterator[str]:
