@@ -189,30 +189,31 @@ def _loads(
         kept=weighted(counts[:body], kept[:body]),
         met=ends,
         transient=_most(counts, transient),
-        whole=np.stack(
-            [_two(setting, counts, each.take(layer, axis=1)) for each in layers.weights]
-        ),
-        learnt=np.stack(
-            [_two(setting, counts, each.take(layer, axis=1)) for each in layers.trained]
-        ),
+        whole=_two(setting, counts, layers.weights.take(layer, axis=2)),
+        learnt=_two(setting, counts, layers.trained.take(layer, axis=2)),
         moving=_most(counts[:body], kept[:body]),
     )
 
 
 def _most(counts: Floats, values: Floats) -> Floats:
-    """The largest of all kinds that a stage has. [run, pair]"""
-    most: Floats = np.maximum.reduce(values[:, np.newaxis] * (counts > 0), axis=0)
+    """The largest of all kinds that a stage has. [..., run, pair]
+
+    Args:
+        counts: layers on a stage. [kind, run, pair]
+        values: what one of them takes. [..., kind, pair]
+    """
+    most: Floats = np.maximum.reduce(values[..., np.newaxis, :] * (counts > 0), axis=-3)
     return most
 
 
 def _two(setting: Setting, counts: Floats, values: Floats) -> Floats:
     """The largest of all kinds, and the largest of those that can be cut, if there are two.
 
-    [run, pair]
+    [holding, run, pair]
     """
     cuttable = [layer.cuttable for layer in setting.workload.model.layers]
-    two = _most(counts, values) + _most(counts[cuttable], values[cuttable])
-    return np.minimum(two, weighted(counts, values))
+    two = _most(counts, values) + _most(counts[cuttable], values[:, cuttable])
+    return np.minimum(two, np.stack([weighted(counts, each) for each in values]))
 
 
 def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:

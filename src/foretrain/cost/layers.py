@@ -126,36 +126,30 @@ class _Exchanged:
 
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
-    operators, value_bytes = setting.operators, setting.workload.precision.value_bytes
-    share = share_of(operators, plans)
-    size = operators.kept_values * _kept_bytes(setting) + operators.kept_fixed
-    kept = size * _exists(operators, plans) * plans.micro_batch / share.kept
-    stored = np.where(operators.stored > 0, operators.stored, value_bytes)
-    whose = [(operators.experts > 0) == bool(holding) for holding in setting.holdings]
-    weights = [operators.weights * stored * mine / share.weights for mine in whose]
-    trained = [operators.trained * mine / share.weights for mine in whose]
-    everything, dropped, *held = _sums(
-        setting, [kept, kept * operators.dropped, *weights, *trained]
+    operators, amounts, share = (
+        setting.operators,
+        setting.amounts,
+        share_of(setting.operators, plans),
     )
-    stays, redone = np.empty_like(everything), np.empty_like(everything)
-    part = recompute.covered(setting.workload.model, plans)
-    for kind, layer in enumerate(setting.workload.model.layers):
-        boundary = layer.input * value_bytes * plans.micro_batch / share.boundary
-        staying = partial(
-            recompute.kept,
-            plans,
-            everything=everything[kind],
-            dropped=dropped[kind],
-            boundary=boundary,
-        )
-        stays[kind] = staying(part=part * layer.recomputable)
-        # A layer that is computed again is whole, however many others are not.
-        redone[kind] = everything[kind] - staying(part=np.ceil(part) * layer.recomputable)
+    kept = amounts.kept * _exists(operators, plans) * plans.micro_batch / share.kept
+    held = [each / share.weights for each in (*amounts.weights, *amounts.trained)]
+    everything, dropped, *sums = _sums(setting, [kept, kept * operators.dropped, *held])
+    model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
+    inputs = np.array([[layer.input] for layer in model.layers])
+    staying = partial(
+        recompute.kept,
+        plans,
+        everything=everything,
+        dropped=dropped,
+        boundary=inputs * value_bytes * plans.micro_batch / share.boundary,
+    )
+    twice, many = _twice(setting, plans), len(amounts.weights)
     return LayerMemory(
-        weights=np.stack(held[: len(whose)]),
-        trained=np.stack(held[len(whose) :]),
-        kept=stays,
-        transient=redone,
+        weights=np.stack(sums[:many]),
+        trained=np.stack(sums[many:]),
+        kept=staying(part=twice),
+        # A layer that is computed again is whole, however many others are not.
+        transient=everything - staying(part=np.ceil(twice)),
     )
 
 
@@ -165,19 +159,6 @@ def layer_compute(setting: Setting, plans: PlanTable) -> Floats:
     full = computed.forward * _twice(setting, plans)
     again = recompute.repeated(plans, full=full, selective=computed.chosen)
     return computed.forward + computed.backward + again
-
-
-def _kept_bytes(setting: Setting) -> Floats:
-    """Bytes of a value that an operator keeps; a product keeps its input as it reads it. [operator]
-
-    Source: transformer-engine.
-    """
-    operators, precision = setting.operators, setting.workload.precision
-    narrow = operators.matmul & (operators.weights > 0)
-    narrow = narrow & (precision.product_bytes < precision.value_bytes)
-    both = precision.product_bytes + precision.value_bytes * operators.shared_input
-    size: Floats = np.where(narrow, both, precision.value_bytes)
-    return size
 
 
 def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerTimes:

@@ -55,12 +55,12 @@ def stage_memory(
         run: position of the run, or of the run of each plan.
         later: stages of the run before the one asked for; its first one keeps most.
     """
-    weights, gradients, optimizer = _states(setting, held, run=run)
+    plans, state = held.plans, _state(setting, held, run=run)
     here, moving = _activations(setting, held, run=run, later=later)
     return MemoryColumns(
-        weights=weights,
-        gradients=gradients,
-        optimizer=optimizer,
+        weights=state.weights,
+        gradients=state.gradients * ~offload.of_gradients(plans) + state.feedback,
+        optimizer=state.optimizer * ~offload.of_optimizer(plans),
         activations=here,
         buffers=held.of_stage("transient", run)
         + moving
@@ -79,46 +79,52 @@ def heaviest_total(setting: Setting, held: Held) -> Column:
 
 def host_total(setting: Setting, held: Held) -> Column:
     """Bytes in the memory of a node's host, as if all its devices held the first stage. [plan]"""
-    plans = held.plans
-    optimizer = _optimizer(setting, held, run=0) * offload.of_optimizer(plans)
-    gradients = np.zeros(1)
-    for holding in setting.holdings:
-        owners = owners_of(plans, replicas_of(plans, holding)).gradients
-        gradients = gradients + held.trained(0, holding) / owners
-    gradients = gradients * setting.workload.gradients.held_bytes * offload.of_gradients(plans)
+    plans, state = held.plans, _state(setting, held, run=0)
+    optimizer = state.optimizer * offload.of_optimizer(plans)
+    gradients = state.gradients * offload.of_gradients(plans)
     kept = _kept(setting, held, run=0, later=0.0) * offload.of_activations(plans)
     return (optimizer + gradients + kept) * float(setting.cluster.node_devices)
 
 
-def _states(setting: Setting, held: Held, *, run: Run) -> tuple[Column, Column, Column]:
-    """Bytes of parameters, gradients and optimizer. [plan]
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _State:
+    """Bytes of what belongs to parameters, wherever it is. [plan]
+
+    Attributes:
+        weights: working copy.
+        gradients: accumulated gradients.
+        feedback: what a lossy codec adds to the next step's gradients.
+        optimizer: state and master copy.
+    """
+
+    weights: Column
+    gradients: Column
+    feedback: Column
+    optimizer: Column
+
+
+def _state(setting: Setting, held: Held, *, run: Run) -> _State:
+    """What belongs to the parameters of a stage. [plan]
 
     Parameters that are sharded and never dropped during a step are whole until the update.
     """
     workload, plans = setting.workload, held.plans
+    codec, optimizer = workload.gradients, workload.optimizer
     stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0)
-    here = ~offload.of_gradients(plans)
-    weights, gradients = np.zeros(1), np.zeros(1)
+    weights, trained, reduced, owned = (np.zeros(1) for _ in range(4))
     for holding in setting.holdings:
         owners = owners_of(plans, replicas_of(plans, holding))
-        trained = held.trained(run, holding)
-        shared = np.where(stays, 1.0, owners.weights)
-        weights = weights + held.weights(run, holding) / shared
-        held_bytes = trained * workload.gradients.held_bytes / owners.gradients
-        gradients = gradients + held_bytes * here
-        gradients = gradients + trained * workload.gradients.kept_bytes
-    return weights, gradients, _optimizer(setting, held, run=run) * ~offload.of_optimizer(plans)
-
-
-def _optimizer(setting: Setting, held: Held, *, run: Run) -> Column:
-    """Bytes of optimizer state and master copy, wherever they are. [plan]"""
-    workload, plans = setting.workload, held.plans
-    state = workload.optimizer.state_bytes + workload.precision.master_bytes
-    total = np.zeros(1)
-    for holding in setting.holdings:
-        owners = owners_of(plans, replicas_of(plans, holding))
-        total = total + held.trained(run, holding) * state / owners.optimizer
-    return total
+        mine = held.trained(run, holding)
+        weights = weights + held.weights(run, holding) / np.where(stays, 1.0, owners.weights)
+        trained = trained + mine
+        reduced = reduced + mine / owners.gradients
+        owned = owned + mine / owners.optimizer
+    return _State(
+        weights=weights,
+        gradients=reduced * codec.held_bytes,
+        feedback=trained * codec.kept_bytes,
+        optimizer=owned * (optimizer.state_bytes + workload.precision.master_bytes),
+    )
 
 
 def _kept(setting: Setting, held: Held, *, run: Run, later: Column | float) -> Column:
@@ -151,6 +157,8 @@ def _gathered(setting: Setting, held: Held, *, run: Run) -> Column:
     reduces = plans.sharding >= Sharding.GRADIENTS
     leaves = offload.of_gradients(plans)
     total = np.zeros(1)
+    if not (reduces | leaves).any():
+        return total
     for holding in setting.holdings:
         shared = among(plans, replicas_of(plans, holding)) > 1
         weights = held.of_holding("whole", run, holding) * (gathers & shared)

@@ -7,6 +7,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from foretrain.cluster.cluster import Cluster
+from foretrain.cost.amounts import Amounts, amounts_of
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.collectives.network import Network, network
 from foretrain.cost.compute import Rates, rates
@@ -32,6 +33,7 @@ class Setting:
         operators: the model's operators as columns.
         rate: what one device reaches.
         network: what collectives reach on each level.
+        amounts: what operators keep and hold.
         holdings: the kinds of parameters that the model has.
         attends: whether its tokens meet one another.
         body: kinds of layers up to the last one that can be cut.
@@ -43,6 +45,7 @@ class Setting:
     operators: Operators
     rate: Rates
     network: Network
+    amounts: Amounts
     holdings: tuple[Holding, ...]
     attends: bool
     body: int
@@ -55,11 +58,13 @@ def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = D
     Raises:
         InputError: the device does not compute in the workload's precision.
     """
+    operators = operators_of(workload.model)
     return Setting(
         workload=workload,
         cluster=cluster,
         coefficients=coefficients,
-        operators=operators_of(workload.model),
+        operators=operators,
+        amounts=amounts_of(operators, workload.precision),
         rate=rates(cluster.device, workload.precision, coefficients),
         network=network(cluster, coefficients),
         holdings=tuple(Holding) if workload.model.experts else (Holding.COMMON,),
