@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from math import gcd
+from math import gcd, prod
 
 from hypothesis import strategies as st
 from tests.random_models import models
@@ -131,12 +131,15 @@ def plans(draw, setting, *, cuts=("even", "balanced", "uneven")):
     tokens = draw(_tokens(workload.model, degrees))
     offloads = Offload if setting.cluster.host else (Offload.NONE,)
     passes = samples // micro_batch
+    folded = draw(_experts(workload.model, degrees, divided=tokens["sequence_parallel"]))
+    replicas = degrees["data"] * degrees["context"]
+    same = degrees["tensor"] * replicas // prod(folded.values()) if folded else replicas
     return Plan(
         **degrees,
         **tokens,
-        **draw(_experts(workload.model, degrees, divided=tokens["sequence_parallel"])),
+        **folded,
         **draw(_pipelines(workload.model, degrees["pipeline"], passes=passes, cuts=cuts)),
-        **draw(_policies(workload.model, degrees["data"] * degrees["context"])),
+        **draw(_policies(workload.model, (replicas, same))),
         micro_batch=micro_batch,
         offload=draw(st.sampled_from(offloads)),
         order=tuple(draw(st.permutations(AXES))),
@@ -222,15 +225,17 @@ def sizes(draw, layers, parts):
 
 
 @st.composite
-def _policies(draw, model, replicas):
-    """What is recomputed and what replicas share."""
+def _policies(draw, model, devices):
+    """What is recomputed and what replicas share, also those that hold the same experts."""
+    replicas, same = devices
+    shards = [each for each in divisors(replicas)[1:] if not (same % each and each % same)]
     recompute = draw(st.sampled_from(Recompute))
     full = recompute is Recompute.FULL
     return {
         "recompute": recompute,
         "recompute_layers": draw(st.integers(0, model.cuttable_layers)) if full else 0,
         "sharding": draw(st.sampled_from(Sharding)),
-        "shard": draw(st.sampled_from([0, *divisors(replicas)[1:]])),
+        "shard": draw(st.sampled_from([0, *shards])),
         "reshard": draw(st.booleans()),
     }
 

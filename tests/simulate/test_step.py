@@ -52,7 +52,8 @@ def test_without_sends_equal_stages_wait_as_long_as_the_textbook_says(times):
 
 @given(times=steps())
 def test_a_stream_does_one_thing_at_a_time_and_compute_is_conserved(times):
-    intervals = timeline(times)
+    # What takes no time may stand anywhere, to rounding.
+    intervals = [interval for interval in timeline(times) if interval.end > interval.start]
     by_stream = sorted(intervals, key=lambda i: (i.stage, i.stream, i.start, i.end))
     for (stage, stream), group in groupby(by_stream, key=lambda i: (i.stage, i.stream)):
         own = list(group)
