@@ -5,9 +5,10 @@
 Searches of one core, start-up apart, of every distinct legal combination of the keys that a search
 leaves free: degrees of all axes, micro-batch, interleaving, sequence parallelism, how the context
 axis exchanges, what is sharded among how many, recomputation, attention kernel, placement, and for
-a mixture of experts the expert axis. *Priced* are those that fit in memory and reached the time
-formula. The least processor time of several repetitions counts, for whatever else a machine does
-only adds to it. The exit status is 1 if a figure is worse than twice its limit.
+a mixture of experts the expert axis. One search frees the rest too: schedules, sends, cuts,
+offloading, resharding and how many layers are recomputed. *Priced* are those that fit in memory and
+reached the time formula. The least processor time of several repetitions counts, for whatever else
+a machine does only adds to it. The exit status is 1 if a figure is worse than twice its limit.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import process_time
 
@@ -22,6 +24,7 @@ from time import process_time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from foretrain.files.study import read_study, study_from
+from foretrain.plan.plan import Offload, Schedule, Sends
 from foretrain.plan.study import Study
 from foretrain.verbs.estimate import estimate
 from foretrain.verbs.search import search
@@ -58,6 +61,23 @@ def rate(name: str, study: Study, limit: float) -> bool:
     return 2 * first.priced / spent > limit
 
 
+def freed(study: Study) -> Study:
+    """Every key free, also those that a search leaves alone, for some degrees."""
+    space = replace(
+        study.space,
+        tensor=(4, 8),
+        pipeline=(8,),
+        micro_batch=(1, 2, 4),
+        schedule=tuple(Schedule),
+        sends=tuple(Sends),
+        reshard=(True, False),
+        offload=tuple(Offload),
+        recompute_layers=(0, 24, 48, 72),
+        cut=("even", "balanced"),
+    )
+    return replace(study, space=space)
+
+
 def experts(model: str, nodes: int) -> Study:
     """A mixture of experts on nodes of eight H100."""
     return study_from(
@@ -74,6 +94,7 @@ def main() -> bool:
     free = read_study(EXAMPLES / "gpt-3-175b-on-512-a100.toml")
     quick = [
         rate("GPT-3 175B on 512 A100", free, PLANS_PER_SECOND),
+        rate("the same, every key free, some degrees", freed(free), PLANS_PER_SECOND),
         rate("Mixtral 8x7B on 128 H100", experts("mixtral-8x7b", 16), EXPERT_PLANS_PER_SECOND),
         rate("DeepSeek-V3 on 512 H100", experts("deepseek-v3", 64), EXPERT_PLANS_PER_SECOND),
     ]
