@@ -12,7 +12,7 @@ from foretrain.workload.library.parts.attention import Heads
 from foretrain.workload.library.parts.block import Block, Run
 from foretrain.workload.library.parts.ends import Embedding, LanguageHead
 from foretrain.workload.library.parts.feed_forward import FeedForward
-from foretrain.workload.operator import Attention, Split
+from foretrain.workload.operator import UNDIVIDED, Attention, Split
 
 TEXT = [name for name, entry in ENTRIES.items() if isinstance(entry.shape, LanguageModel)]
 RUN = Run(
@@ -79,7 +79,8 @@ def test_tensor_axis_can_divide_what_it_must(name):
     if entry.shape is None:
         return
     for _, each in build(name, sequence=64).operators:
-        divided = each.split in (Split.COLUMNS, Split.DEPTH) or bool(each.keys)
+        refused = each.unit.endswith(UNDIVIDED)
+        divided = each.split in (Split.COLUMNS, Split.DEPTH) or bool(each.keys) or refused
         assert bool(each.units) == divided
 
 

@@ -29,6 +29,7 @@ from foretrain.workload.library.families import (
     t5,
     transformer_xl,
     vit,
+    wav2vec,
 )
 
 _FAMILIES: Final = (
@@ -49,6 +50,7 @@ _FAMILIES: Final = (
     detection,
     segmentation,
     speech,
+    wav2vec,
     recommendation,
 )
 

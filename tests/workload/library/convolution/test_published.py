@@ -61,6 +61,8 @@ EXACT = {
     ("yolo-v3", 416): 61_949_149,  # its PyTorch implementation by Ultralytics
     ("jasper-10x5", None): 332_632_349,  # NVIDIA NeMo
     ("quartznet-15x5", None): 18_924_381,  # NVIDIA NeMo
+    ("wav2vec2-base", None): 94_371_712 + 768 * 32 + 32,  # Transformers, and its letters
+    ("wav2vec2-large", None): 315_438_720 + 1024 * 32 + 32,  # Transformers, and its letters
     ("lenet-5", None): 61_706,  # the usual form whose second convolution reads every map
     ("cosmoflow-512", 512): 2_128_064,  # kahira2021's own program
 }
@@ -106,7 +108,7 @@ MULTIPLY_ADDS = {
 
 
 def built(name, size):
-    if name in {"jasper-10x5", "quartznet-15x5"}:
+    if name in {"jasper-10x5", "quartznet-15x5", "wav2vec2-base", "wav2vec2-large"}:
         return build(name, sequence=1000)
     return build(name, image=size)
 
@@ -129,6 +131,20 @@ def test_v_net_has_the_weights_of_its_figure():
     labels = 32 * 2 + 2
     whole = sum(wide) + first + sum(halves) + sum(doubles) + sum(norms) + labels
     assert build("v-net", image=64).parameters == whole
+
+
+def test_tables_of_dlrm_take_what_nvidia_says():
+    tables = next(part for _, part in build("dlrm").operators if part.name == "tables")
+    assert tables.weights * 4 / 2**30 == pytest.approx(15.6, abs=0.05)
+
+
+def test_layers_of_dlrm_have_the_weights_of_its_sizes():
+    """Each layer has a bias; the top reads 128 numbers, 351 products of pairs, and a zero."""
+    sizes = [(13, 512), (512, 256), (256, 128)]
+    sizes += [(128 + 351 + 1, 1024), (1024, 1024), (1024, 512), (512, 256), (256, 1)]
+    layers = [part for _, part in build("dlrm").operators if part.name != "tables"]
+    whole = sum((inputs + 1) * outputs for inputs, outputs in sizes)
+    assert sum(part.weights for part in layers) == whole
 
 
 @pytest.mark.parametrize(("name", "size"), ROUNDED)
