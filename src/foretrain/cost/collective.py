@@ -22,8 +22,6 @@ from foretrain.cost.collectives.network import Network
 from foretrain.plan.table import Rows, distinct
 from foretrain.strategies.strategy import Pattern
 
-__all__ = ["Exchange", "Line", "exchange", "send"]
-
 Inside = tuple[tuple[float, ...], ...]
 """Members that share a group of each level, of a few groups. [level][group]"""
 

@@ -126,11 +126,8 @@ class _Exchanged:
 
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
-    operators, amounts, share = (
-        setting.operators,
-        setting.amounts,
-        share_of(setting.operators, plans),
-    )
+    operators, amounts = setting.operators, setting.amounts
+    share = share_of(operators, plans)
     kept = amounts.kept * _exists(operators, plans) * plans.micro_batch / share.kept
     held = [each / share.weights for each in (*amounts.weights, *amounts.trained)]
     everything, dropped, *sums = _sums(setting, [kept, kept * operators.dropped, *held])

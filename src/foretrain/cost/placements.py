@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.collective import Exchange, Line, exchange, send
+from foretrain.cost.collective import Exchange, exchange, send
+from foretrain.cost.collectives.line import Line
 from foretrain.cost.setting import Holding, Setting
 from foretrain.plan.placement import inner_members, neighbours
 from foretrain.plan.plan import AXES
