@@ -47,8 +47,7 @@ def test_sharding_more_never_needs_more_memory_for_states(question):
 def test_larger_shards_never_need_more_memory_for_states(question):
     setting, [plan] = question
     replicas = plan.data * plan.context
-    shards = [each for each in range(2, replicas + 1) if replicas % each == 0]
-    assume(shards)
+    shards = [each for each in range(2, replicas + 1) if replicas % each == 0] or [0]
     held = states(setting, [replace(plan, shard=shard) for shard in shards])
     assert (np.diff(held) <= ROUNDING * held[0]).all()
 
@@ -65,7 +64,6 @@ def test_parameters_that_are_kept_between_passes_never_need_less_memory(question
 @given(question=questions())
 def test_offloading_never_needs_more_memory_for_what_it_takes_away(question):
     setting, [plan] = question
-    assume(setting.cluster.host)
     kinds = (Offload.NONE, Offload.OPTIMIZER, Offload.ACTIVATIONS, Offload.BOTH)
     found = first_stages(setting, [replace(plan, offload=kind) for kind in kinds])
     assert (found.optimizer[[1, 3]] == 0).all()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from foretrain.plan.plan import Plan
 from foretrain.results.job import JobTime
+from foretrain.results.parts import added_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +48,7 @@ class Parts:
     @property
     def total(self) -> float:
         """The step, in seconds: the parts added in the order of their fields."""
-        seconds = 0.0
-        for field in fields(self):
-            seconds += getattr(self, field.name)
-        return seconds
+        return added_up(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

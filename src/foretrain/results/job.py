@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+
+from foretrain.results.parts import added_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +32,7 @@ class JobParts:
     @property
     def total(self) -> float:
         """The job, in seconds: the parts added in the order of their fields."""
-        seconds = 0.0
-        for field in fields(self):
-            seconds += getattr(self, field.name)
-        return seconds
+        return added_up(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
