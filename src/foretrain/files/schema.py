@@ -15,6 +15,7 @@ from foretrain.errors import InputError, nearest
 from foretrain.files.job import JobSection
 from foretrain.files.keys import COUNT, NOT_YET
 from foretrain.files.plan import PlanSection
+from foretrain.files.scenario import KEY as SCENARIO
 from foretrain.files.study import NEEDED, SearchSection
 from foretrain.files.workload import WorkloadSection
 from foretrain.results.catalogue import CatalogueResult
@@ -89,10 +90,21 @@ def _study() -> Schema:
     }
     return {
         "type": "object",
-        "properties": sections,
+        "properties": {**sections, SCENARIO: {"type": "array", "items": _scenario(sections)}},
         "required": list(NEEDED),
         "additionalProperties": False,
         "$defs": shared,
+    }
+
+
+def _scenario(sections: Mapping[str, Schema]) -> Schema:
+    """A scenario, whose sections write only what is different."""
+    anew = {name: {**body, "required": []} for name, body in sections.items()}
+    return {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, **anew},
+        "required": ["name"],
+        "additionalProperties": False,
     }
 
 

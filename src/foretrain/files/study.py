@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Final
@@ -14,6 +14,7 @@ from foretrain.files.job import read_job
 from foretrain.files.keys import Count, table
 from foretrain.files.plan import read_space
 from foretrain.files.problems import Problems, unknown_key, validated
+from foretrain.files.scenario import KEY, ScenarioTable, add_below, scenario_tables
 from foretrain.files.toml import read_toml
 from foretrain.files.workload import read_workload
 from foretrain.plan.job import JobPlan
@@ -24,7 +25,7 @@ from foretrain.plan.legality import (
     workload_problems,
 )
 from foretrain.plan.space import Space
-from foretrain.plan.study import Limit, Objective, Study
+from foretrain.plan.study import Limit, Objective, Scenario, Study
 from foretrain.units import DOLLARS, SECONDS
 from foretrain.workload.workload import Workload
 
@@ -90,6 +91,35 @@ def _study(
     folder: Path | None = None,
 ) -> Study:
     problems.check_depth(document)
+    alone = {key: value for key, value in document.items() if key != KEY}
+    study = _alone(alone, problems, today=today, folder=folder)
+    found = [
+        _scenario(each, problems, today=today, folder=folder)
+        for each in scenario_tables(document, SECTIONS, problems)
+    ]
+    problems.check()
+    assert study
+    return replace(study, scenarios=tuple(each for each in found if each))
+
+
+def _scenario(
+    table: ScenarioTable, problems: Problems, *, today: date | None, folder: Path | None
+) -> Scenario | None:
+    """A scenario, read like a study; None where a mistake, noted in `problems`, hides it."""
+    own = Problems(problems.where)
+    study = _alone(table.document, own, today=today, folder=folder)
+    add_below(table.path, own, problems)
+    return Scenario(name=table.name, study=study) if study else None
+
+
+def _alone(
+    document: Mapping[str, object],
+    problems: Problems,
+    *,
+    today: date | None,
+    folder: Path | None,
+) -> Study | None:
+    """The study without its scenarios; None where a mistake, noted in `problems`, hides it."""
     sections = _sections(document, problems)
     given = {name for name in SECTIONS if isinstance(document.get(name), Mapping)}
     learned = sections["workload"]
@@ -108,7 +138,8 @@ def _study(
         problems.add_all(
             search_problems(workload, cluster, objective=search.objective, limit=limit)
         )
-    problems.check()
+    if problems.found:
+        return None
     assert workload
     assert cluster
     return Study(
@@ -129,7 +160,7 @@ def _sections(document: Mapping[str, object], problems: Problems) -> dict[str, d
     """The sections, empty where they are missing."""
     for key in document:
         if key not in SECTIONS:
-            problems.add(str(key), unknown_key(str(key), SECTIONS))
+            problems.add(str(key), unknown_key(str(key), (*SECTIONS, KEY)))
     for name, text in NEEDED.items():
         if name not in document:
             problems.add(name, text)
