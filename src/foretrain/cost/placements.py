@@ -75,7 +75,7 @@ def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
         plans=few,
         inside=inside,
         groups={
-            (holding, name): exchange(list(levels), net)
+            (holding, name): exchange(list(levels), setting.between)
             for holding, members in same.items()
             for name, levels in _sharded(few, holding, members).items()
         },

@@ -33,6 +33,7 @@ class Setting:
         operators: the model's operators as columns.
         rate: what one device reaches.
         network: what collectives reach on each level.
+        between: the same among replicas, which may be of two kinds of devices.
         amounts: what operators keep and hold.
         holdings: the kinds of parameters that the model has.
         attends: whether its tokens meet one another.
@@ -45,6 +46,7 @@ class Setting:
     operators: Operators
     rate: Rates
     network: Network
+    between: Network
     amounts: Amounts
     holdings: tuple[Holding, ...]
     attends: bool
@@ -59,6 +61,7 @@ def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = D
         InputError: the device does not compute in the workload's precision.
     """
     operators = operators_of(workload.model)
+    net = network(cluster, coefficients)
     return Setting(
         workload=workload,
         cluster=cluster,
@@ -66,7 +69,8 @@ def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = D
         operators=operators,
         amounts=amounts_of(operators, workload.precision),
         rate=rates(cluster.device, workload.precision, coefficients),
-        network=network(cluster, coefficients),
+        network=net,
+        between=net,
         holdings=tuple(Holding) if workload.model.experts else (Holding.COMMON,),
         attends=workload.model.attends,
         body=1 + max(k for k, layer in enumerate(workload.model.layers) if layer.cuttable),

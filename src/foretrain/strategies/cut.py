@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 
+Costs = NDArray[np.float64]
 ROUNDING = 1e-12
 """Parts that differ by less, relatively, take the same time: sums of layers round differently."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Layers in the model's order, as one kind of device computes them.
+
+    Attributes:
+        seconds: time of each layer that may begin a part.
+        first: seconds of what stands before them and stays with the first part.
+        last: seconds of what stands after them and stays with the last part.
+    """
+
+    seconds: Sequence[float]
+    first: float
+    last: float
 
 
 def balanced(seconds: Sequence[float], *, first: float, last: float, parts: int) -> tuple[int, ...]:
@@ -37,20 +54,40 @@ def balanced(seconds: Sequence[float], *, first: float, last: float, parts: int)
 
     Source: dynamic programming over the last parts of the row; the recurrence is derived here.
     """
-    if not 1 <= parts <= len(seconds):
+    return balanced_over([Row(seconds=seconds, first=first, last=last)], [0] * parts)
+
+
+def balanced_over(kinds: Sequence[Row], parts: Sequence[int]) -> tuple[int, ...]:
+    """Which cut makes the slowest part as quick as can be, where parts run on different devices?
+
+    Args:
+        kinds: the same layers, as each kind of device computes them.
+        parts: the kind of each part, as its position in `kinds`.
+
+    Returns:
+        Layers of each part, at least one; of several such cuts the one that `balanced` takes.
+
+    Raises:
+        InputError: fewer layers than parts, or no part.
+
+    Source: the same.
+    """
+    layers = len(kinds[0].seconds)
+    if not 1 <= len(parts) <= layers:
         raise InputError(
-            f"A cut into {parts} parts needs at least 1 part and as many layers, got "
-            f"{len(seconds)} layers. Choose fewer stages or chunks."
+            f"A cut into {len(parts)} parts needs at least 1 part and as many layers, got "
+            f"{layers} layers. Choose fewer stages or chunks."
         )
-    times = _times(seconds, first=first, last=last)
-    slowest = _least(times, parts=parts, join=np.maximum)[parts][0]
-    ends = np.arange(len(times))
-    layers = (ends - ends[:, np.newaxis]).astype(float)
-    squares = np.where(times <= slowest * (1 + ROUNDING), layers * layers, np.inf)
-    return _lengths(squares, _least(squares, parts=parts, join=np.add))
+    times = [_times(row.seconds, first=row.first, last=row.last) for row in kinds]
+    slowest = _least([times[kind] for kind in parts], join=np.maximum)[-1][0]
+    ends = np.arange(layers + 1)
+    many = (ends - ends[:, np.newaxis]).astype(float)
+    squares = [np.where(t <= slowest * (1 + ROUNDING), many * many, np.inf) for t in times]
+    costs = [squares[kind] for kind in parts]
+    return _lengths(costs, _least(costs, join=np.add))
 
 
-def _times(seconds: Sequence[float], *, first: float, last: float) -> NDArray[np.float64]:
+def _times(seconds: Sequence[float], *, first: float, last: float) -> Costs:
     """Seconds of the part from one boundary to another; infinite where it has no layer.
 
     The first layer is always in the first part, the last one in the last.
@@ -59,29 +96,33 @@ def _times(seconds: Sequence[float], *, first: float, last: float) -> NDArray[np
     own[0] += first
     own[-1] += last
     until = np.concatenate([[0.0], np.cumsum(own)])
-    times: NDArray[np.float64] = until - until[:, np.newaxis]
+    times: Costs = until - until[:, np.newaxis]
     times[np.tril_indices(len(until))] = np.inf
     return times
 
 
-def _least(costs: NDArray[np.float64], *, parts: int, join: np.ufunc) -> list[NDArray[np.float64]]:
-    """Least cost of cutting the layers after each boundary into 0, 1, 2, ... parts.
+def _least(costs: Sequence[Costs], *, join: np.ufunc) -> list[Costs]:
+    """Least cost of cutting the layers after each boundary into the last 0, 1, 2, ... parts.
 
     Costs of parts are joined by their maximum or their sum. [boundary] per number of parts
+
+    Args:
+        costs: of each part from one boundary to another.
+        join: of what several parts cost.
     """
-    end = np.full(len(costs), np.inf)
+    end = np.full(len(costs[0]), np.inf)
     end[-1] = 0.0
     least = [end]
-    for _ in range(parts):
-        least.append(join(costs, least[-1]).min(axis=1))
+    for part in reversed(costs):
+        least.append(join(part, least[-1]).min(axis=1))
     return least
 
 
-def _lengths(costs: NDArray[np.float64], least: list[NDArray[np.float64]]) -> tuple[int, ...]:
+def _lengths(costs: Sequence[Costs], least: list[Costs]) -> tuple[int, ...]:
     """Layers of each part: of the cuts of least sum, each part as short as can be."""
     lengths, start = [], 0
-    for rest in reversed(least[:-1]):
-        end = int(np.argmin(costs[start] + rest))
+    for part, rest in zip(costs, reversed(least[:-1]), strict=True):
+        end = int(np.argmin(part[start] + rest))
         lengths.append(end - start)
         start = end
     return tuple(lengths)
