@@ -1,0 +1,78 @@
+"""Fitting: the least memory that any plan of a space needs; no second is priced for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from foretrain.cost.held import hold
+from foretrain.cost.memory import heaviest_total, host_total
+from foretrain.cost.setting import Setting
+from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.plan import Plan
+from foretrain.plan.space import Space
+from foretrain.workload.graph import Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leanest:
+    """The plan that needs least.
+
+    Attributes:
+        plan: the plan.
+        memory: bytes that it needs on a device.
+    """
+
+    plan: Plan
+    memory: float
+
+
+def leanest(setting: Setting, space: Space, *, devices: Sequence[int]) -> Leanest | None:
+    """The plan of a space that needs least memory on a device, first of equals.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        space: choices.
+        devices: numbers of devices that a plan may use.
+
+    Returns:
+        None if no plan is legal. Plans that offload more than the hosts hold do not count.
+    """
+    workload, cluster, host = setting.workload, setting.cluster, setting.cluster.host
+    found: Leanest | None = None
+    for plans in plan_tables(workload, cluster, lean(workload.model, space), devices=devices):
+        held = hold(setting, plans)
+        memory = heaviest_total(setting, held)
+        if host is not None and any(space.offload):
+            memory = np.where(host_total(setting, held) > host.memory, np.inf, memory)
+        row = int(np.argmin(memory))
+        if memory[row] < (found.memory if found else np.inf):
+            found = Leanest(plan=plans.plan(row), memory=float(memory[row]))
+    return found
+
+
+def lean(model: Model, space: Space) -> Space:
+    """A smaller space: for every legal plan it has one that needs no more memory.
+
+    A plan without interleaving is legal wherever one with it is, and fewer micro-batches wait; but
+    with several kinds of layers interleaving mixes them, and balanced chunks add up otherwise.
+    """
+    cuttable = sum(layer.cuttable for layer in model.layers)
+    plain = cuttable == 1 and space.cut == ("even",) and 1 in (space.interleaving or (1,))
+    return replace(
+        space,
+        micro_batch=_undivided(space.micro_batch or (1,)),
+        interleaving=(1,) if plain else space.interleaving,
+        shard=(0,) if 0 in (space.shard or (0,)) else space.shard,
+        sends=space.sends[:1],
+        order=space.order and space.order[:1],
+    )
+
+
+def _undivided(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Micro-batches that no smaller one divides; the smaller one is legal where they are."""
+    return tuple(
+        size for size in sizes if not any(size % each == 0 for each in sizes if each < size)
+    )
