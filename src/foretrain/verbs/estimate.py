@@ -13,14 +13,14 @@ import numpy as np
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError
+from foretrain.plan.idle import idle
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import AXES, Plan, Sharding
+from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
 from foretrain.results.estimate import Estimate
 from foretrain.search.ranking import over_job_limits
 from foretrain.verbs.price import price_plan
-from foretrain.workload.graph import Model
 
 
 def estimate(
@@ -38,15 +38,15 @@ def estimate(
         InputError: the plan is not one plan, or cannot run on the cluster.
     """
     plan, assumed = single_plan(study)
-    idle = _idle(plan, study.workload.model)
+    quiet = idle(plan, study.workload.model)
     wrong = problems(study.workload, study.cluster, plan)
     if wrong:
         raise InputError("\n".join(wrong))
     priced = setting(study.workload, study.cluster, coefficients)
-    silent = tuple(f"plan.{name} = " for name in idle)
+    silent = tuple(f"plan.{name} = " for name in quiet)
     told = (*(text for text in study.assumed if not text.startswith(silent)), *assumed)
     answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
-    warnings = (*answer.warnings, *_in_vain(plan, idle), *_over_limits(study, answer))
+    warnings = (*answer.warnings, *_in_vain(plan, quiet), *_over_limits(study, answer))
     return replace(answer, warnings=warnings)
 
 
@@ -97,40 +97,16 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     if model.experts and not values.get("sequence_parallel"):
         values.setdefault("expert_tensor", values.get("tensor", 1))
     plan = Plan(**values)
-    known = {*values, *QUIET, *_idle(plan, model)}
+    known = {*values, *QUIET, *idle(plan, model)}
     absent = [field.name for field in fields(Plan) if field.name not in known]
     axes = " = ".join(f"plan.{name}" for name in absent if name in AXES)
     others = [f"plan.{n} = {_shown(getattr(plan, n))}" for n in absent if n not in AXES]
     return plan, (*([f"{axes} = 1"] if axes else []), *others)
 
 
-def _idle(plan: Plan, model: Model) -> dict[str, str]:
-    """Fields that change nothing about this plan whatever they say, each with the reason."""
-    stages = "plan.pipeline = 1" if plan.pipeline == 1 else ""
-    above = sum(getattr(plan, axis) > 1 for axis in AXES)
-    whole = "" if model.experts else f"{model.name}, which has no experts"
-    sharded = f"plan.sharding = {_shown(plan.sharding)}"
-    idle = {
-        "sequence_parallel": "plan.tensor = 1" if plan.tensor == 1 else "",
-        "exchange": "plan.context = 1" if plan.context == 1 else "",
-        "expert": whole,
-        "expert_tensor": whole,
-        "interleaving": stages,
-        "schedule": stages,
-        "sends": stages,
-        "cut": stages,
-        "attention": "" if model.kernels else f"{model.name}, which has no attention",
-        "sharding": "one replica" if plan.data * plan.context == 1 else "",
-        "shard": sharded if plan.sharding is Sharding.NONE else "",
-        "reshard": sharded if plan.sharding is not Sharding.PARAMETERS else "",
-        "order": "fewer than two axes above 1" if above < 2 else "",
-    }
-    return {name: why for name, why in idle.items() if why}
-
-
-def _in_vain(plan: Plan, idle: Mapping[str, str]) -> Iterator[str]:
+def _in_vain(plan: Plan, quiet: Mapping[str, str]) -> Iterator[str]:
     """What the study says about idle fields beyond their neutral values."""
-    for name, why in idle.items():
+    for name, why in quiet.items():
         value = getattr(plan, name)
         if value != getattr(Plan(), name):
             yield f"plan.{name} = {_shown(value)} has no effect with {why}"

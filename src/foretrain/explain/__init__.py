@@ -1,0 +1,1 @@
+"""Why plans win and lose, and what would change that."""
