@@ -14,7 +14,7 @@ from foretrain.plan.study import Objective, Study
 from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
 from foretrain.results.provenance import CoefficientSource, Provenance
-from foretrain.results.search import ParetoPoint, Ranked, SearchResult
+from foretrain.results.search import Cell, ParetoPoint, Ranked, SearchResult
 from foretrain.results.validate import (
     Quantity,
     Status,
@@ -199,7 +199,29 @@ def ranked(number: int) -> Ranked:
     degrees = ((8, 4, 16), (4, 8, 16), (8, 8, 8), (4, 4, 32), (8, 2, 32))
     tensor, pipeline, data = degrees[number % len(degrees)]
     chosen = plan(tensor=tensor, pipeline=pipeline, data=data, interleaving=1 + number // 5)
-    return Ranked(plan=chosen, estimate=estimate(1.0 + 0.015 * number, plan=chosen))
+    taken = estimate(1.0 + 0.015 * number, plan=chosen)
+    return Ranked(plan=chosen, estimate=taken, cluster="dgx-h100", nodes=64)
+
+
+def cells() -> tuple[Cell, ...]:
+    """The map of the study's space: cells priced, bounded and refused."""
+    return tuple(
+        cell(tensor, pipeline) for tensor in (1, 2, 4, 8) for pipeline in (1, 2, 4, 5, 8, 10, 16)
+    )
+
+
+def cell(tensor: int, pipeline: int) -> Cell:
+    """Fastest at the plan's own degrees; tight for small ones, hopeless for the smallest."""
+    devices, far = tensor * pipeline, abs(tensor - 8) / 8 + abs(pipeline - 4) / 8
+    value, fits = parts().total * (1 + 0.5 * far), devices > 4 and far < 1
+    return Cell(
+        tensor=tensor,
+        pipeline=pipeline,
+        plans=1_000 + 10 * devices,
+        best=value if fits else None,
+        plan=plan(tensor=tensor, pipeline=pipeline, data=512 // devices) if fits else None,
+        bound=value if devices > 4 and far >= 1 else None,
+    )
 
 
 def search_result(keep: int = 10, **changes: object) -> SearchResult:
@@ -212,6 +234,8 @@ def search_result(keep: int = 10, **changes: object) -> SearchResult:
             memory=(42.0 - 6.2 * number + 0.35 * number**2) * GIB,
             cost_per_step=plans[0].estimate.cost_per_step * (1 + 0.09 * number**1.5),
             energy_per_step=plans[0].estimate.energy_per_step * (1 + 0.09 * number**1.5),
+            cluster="dgx-h100",
+            devices=512,
         )
         for number in range(6)
     )
@@ -228,8 +252,10 @@ def search_result(keep: int = 10, **changes: object) -> SearchResult:
             "stages do not divide the layers": 6_002,
             "micro-batches do not fill the stages": 1_160,
         },
+        cells=cells(),
         seconds=0.0312,
         proven_optimal=True,
+        gap=0.0,
     )
     return replace(whole, **changes)
 

@@ -3,12 +3,17 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from tests import builders
 
+from foretrain.cluster.offer import Offer
 from foretrain.plan.study import Limit, Objective
+from foretrain.report.charts.shade import SHADES
 from foretrain.report.page import search_page
+from foretrain.report.section import tables
+from foretrain.report.table import Column, Table
 from foretrain.report.words import MEMORY, PARTS
 
 VOID = {"meta"}
@@ -57,8 +62,9 @@ def test_page_points_at_nothing_but_itself():
 
 def test_page_loads_nothing():
     text = page()
-    assert not {"script", "link", "img", "iframe", "object"} & set(outline(text).tags)
-    assert not re.search(r"url\(|@import|https?://", text)
+    assert not {"link", "img", "iframe", "object"} & set(outline(text).tags)
+    assert text.count("<script") == text.count("<script>") == 1
+    assert not re.search(r"url\((?!#)|@import|https?://|fetch|XMLHttp|import\(", text)
 
 
 def test_page_is_light():
@@ -73,8 +79,80 @@ def test_elements_close_in_order_and_names_are_unique():
 
 def test_page_has_every_section():
     text = page()
-    for name in ("best", "time", "memory", "ranking", "front", "rejected", "inputs"):
+    for name in ("best", "time", "memory", "ranking", "front", "map", "rejected", "inputs"):
         assert f'<h2 id="{name}">' in text
+
+
+def test_sections_that_have_nothing_are_left_out():
+    assert 'id="map"' not in page(cells=())
+
+
+def test_sections_about_what_was_asked_besides_stand_before_the_question():
+    content = Table(columns=(Column(name="scenario"),), rows=(("rack out",),))
+    more = (tables("scenarios", "What may come instead", content), None)
+    result = builders.search_result()
+    text = search_page(builders.study(), result, builders.provenance(), more=more)
+    assert text.index('id="rejected"') < text.index('id="scenarios"') < text.index('id="inputs"')
+    assert "rack out" in text
+
+
+def test_page_of_a_search_cut_short_says_how_far_the_best_may_be():
+    text = page(proven_optimal=False, gap=0.032)
+    assert "the best plan may be at most 3.2 % better." in text
+
+
+def test_every_drawing_is_told_in_words_for_who_does_not_see_it():
+    drawings = re.findall(r"<svg .*?</svg>", page(), flags=re.DOTALL)
+    assert len(drawings) == 2
+    for drawing in drawings:
+        links = re.findall(r'<a href="#[\w-]+" aria-label="([^"]+)"', drawing)
+        assert [text for text in links if f"<title>{text}</title>" in drawing] == links
+        assert links
+
+
+def test_drawings_are_well_formed_xml():
+    for drawing in re.findall(r"<svg .*?</svg>", page(), flags=re.DOTALL):
+        fromstring(drawing)
+
+
+def test_figures_are_of_the_cluster_that_the_best_plan_rents():
+    study, result = builders.study(), builders.search_result()
+    fewer = replace(result.best, nodes=32)
+    offered = replace(study, offers=(Offer(cluster=study.cluster, nodes=(32, 64)),))
+    answer = replace(result, best=fewer, plans=(fewer, *result.plans[1:]))
+    text = search_page(offered, answer, builders.provenance())
+    assert "<h1>llama-3-70b on 256 h100-sxm-80gb</h1>" in text
+    assert ">nodes</th>" in text
+
+
+def test_amounts_sort_by_what_they_are():
+    section = page().partition('id="front"')[2].partition("</section>")[0]
+    rows = re.findall(r"<tr id=.*?</tr>", section, flags=re.DOTALL)
+    keys = [float(re.findall(r'data-key="([^"]+)"', row)[0]) for row in rows]
+    assert keys == [point.step_time for point in builders.search_result().pareto]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("shade", range(SHADES))
+def test_texts_on_shades_can_be_read(scheme, shade):
+    ground = re.findall(rf"--shade-{shade}: #([0-9a-f]{{6}})", page())[scheme]
+    ink = re.findall(rf"--on-shade-{shade}: #([0-9a-f]{{6}})", page())[scheme]
+    dark, bright = sorted((luminance(ground), luminance(ink)))
+    assert (bright + 0.05) / (dark + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_shades_go_one_way(scheme):
+    colours = [re.findall(rf"--shade-{n}: #([0-9a-f]{{6}})", page())[scheme] for n in range(SHADES)]
+    steps = [luminance(colour) for colour in colours]
+    assert steps in (sorted(steps), sorted(steps, reverse=True))
+
+
+def luminance(colour):
+    """Relative luminance of a colour as WCAG 2.2 defines it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    light = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
 
 
 def test_page_says_versions_inputs_and_sources():
@@ -127,8 +205,11 @@ def test_widths_of_the_slowest_bar_fill_the_drawing():
 def test_text_from_outside_is_escaped():
     study, result = builders.study(), builders.search_result()
     named = replace(study.cluster, name="<script>alert(1)</script>")
-    text = search_page(replace(study, cluster=named), result, builders.provenance())
-    assert "<script" not in text
+    plans = tuple(replace(entry, cluster=named.name) for entry in result.plans)
+    answer = replace(result, plans=plans, best=plans[0], rejected={named.name: 3})
+    text = search_page(replace(study, cluster=named), answer, builders.provenance())
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert" in text
 
 
 def test_page_of_a_search_without_prices_and_rejections_is_whole():

@@ -171,13 +171,14 @@ def test_search_that_was_cut_short_does_not_claim_a_proof():
     text = search_report(proven_optimal=False)
     assert "Cut short" in text
     assert "Proven" not in text
+    assert "at most 3.2 % better" in search_report(proven_optimal=False, gap=0.032)
 
 
 def test_columns_of_orders_and_kernels_appear_only_where_plans_differ_in_them():
     first, *rest = builders.search_result().plans
     other = builders.ranked(1)
     turned = builders.plan(order=("data", "tensor", "context", "pipeline"))
-    mixed = (first, type(other)(plan=turned, estimate=other.estimate), *rest)
+    mixed = (first, replace(other, plan=turned), *rest)
     assert "order" not in search_report().partition("best plans")[2].partition("\n\n")[0]
     assert "dtcp" in search_report(plans=mixed)
 

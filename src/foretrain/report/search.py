@@ -11,7 +11,7 @@ from foretrain.plan.study import Objective, Study
 from foretrain.report import table, terminal
 from foretrain.report.estimate import takes
 from foretrain.report.facts import TIGHT, Fact, caution, question
-from foretrain.report.words import LEAST, count, sentences, written
+from foretrain.report.words import LEAST, count, percent, sentences, written
 from foretrain.results.search import SearchResult
 from foretrain.units import BYTES, SECONDS
 
@@ -57,7 +57,10 @@ def verdict(result: SearchResult) -> str:
     if result.proven_optimal:
         proven = "Proven" if result.objective is Objective.MEMORY else "Proven by the closed form"
         return f"{proven}: of all {space} this one has the {least}."
-    return f"Cut short: this one has the {least} of the {space} looked at; others may have less."
+    found = f"Cut short: this one has the {least} of the {space} looked at"
+    if result.gap is None:
+        return f"{found}; others may have less."
+    return f"{found}; the best plan may be at most {percent(result.gap)} better."
 
 
 def effort(study: Study, result: SearchResult) -> str:

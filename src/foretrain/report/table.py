@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Final
 
 from foretrain.plan.plan import (
@@ -164,11 +165,15 @@ def ranking(plans: Sequence[Ranked]) -> Table:
         *((Column(name=_cost_name(plans), number=True, spare=1),) * any(costs)),
     )
     chosen, texts = _plans([entry.plan for entry in plans])
+    homes, places = _rented([(entry.cluster, entry.nodes) for entry in plans], "nodes")
     rows = [
-        (str(place), *text, *_figures(entry), *((cost,) * any(costs)))
-        for place, (text, entry, cost) in enumerate(zip(texts, plans, costs, strict=True), start=1)
+        (str(place), *home, *text, *_figures(entry), *((cost,) * any(costs)))
+        for place, (home, text, entry, cost) in enumerate(
+            zip(places, texts, plans, costs, strict=True), start=1
+        )
     ]
-    return Table(columns=(Column(name="#", number=True), *chosen, *figures), rows=tuple(rows))
+    head = (Column(name="#", number=True), *homes, *chosen, *figures)
+    return Table(columns=head, rows=tuple(rows))
 
 
 def pareto(points: Sequence[ParetoPoint]) -> Table:
@@ -193,11 +198,14 @@ def pareto(points: Sequence[ParetoPoint]) -> Table:
     )
     shown = [(column, write) for column, write in writers if any(write(point) for point in points)]
     chosen, texts = _plans([point.plan for point in points])
+    homes, places = _rented([(point.cluster, point.devices) for point in points], "devices")
     rows = [
-        (str(place), *text, *(write(point) for _, write in shown))
-        for place, (text, point) in enumerate(zip(texts, points, strict=True), start=1)
+        (str(place), *home, *text, *(write(point) for _, write in shown))
+        for place, (home, text, point) in enumerate(
+            zip(places, texts, points, strict=True), start=1
+        )
     ]
-    head = (Column(name="#", number=True), *chosen, *(column for column, _ in shown))
+    head = (Column(name="#", number=True), *homes, *chosen, *(column for column, _ in shown))
     return Table(columns=head, rows=tuple(rows))
 
 
@@ -243,6 +251,16 @@ def _plans(plans: Sequence[Plan]) -> tuple[tuple[Column, ...], list[tuple[str, .
     return tuple(column for column, _ in shown), [
         tuple(write(plan) for _, write in shown) for plan in plans
     ]
+
+
+def _rented(
+    homes: Sequence[tuple[str, int]], unit: str
+) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
+    """The cluster and how much of it each plan uses, as far as they differ."""
+    columns = (Column(name="cluster"), Column(name=unit, number=True))
+    differ = [len(set(values)) > 1 for values in zip(*homes, strict=True)]
+    texts = [(cluster, f"{number:,}") for cluster, number in homes]
+    return tuple(compress(columns, differ)), [tuple(compress(text, differ)) for text in texts]
 
 
 def _figures(entry: Ranked) -> tuple[str, str, str]:

@@ -1,14 +1,12 @@
-"""Charts: everything stands where its numbers say."""
+"""Axes: everything stands where its numbers say."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from tests import builders
 
-from foretrain.report.chart import Axis, memory_bars, pareto_plot, time_bars
+from foretrain.report.charts.axis import Axis, axis_of
 from foretrain.units import SECONDS
 
 times = some.floats(min_value=1e-3, max_value=1e5)
@@ -53,35 +51,7 @@ def test_wide_axes_are_logarithmic():
     assert axis.place(10.0) == pytest.approx(50.0)
 
 
-def test_stacked_bars_are_as_long_as_their_totals():
-    bars = time_bars(builders.search_result().plans)
-    lengths = [sum(piece.share for piece in bar.pieces) for bar in bars]
-    assert lengths == sorted(lengths)
-    assert lengths[-1] == pytest.approx(1.0)
-
-
-def test_memory_has_one_bar_per_stage():
-    best = builders.search_result().best
-    assert len(memory_bars(builders.study(), best)) == best.plan.pipeline
-
-
-def test_every_point_of_the_plot_lies_in_it():
-    plot = pareto_plot(builders.study(), builders.search_result())
-    for mark in (*plot.front, *plot.best):
-        assert 0 <= mark.x <= 100
-        assert 0 <= mark.y <= 100
-    assert len(plot.front) == 6
-
-
-def test_numbers_of_points_do_not_cover_each_other():
-    result = builders.search_result()
-    twice = tuple(point for point in result.pareto for _ in range(2))
-    plot = pareto_plot(builders.study(), replace(result, pareto=twice))
-    assert plot.numbered == {1, 3, 5, 7, 9, 11}
-
-
-def test_a_single_plan_can_be_drawn():
-    result = builders.search_result(keep=1)
-    alone = replace(result, pareto=result.pareto[:1])
-    plot = pareto_plot(builders.study(), alone)
-    assert len(plot.front) == len(plot.best) == 1
+@given(values=some.lists(times, min_size=1))
+def test_every_value_stands_inside_its_axis(values):
+    axis = axis_of(values, SECONDS)
+    assert all(0 <= axis.place(value) <= 100 for value in values)
