@@ -73,7 +73,7 @@ def test_bound_of_the_rest_is_told_beside_the_best():
 def test_cells_where_nothing_fits_say_why():
     each = square(1, 1)
     assert (each.text, each.state) == ("", State.REFUSED)
-    assert "none of 1,010 plans can run: needs more memory than a device has or" in each.words
+    assert "none of 1,010 plans can run: needs more memory than a device has, or" in each.words
     assert square(1, 1, plans=0).words == "tensor 1, pipeline 1: no legal plan"
 
 

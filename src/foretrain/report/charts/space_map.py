@@ -158,7 +158,7 @@ class _Reference:
         """A cell of which no plan can run."""
         if not cell.plans:
             return "", "no legal plan"
-        reasons = " or ".join(self.result.rejected)
+        reasons = ", or ".join(self.result.rejected)
         return "", f"none of {count(cell.plans, 'plan')} can run" + f": {reasons}" * bool(reasons)
 
     def _at_least(self, bound: float) -> str:
