@@ -51,6 +51,13 @@ def test_schema_of_a_study_has_its_sections():
     assert described["properties"]["workload"]["required"] == ["model", "global_batch"]
 
 
+def test_schema_of_a_study_tells_what_may_be_rented():
+    keys = schema_of("study")["properties"]["cluster"]["properties"]
+    assert [kind["type"] for kind in keys["nodes"]["anyOf"]] == ["integer", "array", "object"]
+    assert [kind["type"] for kind in keys["name"]["anyOf"]] == ["string", "array"]
+    assert set(keys["offers"]["items"]["properties"]) == set(keys) - {"offers"}
+
+
 def test_unknown_verb_is_refused_with_the_nearest_one():
     with pytest.raises(InputError, match=r"no schema of 'serach'\. Did you mean 'search'\?"):
         schema_of("serach")

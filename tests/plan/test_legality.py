@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foretrain.cluster.offer import Offer, whole
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster
 from foretrain.plan.legality import (
     device_problems,
     precision_problems,
     problems,
+    search_problems,
     workload_problems,
 )
 from foretrain.plan.plan import (
@@ -23,6 +25,7 @@ from foretrain.plan.plan import (
     Sharding,
 )
 from foretrain.plan.space import Space
+from foretrain.plan.study import Limit, Objective
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Precision, Workload
@@ -179,14 +182,41 @@ def test_device_that_lacks_the_precision_is_told_with_those_it_has():
 
 
 def test_free_fields_are_no_problem():
-    assert device_problems(DGX, Space()) == workload_problems(LLAMA, Space()) == []
+    assert device_problems([whole(DGX)], Space()) == workload_problems(LLAMA, Space()) == []
 
 
 def test_fixed_fields_of_a_space_are_judged_without_the_free_ones():
-    assert device_problems(DGX, Space(tensor=(8,), data=(3,)))[0].startswith(
+    assert device_problems([whole(DGX)], Space(tensor=(8,), data=(3,)))[0].startswith(
         "plan.data x plan.tensor: 3 x 8 = 24 does not divide the cluster's 512 devices."
     )
     assert workload_problems(LLAMA, Space(interleaving=(7,)))[0].startswith("plan.interleaving: ")
+
+
+def test_plan_must_suit_some_number_of_nodes_that_may_be_rented():
+    offer = Offer(cluster=cluster("dgx-a100", nodes=4), nodes=(2, 3, 4))
+    every = Space(data=(3,), tensor=(8,), pipeline=(1,), context=(1,))
+    assert device_problems([offer], every) == []
+    assert device_problems([offer], replace(every, data=(5,))) == [
+        "plan.data x plan.tensor x plan.pipeline: 5 x 8 x 1 is 40 devices; the cluster has 16, 24 "
+        "or 32."
+    ]
+
+
+@pytest.mark.parametrize("objective", [Objective.COST, Objective.ENERGY])
+def test_offer_that_lacks_what_an_objective_needs_is_told_by_name(objective):
+    asked = {"objective": objective, "limit": Limit()}
+    bare = replace(DGX, name="bare", price=None, node_power=None)
+    assert search_problems(LLAMA, [whole(DGX)], **asked) == []
+    [alone] = search_problems(LLAMA, [whole(bare)], **asked)
+    [beside] = search_problems(LLAMA, [whole(DGX), whole(bare)], **asked)
+    assert beside == f"{alone} bare has none."
+
+
+def test_host_that_an_offer_lacks_is_told_by_name():
+    bare = replace(DGX, name="bare", host=None)
+    [told] = device_problems([whole(DGX), whole(bare)], Space(offload=(Offload.BOTH,)))
+    assert told.startswith("plan.offload: both needs a host: ")
+    assert told.endswith(" bare has none.")
 
 
 def test_choices_of_which_none_can_run_are_told_together():
@@ -227,7 +257,7 @@ plans = st.builds(
 def test_space_of_one_plan_is_judged_as_the_plan(plan):
     space = Space(**{field.name: (getattr(plan, field.name),) for field in fields(Plan)})
     alone = problems(LLAMA, DGX, plan)
-    assert alone == [*device_problems(DGX, space), *workload_problems(LLAMA, space)]
+    assert alone == [*device_problems([whole(DGX)], space), *workload_problems(LLAMA, space)]
 
 
 @given(plan=plans, freed=st.sampled_from(["data", "tensor", "pipeline", "micro_batch"]))
@@ -236,4 +266,4 @@ def test_legal_plan_stays_legal_when_a_field_is_freed(plan, freed):
         return
     known = {field.name: (getattr(plan, field.name),) for field in fields(Plan)}
     space = Space(**{**known, freed: None})
-    assert device_problems(DGX, space) + workload_problems(LLAMA, space) == []
+    assert device_problems([whole(DGX)], space) + workload_problems(LLAMA, space) == []

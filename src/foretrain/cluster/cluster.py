@@ -69,3 +69,8 @@ class Cluster:
     def nodes(self) -> int:
         """Servers."""
         return self.devices // self.node_devices
+
+    @property
+    def draw(self) -> float | None:
+        """Watts of the building for all nodes at full load; None without power figures."""
+        return None if self.node_power is None else self.node_power * self.power.pue * self.nodes

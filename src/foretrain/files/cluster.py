@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -14,7 +14,7 @@ from foretrain.files.catalogue import cluster_document, device_document, names
 from foretrain.files.here import NAME as HERE
 from foretrain.files.here import here, remark
 from foretrain.files.keys import count
-from foretrain.files.levels import with_nodes
+from foretrain.files.levels import LevelDocument, with_nodes
 from foretrain.files.prices import day, price_remark, read_prices
 from foretrain.files.problems import Problems, validated
 
@@ -73,19 +73,23 @@ def _check_day(text: str, problems: Problems) -> None:
         problems.add("cluster.price_date", str(error))
 
 
-def cluster_remarks(section: Mapping[str, object], cluster: Cluster, today: date) -> Iterator[str]:
+def cluster_remarks(
+    section: Mapping[str, object], cluster: Cluster, today: date, *, named: bool = False
+) -> Iterator[str]:
     """What was assumed of a cluster, in words.
 
     Args:
         section: what the study says.
         cluster: what it became.
         today: the day of asking, by which prices age.
+        named: whether to tell it from others.
     """
     if section.get("name") == HERE:
         yield remark(cluster)
     price = price_remark(cluster, section, today)
     if price is not None:
-        yield price
+        of = f" of {cluster.name}" if named else ""
+        yield f"cluster.price{of} = {price}"
 
 
 def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
@@ -109,6 +113,16 @@ def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
     elif name is None:
         problems.add("cluster.name", NAME_MISSING)
     return cluster_document(SUBSTITUTE)
+
+
+def level_documents(section: dict[str, object]) -> Sequence[LevelDocument]:
+    """The levels of a cluster as they are written, before nodes fill them.
+
+    What cannot be read stands for one level: reading the cluster tells what is wrong.
+    """
+    levels = {**_base(section, Problems("")), **section}["levels"]
+    readable = isinstance(levels, list) and all(isinstance(level, dict) for level in levels)
+    return levels if readable and levels else [{}]
 
 
 def _levels(levels: object, section: dict[str, object], problems: Problems) -> object:

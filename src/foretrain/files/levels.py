@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.nodes import spread
 
 LevelDocument = Mapping[str, Any]
@@ -32,6 +34,14 @@ def with_nodes(levels: Sequence[LevelDocument], nodes: int) -> list[dict[str, An
     members = spread(nodes, [size for size in most if size])
     filled = [{**level, "members": size} for level, size in zip(above, members, strict=True)]
     return [*map(dict, levels[:first]), *filled]
+
+
+def resized(cluster: Cluster, levels: Sequence[LevelDocument]) -> Cluster:
+    """A cluster with the members of its levels as a document with another number of nodes says."""
+    pairs = zip(cluster.levels, levels, strict=True)
+    return replace(
+        cluster, levels=tuple(replace(level, members=said["members"]) for level, said in pairs)
+    )
 
 
 def _node_level(levels: Sequence[LevelDocument]) -> int:

@@ -63,6 +63,10 @@ class PriceList:
     devices: Mapping[str, Price]
     clusters: Mapping[str, Price]
 
+    def lists(self, cluster: str, device: str) -> bool:
+        """Whether it has the price of a cluster or of its device."""
+        return cluster in self.clusters or device in self.devices
+
     def of(self, cluster: str, device: str) -> Price:
         """The price on a cluster, or else of its device.
 
@@ -124,7 +128,7 @@ def _known(kind: str, name: str) -> str:
 def price_remark(
     cluster: Cluster, section: Mapping[str, object], today: datetime.date
 ) -> str | None:
-    """What the reader should know of the price, as an assumption; None for a fresh one of theirs.
+    """A price and what the reader should know of it; None for a fresh one of theirs.
 
     Args:
         cluster: with its price.
@@ -141,7 +145,7 @@ def price_remark(
     whose = "yours" if own else "the catalogue's example"
     month = "" if since is None else f" of {since:%Y-%m}"
     price = DOLLARS_PER_SECOND.write(cluster.price)
-    return f"cluster.price = {price} per device ({whose}{month}{_age(days)})"
+    return f"{price} per device ({whose}{month}{_age(days)})"
 
 
 def _age(days: int) -> str:

@@ -13,7 +13,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError, nearest
 from foretrain.files.job import JobSection
-from foretrain.files.keys import COUNT, NOT_YET
+from foretrain.files.keys import NOT_YET
+from foretrain.files.offers import NodeList, NodeRange
 from foretrain.files.plan import PlanSection
 from foretrain.files.scenario import KEY as SCENARIO
 from foretrain.files.study import NEEDED, SearchSection
@@ -115,15 +116,28 @@ def _neutral(section: str) -> Schema:
 
 
 def _cluster() -> Schema:
+    """A cluster, or several that may be rented, each with keys of its own."""
+    offered = _offered()
+    shared = offered.pop("$defs")
+    tables = {"type": "array", "items": offered, "minItems": 1}
+    return {**offered, "properties": {**offered["properties"], "offers": tables}, "$defs": shared}
+
+
+def _offered() -> Schema:
     """A cluster, whose device may be a name, and most of which the catalogue may say."""
     body = _record(Cluster, "validation")
-    keys = body["properties"]
-    keys["device"] = {"anyOf": [{"type": "string"}, keys["device"]]}
-    return {
-        **body,
-        "properties": {"nodes": dict(COUNT), "prices": {"type": "string"}, **keys},
-        "required": [],
+    keys, text = body["properties"], {"type": "string"}
+    listed = _record(NodeList, "validation")["properties"]["nodes"]
+    between = {
+        key: value for key, value in _record(NodeRange, "validation").items() if key != "$defs"
     }
+    own = {
+        "nodes": {"anyOf": [*listed["anyOf"], between]},
+        "prices": text,
+        "name": {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]},
+        "device": {"anyOf": [text, keys["device"]]},
+    }
+    return {**body, "properties": {**keys, **own}, "required": []}
 
 
 def _record(kind: type, mode: Literal["validation", "serialization"]) -> Schema:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Final
 
-from foretrain.cluster.cluster import Cluster
-from foretrain.files.cluster import cluster_remarks, read_cluster
+from foretrain.cluster.offer import Offer
 from foretrain.files.job import read_job
 from foretrain.files.keys import Count, table
+from foretrain.files.offers import Offered, offer_remarks, read_offers
 from foretrain.files.plan import read_space
 from foretrain.files.problems import Problems, unknown_key, validated
 from foretrain.files.scenario import KEY, ScenarioTable, add_below, scenario_tables
@@ -26,7 +26,7 @@ from foretrain.plan.legality import (
 )
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective, Scenario, Study
-from foretrain.units import DOLLARS, SECONDS
+from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS
 from foretrain.workload.workload import Workload
 
 SECTIONS: Final = ("workload", "cluster", "plan", "job", "search")
@@ -43,6 +43,8 @@ class LimitSection:
     devices: Count | None = None
     cost: Annotated[float, DOLLARS] | None = None
     deadline: Annotated[float, SECONDS] | None = None
+    memory: Annotated[float, BYTES] | None = None
+    power: Annotated[float, WATTS] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,35 +127,76 @@ def _alone(
     learned = sections["workload"]
     workload = read_workload(learned, problems, folder) if "workload" in given else None
     located = sections["cluster"]
-    cluster = read_cluster(located, problems, folder) if "cluster" in given else None
+    found = read_offers(located, problems, folder) if "cluster" in given else ()
     space = read_space(sections["plan"], problems)
     job = read_job(sections["job"], problems) if "job" in given else None
     search = validated(SearchSection, sections["search"], path="search", problems=problems)
     search = search or SearchSection()
-    limit = Limit(
-        devices=search.limit.devices, cost=search.limit.cost, deadline=search.limit.deadline
-    )
-    _judge(workload, cluster, space=space, problems=problems)
-    if workload and cluster:
-        problems.add_all(
-            search_problems(workload, cluster, objective=search.objective, limit=limit)
-        )
+    limit = Limit(**asdict(search.limit))
+    asked = _Asked(workload=workload, space=space, objective=search.objective, limit=limit)
+    kept = asked.answerable(found)
+    offers = tuple(offer for each in kept for offer in each.offers)
+    problems.add_all(asked.problems(offers, sure=not _doubted(problems)))
     if problems.found:
         return None
     assert workload
-    assert cluster
     return Study(
         workload=workload,
-        cluster=cluster,
+        cluster=offers[0].cluster,
         space=space,
         objective=search.objective,
         limit=limit,
         job=job,
+        offers=() if sum(len(offer.nodes) for offer in offers) == 1 else offers,
         assumed=(
             *_assumed(sections, workload, space=space, job=job),
-            *cluster_remarks(located, cluster, today or date.today()),
+            *offer_remarks(found, kept, today or date.today()),
         ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked of the clusters of a study; no workload where a mistake hides it."""
+
+    workload: Workload | None
+    space: Space
+    objective: Objective
+    limit: Limit
+
+    def answerable(self, found: tuple[Offered, ...]) -> tuple[Offered, ...]:
+        """Without clusters that the study does not name and against which more speaks."""
+        against = [0 if each.chosen else len(self._against(each.offers)) for each in found]
+        least = min(against, default=0)
+        return tuple(each for each, many in zip(found, against, strict=True) if many == least)
+
+    def problems(self, offers: tuple[Offer, ...], *, sure: bool) -> list[str]:
+        """What is legal key by key but not together.
+
+        Args:
+            offers: what may be rented; none where a mistake hides it.
+            sure: whether precision and devices were read without a mistake.
+        """
+        own = workload_problems(self.workload, self.space) if self.workload else []
+        return [*own, *(self._against(offers, sure=sure) if offers else ())]
+
+    def _against(self, offers: tuple[Offer, ...], *, sure: bool = True) -> list[str]:
+        """What keeps a question from being answered with some offers."""
+        found = device_problems(offers, self.space)
+        if self.workload and sure:
+            for offer in offers:
+                found += precision_problems(self.workload, offer.cluster)
+        if self.workload:
+            found += search_problems(
+                self.workload, offers, objective=self.objective, limit=self.limit
+            )
+        return found
+
+
+def _doubted(problems: Problems) -> bool:
+    """Whether precision or devices may not be what the study says."""
+    keys = ("workload.precision", "cluster.device", "cluster.offers")
+    return any(problems.touch(key) for key in keys)
 
 
 def _sections(document: Mapping[str, object], problems: Problems) -> dict[str, dict[str, object]]:
@@ -165,18 +208,6 @@ def _sections(document: Mapping[str, object], problems: Problems) -> dict[str, d
         if name not in document:
             problems.add(name, text)
     return {name: table(document.get(name, {}), name, problems) for name in SECTIONS}
-
-
-def _judge(
-    workload: Workload | None, cluster: Cluster | None, *, space: Space, problems: Problems
-) -> None:
-    """Note what is legal key by key but not together."""
-    found = workload_problems(workload, space) if workload else []
-    found += device_problems(cluster, space) if cluster else []
-    sure = not problems.touch("workload.precision") and not problems.touch("cluster.device")
-    if workload and cluster and sure:
-        found += precision_problems(workload, cluster)
-    problems.add_all(found)
 
 
 def _assumed(

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.offer import Offer
 from foretrain.plan.plan import Plan
 from foretrain.plan.rules import RULES, Fixed, nearest_divisors
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective
+from foretrain.plan.within import limit_problems
 from foretrain.workload.workload import Precision, Workload
+
+NEEDS: Final = {
+    "cost": {"price": '"2.5 USD/h" for one device'},
+    "energy": {"node_power": '"6.5 kW"'},
+    "power": {"node_power": '"6.5 kW"'},
+}
+"""What objectives and limits need of a cluster, with an example of it."""
+
+MOST_LISTED: Final = 6
+"""Numbers of devices that a message lists one by one."""
 
 
 def problems(workload: Workload, cluster: Cluster, plan: Plan) -> list[str]:
@@ -23,16 +35,17 @@ def problems(workload: Workload, cluster: Cluster, plan: Plan) -> list[str]:
     known = Fixed(**{field.name: getattr(plan, field.name) for field in fields(Fixed)})
     return [
         *precision_problems(workload, cluster),
-        *_devices(cluster, known),
-        *_host(cluster, known),
+        *_devices((cluster.devices,), known),
+        *_host((cluster,), known),
         *_judged(workload, known),
     ]
 
 
-def device_problems(cluster: Cluster, space: Space) -> list[str]:
-    """Why no plan of a space suits the number of devices, as far as its fixed fields tell."""
+def device_problems(offers: Sequence[Offer], space: Space) -> list[str]:
+    """Why no plan of a space suits any number of devices, as far as its fixed fields tell."""
     fixed = _fixed(space)
-    return [*_devices(cluster, fixed), *_host(cluster, fixed)]
+    counts = sorted({devices for offer in offers for devices in offer.devices})
+    return [*_devices(counts, fixed), *_host([offer.cluster for offer in offers], fixed)]
 
 
 def workload_problems(workload: Workload, space: Space) -> list[str]:
@@ -54,28 +67,32 @@ def precision_problems(workload: Workload, cluster: Cluster) -> list[str]:
 
 
 def search_problems(
-    workload: Workload, cluster: Cluster, *, objective: Objective, limit: Limit
+    workload: Workload, offers: Sequence[Offer], *, objective: Objective, limit: Limit
 ) -> list[str]:
-    """Why an objective or a limit cannot be computed from what the question says."""
-    found = []
-    dollars = 'cost needs cluster.price, such as "2.5 USD/h" for one device.'
-    if cluster.price is None and objective is Objective.COST:
-        found.append(f"search.objective: {dollars}")
-    if cluster.price is None and limit.cost is not None:
-        found.append(f"search.limit.cost: {dollars}")
-    if cluster.node_power is None and objective is Objective.ENERGY:
-        found.append('search.objective: energy needs cluster.node_power, such as "6.5 kW".')
+    """Why an objective or a limit cannot be computed from what the question says of each offer."""
+    limited = [field.name for field in fields(limit) if getattr(limit, field.name) is not None]
+    asked = {"search.objective": objective.value, **{f"search.limit.{n}": n for n in limited}}
+    clusters = [offer.cluster for offer in offers]
+    found = [
+        f"{key}: {what} needs cluster.{needed}, such as {example}.{_lacking(clusters, needed)}"
+        for key, what in asked.items()
+        for needed, example in NEEDS.get(what, {}).items()
+        if any(getattr(cluster, needed) is None for cluster in clusters)
+    ]
     found += [
         f"search.limit.{name}: needs workload.amount: how much to train."
         for name in ("cost", "deadline")
-        if getattr(limit, name) is not None and workload.samples is None
+        if name in limited and workload.samples is None
     ]
-    if limit.devices is not None and limit.devices < cluster.devices:
-        found.append(
-            f"search.limit.devices: {limit.devices} is below the cluster's {cluster.devices} "
-            "devices, all of which a plan uses. Lower cluster.nodes."
-        )
-    return found
+    return [*found, *limit_problems(offers, limit)]
+
+
+def _lacking(clusters: Sequence[Cluster], needed: str) -> str:
+    """Which clusters lack something, where others are to choose from."""
+    without = {cluster.name for cluster in clusters if getattr(cluster, needed) is None}
+    if {cluster.name for cluster in clusters} == without and len(without) == 1:
+        return ""
+    return f" {', '.join(sorted(without))} {'has' if len(without) == 1 else 'have'} none."
 
 
 def _fixed(space: Space) -> Fixed:
@@ -104,8 +121,8 @@ def _judged(workload: Workload, plan: Fixed) -> list[str]:
     return [text for rule in RULES for text in rule(workload, plan)]
 
 
-def _devices(cluster: Cluster, plan: Fixed) -> Iterator[str]:
-    """The degrees use every device once."""
+def _devices(counts: Sequence[int], plan: Fixed) -> Iterator[str]:
+    """The degrees use every device of some number once."""
     degrees = {
         "data": plan.data,
         "tensor": plan.tensor,
@@ -118,20 +135,27 @@ def _devices(cluster: Cluster, plan: Fixed) -> Iterator[str]:
     used = prod(known.values())
     keys = " x ".join(f"plan.{name}" for name in known)
     shown = " x ".join(map(str, known.values()))
-    if len(known) == len(degrees) and used != cluster.devices:
-        yield f"{keys}: {shown} is {used} devices; the cluster has {cluster.devices}."
-    elif cluster.devices % used:
+    if len(known) == len(degrees) and used not in counts:
+        yield f"{keys}: {shown} is {used} devices; the cluster has {_listed(counts)}."
+    elif all(count % used for count in counts):
         product = f"{shown} = {used}" if len(known) > 1 else shown
-        yield (
-            f"{keys}: {product} does not divide the cluster's {cluster.devices} devices."
-            f"{nearest_divisors(used, cluster.devices)}"
-        )
+        near = nearest_divisors(used, counts[0]) if len(counts) == 1 else ""
+        yield f"{keys}: {product} does not divide the cluster's {_listed(counts)} devices.{near}"
 
 
-def _host(cluster: Cluster, plan: Fixed) -> Iterator[str]:
+def _listed(counts: Sequence[int]) -> str:
+    """Numbers to choose among; of many the ends."""
+    if len(counts) > MOST_LISTED:
+        return f"{counts[0]} to {counts[-1]} (one of {len(counts)} numbers)"
+    *others, last = map(str, counts)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _host(clusters: Sequence[Cluster], plan: Fixed) -> Iterator[str]:
     """What is offloaded has somewhere to go."""
-    if plan.offload and cluster.host is None:
+    if plan.offload and any(cluster.host is None for cluster in clusters):
         yield (
             f"plan.offload: {plan.offload.name.lower()} needs a host: describe [cluster.host]: "
             "cores, memory, memory_bandwidth, device_bandwidth."
+            f"{_lacking(clusters, 'host')}"
         )

@@ -1,0 +1,105 @@
+"""Offers: a cluster, and how many of its nodes may be rented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.link import Topology
+from foretrain.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A cluster of which whole nodes are rented, as many as one likes of some numbers.
+
+    Attributes:
+        cluster: with the most nodes that may be rented.
+        nodes: numbers of nodes to choose among, ascending.
+    """
+
+    cluster: Cluster
+    nodes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.nodes or list(self.nodes) != sorted(set(self.nodes)):
+            raise InputError(f"Offer.nodes must be ascending numbers, got {self.nodes}.")
+        for nodes in self.nodes:
+            _groups(self.cluster, nodes)
+        if self.nodes[-1] != self.cluster.nodes:
+            raise InputError(
+                f"Offer.cluster has {self.cluster.nodes} nodes, the largest number of Offer.nodes "
+                f"is {self.nodes[-1]}; they must be the same."
+            )
+
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """The same numbers in devices."""
+        return tuple(nodes * self.cluster.node_devices for nodes in self.nodes)
+
+    def of(self, devices: int) -> Cluster:
+        """The cluster with only so many of its devices."""
+        return part(self.cluster, devices // self.cluster.node_devices)
+
+
+def whole(cluster: Cluster) -> Offer:
+    """All nodes of a cluster or none."""
+    return Offer(cluster=cluster, nodes=(cluster.nodes,))
+
+
+def offers_of(clusters: Iterable[Cluster]) -> tuple[Offer, ...]:
+    """Clusters as offers: those that differ only in groups of their outermost level are one.
+
+    Returns:
+        Offers of exactly these clusters, in the order in which each is first met.
+    """
+    sizes: dict[Cluster, dict[int, Cluster]] = {}
+    for cluster in clusters:
+        sizes.setdefault(_alike(cluster), {})[cluster.nodes] = cluster
+    return tuple(
+        Offer(cluster=found[max(found)], nodes=tuple(sorted(found))) for found in sizes.values()
+    )
+
+
+def part(cluster: Cluster, nodes: int) -> Cluster:
+    """A cluster with fewer groups on its outermost level.
+
+    Raises:
+        InputError: the nodes do not fill whole groups of the levels below, or the outermost level
+            is one whose shape depends on how many it connects.
+    """
+    if nodes == cluster.nodes:
+        return cluster
+    outermost = replace(cluster.levels[-1], members=_groups(cluster, nodes))
+    return replace(cluster, levels=(*cluster.levels[:-1], outermost))
+
+
+def divisible(cluster: Cluster) -> bool:
+    """Whether fewer nodes of a cluster are a cluster with the same links.
+
+    The outermost level must have nodes, and more of them must not change how one reaches another.
+    """
+    outermost = cluster.levels[-1].link.kind
+    several = cluster.levels[-1].members * cluster.node_devices <= cluster.devices
+    return several and outermost in (Topology.SWITCH, Topology.TREE)
+
+
+def _alike(cluster: Cluster) -> Cluster:
+    """What a cluster has in common with its parts; all of it where it has none."""
+    if not divisible(cluster):
+        return cluster
+    outermost = replace(cluster.levels[-1], members=1)
+    return replace(cluster, levels=(*cluster.levels[:-1], outermost))
+
+
+def _groups(cluster: Cluster, nodes: int) -> int:
+    """Groups on the outermost level that so many nodes fill."""
+    groups, rest = divmod(nodes * cluster.levels[-1].members, cluster.nodes)
+    if nodes == cluster.nodes:
+        return cluster.levels[-1].members
+    if rest or not groups or not divisible(cluster):
+        raise InputError(
+            f"{nodes} nodes of '{cluster.name}' are no whole part of its {cluster.nodes} nodes."
+        )
+    return groups
