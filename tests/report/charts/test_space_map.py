@@ -66,8 +66,16 @@ def test_bound_below_the_best_says_that_nothing_is_known():
     assert "may take anything" in square(8, 16, bound=0.0).words
 
 
-def test_bound_of_the_rest_is_told_beside_the_best():
-    assert square(8, 8, bound=12.0).words.endswith("takes at least 12 s, 10 % slower than the best")
+def test_cells_with_a_better_bound_show_the_best_that_was_priced():
+    each = square(8, 8, bound=12.0)
+    assert (each.text, each.shade, each.state) == ("\u2264 +25 %", 3, State.FOUND)
+    assert "best of those of 1,640 plans that were priced: tp8" in each.words
+    assert each.words.endswith("takes at least 12 s, 10 % slower than the best")
+
+
+def test_bound_that_is_no_better_leaves_the_best_of_a_cell_known():
+    value = builders.cell(8, 8).best
+    assert square(8, 8, bound=value).text == square(8, 8).text == "+25 %"
 
 
 def test_cells_where_nothing_fits_say_why():

@@ -29,9 +29,10 @@ TWICE = 2.0  # from here on one says how many times, not how many per cent
 
 
 class State(StrEnum):
-    """What is known of the plans of a cell."""
+    """What is known of the best plan of a cell: which it is, at most, at least, that it is none."""
 
     KNOWN = "known"
+    FOUND = "found"
     BOUNDED = "bounded"
     REFUSED = "refused"
 
@@ -124,6 +125,7 @@ class _Reference:
         plan, state = self.result.best.plan, _state(cell)
         text, words = {
             State.KNOWN: self._known,
+            State.FOUND: self._found,
             State.BOUNDED: self._bounded,
             State.REFUSED: self._refused,
         }[state](cell)
@@ -140,12 +142,21 @@ class _Reference:
         )
 
     def _known(self, cell: Cell) -> tuple[str, str]:
-        """A cell with a priced plan."""
+        """A cell whose best plan is among those that were priced."""
         assert cell.best is not None
         value, far = written(self._quantity, cell.best), cell.best / self.least
-        best = f"{value}, {self._far(far)}; best of {count(cell.plans, 'plan')}: {cell.plan}"
-        rest = f"; {self._at_least(cell.bound)}" if cell.bound is not None else ""
-        return value if far == 1 else further(far), best + rest
+        words = f"{value}, {self._far(far)}; best of {count(cell.plans, 'plan')}: {cell.plan}"
+        return value if far == 1 else further(far), words
+
+    def _found(self, cell: Cell) -> tuple[str, str]:
+        """A cell of which some plans were priced, and others may be better."""
+        assert cell.best is not None
+        assert cell.bound is not None
+        value, far = written(self._quantity, cell.best), cell.best / self.least
+        plans = count(cell.plans, "plan")
+        words = f"{value}, {self._far(far)}; best of those of {plans} that were priced: {cell.plan}"
+        text = value if far == 1 else further(far)
+        return f"\u2264 {text}", f"{words}; {self._at_least(cell.bound)}"
 
     def _bounded(self, cell: Cell) -> tuple[str, str]:
         """A cell of which a bound is known and no plan was priced."""
@@ -190,6 +201,6 @@ def further(ratio: float) -> str:
 
 
 def _state(cell: Cell) -> State:
-    if cell.best is not None:
-        return State.KNOWN
-    return State.REFUSED if cell.bound is None else State.BOUNDED
+    if cell.best is None:
+        return State.REFUSED if cell.bound is None else State.BOUNDED
+    return State.FOUND if cell.bound is not None and cell.bound < cell.best else State.KNOWN
