@@ -1,0 +1,98 @@
+"""Nearest miss: what is nearest to fitting, and which changes really let a plan fit."""
+
+from dataclasses import replace
+
+import pytest
+from tests.small import HOST, cluster, gpt_study, listed, long_study, with_memory
+
+from foretrain.cost.coefficients import DEFAULT
+from foretrain.cost.setting import setting
+from foretrain.plan.plan import Offload, Recompute, Sharding
+from foretrain.plan.space import Space
+from foretrain.plan.study import Limit
+from foretrain.search.nearest_miss import enough_nodes, freed, nearest_plan
+from foretrain.verbs.price import price_plan
+from foretrain.workload.operator import Attention
+
+STUDY = gpt_study(
+    space=Space(
+        recompute=(Recompute.NONE,),
+        micro_batch=(1, 2),
+        tensor=(1, 2),
+        context=(1,),
+        sharding=(Sharding.NONE, Sharding.OPTIMIZER),
+        attention=(Attention.FLASH,),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def least():
+    """Bytes of the plan that needs least, by pricing each alone."""
+    known = setting(STUDY.workload, STUDY.cluster, DEFAULT)
+    return min(price_plan(known, plan, played=False).memory.total for plan in listed(STUDY))
+
+
+def test_nearest_plan_needs_least_of_all(least):
+    found = nearest_plan(with_memory(STUDY, 0.9 * least), DEFAULT)
+    assert found.memory == least
+    assert not found.fits
+    assert found.room == 0.9 * least
+
+
+def test_limit_on_memory_is_room_too(least):
+    assert not nearest_plan(replace(STUDY, limit=Limit(memory=0.9 * least)), DEFAULT).fits
+    assert nearest_plan(replace(STUDY, limit=Limit(memory=least)), DEFAULT).fits
+
+
+def test_space_without_a_legal_plan_has_no_nearest_one():
+    assert nearest_plan(gpt_study(cluster=cluster(nodes=3, node_devices=8)), DEFAULT) is None
+
+
+def test_hosts_that_are_too_small_are_told_from_devices():
+    study = long_study(space=Space(context=(4,), offload=(Offload.BOTH,)))
+    host = replace(study.cluster.host, memory=1e6)
+    found = nearest_plan(replace(study, cluster=replace(study.cluster, host=host)), DEFAULT)
+    assert found.crowded
+    assert not found.fits
+
+
+def test_freed_keys_are_those_that_the_study_or_its_defaults_fix():
+    keys = {each.key for each in freed(STUDY)}
+    assert keys == {
+        "recompute", "micro_batch", "tensor", "context", "sharding", "attention",
+        "schedule", "sends", "cut", "reshard",
+    }  # fmt: skip
+    assert {each.key for each in freed(STUDY, but=("tensor", "cut"))} == keys - {"tensor", "cut"}
+
+
+def test_host_lets_offloading_be_freed():
+    study = replace(STUDY, cluster=replace(STUDY.cluster, host=HOST))
+    [found] = [each for each in freed(study) if each.key == "offload"]
+    assert set(found.study.space.offload) == set(Offload)
+
+
+def test_freed_key_only_adds_plans():
+    plans = {str(plan) for plan in listed(STUDY)}
+    for each in freed(STUDY):
+        assert plans <= {str(plan) for plan in listed(each.study)}
+
+
+def test_nodes_that_are_enough_are_more_and_fit(least):
+    study = with_memory(STUDY, 0.95 * least)
+    found = enough_nodes(study, study.cluster, DEFAULT)
+    assert found.fits
+    assert found.cluster.nodes > study.cluster.nodes
+    assert found.plan.devices == found.cluster.devices
+    there = setting(study.workload, found.cluster, DEFAULT)
+    assert price_plan(there, found.plan, played=False).memory.total == found.memory
+
+
+def test_no_number_of_nodes_is_enough_for_what_nobody_divides():
+    study = with_memory(STUDY, 1e6)
+    assert enough_nodes(study, study.cluster, DEFAULT) is None
+
+
+def test_limit_on_devices_is_kept(least):
+    study = with_memory(replace(STUDY, limit=Limit(devices=16)), 0.95 * least)
+    assert enough_nodes(study, study.cluster, DEFAULT) is None
