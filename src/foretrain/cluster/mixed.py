@@ -57,6 +57,22 @@ class Mixed:
         return replace(self, first=self.second, second=self.first)
 
 
+def dollars(mixed: Mixed) -> float | None:
+    """Dollars per second of both clusters; None unless both prices are known."""
+    first, second = mixed.kinds
+    if first.price is None or second.price is None:
+        return None
+    return first.price * first.devices + second.price * second.devices
+
+
+def watts(mixed: Mixed) -> float | None:
+    """Watts of the buildings for all nodes at full load; None unless both are known."""
+    first, second = mixed.kinds
+    if first.draw is None or second.draw is None:
+        return None
+    return first.draw + second.draw
+
+
 def alike(mixed: Mixed, place: int) -> Cluster:
     """A cluster of all devices, as if those of the other kind were like the own ones.
 

@@ -109,9 +109,13 @@ def _waiting(plans: PlanTable, seconds: Number) -> Column:
 
 def step_times(setting: Setting, factors: Factors) -> StepTimes:
     """Everything that happens in one step of the first plan, stage by stage."""
-    order = order_columns(setting, factors)
+    return first_step(stage_columns(setting, factors), order_columns(setting, factors))
+
+
+def first_step(runs: Sequence[Stages], order: Passing) -> StepTimes:
+    """The same of the first of some plans whose runs of stages and order are known."""
     stages: list[StageTimes] = []
-    for run in stage_columns(setting, factors):
+    for run in runs:
         times = {name: _first(getattr(run, name)) for name in _STAGE_TIMES}
         stage = StageTimes(**times, buckets=int(_first(run.buckets)))
         stages += [stage] * int(_first(run.count))
@@ -121,7 +125,7 @@ def step_times(setting: Setting, factors: Factors) -> StepTimes:
         interleaving=int(_first(order.interleaving)),
         send=_first(order.send),
         sends=Sends(int(_first(order.blocking))),
-        overlap=setting.coefficients.gradient_overlap,
+        overlap=_first(order.overlap),
         schedule=Schedule(int(_first(order.kind))),
     )
 

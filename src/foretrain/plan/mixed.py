@@ -14,8 +14,6 @@ from math import gcd
 
 import numpy as np
 
-from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level
 from foretrain.cluster.mixed import Mixed
 from foretrain.plan.choices import chosen
 from foretrain.plan.divisors import divisors
@@ -57,6 +55,10 @@ ORDERS: dict[Mode, Order] = {
 """The order of axes where a study has none: the outermost one is the axis that has both kinds."""
 
 
+ROWS = 1024
+"""Plans of a table by stage: small, for what is best among some lets others go."""
+
+
 def replica_tables(workload: Workload, mixed: Mixed, space: Space) -> Iterator[PlanTable]:
     """Every distinct legal plan by replica; its batch can be shared in at least one way.
 
@@ -70,7 +72,7 @@ def replica_tables(workload: Workload, mixed: Mixed, space: Space) -> Iterator[P
     if space.data is not None and data is None:
         return
     few = replace(space, data=data, sharding=(Sharding.NONE,), shard=None, order=None)
-    for plans in plan_tables(workload, _devices(mixed, shared), few):
+    for plans in plan_tables(workload, mixed.first, few, devices=(shared,)):
         for table in _sharded(workload, plans, space=space, more=more):
             yield from _ordered(table, space, Mode.REPLICA)
 
@@ -87,7 +89,7 @@ def stage_tables(workload: Workload, mixed: Mixed, space: Space) -> Iterator[Pla
     if not stages:
         return
     few = replace(space, pipeline=tuple(stages), cut=listed or ("balanced",), order=None)
-    for plans in plan_tables(workload, _devices(mixed, mixed.devices), few):
+    for plans in plan_tables(workload, mixed.first, few, devices=(mixed.devices,), rows=ROWS):
         yield from _ordered(plans, space, Mode.STAGE)
 
 
@@ -97,18 +99,11 @@ def lockstep(plans: PlanTable) -> Flags:
     return together
 
 
-def _devices(mixed: Mixed, devices: int) -> Cluster:
-    """A cluster of so many devices, for the enumeration, which asks for no more."""
-    outermost = mixed.first.levels[-1].link
-    level = Level(name="all", members=devices, link=outermost)
-    return replace(mixed.first, levels=(level,))
-
-
 def _sharded(
     workload: Workload, plans: PlanTable, *, space: Space, more: int
 ) -> Iterator[PlanTable]:
     """Plans that shard nothing, with all replicas and in every way to shard."""
-    whole = replace(plans, data=plans.data * float(more))
+    whole = plans.but(data=plans.data * float(more))
     every = np.unique(plans.replicas).astype(int)
     within = sorted({shard for replicas in every for shard in divisors(int(replicas)) if shard > 1})
     for kind in chosen(list(Sharding), space.sharding):
@@ -121,7 +116,7 @@ def _sharded(
                 values = {"sharding": kind, "shard": shard, "reshard": reshard}
                 columns = {name: np.full(len(plans), float(v)) for name, v in values.items()}
                 if rows.any():
-                    yield replace(whole, **columns).take(rows)
+                    yield whole.but(**columns).take(rows)
 
 
 def _may_share(workload: Workload, plans: PlanTable, shard: int, *, more: int) -> Flags:
@@ -144,4 +139,4 @@ def _ordered(plans: PlanTable, space: Space, mode: Mode) -> Iterator[PlanTable]:
     outermost = ORDERS[mode][-1]
     for order in space.order or (ORDERS[mode],):
         if order[-1] == outermost:
-            yield replace(plans, order=np.zeros(len(plans)), orders=(order,))
+            yield plans.but(order=np.zeros(len(plans)), orders=(order,))

@@ -1,0 +1,1 @@
+"""What a step takes on two kinds of devices, by replica and by stage."""
