@@ -23,7 +23,8 @@ from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time, step_times
 from foretrain.cost.timeline import StepTimes
 from foretrain.files.catalogue import cluster
-from foretrain.plan.enumeration import plan_tables, with_orders
+from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.orders import with_orders
 from foretrain.plan.plan import Sends
 from foretrain.plan.space import Space
 from foretrain.simulate.step import simulate

@@ -11,7 +11,8 @@ from tests.builders import FABRIC, H100, NVLINK
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.host import Host
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.plan.enumeration import plan_tables, with_orders
+from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.orders import with_orders
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.scalar_enumerator import shares
 
-from foretrain.plan.enumeration import ORDERS
+from foretrain.plan.orders import ORDERS
 from foretrain.plan.placement import inner_members, neighbours
 from foretrain.plan.plan import AXES
 

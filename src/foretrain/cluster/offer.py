@@ -62,6 +62,12 @@ def offers_of(clusters: Iterable[Cluster]) -> tuple[Offer, ...]:
     )
 
 
+def rented(offers: Iterable[Offer], name: str, nodes: int) -> Cluster:
+    """The cluster of a name with so many nodes, which one of the offers has."""
+    [found] = (each for each in offers if each.cluster.name == name and nodes in each.nodes)
+    return part(found.cluster, nodes)
+
+
 def part(cluster: Cluster, nodes: int) -> Cluster:
     """A cluster with fewer groups on its outermost level.
 

@@ -7,6 +7,7 @@ each of them, so taking rows moves positions, not prices.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,10 +68,14 @@ class Factors:
         return self.held.plans
 
 
-def factors(setting: Setting, held: Held) -> Factors:
+Place = Callable[[Setting, PlanTable], tuple[Placements, Rows]]
+"""Where the groups of plans lie."""
+
+
+def factors(setting: Setting, held: Held, *, place: Place = placements) -> Factors:
     """The times of each plan's stages, and the collectives of its groups."""
     plans = held.plans
-    placed, group = placements(setting, plans)
+    placed, group = place(setting, plans)
     found, passing = _passes(setting, held, placed, group=group)
     pairs, stage = distinct([passing, held.cut])
     stages = _stages(held, found, passing=passing[pairs], cut=held.cut[pairs])

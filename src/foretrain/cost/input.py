@@ -46,7 +46,7 @@ def input_columns(setting: Setting, plans: PlanTable, *, cached: float) -> Input
     hosts the replica spans: the one with its first stage.
     """
     workload, cluster = setting.workload, setting.cluster
-    hosts = np.minimum(float(cluster.nodes), plans.data)
+    hosts = np.minimum(np.ceil(plans.devices / cluster.node_devices), plans.data)
     return InputColumns(
         read=_read(workload, cluster, hosts) * (1.0 - cached),
         prepare=_prepare(workload, cluster, hosts),

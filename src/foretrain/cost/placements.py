@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +85,47 @@ def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
         hop=send(list(axes["pipeline"]), net),
         place=place,
     ), group
+
+
+def closest(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
+    """Groups as near together as any order could put each of them, and which a plan has.
+
+    Every group lies as if its members were neighbours, which no one order does for all of them:
+    what exchanges take here is a lower bound of what they take in any order.
+    """
+    rows, index = distinct([getattr(plans, name) for name in READS if name != "order"])
+    few, net = plans.take(rows), setting.network
+    near = partial(_near, tuple(level.members for level in setting.cluster.levels))
+    inside = {Axis.TENSOR: near(few.tensor)}
+    if setting.attends:
+        inside[Axis.CONTEXT] = near(few.context)
+    if Holding.EXPERTS in setting.holdings:
+        inside[Axis.EXPERT_TENSOR] = near(few.expert_tensor)
+        inside[Axis.EXPERT] = near(few.expert)
+    groups = {}
+    for holding in setting.holdings:
+        replicas = replicas_of(few, holding)
+        shard = among(few, replicas)
+        sizes = {
+            Group.REPLICAS: replicas,
+            Group.SHARD: shard,
+            Group.ACROSS: np.floor(replicas / shard),
+        }
+        for name, size in sizes.items():
+            groups[holding, name] = exchange(list(near(size)), net)
+    return Placements(
+        plans=few,
+        inside=inside,
+        groups=groups,
+        hop=send(list(near(few.pipeline)), net),
+        place=distinct([level for levels in inside.values() for level in levels])[1],
+    ), index
+
+
+def _near(levels: tuple[int, ...], members: Column) -> Levels:
+    """Neighbours inside each level: `inner_members` of an axis that is innermost."""
+    inside = [np.gcd(size, members.astype(np.intp)) for size in accumulate(levels[:-1], mul)]
+    return np.array([*inside, members], float)
 
 
 def _sharded(plans: PlanTable, holding: Holding, members: Levels) -> dict[Group, Levels]:

@@ -1,7 +1,8 @@
-"""Choices: which values each field of a plan may take once the degrees of its axes are known.
+"""Choices: which values each field of a plan may take once the fields before it are known.
 
-Fields whose values make sense together only are listed together. A value that changes nothing has
-one name: nothing is sharded among one device, only full recomputation counts layers, and so on.
+Fields whose values make sense together only are one dimension of the space. A value that changes
+nothing has one name: nothing is sharded among one device, only full recomputation counts layers,
+and so on.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from math import gcd
 from types import MappingProxyType
 from typing import TypeVar
 
+import numpy as np
+
 from foretrain.plan.divisors import divisors
 from foretrain.plan.plan import ContextExchange, Cut, Recompute, Schedule, Sharding
 from foretrain.plan.space import Space
+from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
@@ -32,36 +36,24 @@ class Question:
         space: choices.
         kernels: kernels worth telling apart, and whether with each of them selective recomputation
             is worth telling from none.
+        units: what the tensor axis must divide.
+        heads: key-value heads, which tensor and context axis may have to divide together.
+        experts: what the expert axis must divide; 0 without experts.
+        width: what members that share an expert must divide.
     """
 
     workload: Workload
     space: Space
     kernels: Mapping[Attention, bool]
+    units: frozenset[int]
+    heads: int
+    experts: int
+    width: int
 
     @property
     def model(self) -> Model:
         """The network."""
         return self.workload.model
-
-
-@dataclass(frozen=True, slots=True)
-class Degrees:
-    """How many devices each axis has."""
-
-    tensor: int
-    context: int
-    data: int
-    pipeline: int
-
-    @property
-    def replicas(self) -> int:
-        """Devices that hold the same part of the model."""
-        return self.data * self.context
-
-    @property
-    def experts(self) -> int:
-        """Devices over which experts fold."""
-        return self.tensor * self.replicas
 
 
 def question_of(workload: Workload, space: Space) -> Question:
@@ -75,23 +67,35 @@ def question_of(workload: Workload, space: Space) -> Question:
         kernel: alone or any(o.selective and o.attention in (None, kernel) for o in operators)
         for kernel in kernels
     }
-    return Question(workload=workload, space=space, kernels=MappingProxyType(worth))
+    return Question(
+        workload=workload,
+        space=space,
+        kernels=MappingProxyType(worth),
+        units=frozenset(o.units for o in operators if o.units and not o.experts),
+        heads=gcd(*(o.units for o in operators if o.keys)),
+        experts=gcd(*(o.experts for o in operators if o.experts)),
+        width=gcd(*(o.units for o in operators if o.experts)),
+    )
 
 
-def degrees_of(question: Question, devices: int) -> Iterator[Degrees]:
-    """The ways to write the device count as a product that the model can be divided by."""
-    model, space = question.model, question.space
-    units = {o.units for _, o in model.operators if o.units and not o.experts}
-    for tensor in chosen(divisors(devices), space.tensor):
-        if any(unit % tensor for unit in units):
-            continue
-        for context in chosen(divisors(devices // tensor), space.context):
-            if not divides_tokens(model, context):
-                continue
-            for pipeline in chosen(divisors(devices // tensor // context), space.pipeline):
-                data = devices // tensor // context // pipeline
-                if pipeline <= model.cuttable_layers and chosen([data], space.data):
-                    yield Degrees(tensor, context, data, pipeline)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dimension:
+    """Fields that are chosen together.
+
+    Attributes:
+        names: the fields.
+        reads: what decides which values they may take, from fields chosen before. [plan]
+        choices: lists the values, given one row of that.
+    """
+
+    names: tuple[str, ...]
+    reads: Callable[[Question, PlanTable], Sequence[Column | Flags]]
+    choices: Callable[[Question, Choice], Iterable[Choice]]
+
+
+def known(*names: str) -> Callable[[Question, PlanTable], Sequence[Column]]:
+    """Fields that decide as they are."""
+    return lambda _question, plans: [getattr(plans, name) for name in names]
 
 
 def divides_tokens(model: Model, context: int) -> bool:
@@ -103,19 +107,117 @@ def divides_tokens(model: Model, context: int) -> bool:
     return context == 1 or (model.attends and model.tokens % (2 * context) == 0)
 
 
-def micro_batches(question: Question, degrees: Degrees) -> Iterator[Choice]:
+def micro_batches(question: Question, given: Choice) -> Iterator[Choice]:
     """Samples that divide what a replica gets."""
-    samples, rest = divmod(question.workload.global_batch, degrees.data)
-    if not rest:
-        yield from ((size,) for size in chosen(divisors(samples), question.space.micro_batch))
+    samples = question.workload.global_batch // given[0]
+    yield from ((size,) for size in chosen(divisors(samples), question.space.micro_batch))
 
 
-def schedules(question: Question, degrees: Degrees) -> Iterator[Choice]:
-    """Schedule, interleaving and cut (by position in the space's choices)."""
+def token_splits(question: Question, given: Choice) -> Iterator[Choice]:
+    """Sequence parallelism."""
+    tensor, context = given
+    divided = question.model.tokens % (tensor * context) == 0
+    for split in chosen([False, True], question.space.sequence_parallel):
+        if not split or divided:
+            yield (split,)
+        if tensor == 1:
+            return
+
+
+def attentions(question: Question, given: Choice) -> Iterator[Choice]:
+    """Kernel and exchange; blocks that come one by one need a kernel that adds them up."""
+    tensor, context = given
+    allowed = question.space.exchange or tuple(ContextExchange)
+    shares_heads = question.heads % (tensor * context) == 0
+    for kernel in question.kernels:
+        if context == 1:
+            yield kernel, allowed[0] if question.space.exchange else ContextExchange.RING
+            continue
+        for exchange in allowed:
+            ring = exchange is ContextExchange.RING
+            if kernel is Attention.FLASH if ring else shares_heads:
+                yield kernel, exchange
+
+
+def experts(question: Question, given: Choice) -> Iterator[Choice]:
+    """Degree of the expert axis and members that share one expert.
+
+    Experts that are not divided like the rest want every token once.
+    """
+    tensor, replicas, split = given
+    space = question.space
+    if not question.experts:
+        yield (*neutral(space.expert, 1), *neutral(space.expert_tensor, 1))
+        return
+    for sharing in chosen(sorted({1, tensor}), space.expert_tensor):
+        among = tensor * replicas // sharing
+        for degree in chosen(divisors(gcd(question.experts, among)), space.expert):
+            apart = tensor > 1 and (degree > 1 or sharing != tensor)
+            if question.width % sharing == 0 and (split or not apart):
+                yield degree, sharing
+
+
+def recomputes(question: Question, given: Choice) -> Iterator[Choice]:
+    """What is recomputed, and of how many layers.
+
+    Selective recomputation without operators that it would run again is none.
+    """
+    for kind in chosen(list(Recompute), question.space.recompute):
+        if kind is Recompute.SELECTIVE and not question.kernels[Attention(given[0])]:
+            continue
+        for layers in question.space.recompute_layers:
+            if kind is not Recompute.FULL:
+                yield kind, 0
+                break
+            if layers < question.model.cuttable_layers:
+                yield kind, layers
+
+
+def shardings(question: Question, given: Choice) -> Iterator[Choice]:
+    """What is sharded, among how many, and whether parameters are dropped between passes."""
+    replicas, same = given
+    space = question.space
+    for kind in chosen(list(Sharding), space.sharding):
+        if kind is Sharding.NONE or replicas == 1:
+            yield kind, *neutral(space.shard, 0), space.reshard[0]
+            if replicas == 1:
+                return
+            continue
+        for shard in _shards(space, replicas):
+            if same % max(shard, 1) and shard % same:
+                continue
+            for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]:
+                yield kind, shard, reshard
+
+
+def _shards(space: Space, replicas: int) -> list[int]:
+    """Devices that may share one copy; all of them go by the name of 0."""
+    if space.shard is None:
+        return [0, *divisors(replicas)[1:-1]]
+    return [shard for shard in space.shard if not shard or (shard > 1 and replicas % shard == 0)]
+
+
+def _holders(question: Question, plans: PlanTable) -> Sequence[Column | Flags]:
+    """Replicas, and devices that hold the same experts, which a shard divides or fills."""
+    same = plans.tensor * plans.replicas / (plans.expert * plans.expert_tensor)
+    return plans.replicas, same if question.experts else np.zeros_like(same)
+
+
+def offloads(question: Question, _given: Choice) -> Iterator[Choice]:
+    """What waits in the host's memory."""
+    for kind in question.space.offload:
+        yield (kind,)
+
+
+def schedules(question: Question, given: Choice) -> Iterator[Choice]:
+    """Schedule, interleaving and cut (by position in the space's choices).
+
+    Interleaving passes micro-batches in groups of the pipeline's degree.
+    """
+    pipeline, in_groups = given
     space, layers = question.space, question.model.cuttable_layers
-    pipeline = degrees.pipeline
     for schedule in space.schedule[: None if pipeline > 1 else 1]:
-        interleaved = schedule is Schedule.ONE_F_ONE_B and pipeline > 1
+        interleaved = schedule is Schedule.ONE_F_ONE_B and pipeline > 1 and in_groups
         most = layers // pipeline if interleaved else 1
         for chunks in chosen(range(1, most + 1), space.interleaving):
             for place, cut in enumerate(space.cut):
@@ -123,6 +225,12 @@ def schedules(question: Question, degrees: Degrees) -> Iterator[Choice]:
                     yield schedule, chunks, place
                     if pipeline == 1:
                         return
+
+
+def _rounds(question: Question, plans: PlanTable) -> Sequence[Column | Flags]:
+    """Stages, and whether the micro-batches are a multiple of them."""
+    passes = question.workload.global_batch / (plans.data * plans.micro_batch)
+    return plans.pipeline, passes % plans.pipeline == 0
 
 
 def cuts_into(cut: Cut, layers: int, chunks: int) -> bool:
@@ -134,113 +242,40 @@ def cuts_into(cut: Cut, layers: int, chunks: int) -> bool:
     return len(cut) == chunks and sum(cut) == layers
 
 
-def token_splits(question: Question, degrees: Degrees) -> Iterator[Choice]:
-    """Sequence parallelism."""
-    divided = question.model.tokens % (degrees.tensor * degrees.context) == 0
-    for split in chosen([False, True], question.space.sequence_parallel):
-        if not split or divided:
-            yield (split,)
-        if degrees.tensor == 1:
-            return
-
-
-def attentions(question: Question, degrees: Degrees) -> Iterator[Choice]:
-    """Kernel and exchange; blocks that come one by one need a kernel that adds them up."""
-    allowed = question.space.exchange or tuple(ContextExchange)
-    for kernel in question.kernels:
-        if degrees.context == 1:
-            yield kernel, allowed[0] if question.space.exchange else ContextExchange.RING
-            continue
-        for exchange in allowed:
-            ring = exchange is ContextExchange.RING
-            if kernel is Attention.FLASH if ring else divides_heads(question.model, degrees):
-                yield kernel, exchange
-
-
-def divides_heads(model: Model, degrees: Degrees) -> bool:
-    """Whether tensor and context axis together can share the key-value heads."""
-    heads = gcd(*(o.units for _, o in model.operators if o.keys))
-    return heads % (degrees.tensor * degrees.context) == 0
-
-
-def recomputes(question: Question, degrees: Degrees) -> Iterator[Choice]:
-    """What is recomputed, and of how many layers."""
-    for kind in chosen(list(Recompute), question.space.recompute):
-        for layers in question.space.recompute_layers:
-            if kind is not Recompute.FULL:
-                yield kind, 0
-                break
-            if layers < question.model.cuttable_layers:
-                yield kind, layers
-
-
-def shardings(question: Question, degrees: Degrees) -> Iterator[Choice]:
-    """What is sharded, among how many, and whether parameters are dropped between passes."""
-    space = question.space
-    for kind in chosen(list(Sharding), space.sharding):
-        if kind is Sharding.NONE or degrees.replicas == 1:
-            yield kind, *neutral(space.shard, 0), space.reshard[0]
-            if degrees.replicas == 1:
-                return
-            continue
-        for shard in _shards(space, degrees):
-            for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]:
-                yield kind, shard, reshard
-
-
-def _shards(space: Space, degrees: Degrees) -> list[int]:
-    """Devices that may share one copy; all of them go by the name of 0."""
-    replicas = degrees.replicas
-    if space.shard is None:
-        return [0, *divisors(replicas)[1:-1]]
-    return [shard for shard in space.shard if not shard or (shard > 1 and replicas % shard == 0)]
-
-
-def experts(question: Question, degrees: Degrees) -> Iterator[Choice]:
-    """Degree of the expert axis and members that share one expert."""
-    operators = [o for _, o in question.model.operators if o.experts]
-    count, width = (gcd(*(getattr(o, name) for o in operators)) for name in ("experts", "units"))
-    space = question.space
-    if not operators:
-        yield (*neutral(space.expert, 1), *neutral(space.expert_tensor, 1))
-        return
-    for tensor in chosen(sorted({1, degrees.tensor}), space.expert_tensor):
-        among = degrees.experts // tensor
-        for degree in chosen(divisors(gcd(count, among)), space.expert):
-            if width % tensor == 0:
-                yield degree, tensor
-
-
-def sends(question: Question, degrees: Degrees) -> Iterator[Choice]:
+def sends(question: Question, given: Choice) -> Iterator[Choice]:
     """Whether stages compute while they send."""
-    for kind in question.space.sends[: None if degrees.pipeline > 1 else 1]:
+    for kind in question.space.sends[: None if given[0] > 1 else 1]:
         yield (kind,)
 
 
-def offloads(question: Question, degrees: Degrees) -> Iterator[Choice]:
-    """What waits in the host's memory."""
-    for kind in question.space.offload:
-        yield (kind,)
-
-
-FREE: Mapping[tuple[str, ...], Callable[[Question, Degrees], Iterable[Choice]]] = MappingProxyType(
-    {
-        ("micro_batch",): micro_batches,
-        ("sequence_parallel",): token_splits,
-        ("attention", "exchange"): attentions,
-        ("expert", "expert_tensor"): experts,
-        ("recompute", "recompute_layers"): recomputes,
-        ("schedule", "interleaving", "cut"): schedules,
-        ("sharding", "shard", "reshard"): shardings,
-        ("offload",): offloads,
-        ("sends",): sends,
-    }
+LAYERS = (
+    Dimension(names=("micro_batch",), reads=known("data"), choices=micro_batches),
+    Dimension(names=("sequence_parallel",), reads=known("tensor", "context"), choices=token_splits),
+    Dimension(
+        names=("attention", "exchange"), reads=known("tensor", "context"), choices=attentions
+    ),
+    Dimension(
+        names=("expert", "expert_tensor"),
+        reads=known("tensor", "replicas", "sequence_parallel"),
+        choices=experts,
+    ),
+    Dimension(
+        names=("recompute", "recompute_layers"), reads=known("attention"), choices=recomputes
+    ),
 )
-"""Fields that vary among the plans of the same degrees, those that hang together side by side.
+"""What a layer depends on, degrees of the axes apart."""
 
-The last ones vary fastest. What a layer depends on comes first, so that a piece of a table has few
-layers to price.
-"""
+PARAMETERS = (
+    Dimension(names=("sharding", "shard", "reshard"), reads=_holders, choices=shardings),
+    Dimension(names=("offload",), reads=known(), choices=offloads),
+)
+"""Where parameters and what belongs to them are."""
+
+STAGES = (
+    Dimension(names=("schedule", "interleaving", "cut"), reads=_rounds, choices=schedules),
+    Dimension(names=("sends",), reads=known("pipeline"), choices=sends),
+)
+"""How a pipeline works."""
 
 
 def chosen(values: Iterable[Value], choices: Sequence[Value] | None) -> list[Value]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.mixed import Mixed
+from foretrain.cluster.offer import Offer, whole
 from foretrain.plan.job import JobPlan
 from foretrain.plan.space import Space
 from foretrain.workload.workload import Workload
@@ -20,6 +22,14 @@ class Objective(StrEnum):
     MEMORY = "memory"
 
 
+class Maximise(StrEnum):
+    """What a search makes as large as fits, before it minimises anything."""
+
+    MICRO_BATCH = "micro_batch"
+    SEQUENCE = "sequence"
+    PARAMETERS = "parameters"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
     """What no plan may exceed; None is no limit.
@@ -28,11 +38,15 @@ class Limit:
         devices: devices that a plan may use.
         cost: dollars for the whole training.
         deadline: seconds for the whole training.
+        memory: bytes of a device that a plan may fill.
+        power: watts of all nodes of a plan at full load, the building's share included.
     """
 
     devices: int | None = None
     cost: float | None = None
     deadline: float | None = None
+    memory: float | None = None
+    power: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +55,15 @@ class Study:
 
     Attributes:
         workload: what is learned.
-        cluster: where.
+        cluster: where; the largest of the first offer if there are offers.
         space: how; one value per field for `estimate`.
         objective: what `search` minimises.
         limit: what it must keep.
         job: start, checkpoints and restarts; None leaves them and failures out of the answer.
+        offers: clusters that may be rented instead, `cluster` among them; empty: all of `cluster`.
+        mixed: two clusters that train together, `cluster` the first of them; None for one kind.
+        maximise: what to make as large as fits; None for nothing.
+        scenarios: other questions that the same plan should answer well.
         assumed: in words, every default that a reader filled in.
     """
 
@@ -55,4 +73,26 @@ class Study:
     objective: Objective = Objective.TIME
     limit: Limit = Limit()
     job: JobPlan | None = None
+    offers: tuple[Offer, ...] = ()
+    mixed: Mixed | None = None
+    maximise: Maximise | None = None
+    scenarios: tuple[Scenario, ...] = ()
     assumed: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[Offer, ...]:
+        """What may be rented."""
+        return self.offers or (whole(self.cluster),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """What might come instead.
+
+    Attributes:
+        name: the user's.
+        study: the whole question, with its own workload, cluster, space and limits.
+    """
+
+    name: str
+    study: Study

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -68,6 +68,11 @@ class PlanTable:
         return len(self.data)
 
     @property
+    def devices(self) -> Column:
+        """Devices that each plan uses. [plan]"""
+        return self.data * self.tensor * self.context * self.pipeline
+
+    @property
     def replicas(self) -> Column:
         """Devices that hold the same part of the model: data x context. [plan]"""
         return self.data * self.context
@@ -79,6 +84,10 @@ class PlanTable:
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
         columns = {name: getattr(self, name).take(places) for name in COLUMNS}
         return PlanTable(**columns, cuts=self.cuts, orders=self.orders)
+
+    def but(self, **columns: Any) -> PlanTable:
+        """The same plans with some fields changed."""
+        return replace(self, **columns)
 
     def plan(self, row: int) -> Plan:
         """One row as a plan."""
@@ -132,8 +141,8 @@ def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:
     Returns:
         rows [combination] and index [plan], so that `column[rows][index]` equals `column`.
     """
-    if len(columns[0]) == 1:
-        return np.zeros(1, np.intp), np.zeros(1, np.intp)
+    if len(columns[0]) <= 1:
+        return np.zeros(len(columns[0]), np.intp), np.zeros(len(columns[0]), np.intp)
     key = np.zeros(len(columns[0]), np.intp)
     for column in columns:
         values = column.astype(np.intp)

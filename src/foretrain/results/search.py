@@ -11,10 +11,19 @@ from foretrain.results.estimate import Estimate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A plan and its estimate."""
+    """A plan and its estimate.
+
+    Attributes:
+        plan: the plan.
+        estimate: what it takes.
+        cluster: name of the cluster on which it runs.
+        nodes: how many of its nodes.
+    """
 
     plan: Plan
     estimate: Estimate
+    cluster: str
+    nodes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +36,8 @@ class ParetoPoint:
         memory: bytes per device.
         cost_per_step: dollars; None without a price.
         energy_per_step: joules; None without power figures.
+        cluster: name of the cluster on which it runs.
+        devices: how many of its devices.
     """
 
     plan: Plan
@@ -34,6 +45,48 @@ class ParetoPoint:
     memory: float
     cost_per_step: float | None
     energy_per_step: float | None
+    cluster: str
+    devices: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """All plans of two degrees: one place on the map of a space.
+
+    Attributes:
+        tensor: degree of the tensor axis.
+        pipeline: degree of the pipeline axis.
+        plans: distinct legal plans.
+        best: least value among those that were priced; None if none was.
+        plan: the plan that has it.
+        bound: no plan that was not priced has a smaller value; None if all that fit were priced.
+    """
+
+    tensor: int
+    pipeline: int
+    plans: int
+    best: float | None
+    plan: Plan | None
+    bound: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a search has come.
+
+    Attributes:
+        settled: plans that are priced, refused or excluded.
+        space: plans in all; None while they are not counted.
+        best: value of the best plan so far; None if none fits yet.
+        plan: that plan.
+        gap: by what part of it the best of all plans may at most be better; None if not known.
+    """
+
+    settled: int
+    space: int | None
+    best: float | None
+    plan: Plan | None
+    gap: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +101,12 @@ class SearchResult:
         space: distinct plans of the space (aliases of one plan counted once).
         priced: plans that reached the time formula and keep the limits.
         excluded_by_bound: plans that a bound proved worse; 0 for the exhaustive search.
+        cells: the map of the space, by tensor and pipeline degree.
         rejected: plans that are refused, by reason.
         seconds: processor seconds of the search.
-        proven_optimal: whether the whole space was looked at.
+        proven_optimal: whether no plan of the space can be better.
+        gap: by what part of its value the best plan may at most be beaten; 0 where proven, None
+            where nothing is known of what was not looked at.
     """
 
     objective: Objective
@@ -61,5 +117,7 @@ class SearchResult:
     priced: int
     excluded_by_bound: int
     rejected: dict[str, int]
+    cells: tuple[Cell, ...]
     seconds: float
     proven_optimal: bool
+    gap: float | None

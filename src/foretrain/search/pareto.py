@@ -1,4 +1,4 @@
-"""Pareto front: what no other plan beats in every respect."""
+"""Trade-offs of two: which rows of a table no other row beats."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ import numpy as np
 from foretrain.plan.table import Column, Rows
 
 
-def front(time: Column, memory: Column) -> Rows:
-    """Rows that no other row beats in both, fastest first; of equals the first row stays. [row]
+def unbeaten(time: Column, memory: Column) -> Rows:
+    """Rows that no other row beats in both, fastest first; equals are all there. [row]
 
-    The fastest row is on the front; what remains once all that need no less memory are gone has
-    a front of its own. With the device count given, cost and energy are multiples of time.
+    A row beats another one if it is nowhere worse and somewhere better.
     """
-    rows, found = _without_most(time, memory), []
-    time, memory = time[rows], memory[rows]
-    while len(rows):
-        fastest = np.flatnonzero(time == time.min())
-        best = fastest[np.argmin(memory[fastest])]
-        found.append(rows[best])
-        leaner = np.flatnonzero(memory < memory[best])
-        rows, time, memory = rows[leaner], time[leaner], memory[leaner]
-    return np.array(found, np.intp)
+    rows = _without_most(time, memory)
+    order = rows[np.lexsort((memory[rows], time[rows]))]
+    before = np.concatenate([[np.inf], np.minimum.accumulate(memory[order])[:-1]])
+    first = memory[order] < before
+    # What equals the last row that was better is as good.
+    best = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    stays: Rows = order[(time[order] == time[best]) & (memory[order] == memory[best])]
+    return stays
 
 
 def _without_most(time: Column, memory: Column) -> Rows:
-    """Every row but those that the one with the least product of both beats or equals. [row]"""
+    """Every row but those that the one with the least product of both beats. [row]"""
     if not len(time):
         return np.arange(0)
     knee = np.argmin(time * memory)
     stays = (time < time[knee]) | (memory < memory[knee])
-    stays[knee] = True
+    stays |= (time == time[knee]) & (memory == memory[knee])
     return np.flatnonzero(stays)

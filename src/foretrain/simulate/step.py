@@ -7,7 +7,9 @@ their gradients leave one after the other. Its data stream reduces gradients, bu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from foretrain.cost.timeline import StepTimes
 from foretrain.simulate.pipeline import play
@@ -50,6 +52,15 @@ class SimulatedStep:
     stages: tuple[StageSeconds, ...]
 
 
+def step_seconds(times: StepTimes) -> float:
+    """How long does a step take, played pass by pass?
+
+    Args and errors are those of `simulate`, which also says how each stage spends the step, and
+    has to play it twice for that.
+    """
+    return max(tail.end for tail in _tails(times))
+
+
 def simulate(times: StepTimes) -> SimulatedStep:
     """How long does a step take, played pass by pass?
 
@@ -82,12 +93,14 @@ def simulate(times: StepTimes) -> SimulatedStep:
     return SimulatedStep(seconds=seconds, stages=stages)
 
 
-def _tails(times: StepTimes) -> list[Tail]:
+@lru_cache(maxsize=256)
+def _tails(times: StepTimes) -> tuple[Tail, ...]:
+    """The ends of all stages; plans that differ in order alone often have the same times."""
     pipeline = play(times)
-    return [tail_of(stage, times, pipeline) for stage in range(len(times.stages))]
+    return tuple(tail_of(stage, times, pipeline) for stage in range(len(times.stages)))
 
 
-def _waiting(times: StepTimes, tails: list[Tail]) -> list[float]:
+def _waiting(times: StepTimes, tails: Sequence[Tail]) -> list[float]:
     """Seconds of the step in which each stage neither computes nor finishes its own update."""
     end = max(tail.end for tail in tails)
     return [

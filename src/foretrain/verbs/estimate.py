@@ -19,7 +19,7 @@ from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
 from foretrain.results.estimate import Estimate
-from foretrain.search.ranking import over_job_limits
+from foretrain.search.objective import over_job_limits
 from foretrain.verbs.price import price_plan
 
 
@@ -52,10 +52,17 @@ def estimate(
 
 def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
     """What a search with the study's limits would have dropped the plan for."""
-    seconds = np.array([answer.time_to_train], np.float64)
-    for reason, over in over_job_limits(study, seconds).items():
+    limits = over_job_limits(
+        study.limit,
+        study.cluster,
+        devices=np.array([float(answer.devices)]),
+        seconds=np.array([answer.time_to_train], np.float64),
+    )
+    for reason, over in limits.items():
         if over[0]:
             yield f"the whole training is over the study's {reason}"
+    if study.limit.memory is not None and answer.memory.total > study.limit.memory:
+        yield "a device's memory is over the study's memory limit"
 
 
 QUIET = ("context", "shard", "recompute_layers")
@@ -66,7 +73,7 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
     """The one plan of a study, and what was assumed for absent fields.
 
     Raises:
-        InputError: a field has several choices, or `micro_batch` is missing.
+        InputError: a field or the cluster leaves a choice, or `micro_batch` is missing.
     """
     space, wrong = study.space, []
     values: dict[str, Any] = {}
@@ -81,9 +88,24 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
             values[field.name] = choices[0]
     if space.micro_batch is None:
         wrong.append('plan.micro_batch: is missing; give one value, or use "foretrain search".')
+    wrong += _several_clusters(study)
     if wrong:
         raise InputError("\n".join(wrong))
     return _completed(study, values)
+
+
+def _several_clusters(study: Study) -> Iterator[str]:
+    """What [cluster] leaves open."""
+    names = list(dict.fromkeys(offer.cluster.name for offer in study.offers))
+    nodes = [str(nodes) for nodes in sorted({n for offer in study.offers for n in offer.nodes})]
+    for key, choices in {"name": names, "nodes": nodes}.items():
+        if len(choices) > 1:
+            few = choices if len(choices) < MANY else [*choices[:2], "...", choices[-1]]
+            yield f"cluster.{key}: has {len(choices)} choices ({', '.join(few)}); give one value."
+
+
+MANY = 6
+"""Choices of which a message shows the ends only."""
 
 
 def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:

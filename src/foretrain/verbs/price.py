@@ -21,7 +21,7 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.results.estimate import Estimate, Memory, Parts, StageMemory
 from foretrain.results.job import JobTime
-from foretrain.simulate.step import simulate
+from foretrain.simulate.step import simulate, step_seconds
 from foretrain.verbs.job import fed, job_of
 from foretrain.verbs.remarks import confidence, misfit, remarks, sources
 
@@ -115,10 +115,11 @@ def _settled(setting: Setting, priced: Factors, *, played: bool) -> Settled:
 
 def _played(times: StepTimes, closed: Settled) -> Settled:
     """What counts once the event simulation has played the step."""
-    found = simulate(times)
-    difference = closed.closed_form / found.seconds - 1.0
+    seconds = step_seconds(times)
+    difference = closed.closed_form / seconds - 1.0
     if abs(difference) <= AGREEMENT:
-        return replace(closed, simulated=found.seconds)
+        return replace(closed, simulated=seconds)
+    found = simulate(times)
     busiest = max(range(len(times.stages)), key=lambda stage: _busy(times.stages[stage]))
     idle = found.stages[busiest]
     in_passes = closed.parts.gradients - float(closed_step(times).gradients)
@@ -132,7 +133,7 @@ def _played(times: StepTimes, closed: Settled) -> Settled:
         f"the event simulation decides: the closed form says {closed.closed_form:.4g} s, "
         f"{difference:+.1%}"
     )
-    return replace(closed, parts=parts, simulated=found.seconds, warnings=(remark,))
+    return replace(closed, parts=parts, simulated=seconds, warnings=(remark,))
 
 
 def _busy(stage: StageTimes) -> float:
@@ -171,7 +172,7 @@ def _estimate(
     rate = workload.global_batch / seconds
     flop, tokens = model_flop(workload.model), workload.model.tokens
     useful, top = flop * rate / plan.devices, peak(cluster.device, workload.precision)
-    price = cost(cluster, seconds)
+    price = cost(cluster, seconds, devices=plan.devices)
     whole = None if job.parts is None else job.parts.total
     return Estimate(
         plan=plan,
@@ -189,12 +190,12 @@ def _estimate(
         mfu=useful / top,
         hfu=useful / top * (1.0 + recomputed_flop(workload.model, plan) / flop),
         cost_per_step=price,
-        energy_per_step=energy(cluster, seconds),
+        energy_per_step=energy(cluster, seconds, devices=plan.devices),
         epoch_time=None if workload.epoch_samples is None else workload.epoch_samples / rate,
         start_time=job.start_time,
         goodput=job.goodput,
         time_to_train=whole,
-        cost_to_train=None if whole is None else cost(cluster, whole),
+        cost_to_train=None if whole is None else cost(cluster, whole, devices=plan.devices),
         job=job,
         fits=settled.reason is None,
         reason=settled.reason,

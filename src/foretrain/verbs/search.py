@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import gcd
 from time import process_time
 
 import numpy as np
 
+from foretrain.cluster.offer import Offer
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import Setting, setting
@@ -20,11 +21,25 @@ from foretrain.plan.legality import (
     workload_problems,
 )
 from foretrain.plan.study import Study
-from foretrain.results.search import ParetoPoint, Ranked, SearchResult
-from foretrain.search.exhaustive import HOST_MEMORY, MEMORY, exhaustive
-from foretrain.search.ranking import Candidate, Found, over_job_limits, value
-from foretrain.units import BYTES
+from foretrain.plan.within import within
+from foretrain.results.search import Cell, ParetoPoint, Progress, Ranked, SearchResult
+from foretrain.search.bounded import promising_plans
+from foretrain.search.candidate import Candidate
+from foretrain.search.exhaustive import every_plan
+from foretrain.search.found import Corner, Found
+from foretrain.search.front import Front
+from foretrain.search.objective import (
+    HOST_MEMORY,
+    MEMORY,
+    MEMORY_LIMIT,
+    over_job_limits,
+    spending,
+    value,
+)
+from foretrain.verbs.nearest_miss import nearest_miss
 from foretrain.verbs.price import price_plan
+
+Settings = Mapping[Offer, Setting]
 
 
 def search(
@@ -32,16 +47,20 @@ def search(
     *,
     coefficients: Coefficients = DEFAULT,
     keep: int = 10,
-    progress: Callable[[int], None] | None = None,
+    exhaustive: bool = False,
+    trade_offs: bool = True,
+    progress: Callable[[Progress], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> SearchResult:
-    """Price every legal plan of the study's space and rank those that fit.
+    """Find the best legal plans of the study's space, and those that no other beats.
 
     Args:
-        study: workload, cluster, the space, the objective and limits.
+        study: workload, what may be rented, the space, the objective and limits.
         coefficients: how well hardware and software do.
         keep: how many of the best plans to answer with.
-        progress: told how many plans were looked at.
+        exhaustive: whether to price every plan instead of those that no bound excludes; the same answer.
+        trade_offs: whether to find the Pareto front too; without it more plans are excluded.
+        progress: told now and then how far the search has come.
         stop: asked now and then; true ends the search with what was found.
 
     Raises:
@@ -49,97 +68,134 @@ def search(
         NoPlanFits: no legal plan fits, with the nearest miss, or none keeps the limits.
     """
     _refuse(study, keep)
+    ask = stop or (lambda: False)
     start = process_time()
-    priced = setting(study.workload, study.cluster, coefficients)
-    found = exhaustive(
-        study,
-        priced,
-        keep=keep,
-        progress=progress or (lambda seen: None),
-        stop=stop or (lambda: False),
-    )
+    settings = {
+        offer: setting(study.workload, offer.cluster, coefficients)
+        for offer in within(study.choices, study.limit)
+    }
+    front = Front(spending=spending(study)) if trade_offs else None
+    found = Found(keep=keep, front=front)
+    told = progress or (lambda _: None)
+    engine = every_plan if exhaustive else promising_plans
+    engine(study, settings, found=found, tell=lambda: told(_progress(found, exhaustive)), stop=ask)
     seconds = process_time() - start
-    if not found.best:
-        raise _nothing(study, found)
-    plans = _ranked(study, priced, found, stop=stop or (lambda: False))
+    plans = _ranked(study, coefficients, found, stop=ask)
     if not plans:
-        raise _nothing(study, found)
+        raise _nothing(study, found, coefficients)
     return SearchResult(
         objective=study.objective,
         best=plans[0],
         plans=plans,
-        pareto=tuple(_point(study, candidate) for candidate in found.pareto),
+        pareto=tuple(map(_point, front.ranked)) if front else (),
         space=found.space,
         priced=found.priced,
-        excluded_by_bound=0,
+        excluded_by_bound=found.excluded,
         rejected=dict(found.rejected),
+        cells=tuple(_cell(*degrees, corner) for degrees, corner in sorted(found.corners.items())),
         seconds=seconds,
         proven_optimal=found.complete,
+        gap=found.gap,
+    )
+
+
+def _progress(found: Found, exhaustive: bool) -> Progress:
+    """How far a search has come; one that prices everything counts plans as it meets them."""
+    best = found.best[0] if found.best else None
+    return Progress(
+        settled=found.settled,
+        space=None if exhaustive else found.space,
+        best=best.value if best else None,
+        plan=best.plan if best else None,
+        gap=found.gap,
     )
 
 
 def _refuse(study: Study, keep: int) -> None:
     """Questions that have no answer."""
-    workload, cluster = study.workload, study.cluster
+    workload, offers = study.workload, study.choices
     wrong = [
-        *precision_problems(workload, cluster),
-        *device_problems(cluster, study.space),
+        *(text for offer in offers for text in precision_problems(workload, offer.cluster)),
+        *device_problems(offers, study.space),
         *workload_problems(workload, study.space),
-        *search_problems(workload, cluster, objective=study.objective, limit=study.limit),
+        *search_problems(workload, offers, objective=study.objective, limit=study.limit),
     ]
     if not keep >= 1:
         wrong.append(f"keep must be at least 1, got {keep}.")
     if wrong:
-        raise InputError("\n".join(wrong))
+        raise InputError("\n".join(dict.fromkeys(wrong)))
 
 
 def _ranked(
-    study: Study, setting: Setting, found: Found, *, stop: Callable[[], bool]
+    study: Study, coefficients: Coefficients, found: Found, *, stop: Callable[[], bool]
 ) -> tuple[Ranked, ...]:
     """The best plans with their estimates, the event simulation included, in order.
 
     The limits on the whole training are now held against whole jobs, with steps as the simulation
     moves them. Once stopped, the rest is answered by the closed form alone.
     """
-    ranked = [
-        Ranked(
-            plan=candidate.plan,
-            estimate=price_plan(
-                setting,
-                candidate.plan,
-                assumed=study.assumed,
-                played=not stop(),
-                job=study.job,
-            ),
+    ranked = []
+    for candidate in found.best:
+        entry = _entry(study, coefficients, candidate, played=not stop())
+        estimate, cluster = entry.estimate, candidate.cluster
+        devices = np.array([float(candidate.plan.devices)])
+        whole = np.array([estimate.time_to_train], np.float64)
+        over = over_job_limits(study.limit, cluster, devices=devices, seconds=whole)
+        if any(broken[0] for broken in over.values()):
+            found.revoke(next(name for name, broken in over.items() if broken[0]), 1)
+            continue
+        worth = value(
+            study.objective,
+            cluster,
+            devices=devices,
+            step_time=np.array([estimate.step_time]),
+            memory=np.array([candidate.memory]),
         )
-        for candidate in found.best
-    ]
-    steps = np.array([each.estimate.step_time for each in ranked])
-    values = value(study, steps, np.array([candidate.memory for candidate in found.best]))
-    kept = np.ones(len(ranked), bool)
-    jobs = np.array([each.estimate.time_to_train for each in ranked], np.float64)
-    for reason, over in over_job_limits(study, jobs).items():
-        found.revoke(reason, int((kept & over).sum()))
-        kept &= ~over
-    order = sorted(
-        (replace(candidate, value=float(values[row])).rank, row)
-        for row, candidate in enumerate(found.best)
-        if kept[row]
+        ranked.append((replace(candidate, value=float(worth[0])).rank, entry))
+    return tuple(entry for _, entry in sorted(ranked, key=lambda each: each[0]))
+
+
+def _entry(
+    study: Study, coefficients: Coefficients, candidate: Candidate, *, played: bool
+) -> Ranked:
+    """A plan priced on no more nodes than it uses."""
+    cluster = candidate.rented
+    estimate = price_plan(
+        setting(study.workload, cluster, coefficients),
+        candidate.plan,
+        assumed=study.assumed,
+        played=played,
+        job=study.job,
     )
-    return tuple(ranked[row] for _, row in order)
+    return Ranked(plan=candidate.plan, estimate=estimate, cluster=cluster.name, nodes=cluster.nodes)
 
 
-def _point(study: Study, candidate: Candidate) -> ParetoPoint:
+def _point(candidate: Candidate) -> ParetoPoint:
+    devices, cluster = candidate.plan.devices, candidate.cluster
     return ParetoPoint(
         plan=candidate.plan,
         step_time=candidate.step_time,
         memory=candidate.memory,
-        cost_per_step=cost(study.cluster, candidate.step_time),
-        energy_per_step=energy(study.cluster, candidate.step_time),
+        cost_per_step=cost(cluster, candidate.step_time, devices=devices),
+        energy_per_step=energy(cluster, candidate.step_time, devices=devices),
+        cluster=cluster.name,
+        devices=devices,
     )
 
 
-def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
+def _cell(tensor: int, pipeline: int, corner: Corner) -> Cell:
+    best = corner.best
+    return Cell(
+        tensor=tensor,
+        pipeline=pipeline,
+        plans=corner.plans,
+        best=best.value if best else None,
+        plan=best.plan if best else None,
+        bound=None if corner.bound == np.inf else corner.bound,
+    )
+
+
+def _nothing(study: Study, found: Found, coefficients: Coefficients) -> NoPlanFits | InputError:
     """The error of a search that found no plan."""
     if not found.space and found.complete:
         return InputError(_no_legal_plan(study))
@@ -152,16 +208,9 @@ def _nothing(study: Study, found: Found) -> NoPlanFits | InputError:
             "job counted. Relax the limit, or ask for more plans with --keep."
         )
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
-    if found.rejected[MEMORY] + found.rejected[HOST_MEMORY] < found.space:
+    if sum(found.rejected[name] for name in (MEMORY, MEMORY_LIMIT, HOST_MEMORY)) < found.space:
         return NoPlanFits(f"{text} Relax search.limit.")
-    if found.nearest is None or found.rejected[HOST_MEMORY]:
-        return NoPlanFits(f"{text} Offload less, or use nodes with more memory.")
-    room = study.cluster.device.memory
-    return NoPlanFits(
-        f"{text} Nearest miss: {found.nearest.plan} needs {BYTES.write(found.nearest.memory)} per "
-        f"device, {study.cluster.device.name} has {BYTES.write(room)}. "
-        "Use more nodes, a smaller model or a device with more memory."
-    )
+    return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients)}")
 
 
 def _no_legal_plan(study: Study) -> str:

@@ -1,0 +1,165 @@
+"""Found: the best plans so far, those that nothing beats, and what became of the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.plan.table import Column, Flags, PlanTable, Rows, distinct
+from foretrain.search.candidate import Candidate, Priced
+from foretrain.search.front import Front
+
+Degrees = tuple[int, int]
+"""Of the tensor and the pipeline axis."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Corner:
+    """What is known of all plans with the same tensor and pipeline degree.
+
+    Attributes:
+        plans: how many there are.
+        best: the best one that was priced.
+        bound: no plan that was excluded has a smaller value.
+    """
+
+    plans: int = 0
+    best: Candidate | None = None
+    bound: float = np.inf
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What a search has found so far.
+
+    Attributes:
+        keep: how many of the best plans to keep.
+        front: plans that no other beats; None where nobody asks for them.
+        best: the best plans, in order.
+        space: distinct legal plans looked at.
+        priced: plans that reached the time formula and keep the limits.
+        excluded: plans that a bound proves worse.
+        rejected: plans that are refused, by reason.
+        nearest: the plan that needs least memory.
+        corners: the map of the space.
+        complete: whether the whole space was looked at.
+        bound: no plan that was not looked at has a smaller value; None if that is not known.
+    """
+
+    keep: int
+    front: Front | None = None
+    best: list[Candidate] = field(default_factory=list)
+    space: int = 0
+    priced: int = 0
+    excluded: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    nearest: Candidate | None = None
+    corners: dict[Degrees, Corner] = field(default_factory=dict)
+    complete: bool = True
+    bound: float | None = None
+
+    @property
+    def settled(self) -> int:
+        """Plans of which it is known what became of them."""
+        return self.priced + self.excluded + self.rejected.total()
+
+    @property
+    def worst(self) -> float:
+        """A plan of a larger value is none of the best."""
+        return self.best[-1].value if len(self.best) == self.keep else np.inf
+
+    @property
+    def gap(self) -> float | None:
+        """By what part of its value the best plan may at most be beaten."""
+        if self.complete:
+            return 0.0
+        if self.bound is None or not self.best:
+            return None
+        best = self.best[0].value
+        return max(0.0, 1.0 - self.bound / best) if best else 0.0
+
+    def reject(self, reason: str, count: int) -> None:
+        """Count plans that are refused."""
+        if count:
+            self.rejected[reason] += count
+
+    def revoke(self, reason: str, count: int) -> None:
+        """Refuse plans that were counted as priced."""
+        self.priced -= count
+        self.reject(reason, count)
+
+    def miss(self, cluster: Cluster, plans: PlanTable, memory: Column) -> None:
+        """Remember the plan that needs least memory, in case none fits."""
+        row = int(np.argmin(memory))
+        if self.nearest is None or memory[row] < self.nearest.memory:
+            least = float(memory[row])
+            self.nearest = Candidate(
+                plan=plans.plan(row),
+                cluster=cluster,
+                value=least,
+                step_time=np.nan,
+                memory=least,
+            )
+
+    def hopeless(self, bounds: Priced) -> Flags:
+        """Plans that are surely none of the best, nor unbeaten, given bounds of what they take.
+
+        [plan]
+        """
+        hopeless: Flags = bounds.value > self.worst
+        if self.front is not None and hopeless.any():
+            hopeless[hopeless] = self.front.beats(bounds.take(np.flatnonzero(hopeless)))
+        return hopeless
+
+    def exclude(self, bounds: Priced, many: Rows) -> None:
+        """Count plans that a bound excludes."""
+        self.excluded += int(many.sum())
+        for degrees, rows in corners(bounds.plans).items():
+            corner = self.corners[degrees]
+            corner.bound = min(corner.bound, float(bounds.value[rows].min()))
+
+    def add(self, priced: Priced) -> None:
+        """Rank a table of plans that run."""
+        if not len(priced.plans):
+            return
+        self.priced += len(priced.plans)
+        rows = _smallest(priced.value, self.keep, below=self.worst)
+        best = [priced.candidate(int(row)) for row in rows]
+        self.best = sorted([*self.best, *best], key=lambda candidate: candidate.rank)[: self.keep]
+        if self.front is not None:
+            self.front.add(priced)
+        for degrees, some in corners(priced.plans).items():
+            corner = self.corners[degrees]
+            row = int(some[np.argmin(priced.value[some])])
+            if corner.best is None or priced.value[row] < corner.best.value:
+                corner.best = priced.candidate(row)
+
+    def survey(self, plans: PlanTable, many: Rows) -> None:
+        """Put plans on the map, each of which stands for so many."""
+        self.space += int(many.sum())
+        for degrees, rows in corners(plans).items():
+            corner = self.corners.setdefault(degrees, Corner())
+            corner.plans += int(many[rows].sum())
+
+
+def corners(plans: PlanTable) -> dict[Degrees, Rows]:
+    """Rows of a table by their tensor and pipeline degree."""
+    if not len(plans):
+        return {}
+    rows, index = distinct([plans.tensor, plans.pipeline])
+    order = np.argsort(index, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(index))[:-1])
+    keys = zip(plans.tensor[rows].tolist(), plans.pipeline[rows].tolist(), strict=True)
+    return {(int(t), int(p)): part for (t, p), part in zip(keys, parts, strict=True)}
+
+
+def _smallest(values: Column, keep: int, *, below: float) -> Rows:
+    """Rows of the `keep` smallest values and of all that tie with the last, none above `below`."""
+    rows = np.flatnonzero(values <= below)
+    if len(rows) <= keep:
+        return rows
+    some = values[rows]
+    return rows[some <= np.partition(some, keep - 1)[keep - 1]]

@@ -1,0 +1,110 @@
+"""Pareto front: plans that no other plan beats in every respect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.plan.table import Column, Flags, Rows, distinct
+from foretrain.search.candidate import Candidate, Priced
+from foretrain.search.objective import Spending
+from foretrain.search.pareto import unbeaten
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True, kw_only=True)
+class Front:
+    """The plans found so far that no other beats; of equals the one whose text comes first stays.
+
+    Attributes:
+        spending: what counts beside time and memory.
+        members: the plans, in no order.
+        points: seconds, what is spent in them, and bytes. [respect, member]
+    """
+
+    spending: Spending
+    members: list[Candidate] = field(default_factory=list)
+    points: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def ranked(self) -> list[Candidate]:
+        """The plans, fastest first."""
+        return sorted(self.members, key=lambda each: (each.step_time, each.memory, each.rank))
+
+    def add(self, priced: Priced) -> None:
+        """Look at more plans."""
+        rows = np.concatenate(
+            [
+                some[unbeaten(priced.step_time[some], priced.memory[some])]
+                for some in by_count(priced.plans.devices)
+            ]
+        )
+        points = self._points(priced, rows)
+        if len(self.members):
+            stays = ~_beaten(points, self.points)
+            rows, points = rows[stays], points[:, stays]
+        stays = ~_beaten(points, points)
+        rows, points = rows[stays], points[:, stays]
+        if len(rows):
+            self._merge([priced.candidate(int(row)) for row in rows], points)
+
+    def _merge(self, found: list[Candidate], points: Floats) -> None:
+        """Take in plans that no member beats, and leave out whom they beat or equal."""
+        if len(self.members):
+            stays = ~_beaten(self.points, points)
+            members = [each for each, one in zip(self.members, stays, strict=True) if one]
+            found = [*members, *found]
+            points = np.concatenate([self.points[:, stays], points], axis=1)
+        kept: dict[tuple[float, ...], int] = {}
+        for place, point in enumerate(map(tuple, points.T.tolist())):
+            other = kept.get(point)
+            if other is None or found[place].rank < found[other].rank:
+                kept[point] = place
+        self.members = [found[place] for place in kept.values()]
+        self.points = points[:, list(kept.values())]
+
+    def _points(self, priced: Priced, rows: Rows) -> Floats:
+        seconds, devices = priced.step_time[rows], priced.plans.devices[rows]
+        rates = self.spending.rates(priced.cluster, devices)
+        return np.concatenate([rates * seconds, priced.memory[np.newaxis, rows]])
+
+    def beats(self, priced: Priced) -> Flags:
+        """Whether a member beats whatever takes at least so long and as many bytes. [plan]
+
+        Of one cluster and number of devices the rates are the same for all plans, so that every
+        member has one time that it beats in all respects but memory.
+        """
+        beaten = np.zeros(len(priced.plans), bool)
+        if not self.members:
+            return beaten
+        for some in by_count(priced.plans.devices):
+            rates = self.spending.rates(priced.cluster, priced.plans.devices[some[:1]])
+            reach = np.max(self.points[:-1] / rates, axis=0)
+            order = np.argsort(reach)
+            least = np.minimum.accumulate(self.points[-1][order])
+            behind = np.searchsorted(reach[order], priced.step_time[some], side="left")
+            beaten[some] = (behind > 0) & (least[behind - 1] <= priced.memory[some])
+        return beaten
+
+
+def by_count(devices: Column) -> list[Rows]:
+    """Rows with equal numbers of devices."""
+    rows, index = distinct([devices])
+    if len(rows) == 1:
+        return [np.arange(len(devices))]
+    order = np.argsort(index, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(index))[:-1])
+
+
+def _beaten(points: Floats, others: Floats) -> Flags:
+    """Which points another one beats: nowhere worse and not the same. [point]"""
+    worse = np.ones((points.shape[1], others.shape[1]), bool)
+    same = worse.copy()
+    for mine, theirs in zip(points, others, strict=True):
+        worse &= mine[:, np.newaxis] >= theirs
+        same &= mine[:, np.newaxis] == theirs
+    beaten: Flags = (worse & ~same).any(axis=1)
+    return beaten

@@ -1,0 +1,91 @@
+"""Tables of plans through all formulas: what fits, what it takes, what keeps the limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foretrain.cost.factors import factors
+from foretrain.cost.held import Held, hold
+from foretrain.cost.input import with_input
+from foretrain.cost.memory import heaviest_total, host_total
+from foretrain.cost.setting import Setting
+from foretrain.cost.step import step_time
+from foretrain.plan.orders import with_orders
+from foretrain.plan.study import Study
+from foretrain.plan.table import Column, PlanTable, Rows
+from foretrain.search.candidate import Priced
+from foretrain.search.found import Found
+from foretrain.search.objective import HOST_MEMORY, over_limits, room, value
+
+
+def keep_freed_memory() -> None:
+    """Let the allocator keep what columns free, instead of giving it back and asking again.
+
+    The C library keeps as much as twice the largest block that was ever freed, up to this size;
+    touching fresh pages for every column would take longer than the arithmetic.
+    """
+    np.empty(4_000_000)
+
+
+def that_fit(
+    study: Study, setting: Setting, plans: PlanTable, *, many: Rows, found: Found
+) -> tuple[Held, Column, Rows]:
+    """The plans of a table whose heaviest stage fits on a device, and their rows.
+
+    Args:
+        study: limits and space.
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        many: how many plans each of them stands for, in the counts of what is refused.
+        found: takes what does not fit.
+    """
+    held = hold(setting, plans)
+    memory = heaviest_total(setting, held)
+    found.miss(setting.cluster, plans, memory)
+    fits = np.ones(len(plans), bool)
+    for reason, most in room(study, setting.cluster).items():
+        over = fits & (memory > most)
+        found.reject(reason, int(many[over].sum()))
+        fits &= ~over
+    host = setting.cluster.host
+    if host is not None and any(study.space.offload):
+        full = fits & (host_total(setting, held) > host.memory)
+        found.reject(HOST_MEMORY, int(many[full].sum()))
+        fits &= ~full
+    rows = np.flatnonzero(fits)
+    return held.take(rows, plans.take(rows)), memory[rows], rows
+
+
+def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: Found) -> None:
+    """Time plans in all their orders, drop those over a limit, rank the rest."""
+    if not len(memory):
+        return
+    ordered, source = with_orders(held.plans, setting.cluster, study.space)
+    held, memory = held.take(source, ordered), memory[source]
+    seconds = with_input(setting, ordered, step_time(setting, factors(setting, held)))
+    priced = valued(study, setting, ordered, seconds=seconds, memory=memory)
+    kept = np.ones(len(seconds), bool)
+    limits = over_limits(study, setting.cluster, devices=ordered.devices, seconds=seconds)
+    for reason, over in limits.items():
+        found.reject(reason, int((kept & over).sum()))
+        kept &= ~over
+    found.add(priced if kept.all() else priced.take(np.flatnonzero(kept)))
+
+
+def valued(
+    study: Study, setting: Setting, plans: PlanTable, *, seconds: Column, memory: Column
+) -> Priced:
+    """Plans with what they take and what it is worth."""
+    return Priced(
+        cluster=setting.cluster,
+        plans=plans,
+        value=value(
+            study.objective,
+            setting.cluster,
+            devices=plans.devices,
+            step_time=seconds,
+            memory=memory,
+        ),
+        step_time=seconds,
+        memory=memory,
+    )
