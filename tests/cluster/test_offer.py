@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.cluster.offer import Offer, divisible, offers_of, part, whole
+from foretrain.cluster.offer import Offer, divisible, offers_of, part, rented, whole
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster, names
 
@@ -87,3 +87,9 @@ def test_tori_of_two_sizes_are_two_offers():
 
 def test_same_nodes_at_another_price_are_another_offer():
     assert len(offers_of([DGX, replace(DGX, price=1.0)])) == 2
+
+
+@pytest.mark.parametrize("nodes", [72, 36, 34, 17])
+def test_rented_cluster_is_the_one_of_its_name_and_number_of_nodes(nodes):
+    offers = offers_of([DGX, *(cluster("gb200-nvl72", each) for each in (72, 36, 34, 17))])
+    assert rented(offers, "gb200-nvl72", nodes) == cluster("gb200-nvl72", nodes)

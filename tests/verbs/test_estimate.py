@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import pytest
 from tests.builders import GIB, H100, NVLINK
 from tests.small import (
+    cluster,
     expert_study,
     gpt_study,
     listed,
@@ -16,6 +17,7 @@ from tests.small import (
 )
 
 from foretrain.cluster.link import Level
+from foretrain.cluster.offer import Offer
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster as catalogued
 from foretrain.plan.plan import (
@@ -83,6 +85,15 @@ def test_several_choices_are_refused_with_every_key_at_once():
         "plan.attention: has 2 choices (plain, flash); give one value.",
         f"plan.order: has 2 choices ({orders}); give one value.",
         'plan.micro_batch: is missing; give one value, or use "foretrain search".',
+    ]
+
+
+def test_choice_of_clusters_is_refused_with_its_keys():
+    one, other = cluster(8, 2), cluster(16, 2, name="other")
+    offers = (Offer(cluster=one, nodes=(2, 8)), Offer(cluster=other, nodes=(2, *range(5, 17))))
+    assert refused(replace(of_gpt(), offers=offers)) == [
+        "cluster.name: has 2 choices (small, other); give one value.",
+        "cluster.nodes: has 13 choices (2, 5, ..., 16); give one value.",
     ]
 
 
@@ -348,6 +359,12 @@ def test_limits_of_the_study_that_the_plan_breaks_are_warnings():
     study = replace(of_gpt(tensor=2), limit=Limit(deadline=1.0, cost=1e9))
     assert warns(estimate(study), "the whole training is over the study's deadline")
     assert not warns(estimate(study), "cost limit")
+
+
+def test_plan_over_the_limit_on_memory_is_priced_with_a_warning():
+    over = "a device's memory is over the study's memory limit"
+    assert warns(estimate(replace(of_gpt(), limit=Limit(memory=1e9))), over)
+    assert not warns(estimate(replace(of_gpt(), limit=Limit(memory=H100.memory))), over)
 
 
 def test_study_without_a_choice_of_experts_divides_them_like_the_rest():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from foretrain.plan.study import Study
+from foretrain.report import rent
 from foretrain.report.words import count, percent, written
 from foretrain.results.estimate import Estimate, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
+from foretrain.results.search import Ranked
 from foretrain.units import (
     BYTES,
     DOLLARS,
@@ -17,6 +19,7 @@ from foretrain.units import (
     SAMPLES,
     SECONDS,
     TOKENS,
+    WATTS,
     Quantity,
 )
 from foretrain.workload.workload import Workload
@@ -57,13 +60,19 @@ def question(study: Study) -> tuple[Fact, ...]:
             label="Model", text=_model(workload), more=f"{workload.precision}, {workload.optimizer}"
         ),
         Fact(label="Batch", text=_batch(study)),
-        Fact(
-            label="Cluster",
-            text=f"{count(cluster.nodes, 'node')} of {cluster.name}",
-            more=f"{cluster.devices:,} x {cluster.device.name}, "
-            f"{written(BYTES, cluster.device.memory)} each",
-        ),
+        Fact(label="To rent", text=rent.choice(study.offers))
+        if study.offers
+        else Fact(label="Cluster", text=rent.nodes(cluster), more=rent.devices(cluster)),
     )
+
+
+def rented(study: Study, entry: Ranked) -> tuple[Fact, ...]:
+    """What to rent for one of the best plans; nothing where there is no choice."""
+    if not study.offers:
+        return ()
+    cluster = rent.home(study, entry).cluster
+    more = "; ".join(filter(None, (rent.devices(cluster), rent.rate(cluster))))
+    return (Fact(label="Rent", text=rent.nodes(cluster), more=more),)
 
 
 def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
@@ -158,6 +167,8 @@ def purpose(study: Study) -> tuple[Fact, ...]:
         count(limit.devices, "device") if limit.devices is not None else "",
         written(DOLLARS, limit.cost) if limit.cost is not None else "",
         f"deadline {written(SECONDS, limit.deadline)}" if limit.deadline is not None else "",
+        f"{written(BYTES, limit.memory)} per device" if limit.memory is not None else "",
+        written(WATTS, limit.power) if limit.power is not None else "",
     )
     return (
         Fact(label="Amount", text=amount(study) or "not given"),

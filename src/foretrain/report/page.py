@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from foretrain.plan.study import Study
 from foretrain.report import facts
-from foretrain.report.page_sections import SECTIONS, home, inputs
+from foretrain.report.page_sections import SECTIONS, inputs
+from foretrain.report.rent import home
 from foretrain.report.section import Section
 from foretrain.report.words import percent, written
 from foretrain.results.provenance import Provenance

@@ -6,16 +6,16 @@ One that has nothing to show gives None; adding one is a function and a line in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Final
 
-from foretrain.cluster.offer import part
 from foretrain.plan.study import Study
 from foretrain.report import facts, table
 from foretrain.report.charts import bars
 from foretrain.report.charts.front import Plot, pareto_plot
 from foretrain.report.charts.space_map import SpaceMap, space_map
 from foretrain.report.fit import fitted
+from foretrain.report.rent import home
 from foretrain.report.search import cautions, effort, verdict
 from foretrain.report.section import Section
 from foretrain.report.words import MEMORY, PARTS, sentences, written
@@ -34,7 +34,7 @@ def best(study: Study, result: SearchResult) -> Section:
         "plan": first.plan,
         "words": sentences(first.plan, study.workload),
         "verdict": verdict(result),
-        "figures": _figures(home(study, first), first),
+        "figures": (*facts.rented(study, first), *_figures(home(study, first), first)),
         "cautions": cautions(result),
     }
     return Section(name="best", title="The best plan", template="best", content=content)
@@ -127,12 +127,6 @@ SECTIONS: Final[tuple[Callable[[Study, SearchResult], Section | None], ...]] = (
     space,
     rejected,
 )
-
-
-def home(study: Study, entry: Ranked) -> Study:
-    """The study on the cluster of one of its plans."""
-    clusters = {offer.cluster.name: offer.cluster for offer in study.choices}
-    return replace(study, cluster=part(clusters[entry.cluster], entry.nodes))
 
 
 def _front_title(plot: Plot) -> str:

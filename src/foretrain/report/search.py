@@ -10,7 +10,8 @@ from rich.padding import Padding
 from foretrain.plan.study import Objective, Study
 from foretrain.report import table, terminal
 from foretrain.report.estimate import takes
-from foretrain.report.facts import TIGHT, Fact, caution, question
+from foretrain.report.facts import TIGHT, Fact, caution, question, rented
+from foretrain.report.rent import home
 from foretrain.report.words import LEAST, count, percent, sentences, written
 from foretrain.results.search import SearchResult
 from foretrain.units import BYTES, SECONDS
@@ -24,7 +25,8 @@ def search_text(study: Study, result: SearchResult) -> Group:
         terminal.facts(question(study)),
         terminal.heading(f"Best plan: {result.best.plan}"),
         Padding("\n".join(sentences(result.best.plan, study.workload)), (0, 0, 1, 2)),
-        takes(study, result.best.estimate),
+        terminal.facts(rented(study, result.best)),
+        takes(home(study, result.best), result.best.estimate),
         *_rivals(result),
         *_front(result),
         terminal.heading(verdict(result)),
