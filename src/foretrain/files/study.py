@@ -25,7 +25,7 @@ from foretrain.plan.legality import (
     workload_problems,
 )
 from foretrain.plan.space import Space
-from foretrain.plan.study import Limit, Objective, Scenario, Study
+from foretrain.plan.study import Limit, Maximise, Objective, Scenario, Study
 from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS
 from foretrain.workload.workload import Workload
 
@@ -52,6 +52,7 @@ class SearchSection:
     """What counts, as it is written."""
 
     objective: Objective = Objective.TIME
+    maximise: Maximise | None = None
     limit: LimitSection = LimitSection()
 
 
@@ -147,6 +148,7 @@ def _alone(
         objective=search.objective,
         limit=limit,
         job=job,
+        maximise=search.maximise,
         offers=() if sum(len(offer.nodes) for offer in offers) == 1 else offers,
         assumed=(
             *_assumed(sections, workload, space=space, job=job),

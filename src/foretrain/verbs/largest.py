@@ -112,6 +112,8 @@ def _refuse(study: Study, lengthened: Lengthened | None) -> None:
     ]
     if study.maximise is None:
         wrong.append("search.maximise: is missing: micro_batch, sequence or parameters.")
+    if study.mixed is not None:
+        wrong.append("search.maximise: asks about one kind of devices; the study has two.")
     if study.maximise is Maximise.SEQUENCE:
         wrong += _fixed_length(study, lengthened)
     if wrong:
@@ -123,7 +125,7 @@ def _fixed_length(study: Study, lengthened: Lengthened | None) -> Iterator[str]:
     if lengthened is None:
         yield (
             "search.maximise: a longer sequence makes another model. Pass `lengthened`, such as "
-            "foretrain.files.study.lengthened(path)."
+            "foretrain.files.length.lengthened(path)."
         )
         return
     try:
