@@ -109,32 +109,34 @@ def _waiting(plans: PlanTable, seconds: Number) -> Column:
 
 def step_times(setting: Setting, factors: Factors) -> StepTimes:
     """Everything that happens in one step of the first plan, stage by stage."""
-    return first_step(stage_columns(setting, factors), order_columns(setting, factors))
+    return step_of(stage_columns(setting, factors), order_columns(setting, factors))
 
 
-def first_step(runs: Sequence[Stages], order: Passing) -> StepTimes:
-    """The same of the first of some plans whose runs of stages and order are known."""
+def step_of(runs: Sequence[Stages], order: Passing, *, row: int = 0) -> StepTimes:
+    """The same of one of some plans whose runs of stages and order are known."""
     stages: list[StageTimes] = []
     for run in runs:
-        times = {name: _first(getattr(run, name)) for name in _STAGE_TIMES}
-        stage = StageTimes(**times, buckets=int(_first(run.buckets)))
-        stages += [stage] * int(_first(run.count))
+        times = {name: _at(getattr(run, name), row) for name in _STAGE_TIMES}
+        stage = StageTimes(**times, buckets=int(_at(run.buckets, row)))
+        stages += [stage] * int(_at(run.count, row))
     return StepTimes(
         stages=tuple(stages),
-        micro_batches=int(_first(order.micro_batches)),
-        interleaving=int(_first(order.interleaving)),
-        send=_first(order.send),
-        sends=Sends(int(_first(order.blocking))),
-        overlap=_first(order.overlap),
-        schedule=Schedule(int(_first(order.kind))),
+        micro_batches=int(_at(order.micro_batches, row)),
+        interleaving=int(_at(order.interleaving, row)),
+        send=_at(order.send, row),
+        sends=Sends(int(_at(order.blocking, row))),
+        overlap=_at(order.overlap, row),
+        schedule=Schedule(int(_at(order.kind, row))),
     )
 
 
 _STAGE_TIMES = tuple(field.name for field in fields(StageTimes) if field.name != "buckets")
 
 
-def _first(column: Number) -> float:
-    return float(np.ravel(column)[0])
+def _at(column: Number, row: int) -> float:
+    """One plan's value of a column, or the number that all plans have."""
+    values = np.ravel(column)
+    return float(values[row if len(values) > 1 else 0])
 
 
 def order_columns(setting: Setting, factors: Factors) -> Passing:

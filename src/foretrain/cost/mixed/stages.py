@@ -24,7 +24,7 @@ from foretrain.cost.memory import stage_memory
 from foretrain.cost.placements import placements
 from foretrain.cost.setting import Setting, setting
 from foretrain.cost.stages import Passing, Stages
-from foretrain.cost.step import first_step, order_columns, stage_columns
+from foretrain.cost.step import order_columns, stage_columns, step_of
 from foretrain.cost.timeline import StepTimes
 from foretrain.plan.table import Column, PlanTable
 from foretrain.strategies.cut import Row, balanced_over
@@ -88,9 +88,9 @@ class Staged:
     runs: list[Stages]
     passing: Passing
 
-    def times(self) -> StepTimes:
-        """Everything that happens in a step of the first plan."""
-        return first_step(self.runs, self.passing)
+    def times(self, row: int = 0) -> StepTimes:
+        """Everything that happens in a step of one of the plans."""
+        return step_of(self.runs, self.passing, row=row)
 
 
 def layer_seconds(both: Both, plans: PlanTable) -> Layers:
