@@ -22,6 +22,7 @@ _HOMES = {
     "SearchResult": "foretrain.results.search",
     "Space": "foretrain.plan.space",
     "Study": "foretrain.plan.study",
+    "WhyNot": "foretrain.results.why_not",
     "Workload": "foretrain.workload.workload",
     "catalogue": "foretrain.verbs.catalogue",
     "doctor": "foretrain.verbs.doctor",
@@ -30,6 +31,7 @@ _HOMES = {
     "read_study": "foretrain.files.study",
     "search": "foretrain.verbs.search",
     "validate": "foretrain.verbs.validate",
+    "why_not": "foretrain.verbs.why_not",
 }
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "SearchResult",
     "Space",
     "Study",
+    "WhyNot",
     "Workload",
     "catalogue",
     "doctor",
@@ -53,6 +56,7 @@ __all__ = [
     "read_study",
     "search",
     "validate",
+    "why_not",
 ]
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests import builders
 
 from foretrain.cli.progress import progress, stop_on_interrupt
+from foretrain.results.why_not import Verdict, WhyNot
 
 
 def test_json_stands_alone_on_stdout(foretrain, study):
@@ -94,3 +95,25 @@ def test_both_faces_of_the_same_answer_have_the_same_fingerprint(foretrain, stud
     page = tmp_path / "page.html"
     ended = foretrain("search", study, "--json", "--html", page)
     assert json.loads(ended.out)["inputs"] in page.read_text(encoding="utf-8")
+
+
+def test_doubts_are_answered_below_the_answer(foretrain, study, monkeypatch):
+    asked = []
+
+    def answered(study, text, *, answer):
+        asked.append(text)
+        return WhyNot(asked=text, verdict=Verdict.ILLEGAL, rules=("plan.tensor: 3 is odd.",))
+
+    monkeypatch.setattr("foretrain.verbs.why_not.why_not", answered)
+    ended = foretrain("search", study, "--why-not", "tp3", "--why-not", "tensor=5")
+    assert asked == ["tp3", "tensor=5"]
+    assert "Why not tp3?\nIt is not legal: plan.tensor: 3 is odd." in ended.out
+    told = json.loads(foretrain("search", study, "--json", "--why-not", "tp3").out)
+    assert [each["verdict"] for each in told["why_not"]] == ["not legal"]
+
+
+def test_doubt_that_cannot_be_read_is_refused_before_the_search(foretrain, study, monkeypatch):
+    monkeypatch.setattr("foretrain.verbs.search.search", None)
+    ended = foretrain("search", study, "--why-not", "tensr=3")
+    assert ended.code == 1
+    assert ended.err.startswith("error: --why-not: plan.tensr: unknown key. Did you mean 'tensor'?")

@@ -133,7 +133,8 @@ def test_few_fields_are_no_whole_plan():
 
 
 def test_change_is_told_in_lines_of_a_study():
-    after = Plan(tensor=8, recompute=Recompute.FULL, order=("data", "tensor", "context", "pipeline"))
+    order = ("data", "tensor", "context", "pipeline")
+    after = Plan(tensor=8, recompute=Recompute.FULL, order=order)
     assert changed(Plan(), after) == (
         "plan.tensor = 8",
         'plan.recompute = "full"',

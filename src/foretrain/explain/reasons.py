@@ -52,6 +52,13 @@ def _over(site: Site, axis: str) -> str:
 
 
 def _compute(site: Site) -> str:
+    """What the slowest device computes at a time."""
+    stages = site.plan.pipeline
+    slowest = [f"the slowest of {stages} stages"] * (stages > 1)
+    return ", ".join([*_pieces(site), *slowest])
+
+
+def _pieces(site: Site) -> list[str]:
     """How large the pieces are that a device computes."""
     plan = site.plan
     shared = [
@@ -61,8 +68,7 @@ def _compute(site: Site) -> str:
     ]
     tokens = [] if plan.tensor == 1 or plan.sequence_parallel else ["no sequence parallelism"]
     kernel = ["plain attention"] * (plan.attention is Attention.PLAIN)
-    cut = [] if plan.cut == "even" else ["stages of different lengths"]
-    return ", ".join([_samples(site), *shared, *tokens, *kernel, *cut])
+    return [_samples(site), *shared, *tokens, *kernel]
 
 
 def _samples(site: Site) -> str:
@@ -137,7 +143,7 @@ def _state(site: Site) -> str:
 
 
 def _activations(site: Site) -> str:
-    parts = [_compute(site), _recompute(site)]
+    parts = [*_pieces(site), _recompute(site)]
     if site.plan.pipeline > 1:
         parts.append(_bubble(site))
     return ", ".join(parts) + _moved(site)

@@ -11,7 +11,7 @@ from functools import cache
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
-from foretrain.errors import InputError, nearest
+from foretrain.errors import InputError, NoPlanFits, nearest
 from foretrain.units import as_written
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def told_of(where: object) -> Iterator[None]:
     """Tell an error about what was read like those of reading it: where, one problem a line."""
     try:
         yield
+    except NoPlanFits as error:
+        raise NoPlanFits(f"{where}: {error}") from error
     except InputError as error:
         problems = Problems(str(where))
         for line in str(error).splitlines():

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from foretrain.plan.study import Objective, Study
 from foretrain.report import terminal
@@ -53,7 +54,7 @@ SMALL = 0.02
 def why_not_text(study: Study, answer: WhyNot) -> Group:
     """What the terminal shows of why a plan is not the best."""
     shown: list[RenderableType] = [terminal.heading(f"Why not {answer.asked}?")]
-    shown += sentences(study, answer)
+    shown += map(Text, sentences(study, answer))
     if answer.remedies:
         shown += [
             terminal.heading("What would make it fit"),
@@ -146,6 +147,8 @@ def _verdict(study: Study, answer: WhyNot) -> Iterator[str]:
         yield _exceeds(excess)
     if answer.verdict is Verdict.MISFIT:
         yield f"On its heaviest device: {_held(answer)}."
+        if not answer.remedies:
+            yield "No change of one kind makes it fit."
     for key in answer.excluded_by:
         yield f"It is outside the space: {key}."
     if answer.verdict is Verdict.BEST:

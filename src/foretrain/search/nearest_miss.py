@@ -15,6 +15,7 @@ from foretrain.cost.setting import setting
 from foretrain.plan.plan import Offload, Plan, Schedule, Sends
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Study
+from foretrain.plan.within import within
 from foretrain.search.fitting import leanest
 
 MOST_GROWTH = 256
@@ -78,7 +79,7 @@ def clusters_of(study: Study) -> Iterator[Cluster]:
 
 def nearest_plan(study: Study, coefficients: Coefficients) -> Nearest | None:
     """The plan of a study that is nearest to fitting, or fits; None if no plan is legal."""
-    found = [_of_offer(study, offer, coefficients) for offer in study.choices]
+    found = [_of_offer(study, offer, coefficients) for offer in within(study.choices, study.limit)]
     return min((each for each in found if each), key=lambda each: each.distance, default=None)
 
 

@@ -38,7 +38,7 @@ def _miss(found: Nearest) -> str:
     has = f"{device.name} has" if found.room == device.memory else "search.limit.memory is"
     return (
         f"{found.plan} needs {BYTES.write(found.memory)} per device, {has} "
-        f"{BYTES.write(found.room)}: {BYTES.write(found.memory - found.room)} too little."
+        f"{BYTES.write(found.room)}. {BYTES.write(found.memory - found.room)} are missing."
     )
 
 

@@ -112,10 +112,12 @@ def _best(study: Study, lean: Nearest, *, keep: int, coefficients: Coefficients)
     if not lean.fits:
         return _priced(study, setting(study.workload, lean.cluster, coefficients), lean.plan)
     try:
-        best = search(study, keep=keep, coefficients=coefficients).best
+        best = search(study, keep=keep, coefficients=coefficients, trade_offs=False).best
     except NoPlanFits:
         kept = replace(study.limit, cost=None, deadline=None)
-        best = search(replace(study, limit=kept), keep=keep, coefficients=coefficients).best
+        best = search(
+            replace(study, limit=kept), keep=keep, coefficients=coefficients, trade_offs=False
+        ).best
     cluster = _cluster(study, best.cluster, best.nodes)
     return _Found(plan=best.plan, cluster=cluster, estimate=best.estimate)
 
