@@ -79,4 +79,4 @@ def _inside(
             found.append((AXES.index(axis), np.maximum(1, np.gcd(size, reach) // stride)))
         stride = reach
     ranked = sorted(found, key=lambda each: each[0])
-    return np.array([each for _, each in ranked]).reshape(-1, len(stride))
+    return np.array([each for _, each in ranked]).reshape(len(ranked), len(stride))

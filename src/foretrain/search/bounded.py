@@ -119,7 +119,9 @@ def _growth(ground: _Ground, plans: PlanTable) -> Rows:
 
 
 def _look(ground: _Ground, regions: Regions) -> None:
-    """Settle every plan of some regions."""
+    """Settle every plan of some regions; none where no region of a piece is promising."""
+    if not len(regions):
+        return
     plans, many, source = _grown(ground, regions.bounds.plans, PARAMETERS)
     if not even_only(ground.question):
         _settle(ground, plans, many)
