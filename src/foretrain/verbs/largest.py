@@ -139,9 +139,9 @@ def _fixed_length(study: Study, lengthened: Lengthened | None) -> Iterator[str]:
 
 _WORDS: Mapping[Maximise, str] = MappingProxyType(
     {
-        Maximise.MICRO_BATCH: "samples at once",
-        Maximise.SEQUENCE: "tokens per sample",
-        Maximise.PARAMETERS: "layers",
+        Maximise.MICRO_BATCH: "micro-batch",
+        Maximise.SEQUENCE: "sequence",
+        Maximise.PARAMETERS: "number of layers",
     }
 )
 
@@ -259,9 +259,9 @@ def _nothing(asked: _Asked) -> NoPlanFits | InputError:
             "or change workload.global_batch or cluster.nodes."
         )
     return NoPlanFits(
-        f"not even {least.size:,} {_WORDS[asked.maximise]} fit: {least.plan} needs "
-        f"{BYTES.write(least.memory)} per device, {BYTES.write(least.room)} may be filled. "
-        "Use more nodes, a smaller model or a device with more memory."
+        f"no plan fits: the smallest {_WORDS[asked.maximise]}, {least.size:,}, needs at least "
+        f"{BYTES.write(least.memory)} per device ({least.plan}); {BYTES.write(least.room)} may be "
+        "filled. Use more nodes or a device with more memory."
     )
 
 

@@ -1,0 +1,248 @@
+"""largest: what it finds fits, the next size does not, and a loop finds the same."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from tests.small import HOST, cluster, expert_study, gpt_study, llama_study, mixture, with_memory
+
+from foretrain.cluster.offer import Offer
+from foretrain.cost.held import hold
+from foretrain.cost.memory import heaviest_total
+from foretrain.cost.setting import setting
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.plan.divisors import divisors
+from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.plan import Recompute, Sharding
+from foretrain.plan.space import Space
+from foretrain.plan.study import Limit, Maximise, Objective, Study
+from foretrain.search.ladders import LONGEST
+from foretrain.verbs.largest import largest, sized
+from foretrain.workload.depth import growing
+from foretrain.workload.graph import Model
+from foretrain.workload.library.transformer import Decoder, decoder
+from foretrain.workload.workload import Workload
+
+GIB = 2.0**30
+NARROW = Space(
+    recompute=(Recompute.NONE, Recompute.FULL),
+    sharding=(Sharding.OPTIMIZER,),
+    shard=(0,),
+    attention=None,
+)
+
+
+@cache
+def grouped(tokens: int) -> Model:
+    """A decoder with degrees that are no powers of two."""
+    shape = Decoder(
+        layers=6,
+        hidden=768,
+        feed_forward=2304,
+        heads=12,
+        kv_heads=6,
+        vocabulary=30_720,
+        gated=True,
+    )
+    return decoder("grouped", shape, sequence=tokens)
+
+
+def long(tokens: int) -> Workload:
+    """Its workload for samples of so many tokens."""
+    return Workload(model=grouped(tokens), global_batch=12)
+
+
+def on_twelve(maximise: Maximise, memory: float, **changes: object) -> Study:
+    """The decoder on 12 devices."""
+    question = {
+        "workload": long(512),
+        "cluster": cluster(nodes=3, node_devices=4),
+        "space": NARROW,
+        "maximise": maximise,
+    }
+    return with_memory(Study(**(question | changes)), memory)
+
+
+def least(study: Study) -> float | None:
+    """Bytes of a device that some plan of a study needs at least; None without a plan."""
+    question = setting(study.workload, study.cluster)
+    tables = plan_tables(study.workload, study.cluster, study.space)
+    needs = [heaviest_total(question, hold(question, plans)).min() for plans in tables]
+    return min(needs) if needs else None
+
+
+def fits(study: Study, size: int) -> bool:
+    """Whether some plan of a size fits, found plan by plan."""
+    there = sized(study, size, lengthened=long)
+    needed = least(there)
+    return needed is not None and needed <= there.cluster.device.memory
+
+
+@pytest.mark.parametrize("memory", [2.2 * GIB, 2.3 * GIB, 2.5 * GIB])
+@pytest.mark.parametrize("shared", [{}, {"context": (1,)}, {"tensor": (2, 6), "data": (1, 2)}])
+def test_longest_sequence_is_that_of_a_loop_over_lengths(memory, shared):
+    study = on_twelve(Maximise.SEQUENCE, memory, space=replace(NARROW, **shared))
+    answer = largest(study, lengthened=long)
+    above = range(answer.size, 3 * answer.size, 512)
+    assert [size for size in above if fits(study, size)] == [answer.size]
+    assert answer.next.size == next(
+        size for size in above[1:] if least(sized(study, size, lengthened=long))
+    )
+
+
+@pytest.mark.parametrize("memory", [2.2 * GIB, 2.3 * GIB, 2.5 * GIB])
+@pytest.mark.parametrize("shared", [{}, {"pipeline": (1,)}, {"pipeline": (3, 4), "data": None}])
+def test_largest_model_is_that_of_a_loop_over_layers(memory, shared):
+    study = on_twelve(Maximise.PARAMETERS, memory, space=replace(NARROW, **shared))
+    answer = largest(study)
+    above = range(answer.size, 2 * answer.size + 12)
+    assert [size for size in above if fits(study, size)] == [answer.size]
+    assert answer.next.size == next(size for size in above[1:] if least(sized(study, size)))
+
+
+@pytest.mark.parametrize("memory", [2.0 * GIB, 2.25 * GIB, 2.5 * GIB])
+@pytest.mark.parametrize("shared", [{}, {"recompute": (Recompute.NONE,)}, {"data": (2, 4)}])
+def test_largest_micro_batch_is_that_of_a_loop_over_divisors(memory, shared):
+    study = on_twelve(Maximise.MICRO_BATCH, memory, space=replace(NARROW, **shared))
+    legal = [size for size in divisors(12) if least(sized(study, size))]
+    fitting = [size for size in legal if fits(study, size)]
+    if not fitting:
+        with pytest.raises(NoPlanFits, match="the smallest micro-batch, 1, needs at least"):
+            largest(study)
+        return
+    answer = largest(study)
+    assert answer.size == fitting[-1]
+    assert [need.size for need in answer.growth] == fitting
+    above = [size for size in legal if size > answer.size]
+    assert (answer.next and answer.next.size) == (above[0] if above else None)
+
+
+@pytest.mark.parametrize("maximise", Maximise)
+def test_more_memory_never_gives_less(maximise):
+    found = [
+        largest(on_twelve(maximise, memory * GIB), lengthened=long).size
+        for memory in (2.2, 2.25, 2.3, 2.5, 3)
+    ]
+    assert found == sorted(found)
+    assert found[0] < found[-1]
+
+
+@pytest.mark.parametrize("maximise", Maximise)
+def test_answer_is_whole(maximise):
+    study = on_twelve(maximise, 3 * GIB)
+    answer = largest(study, lengthened=long)
+    there = sized(study, answer.size, lengthened=long)
+    assert answer.proven
+    assert answer.parameters == there.workload.model.parameters
+    assert answer.tokens == there.workload.model.tokens * 12
+    assert answer.search.best.estimate.fits
+    assert answer.growth[-1].size == answer.size
+    assert answer.growth[-1].memory == pytest.approx(least(there), rel=1e-12)
+    needs = [need.memory for need in answer.growth]
+    assert needs == sorted(needs)
+    assert answer.next is None or answer.next.memory > answer.next.room == 3 * GIB
+
+
+def test_best_plan_is_the_best_by_the_objective():
+    study = on_twelve(Maximise.MICRO_BATCH, 4 * GIB, objective=Objective.MEMORY)
+    answer = largest(study)
+    assert answer.search.best.plan.micro_batch == answer.size
+    assert answer.search.best.estimate.memory.total == pytest.approx(answer.growth[-1].memory)
+
+
+def test_model_of_several_kinds_of_layers_grows_in_one():
+    study = expert_study(maximise=Maximise.PARAMETERS, space=replace(NARROW, micro_batch=(1,)))
+    study = with_memory(study, 3 * GIB)
+    answer = largest(study)
+    there = sized(study, answer.size)
+    assert growing(there.workload.model).repeats == answer.size - 1
+    assert fits(study, answer.size)
+    assert not any(fits(study, answer.size + more) for more in range(1, 9))
+    assert there.workload.model.layers[1] == mixture(imbalance=1.2).layers[1]
+
+
+def test_largest_of_several_offers_is_the_largest_of_each():
+    nodes = [cluster(nodes=many, node_devices=4) for many in (1, 2, 3)]
+    offer = Offer(cluster=nodes[-1], nodes=(1, 2, 3))
+    study = on_twelve(Maximise.PARAMETERS, 80 * GIB, space=replace(NARROW, context=(1,)))
+    study = replace(study, limit=Limit(memory=2.5 * GIB))
+    together = largest(replace(study, offers=(offer,)))
+    alone = [largest(replace(study, cluster=each)).size for each in nodes]
+    assert together.size == max(alone)
+    few = replace(study, offers=(offer,), limit=Limit(memory=2.5 * GIB, devices=8))
+    assert largest(few).size == max(alone[:2])
+
+
+def test_limit_on_memory_counts_as_the_memory_of_a_device():
+    limited = on_twelve(Maximise.SEQUENCE, 80 * GIB, limit=Limit(memory=3 * GIB))
+    answer = largest(limited, lengthened=long)
+    assert answer.size == largest(on_twelve(Maximise.SEQUENCE, 3 * GIB), lengthened=long).size
+    assert answer.next.room == 3 * GIB
+
+
+def test_hosts_that_are_full_keep_a_model_from_growing():
+    study = on_twelve(Maximise.PARAMETERS, 2.25 * GIB)
+    away = replace(study.space, offload=tuple(type(study.space.offload[0])))
+    sizes = [
+        largest(
+            replace(
+                study,
+                space=away,
+                cluster=replace(study.cluster, host=replace(HOST, memory=memory)),
+            )
+        ).size
+        for memory in (1.0, 4 * GIB, 16 * GIB)
+    ]
+    assert sizes[0] == largest(study).size < sizes[1] < sizes[2]
+
+
+def test_nothing_that_fits_is_told_with_the_nearest_miss():
+    with pytest.raises(NoPlanFits, match=r"the smallest sequence, 512, needs at least .* GiB"):
+        largest(on_twelve(Maximise.SEQUENCE, 0.5 * GIB), lengthened=long)
+
+
+def test_space_without_a_plan_is_refused():
+    space = replace(NARROW, data=(5,))
+    with pytest.raises(InputError, match="no legal plan for any number of layers"):
+        largest(on_twelve(Maximise.PARAMETERS, 3 * GIB, space=space))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"maximise": None}, r"search\.maximise: is missing"),
+        ({"limit": Limit(deadline=1.0)}, r"search\.limit\.deadline: search\.maximise asks"),
+        ({"maximise": Maximise.SEQUENCE}, "Pass `lengthened`"),
+    ],
+)
+def test_questions_without_an_answer_are_refused(changes, why):
+    with pytest.raises(InputError, match=why):
+        largest(replace(on_twelve(Maximise.PARAMETERS, 3 * GIB), **changes))
+
+
+def test_samples_of_one_length_are_refused_with_the_reason():
+    def fixed(tokens: int) -> Workload:
+        if tokens > 1024:
+            raise InputError(f"model 'small' has 1024 positions; sequence is {tokens}.")
+        return long(tokens)
+
+    study = on_twelve(Maximise.SEQUENCE, 3 * GIB)
+    with pytest.raises(InputError, match=rf"cannot have any length\..*{LONGEST}"):
+        largest(study, lengthened=fixed)
+
+
+def test_stopped_before_it_knows_it_says_so():
+    with pytest.raises(NoPlanFits, match="stopped before it knew"):
+        largest(on_twelve(Maximise.PARAMETERS, 3 * GIB), stop=lambda: True)
+
+
+def test_balanced_cuts_are_not_proven():
+    space = replace(NARROW, cut=("balanced",), pipeline=(4,), interleaving=(1,))
+    assert not largest(on_twelve(Maximise.PARAMETERS, 3 * GIB, space=space)).proven
+
+
+def test_whole_batch_at_once_has_no_next_size():
+    study = replace(gpt_study(), maximise=Maximise.MICRO_BATCH)
+    answer = largest(study)
+    assert (answer.size, answer.next) == (16, None)
+    assert largest(replace(llama_study(), maximise=Maximise.MICRO_BATCH)).size == 36
