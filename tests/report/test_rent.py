@@ -82,3 +82,11 @@ def test_ranking_has_columns_for_what_differs():
     names = [column.name for column in table.ranking(result().plans).columns]
     assert names[:3] == ["#", "cluster", "nodes"]
     assert "cluster" not in [column.name for column in table.ranking((BEST, BEST)).columns]
+
+
+def test_front_tells_where_its_plans_run_even_where_those_shown_run_alike():
+    points = builders.search_result().pareto
+    front = (*points, replace(points[-1], devices=256))
+    shown = table.pareto(front, most=len(points))
+    assert len(shown.rows) == len(points)
+    assert [column.name for column in shown.columns][:3] == ["#", "devices", "tp"]

@@ -12,6 +12,7 @@ from foretrain.report import table, terminal
 from foretrain.report.estimate import takes
 from foretrain.report.facts import TIGHT, Fact, caution, question, rented
 from foretrain.report.rent import home
+from foretrain.report.sizes import MOST_SIZES, sizes
 from foretrain.report.words import LEAST, count, percent, sentences, written
 from foretrain.results.search import SearchResult
 from foretrain.units import BYTES, SECONDS
@@ -27,6 +28,7 @@ def search_text(study: Study, result: SearchResult) -> Group:
         Padding("\n".join(sentences(result.best.plan, study.workload)), (0, 0, 1, 2)),
         terminal.facts(rented(study, result.best)),
         takes(home(study, result.best), result.best.estimate),
+        *_sizes(study, result),
         *_rivals(result),
         *_front(result),
         terminal.heading(verdict(result)),
@@ -92,8 +94,18 @@ def _rivals(result: SearchResult) -> tuple[RenderableType, ...]:
     )
 
 
+def _sizes(study: Study, result: SearchResult) -> tuple[RenderableType, ...]:
+    content = sizes(study, result, most=MOST_SIZES)
+    if len(content.rows) < 2:
+        return ()
+    return (
+        terminal.heading("How much to rent: no other size is both faster and cheaper than these"),
+        terminal.table(content),
+    )
+
+
 def _front(result: SearchResult) -> tuple[RenderableType, ...]:
-    content = table.pareto(result.pareto[:SHOWN_PARETO])
+    content = table.pareto(result.pareto, most=SHOWN_PARETO)
     more = len(result.pareto) - SHOWN_PARETO
     return (
         terminal.heading(

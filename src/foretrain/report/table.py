@@ -176,8 +176,14 @@ def ranking(plans: Sequence[Ranked]) -> Table:
     return Table(columns=head, rows=tuple(rows))
 
 
-def pareto(points: Sequence[ParetoPoint]) -> Table:
-    """The plans that no other beats in every respect, fastest first."""
+def pareto(front: Sequence[ParetoPoint], *, most: int | None = None) -> Table:
+    """The plans that no other beats in every respect, fastest first.
+
+    Args:
+        front: all of them; where they run on different clusters the table says on which.
+        most: how many of them to show; None for all.
+    """
+    points = front[:most]
     writers: tuple[tuple[Column, Callable[[ParetoPoint], str]], ...] = (
         (
             Column(name="step", meaning="time of one step", number=True),
@@ -198,11 +204,11 @@ def pareto(points: Sequence[ParetoPoint]) -> Table:
     )
     shown = [(column, write) for column, write in writers if any(write(point) for point in points)]
     chosen, texts = _plans([point.plan for point in points])
-    homes, places = _rented([(point.cluster, point.devices) for point in points], "devices")
+    homes, places = _rented([(point.cluster, point.devices) for point in front], "devices")
     rows = [
         (str(place), *home, *text, *(write(point) for _, write in shown))
         for place, (home, text, point) in enumerate(
-            zip(places, texts, points, strict=True), start=1
+            zip(places[:most], texts, points, strict=True), start=1
         )
     ]
     head = (Column(name="#", number=True), *homes, *chosen, *(column for column, _ in shown))

@@ -89,6 +89,9 @@ def _bounds(
     study: Study, setting: Setting, *, question: Question, plans: PlanTable, chunks: Column
 ) -> Priced:
     """What no plan of each region takes less than."""
+    if not len(plans):
+        nothing = np.zeros(0)
+        return valued(study, setting, plans, seconds=nothing, memory=nothing)
     held = hold(setting, plans)
     return valued(
         study,
