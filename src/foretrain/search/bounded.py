@@ -83,8 +83,8 @@ def promising_plans(
         for first, piece in _pieces(ground, regions):
             _look(ground, piece)
             tell()
-            if found.best and stop():
-                left = [regions.bounds.value[first], *later]
+            left = [*regions.bounds.value[first : first + 1], *later]
+            if left and found.best and stop():
                 found.complete, found.bound = False, float(min(left))
                 return
     if not found.best:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.plan.table import Column, Flags, PlanTable, Rows, distinct
 from foretrain.search.candidate import Candidate, Priced
-from foretrain.search.front import Front
 
 Degrees = tuple[int, int]
 """Of the tensor and the pipeline axis."""
+
+
+class Beside(Protocol):
+    """Plans that count for something, be they among the best or not."""
+
+    def add(self, priced: Priced) -> None:
+        """Look at more plans."""
+
+    def beats(self, priced: Priced) -> Flags:
+        """Whether whatever takes at least so much counts for nothing. [plan]"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,7 +47,8 @@ class Found:
 
     Attributes:
         keep: how many of the best plans to keep.
-        front: plans that no other beats; None where nobody asks for them.
+        front: plans that count for something beside being among the best, such as those that no
+            other beats; None where nobody asks for them.
         best: the best plans, in order.
         space: distinct legal plans looked at.
         priced: plans that reached the time formula and keep the limits.
@@ -50,7 +61,7 @@ class Found:
     """
 
     keep: int
-    front: Front | None = None
+    front: Beside | None = None
     best: list[Candidate] = field(default_factory=list)
     space: int = 0
     priced: int = 0
