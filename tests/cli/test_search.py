@@ -117,3 +117,63 @@ def test_doubt_that_cannot_be_read_is_refused_before_the_search(foretrain, study
     ended = foretrain("search", study, "--why-not", "tensr=3")
     assert ended.code == 1
     assert ended.err.startswith("error: --why-not: plan.tensr: unknown key. Did you mean 'tensor'?")
+
+
+LARGEST = """
+[workload]
+model = "llama-3-8b"
+global_batch = 16
+sequence = 4096
+
+[cluster]
+name = "dgx-h100"
+nodes = 1
+
+[plan]
+context = [1, 2]
+recompute = "full"
+sharding = "parameters"
+
+[search]
+maximise = "{maximise}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("maximise", "title"),
+    [
+        ("micro_batch", "Largest micro-batch that fits: 16 samples"),
+        ("sequence", "Longest sequence that fits: "),
+        ("parameters", "Largest model that fits: "),
+    ],
+)
+def test_study_that_maximises_is_answered_with_the_largest(foretrain, tmp_path, maximise, title):
+    study = tmp_path / "largest.toml"
+    study.write_text(LARGEST.format(maximise=maximise))
+    page = tmp_path / "page.html"
+    told = foretrain("search", study, "--html", page)
+    assert (told.code, told.out.startswith(title)) == (0, True)
+    assert title in page.read_text(encoding="utf-8")
+    answer = json.loads(foretrain("search", study, "--json").out)
+    assert (answer["schema"], answer["maximise"]) == ("foretrain/largest/1", maximise)
+    assert answer["search"]["best"]["estimate"]["fits"]
+
+
+def test_why_not_and_maximise_are_two_questions(foretrain, tmp_path):
+    study = tmp_path / "largest.toml"
+    study.write_text(LARGEST.format(maximise="sequence"))
+    ended = foretrain("search", study, "--why-not", "tp8")
+    assert ended.code == 1
+    assert "--why-not asks about one size" in ended.err
+
+
+def test_image_has_no_sequence_to_maximise(foretrain, tmp_path):
+    study = tmp_path / "largest.toml"
+    study.write_text(
+        '[workload]\nmodel = "resnet-50"\nglobal_batch = 64\nimage = 224\n'
+        '[cluster]\nname = "dgx-h100"\nnodes = 1\n[search]\nmaximise = "sequence"\n'
+    )
+    ended = foretrain("search", study)
+    assert ended.code == 1
+    assert "search.maximise: the samples of resnet-50 cannot have any length" in ended.err
+    assert "reads images" in ended.err
