@@ -9,9 +9,9 @@ from tests.small import cluster, gpt_study
 
 from foretrain.cluster.offer import Offer, part
 from foretrain.errors import InputError
-from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective
 from foretrain.report.sizes import worth
+from foretrain.verbs.provenance import of_study
 from foretrain.verbs.search import search
 
 FAST = cluster(nodes=4, node_devices=4)
@@ -99,6 +99,11 @@ def test_offer_without_a_legal_plan_is_passed_over():
 
 
 def test_offers_of_which_none_has_a_legal_plan_are_refused():
-    odd = Offer(cluster=part(FAST, 3), nodes=(3,))
-    with pytest.raises(InputError, match="no legal plan"):
-        search(replace(STUDY, offers=(odd,), cluster=odd.cluster, space=Space(context=(1,))))
+    odd = Offer(cluster=cluster(nodes=5, node_devices=4), nodes=(3, 5))
+    with pytest.raises(InputError, match="no legal plan for small-gpt on 12 or 20 devices: "):
+        search(replace(STUDY, offers=(odd,), cluster=odd.cluster))
+
+
+def test_what_may_be_rented_is_part_of_the_question():
+    other = replace(STUDY, offers=OFFERS[:1])
+    assert of_study(STUDY).inputs != of_study(other).inputs

@@ -12,7 +12,7 @@ from foretrain.cluster.offer import Offer
 from foretrain.plan.plan import Plan
 from foretrain.plan.rules import RULES, Fixed, nearest_divisors
 from foretrain.plan.space import Space
-from foretrain.plan.study import Limit, Objective
+from foretrain.plan.study import Limit, Objective, Study
 from foretrain.plan.within import limit_problems
 from foretrain.workload.workload import Precision, Workload
 
@@ -38,6 +38,16 @@ def problems(workload: Workload, cluster: Cluster, plan: Plan) -> list[str]:
         *_devices((cluster.devices,), known),
         *_host((cluster,), known),
         *_judged(workload, known),
+    ]
+
+
+def kind_problems(study: Study) -> list[str]:
+    """Why a question about one kind of devices cannot be asked of a study of two."""
+    if study.mixed is None:
+        return []
+    return [
+        "cluster.groups: two kinds of devices are for 'foretrain search' alone (in Python: "
+        "foretrain.mixed). Write one cluster with name and nodes."
     ]
 
 
@@ -136,15 +146,15 @@ def _devices(counts: Sequence[int], plan: Fixed) -> Iterator[str]:
     keys = " x ".join(f"plan.{name}" for name in known)
     shown = " x ".join(map(str, known.values()))
     if len(known) == len(degrees) and used not in counts:
-        yield f"{keys}: {shown} is {used} devices; the cluster has {_listed(counts)}."
+        yield f"{keys}: {shown} is {used} devices; the cluster has {either(counts)}."
     elif all(count % used for count in counts):
         product = f"{shown} = {used}" if len(known) > 1 else shown
         near = nearest_divisors(used, counts[0]) if len(counts) == 1 else ""
-        yield f"{keys}: {product} does not divide the cluster's {_listed(counts)} devices.{near}"
+        yield f"{keys}: {product} does not divide the cluster's {either(counts)} devices.{near}"
 
 
-def _listed(counts: Sequence[int]) -> str:
-    """Numbers to choose among; of many the ends."""
+def either(counts: Sequence[int]) -> str:
+    """Numbers to choose among, ascending; of many the ends."""
     if len(counts) > MOST_LISTED:
         return f"{counts[0]} to {counts[-1]} (one of {len(counts)} numbers)"
     *others, last = map(str, counts)

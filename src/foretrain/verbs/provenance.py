@@ -23,7 +23,8 @@ def provenance(*nouns: object, coefficients: Coefficients = DEFAULT) -> Provenan
 def of_study(study: Study, *, coefficients: Coefficients = DEFAULT) -> Provenance:
     """What stands behind an answer to a study; what a reader assumed stands in the answer."""
     nouns = (study.workload, study.cluster, study.space, study.objective, study.limit, study.job)
-    return provenance(*nouns, coefficients=coefficients)
+    both = () if study.mixed is None else (study.mixed,)
+    return provenance(*nouns, *both, *study.offers, coefficients=coefficients)
 
 
 def installed() -> str:

@@ -16,6 +16,8 @@ from foretrain.cost.setting import Setting, setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import (
     device_problems,
+    either,
+    kind_problems,
     precision_problems,
     search_problems,
     workload_problems,
@@ -115,6 +117,7 @@ def _refuse(study: Study, keep: int) -> None:
     """Questions that have no answer."""
     workload, offers = study.workload, study.choices
     wrong = [
+        *kind_problems(study),
         *(text for offer in offers for text in precision_problems(workload, offer.cluster)),
         *device_problems(offers, study.space),
         *workload_problems(workload, study.space),
@@ -215,7 +218,8 @@ def _nothing(study: Study, found: Found, coefficients: Coefficients) -> NoPlanFi
 
 def _no_legal_plan(study: Study) -> str:
     """Why the degrees cannot multiply to the device count."""
-    model, devices = study.workload.model, study.cluster.devices
+    model = study.workload.model
+    devices = either(sorted({each for offer in study.choices for each in offer.devices}))
     units = gcd(*(o.units for _, o in model.operators if o.units and not o.experts))
     axes, context, experts = "data x tensor x pipeline", "", ""
     if model.attends:
