@@ -28,11 +28,11 @@ class Amounts:
     trained: tuple[Floats, ...]
 
 
-def amounts_of(operators: Operators, precision: Precision) -> Amounts:
-    """The amounts of a model's operators; without experts there are common parameters alone."""
+def amounts_of(operators: Operators, precision: Precision, *, experts: bool) -> Amounts:
+    """The amounts of some operators; a model without experts has common parameters alone."""
     stored = np.where(operators.stored > 0, operators.stored, precision.value_bytes)
-    experts = operators.experts > 0
-    whose = (~experts, experts) if experts.any() else (~experts,)
+    mine = operators.experts > 0
+    whose = (~mine, mine) if experts else (~mine,)
     return Amounts(
         kept=operators.kept_values * _kept_bytes(operators, precision) + operators.kept_fixed,
         weights=tuple(operators.weights * stored * mine for mine in whose),

@@ -15,18 +15,13 @@ from numpy.typing import NDArray
 
 from foretrain.cost.collective import Exchange, exchange
 from foretrain.cost.compute import Work, operator_times
+from foretrain.cost.parts import READS as COMPUTE_READS
+from foretrain.cost.parts import Part, by_layer
 from foretrain.cost.setting import Setting
-from foretrain.plan.table import Column, PlanTable, distinct
-from foretrain.strategies import STRATEGIES, recompute, share_of, transfers_of
+from foretrain.plan.table import Column, PlanTable
+from foretrain.strategies import recompute, share_of, transfers_of
 from foretrain.strategies.strategy import Axis, Phase, Transfer
 from foretrain.workload.columns import Operators
-
-COMPUTE_READS = (
-    *dict.fromkeys(field for strategy in STRATEGIES.values() for field in strategy.reads),
-    "micro_batch",
-    "attention",
-)
-"""Fields of a plan that the compute of a layer depends on."""
 
 READS = (*COMPUTE_READS, "recompute", "recompute_layers")
 """Fields that a layer depends on; its times also on where the groups of its axes lie."""
@@ -126,21 +121,18 @@ class _Exchanged:
 
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
-    operators, amounts = setting.operators, setting.amounts
-    share = share_of(operators, plans)
-    kept = amounts.kept * _exists(operators, plans) * plans.micro_batch / share.kept
-    held = [each / share.weights for each in (*amounts.weights, *amounts.trained)]
-    everything, dropped, *sums = _sums(setting, [kept, kept * operators.dropped, *held])
+    everything, dropped, *sums = by_layer(setting.parts, plans, _amounts)
     model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
+    boundary = share_of(setting.operators.take(np.arange(0)), plans).boundary
     inputs = np.array([[layer.input] for layer in model.layers])
     staying = partial(
         recompute.kept,
         plans,
         everything=everything,
         dropped=dropped,
-        boundary=inputs * value_bytes * plans.micro_batch / share.boundary,
+        boundary=inputs * value_bytes * plans.micro_batch / boundary,
     )
-    twice, many = _twice(setting, plans), len(amounts.weights)
+    twice, many = _twice(setting, plans), len(setting.holdings)
     return LayerMemory(
         weights=np.stack(sums[:many]),
         trained=np.stack(sums[many:]),
@@ -200,21 +192,35 @@ def _twice(setting: Setting, plans: PlanTable) -> Floats:
     return whole * recompute.covered(model, plans)
 
 
+def _amounts(part: Part, plans: PlanTable) -> list[Floats]:
+    """Bytes kept, those of them that are dropped, weights and trained parameters, by holding."""
+    operators, amounts = part.operators, part.amounts
+    share = share_of(operators, plans)
+    kept = amounts.kept * _exists(operators, plans) * plans.micro_batch / share.kept
+    held = [each / share.weights for each in (*amounts.weights, *amounts.trained)]
+    return [kept, kept * operators.dropped, *held]
+
+
 def _computed(setting: Setting, plans: PlanTable) -> _Computed:
-    """Compute depends on fewer fields than the rest, so it is priced for fewer rows."""
-    rows, index = distinct([getattr(plans, name) for name in COMPUTE_READS])
-    few, operators = plans.take(rows), setting.operators
+    """Compute of every kind of layer. [kind, plan]"""
+    sums = by_layer(setting.parts, plans, partial(_times, setting))
+    return _Computed(**dict(zip(_Computed.__dataclass_fields__, sums, strict=True)))
+
+
+def _times(setting: Setting, part: Part, plans: PlanTable) -> list[Floats]:
+    """Seconds of operators, in the order of `_Computed`. [quantity][operator, plan]"""
+    operators = part.operators
     work = Work(
         operators=operators,
-        share=share_of(operators, few),
-        micro_batch=few.micro_batch,
+        share=share_of(operators, plans),
+        micro_batch=plans.micro_batch,
         precision=setting.workload.precision,
     )
-    exists = _exists(operators, few)
+    exists = _exists(operators, plans)
     times = operator_times(work, setting.rate)
     forward, backward = times.forward * exists, times.backward * exists
     core = operators.attention >= 0
-    quantities = [
+    return [
         forward,
         backward,
         times.weights * exists,
@@ -222,15 +228,6 @@ def _computed(setting: Setting, plans: PlanTable) -> _Computed:
         forward * core,
         backward * core,
     ]
-    return _Computed(
-        **dict(
-            zip(
-                _Computed.__dataclass_fields__,
-                _sums(setting, quantities).take(index, axis=-1),
-                strict=True,
-            )
-        )
-    )
 
 
 def _exists(operators: Operators, plans: PlanTable) -> NDArray[np.bool_]:
@@ -288,20 +285,3 @@ def _exposed(
     parts, beside = found
     context = parts["context"] + np.maximum(beside - core, 0.0) + blocks * (beside > 0)
     return _Exchanged(parts=parts | {"context": context}, hidden=np.minimum(beside, core))
-
-
-def _sums(setting: Setting, values: Sequence[Floats]) -> Floats:
-    """Operators added up by layer, in their order, so that no row depends on its table.
-
-    Args:
-        setting: the model's layers.
-        values: quantities of every operator. [quantity][operator, plan]
-
-    Returns:
-        The same of every kind of layer. [quantity, kind, plan]
-    """
-    every = np.stack(np.broadcast_arrays(*values))
-    totals = np.zeros((len(values), len(setting.workload.model.layers), every.shape[-1]))
-    for position, kind in enumerate(setting.operators.layer):
-        totals[:, kind] += every[:, position]
-    return totals

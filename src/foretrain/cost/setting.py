@@ -7,10 +7,10 @@ from enum import IntEnum
 from functools import lru_cache
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.amounts import Amounts, amounts_of
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.collectives.network import Network, network
 from foretrain.cost.compute import Rates, rates
+from foretrain.cost.parts import Part, parts_of
 from foretrain.workload.columns import Operators, operators_of
 from foretrain.workload.workload import Workload
 
@@ -34,7 +34,7 @@ class Setting:
         rate: what one device reaches.
         network: what collectives reach on each level.
         between: the same among replicas, which may be of two kinds of devices.
-        amounts: what operators keep and hold.
+        parts: the same by what they depend on, with what they keep and hold.
         holdings: the kinds of parameters that the model has.
         attends: whether its tokens meet one another.
         body: kinds of layers up to the last one that can be cut.
@@ -47,7 +47,7 @@ class Setting:
     rate: Rates
     network: Network
     between: Network
-    amounts: Amounts
+    parts: tuple[Part, ...]
     holdings: tuple[Holding, ...]
     attends: bool
     body: int
@@ -67,7 +67,7 @@ def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = D
         cluster=cluster,
         coefficients=coefficients,
         operators=operators,
-        amounts=amounts_of(operators, workload.precision),
+        parts=parts_of(operators, workload.precision, kinds=len(workload.model.layers)),
         rate=rates(cluster.device, workload.precision, coefficients),
         network=net,
         between=net,

@@ -15,7 +15,7 @@ from foretrain.cost.held import Held, hold
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import Setting
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, Question, chosen
-from foretrain.plan.enumeration import counts, degrees, grown, most
+from foretrain.plan.enumeration import ROWS, counts, degrees, grown, most
 from foretrain.plan.orders import order_counts
 from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.study import Study
@@ -88,19 +88,15 @@ def _chunks(question: Question, plans: PlanTable) -> Column:
 def _bounds(
     study: Study, setting: Setting, *, question: Question, plans: PlanTable, chunks: Column
 ) -> Priced:
-    """What no plan of each region takes less than."""
-    if not len(plans):
-        nothing = np.zeros(0)
-        return valued(study, setting, plans, seconds=nothing, memory=nothing)
-    held = hold(setting, plans)
+    """What no plan of each region takes less than, worked out a piece of the table at a time."""
+    waits, seconds, memory = gradients_wait(question), [np.zeros(0)], [np.zeros(0)]
+    for start in range(0, len(plans), ROWS):
+        rows = np.arange(start, min(start + ROWS, len(plans)))
+        held = hold(setting, plans.take(rows))
+        seconds.append(any_stages(setting, held, chunks=chunks[rows], tails=False, waits=waits))
+        memory.append(_least_memory(setting, question, held))
     return valued(
-        study,
-        setting,
-        plans,
-        seconds=any_stages(
-            setting, held, chunks=chunks, tails=False, waits=gradients_wait(question)
-        ),
-        memory=_least_memory(setting, question, held),
+        study, setting, plans, seconds=np.concatenate(seconds), memory=np.concatenate(memory)
     )
 
 

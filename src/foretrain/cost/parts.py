@@ -1,0 +1,90 @@
+"""Parts of a model: operators that depend on the same fields of a plan, summed by layer.
+
+Most operators do not know how experts are divided, and a mixture of experts has many ways to do
+that. So each part is priced once per distinct combination of the fields that it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.cost.amounts import Amounts, amounts_of
+from foretrain.plan.table import PlanTable, distinct
+from foretrain.strategies import STRATEGIES
+from foretrain.workload.columns import Operators
+from foretrain.workload.workload import Precision
+
+Floats = NDArray[np.float64]
+
+READS = (
+    *dict.fromkeys(field for strategy in STRATEGIES.values() for field in strategy.reads),
+    "micro_batch",
+    "attention",
+)
+"""Fields of a plan that the compute of a layer depends on."""
+
+OF_EXPERTS = ("expert", "expert_tensor")
+"""Those of them that matter only to experts and to what goes to them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Part:
+    """Some operators of a model.
+
+    Attributes:
+        operators: their columns.
+        amounts: what they keep and hold.
+        reads: fields of a plan that they depend on.
+        kinds: kinds of layers of the whole model.
+    """
+
+    operators: Operators
+    amounts: Amounts
+    reads: tuple[str, ...]
+    kinds: int
+
+
+Quantities = Callable[[Part, PlanTable], Sequence[Floats]]
+"""What the operators of a part take. [quantity][operator, plan]"""
+
+
+def parts_of(operators: Operators, precision: Precision, *, kinds: int) -> tuple[Part, ...]:
+    """What does not know of experts, then what does if there is any."""
+    knowing = ((operators.experts > 0) | (operators.routed > 0)).ravel()
+    common = tuple(name for name in READS if name not in OF_EXPERTS)
+    experts = bool((operators.experts > 0).any())
+    return tuple(
+        Part(
+            operators=some,
+            amounts=amounts_of(some, precision, experts=experts),
+            reads=reads,
+            kinds=kinds,
+        )
+        for rows, reads in ((~knowing, common), (knowing, READS))
+        if rows.any()
+        for some in (operators.take(np.flatnonzero(rows)),)
+    )
+
+
+def by_layer(parts: Sequence[Part], plans: PlanTable, quantities: Quantities) -> Floats:
+    """Quantities of every kind of layer. [quantity, kind, plan]"""
+    total: Floats | None = None
+    for part in parts:
+        rows, index = distinct([getattr(plans, name) for name in part.reads])
+        sums = _sums(part, quantities(part, plans.take(rows))).take(index, axis=-1)
+        total = sums if total is None else total + sums
+    assert total is not None, "a model without operators"
+    return total
+
+
+def _sums(part: Part, values: Sequence[Floats]) -> Floats:
+    """Operators added up by layer, in their order, so that no row depends on its table."""
+    every = np.stack(np.broadcast_arrays(*values))
+    totals = np.zeros((len(values), part.kinds, every.shape[-1]))
+    for position, kind in enumerate(part.operators.layer):
+        totals[:, kind] += every[:, position]
+    return totals
