@@ -55,7 +55,7 @@ def test_schema_of_a_study_tells_what_may_be_rented():
     keys = schema_of("study")["properties"]["cluster"]["properties"]
     assert [kind["type"] for kind in keys["nodes"]["anyOf"]] == ["integer", "array", "object"]
     assert [kind["type"] for kind in keys["name"]["anyOf"]] == ["string", "array"]
-    assert set(keys["offers"]["items"]["properties"]) == set(keys) - {"offers"}
+    assert set(keys["offers"]["items"]["properties"]) == set(keys) - {"offers", "groups", "link"}
 
 
 def test_unknown_verb_is_refused_with_the_nearest_one():

@@ -93,7 +93,6 @@ NOT_YET: Final[Mapping[str, Mapping[str, NotYet]]] = {
     "plan": {
         "split": NotYet("spatial splits"),
         "grid": NotYet("spatial splits"),
-        "groups": NotYet("clusters of mixed devices"),
     },
 }
 
@@ -101,6 +100,7 @@ NOT_YET: Final[Mapping[str, Mapping[str, NotYet]]] = {
 ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
     "plan": {
         "zero": "write sharding: 'optimizer' (ZeRO-1), 'gradients' (ZeRO-2), 'parameters' (ZeRO-3)",
+        "groups": "write [cluster] groups = [{ name = ..., nodes = ... }, ...], one for each kind",
         "fsdp": "write sharding = 'parameters'",
     },
 }

@@ -14,6 +14,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError, nearest
 from foretrain.files.job import JobSection
 from foretrain.files.keys import NOT_YET
+from foretrain.files.mixed import KEY as GROUPS
 from foretrain.files.offers import NodeList, NodeRange
 from foretrain.files.plan import PlanSection
 from foretrain.files.scenario import KEY as SCENARIO
@@ -23,6 +24,8 @@ from foretrain.results.catalogue import CatalogueResult
 from foretrain.results.doctor import Diagnosis
 from foretrain.results.document import plain
 from foretrain.results.estimate import Estimate
+from foretrain.results.largest import Largest
+from foretrain.results.mixed import MixedResult
 from foretrain.results.search import SearchResult
 from foretrain.results.validate import Validation
 
@@ -30,6 +33,8 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 ANSWERS: Final = {
     "estimate": Estimate,
     "search": SearchResult,
+    "largest": Largest,
+    "mixed": MixedResult,
     "validate": Validation,
     "catalogue": CatalogueResult,
     "doctor": Diagnosis,
@@ -53,7 +58,7 @@ def schema_of(verb: str) -> Schema:
     """The JSON Schema of a verb's document, or of a study.
 
     Args:
-        verb: estimate, search, validate, catalogue, doctor or study.
+        verb: estimate, search, largest, mixed, validate, catalogue, doctor or study.
 
     Raises:
         InputError: if no such document exists.
@@ -120,7 +125,10 @@ def _cluster() -> Schema:
     offered = _offered()
     shared = offered.pop("$defs")
     tables = {"type": "array", "items": offered, "minItems": 1}
-    return {**offered, "properties": {**offered["properties"], "offers": tables}, "$defs": shared}
+    groups = {**tables, "minItems": 2, "maxItems": 2}
+    link = shared["Link"]
+    more = {"offers": tables, GROUPS: groups, "link": link}
+    return {**offered, "properties": {**offered["properties"], **more}, "$defs": shared}
 
 
 def _offered() -> Schema:

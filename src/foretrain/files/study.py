@@ -11,6 +11,8 @@ from typing import Annotated, Final
 from foretrain.cluster.offer import Offer
 from foretrain.files.job import read_job
 from foretrain.files.keys import Count, table
+from foretrain.files.mixed import KEY as GROUPS
+from foretrain.files.mixed import mixed_remarks, read_mixed
 from foretrain.files.offers import Offered, offer_remarks, read_offers
 from foretrain.files.plan import read_space
 from foretrain.files.problems import Problems, unknown_key, validated
@@ -128,7 +130,9 @@ def _alone(
     learned = sections["workload"]
     workload = read_workload(learned, problems, folder) if "workload" in given else None
     located = sections["cluster"]
-    found = read_offers(located, problems, folder) if "cluster" in given else ()
+    single = "cluster" in given and GROUPS not in located
+    found = read_offers(located, problems, folder) if single else ()
+    mixed = read_mixed(located, problems, folder) if GROUPS in located else None
     space = read_space(sections["plan"], problems)
     job = read_job(sections["job"], problems) if "job" in given else None
     search = validated(SearchSection, sections["search"], path="search", problems=problems)
@@ -143,16 +147,18 @@ def _alone(
     assert workload
     return Study(
         workload=workload,
-        cluster=offers[0].cluster,
+        cluster=mixed.first if mixed else offers[0].cluster,
         space=space,
         objective=search.objective,
         limit=limit,
         job=job,
         maximise=search.maximise,
         offers=() if sum(len(offer.nodes) for offer in offers) == 1 else offers,
+        mixed=mixed,
         assumed=(
             *_assumed(sections, workload, space=space, job=job),
             *offer_remarks(found, kept, today or date.today()),
+            *(mixed_remarks(located, mixed, today or date.today()) if mixed else ()),
         ),
     )
 

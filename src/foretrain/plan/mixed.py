@@ -139,4 +139,6 @@ def _ordered(plans: PlanTable, space: Space, mode: Mode) -> Iterator[PlanTable]:
     outermost = ORDERS[mode][-1]
     for order in space.order or (ORDERS[mode],):
         if order[-1] == outermost:
-            yield plans.but(order=np.zeros(len(plans)), orders=(order,))
+            # Without a pipeline two orders are one; it has the name of the usual one.
+            usual = (plans.pipeline == 1) & (space.order is None)
+            yield plans.but(order=np.where(usual, 1.0, 0.0), orders=(order, AXES))

@@ -108,6 +108,7 @@ class MixedResult:
         alone: the best on each kind alone.
         gain: by what part of the best on one kind alone both together have less of the objective;
             below 0 where one kind is better left out, None where no kind suffices alone.
+        rival: cluster of the better one of those; None where no kind suffices alone.
         space: distinct plans on both kinds.
         priced: those that fit and keep the limits.
         excluded_by_bound: those that no cut makes one of the best.
@@ -122,6 +123,7 @@ class MixedResult:
     plans: tuple[MixedPlan, ...]
     alone: tuple[Alone, Alone]
     gain: float | None
+    rival: str | None
     space: int
     priced: int
     excluded_by_bound: int

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foretrain.cluster.mixed import dollars
+from foretrain.cluster.mixed import dollars, watts
 from foretrain.cost.coefficients import Coefficients
 from foretrain.cost.mixed.replicas import Settings, replica_memory, replica_settings, shares, ways
 from foretrain.cost.mixed.stages import (
@@ -115,7 +115,7 @@ def search_mixed(
     coefficients: Coefficients,
     *,
     keep: int,
-    progress: Callable[[int], None],
+    tell: Callable[[FoundPairs], None],
     stop: Callable[[], bool],
 ) -> FoundPairs:
     """The best plans on the two kinds of devices of a study.
@@ -124,13 +124,13 @@ def search_mixed(
         study: workload, both clusters, space, objective and limits.
         coefficients: how well hardware and software do.
         keep: how many of the best plans to keep.
-        progress: told the number of plans looked at.
+        tell: called after every table with what was found.
         stop: asked before every table; true ends the search with what was found.
     """
     found = FoundPairs(keep=keep)
     for priced in _tables(study, coefficients, found=found):
         _add(study, priced, found)
-        progress(found.space)
+        tell(found)
         if stop():
             found.complete = False
             break
@@ -205,9 +205,8 @@ def _add(study: Study, priced: PricedPairs, found: FoundPairs) -> None:
     found.rejected = +found.rejected
     found.priced += int(kept.sum())
     memory = np.maximum(*priced.memory)
-    value = memory if study.objective is Objective.MEMORY else priced.seconds
+    value = memory if study.objective is Objective.MEMORY else _rate(study) * priced.seconds
     rows = np.flatnonzero(kept)
-    # All plans use all devices, so that cost and energy rank them as time does.
     last = np.sort(value[rows])[: found.keep][-1:]
     candidates = [
         PairCandidate(
@@ -219,6 +218,13 @@ def _add(study: Study, priced: PricedPairs, found: FoundPairs) -> None:
         for row in rows[value[rows] <= last]
     ]
     found.best = sorted([*found.best, *candidates], key=lambda each: each.rank)[: found.keep]
+
+
+def _rate(study: Study) -> float:
+    """What a second is worth; every plan has all devices."""
+    assert study.mixed is not None
+    rates = {Objective.COST: dollars(study.mixed), Objective.ENERGY: watts(study.mixed)}
+    return rates.get(study.objective) or 1.0
 
 
 def _over(study: Study, priced: PricedPairs) -> Iterator[tuple[str, Flags]]:

@@ -14,7 +14,7 @@ from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError
 from foretrain.plan.idle import idle
-from foretrain.plan.legality import problems
+from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.space import Space
 from foretrain.plan.study import Study
@@ -88,7 +88,7 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
             values[field.name] = choices[0]
     if space.micro_batch is None:
         wrong.append('plan.micro_batch: is missing; give one value, or use "foretrain search".')
-    wrong += _several_clusters(study)
+    wrong += [*_several_clusters(study), *kind_problems(study)]
     if wrong:
         raise InputError("\n".join(wrong))
     return _completed(study, values)

@@ -14,6 +14,7 @@ from foretrain.plan.plan import Offload
 from foretrain.plan.study import Objective, Study
 from foretrain.results.estimate import Estimate
 from foretrain.results.mixed import Alone, MixedPlan, MixedResult
+from foretrain.results.search import Progress
 from foretrain.search.mixed import FoundPairs, search_mixed
 from foretrain.units import WATTS
 from foretrain.verbs.pair import price_pair
@@ -25,7 +26,7 @@ def mixed(
     *,
     coefficients: Coefficients = DEFAULT,
     keep: int = 10,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> MixedResult:
     """Find the best plan on both kinds of a mixed cluster, and on each of them alone.
@@ -34,7 +35,7 @@ def mixed(
         study: with `mixed`; every plan uses all devices of both clusters.
         coefficients: how well hardware and software do.
         keep: how many of the best plans to answer with.
-        progress: told how many plans were looked at.
+        progress: told how far the search has come.
         stop: asked now and then; true ends the search with what was found.
 
     Raises:
@@ -48,23 +49,26 @@ def mixed(
     if wrong:
         raise InputError("\n".join(wrong))
     start = process_time()
+    told = progress or (lambda _: None)
     found = search_mixed(
         study,
         coefficients,
         keep=keep,
-        progress=progress or (lambda seen: None),
+        tell=lambda found: told(_progress(found)),
         stop=stop or (lambda: False),
     )
     if not found.best:
         raise _nothing(study, both, found)
     plans = _ranked(study, coefficients, found)
     alone = _alone(study, both, coefficients, place=0), _alone(study, both, coefficients, place=1)
+    rival = _rival(study, alone)
     return MixedResult(
         objective=study.objective,
         best=plans[0],
         plans=plans,
         alone=alone,
-        gain=_gain(study, plans[0], alone),
+        gain=None if rival is None else 1.0 - _value(study, plans[0]) / rival[0],
+        rival=None if rival is None else rival[1],
         space=found.space,
         priced=found.priced,
         excluded_by_bound=found.excluded,
@@ -72,6 +76,17 @@ def mixed(
         seconds=process_time() - start,
         proven_optimal=found.complete,
         assumed=(*study.assumed, *_uncounted(study)),
+    )
+
+
+def _progress(found: FoundPairs) -> Progress:
+    best = found.best[0] if found.best else None
+    return Progress(
+        settled=found.space,
+        space=None,
+        best=best.value if best else None,
+        plan=best.pair.plan if best else None,
+        gap=None,
     )
 
 
@@ -108,10 +123,11 @@ def _alone(study: Study, both: Mixed, coefficients: Coefficients, *, place: int)
     return Alone(cluster=cluster.name, devices=cluster.devices, estimate=estimate, reason=reason)
 
 
-def _gain(study: Study, best: MixedPlan, alone: tuple[Alone, Alone]) -> float | None:
-    """What the second kind brings, over the better kind alone."""
-    values = [_value(study, each.estimate) for each in alone if each.estimate is not None]
-    return 1.0 - _value(study, best) / min(values) if values else None
+def _rival(study: Study, alone: tuple[Alone, Alone]) -> tuple[float, str] | None:
+    """Value and cluster of the better kind alone; None where neither suffices."""
+    known = ((each.estimate, each.cluster) for each in alone)
+    found = [(_value(study, plan), cluster) for plan, cluster in known if plan is not None]
+    return min(found, default=None)
 
 
 def _problems(study: Study, both: Mixed) -> Iterator[str]:
