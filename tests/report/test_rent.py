@@ -72,10 +72,14 @@ def test_terminal_tells_what_may_be_rented_what_to_rent_and_where_each_plan_runs
     assert "cluster" in text
 
 
-def test_page_tells_what_to_rent():
+def test_page_tells_what_to_rent_and_which_sizes_are_worth_it():
     page = search_page(STUDY, result(), builders.provenance())
     assert "16 nodes of small" in page
     assert "on 128 h100-sxm-80gb" in page
+    assert 'id="sizes"' in page
+    assert 'id="sizes"' not in search_page(
+        builders.study(), builders.search_result(), builders.provenance()
+    )
 
 
 def test_ranking_has_columns_for_what_differs():

@@ -17,7 +17,8 @@ from foretrain.report.charts.space_map import SpaceMap, space_map
 from foretrain.report.fit import fitted
 from foretrain.report.rent import home
 from foretrain.report.search import cautions, effort, verdict
-from foretrain.report.section import Section
+from foretrain.report.section import Section, tables
+from foretrain.report.sizes import sizes
 from foretrain.report.words import MEMORY, PARTS, sentences, written
 from foretrain.results.provenance import Provenance
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
@@ -38,6 +39,13 @@ def best(study: Study, result: SearchResult) -> Section:
         "cautions": cautions(result),
     }
     return Section(name="best", title="The best plan", template="best", content=content)
+
+
+def size(study: Study, result: SearchResult) -> Section | None:
+    """The sizes worth renting; None where there is no choice."""
+    words = "No other size is both faster and cheaper than one of these."
+    shown = fitted(sizes(study, result), ROOM)
+    return tables("sizes", "How much to rent", shown, words=words)
 
 
 def time(study: Study, result: SearchResult) -> Section:
@@ -120,6 +128,7 @@ def inputs(study: Study, result: SearchResult, provenance: Provenance) -> Sectio
 
 SECTIONS: Final[tuple[Callable[[Study, SearchResult], Section | None], ...]] = (
     best,
+    size,
     time,
     memory,
     ranking,
