@@ -164,7 +164,7 @@ def ranking(plans: Sequence[Ranked]) -> Table:
         Column(name="MFU", meaning="model FLOP/s over the device's peak", number=True, spare=2),
         *((Column(name=_cost_name(plans), number=True, spare=1),) * any(costs)),
     )
-    chosen, texts = _plans([entry.plan for entry in plans])
+    chosen, texts = plan_columns([entry.plan for entry in plans])
     homes, places = _rented([(entry.cluster, entry.nodes) for entry in plans], "nodes")
     rows = [
         (str(place), *home, *text, *_figures(entry), *((cost,) * any(costs)))
@@ -203,7 +203,7 @@ def pareto(front: Sequence[ParetoPoint], *, most: int | None = None) -> Table:
         ),
     )
     shown = [(column, write) for column, write in writers if any(write(point) for point in points)]
-    chosen, texts = _plans([point.plan for point in points])
+    chosen, texts = plan_columns([point.plan for point in points])
     homes, places = _rented([(point.cluster, point.devices) for point in front], "devices")
     rows = [
         (str(place), *home, *text, *(write(point) for _, write in shown))
@@ -249,7 +249,7 @@ def coefficients(sources: Sequence[CoefficientSource]) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def _plans(plans: Sequence[Plan]) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
+def plan_columns(plans: Sequence[Plan]) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
     """The columns that tell these plans apart, and the text of each plan under them."""
     told = (*plans, Plan())
     rare = [pair for pair in RARE_COLUMNS if len({pair[1](plan) for plan in told}) > 1]

@@ -1,0 +1,98 @@
+"""The report of `robust`: whether the best plan stays the best while coefficients are unsure."""
+
+from __future__ import annotations
+
+from rich.console import Group
+
+from foretrain.report import section, terminal
+from foretrain.report.section import Section
+from foretrain.report.table import Column, Table
+from foretrain.report.words import count, percent
+from foretrain.results.robust import Robust, Swing
+
+SHOWN = 10
+"""Ends of intervals that the terminal shows."""
+
+TITLE = "What if a coefficient is not what we think?"
+NOTE = (
+    "Each coefficient in turn stands at one end of its interval, the others at their values. Ends "
+    "that change no distance between the plans are left out."
+)
+
+
+def robust_text(answer: Robust) -> Group:
+    """What the terminal shows of a robust choice."""
+    content = swings(answer)
+    shown = Table(columns=content.columns, rows=content.rows[:SHOWN])
+    more = len(content.rows) - SHOWN
+    return Group(
+        terminal.heading(TITLE),
+        *([terminal.table(shown)] if shown.rows else []),
+        *([terminal.note(f"... and {more} more: see --json or --html")] if more > 0 else []),
+        terminal.note(NOTE),
+        terminal.heading(verdict(answer)),
+    )
+
+
+def robust_section(answer: Robust) -> Section | None:
+    """The section of a page about a robust choice."""
+    words = f"{verdict(answer)} {NOTE}"
+    return section.tables("robust", TITLE, swings(answer), words=words)
+
+
+def swings(answer: Robust) -> Table:
+    """What the best plan and the robust choice lose under each end of an interval."""
+    several = answer.choice != 0
+    columns = (
+        Column(name="coefficient"),
+        Column(name="stands at"),
+        Column(name="value", number=True),
+        Column(name="best", meaning="plan of the ranking that is best then", number=True),
+        Column(name="plan 1 loses", number=True),
+        *((Column(name=f"plan {answer.choice + 1} loses", number=True),) * several),
+    )
+    rows = [
+        (
+            swing.coefficient,
+            f"its {swing.end} end",
+            f"{swing.value:.4g}",
+            _best(swing),
+            _lost(swing, 0),
+            *((_lost(swing, answer.choice),) * several),
+        )
+        for swing in answer.swings
+    ]
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def verdict(answer: Robust) -> str:
+    """How far from the best of them the best plan may be, and which plan is never far."""
+    among = count(len(answer.plans), "best plan")
+    if not answer.swings:
+        return f"No coefficient, inside its interval, changes how far apart the {among} are."
+    first = answer.swings[0]
+    told = _kept(answer.worst[0], among, f"worst: {first.coefficient} {first.end}")
+    if answer.choice == 0:
+        return f"{told} None of them has less worst regret."
+    other = answer.worst[answer.choice]
+    loses = "may fit no more either" if other is None else f"loses at most {percent(other)}"
+    return f"{told} Plan {answer.choice + 1} {loses}."
+
+
+def _kept(worst: float | None, among: str, where: str) -> str:
+    if worst is None:
+        return f"The best plan may not fit whatever one coefficient does ({where})."
+    return (
+        f"The best plan stays within {percent(worst)} of the best of the {among}, whatever one "
+        f"coefficient does inside its interval ({where})."
+    )
+
+
+def _best(swing: Swing) -> str:
+    """Place of the plan that is best under this end; nothing where none fits."""
+    return str(swing.regrets.index(0.0) + 1) if 0.0 in swing.regrets else ""
+
+
+def _lost(swing: Swing, plan: int) -> str:
+    regret = swing.regrets[plan]
+    return "does not fit" if regret is None else percent(regret)
