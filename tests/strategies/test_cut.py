@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.strategies.cut import balanced
+from foretrain.strategies.cut import Row, balanced, balanced_over
 
 # Whole numbers: their sums do not round, so that ties are ties.
 times = st.integers(0, 9).map(float)
@@ -107,3 +107,41 @@ def test_126_layers_are_cut_into_64_parts_within_10_ms():
         return process_time() - start
 
     assert min(spent() for _ in range(10)) < 0.01
+
+
+@st.composite
+def devices_of_two_kinds(draw):
+    seconds, first, last, parts = draw(rows())
+    slower = draw(st.integers(1, 4))
+    kinds = [
+        Row(seconds=[k * each for each in seconds], first=k * first, last=k * last)
+        for k in (1, slower)
+    ]
+    return kinds, draw(st.lists(st.integers(0, 1), min_size=parts, max_size=parts))
+
+
+@given(question=devices_of_two_kinds())
+def test_cut_over_parts_on_different_devices_is_the_best_of_all(question):
+    kinds, parts = question
+
+    def rank(cut):
+        bounds = [sum(cut[:part]) for part in range(len(cut) + 1)]
+        sums = [
+            sum(kinds[kind].seconds[start:end])
+            for kind, (start, end) in zip(parts, pairwise(bounds), strict=True)
+        ]
+        sums[0] += kinds[parts[0]].first
+        sums[-1] += kinds[parts[-1]].last
+        return max(sums), sum(layers * layers for layers in cut), cut
+
+    best = min(every_cut(len(kinds[0].seconds), len(parts)), key=rank)
+    assert balanced_over(kinds, parts) == best
+
+
+@given(row=rows())
+def test_parts_on_equal_devices_are_cut_like_those_of_one_kind(row):
+    seconds, first, last, parts = row
+    kinds = [Row(seconds=seconds, first=first, last=last)] * 2
+    assert balanced_over(kinds, [part % 2 for part in range(parts)]) == balanced(
+        seconds, first=first, last=last, parts=parts
+    )

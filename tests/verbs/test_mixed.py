@@ -101,7 +101,6 @@ def test_two_groups_of_one_kind_are_as_good_as_the_cluster_with_both():
         ({"limit": Limit(power=1e3)}, "search.limit.power: both groups draw 15 kW"),
         ({"mixed": two(kind(1, price=None), kind(2)), "objective": Objective.COST}, "cost needs"),
         ({"space": replace(FEW, tensor=(3,))}, r"plan\.tensor"),
-        ({"space": replace(FEW, data=(5,), sharding=(Sharding.NONE,))}, "5 replicas"),
     ],
 )
 def test_questions_without_an_answer_are_refused(changes, message):
@@ -113,6 +112,13 @@ def test_devices_that_share_no_degree_have_no_legal_plan():
     odd = two(kind(1, node_devices=4), kind(1, node_devices=3))
     with pytest.raises(InputError, match="no legal plan for small-gpt on 4 and 3 devices"):
         mixed(replace(STUDY, mixed=odd, space=replace(FEW, tensor=(2,), pipeline=(1, 2))))
+
+
+def test_replicas_of_two_kinds_need_not_divide_the_batch():
+    workload = replace(STUDY.workload, global_batch=52)
+    space = replace(FEW, data=(12,), micro_batch=(1,))
+    first, second = mixed(replace(STUDY, workload=workload, space=space), keep=1).best.kinds
+    assert 4 * first.micro_batches + 8 * second.micro_batches == 52
 
 
 def test_nothing_that_fits_is_told_by_reason():

@@ -16,7 +16,13 @@ from foretrain.files.mixed import mixed_remarks, read_mixed
 from foretrain.files.offers import Offered, offer_remarks, read_offers
 from foretrain.files.plan import read_space
 from foretrain.files.problems import Problems, unknown_key, validated
-from foretrain.files.scenario import KEY, ScenarioTable, add_below, scenario_tables
+from foretrain.files.scenario import (
+    KEY,
+    UNRANKED,
+    ScenarioTable,
+    add_below,
+    scenario_tables,
+)
 from foretrain.files.toml import read_toml
 from foretrain.files.workload import read_workload
 from foretrain.plan.job import JobPlan
@@ -114,6 +120,8 @@ def _scenario(
     own = Problems(problems.where)
     study = _alone(table.document, own, today=today, folder=folder)
     add_below(table.path, own, problems)
+    if study and (study.maximise is not None or study.mixed is not None):
+        problems.add(table.path, UNRANKED)
     return Scenario(name=table.name, study=study) if study else None
 
 
@@ -138,7 +146,8 @@ def _alone(
     search = validated(SearchSection, sections["search"], path="search", problems=problems)
     search = search or SearchSection()
     limit = Limit(**asdict(search.limit))
-    asked = _Asked(workload=workload, space=space, objective=search.objective, limit=limit)
+    judged = replace(space, data=None) if mixed else space
+    asked = _Asked(workload=workload, space=judged, objective=search.objective, limit=limit)
     kept = asked.answerable(found)
     offers = tuple(offer for each in kept for offer in each.offers)
     problems.add_all(asked.problems(offers, sure=not _doubted(problems)))

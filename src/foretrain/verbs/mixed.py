@@ -134,7 +134,8 @@ def _problems(study: Study, both: Mixed) -> Iterator[str]:
     """Why the question has no answer."""
     for cluster in both.kinds:
         yield from precision_problems(study.workload, cluster)
-    yield from workload_problems(study.workload, study.space)
+    # Replicas of two kinds need not divide the batch evenly.
+    yield from workload_problems(study.workload, replace(study.space, data=None))
     if study.space.offload != (Offload.NONE,):
         yield "plan.offload: is not searched on two kinds of devices; leave it out."
     if study.maximise is not None:
