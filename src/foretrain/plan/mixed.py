@@ -55,10 +55,6 @@ ORDERS: dict[Mode, Order] = {
 """The order of axes where a study has none: the outermost one is the axis that has both kinds."""
 
 
-ROWS = 1024
-"""Plans of a table by stage: small, for what is best among some lets others go."""
-
-
 def replica_tables(workload: Workload, mixed: Mixed, space: Space) -> Iterator[PlanTable]:
     """Every distinct legal plan by replica; its batch can be shared in at least one way.
 
@@ -89,7 +85,7 @@ def stage_tables(workload: Workload, mixed: Mixed, space: Space) -> Iterator[Pla
     if not stages:
         return
     few = replace(space, pipeline=tuple(stages), cut=listed or ("balanced",), order=None)
-    for plans in plan_tables(workload, mixed.first, few, devices=(mixed.devices,), rows=ROWS):
+    for plans in plan_tables(workload, mixed.first, few, devices=(mixed.devices,)):
         yield from _ordered(plans, space, Mode.STAGE)
 
 

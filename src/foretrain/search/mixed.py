@@ -27,6 +27,8 @@ from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.search.objective import MEMORY, MEMORY_LIMIT
 
 EITHER = ((0, 1), (1, 0))
+PIECE = 256
+"""Plans by stage that are cut at once; what is best among them lets others go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,13 +156,24 @@ def _tables(
     for plans in stage_tables(study.workload, mixed, study.space):
         for first, second in EITHER:
             ordered = both[first], both[second]
-            layers = layer_seconds(ordered, plans)
-            rows = np.flatnonzero(least_seconds(ordered, plans, layers) <= found.bar(study))
-            found.space += len(plans)
-            found.excluded += len(plans) - len(rows)
-            if len(rows):
-                fewer = layers[0].take(rows, axis=1), layers[1].take(rows, axis=1)
-                yield _by_stage(ordered, plans.take(rows), fewer, places=(first, second))
+            for some, layers in _promising(study, ordered, plans, found=found):
+                yield _by_stage(ordered, some, layers, places=(first, second))
+
+
+def _promising(
+    study: Study, both: Both, plans: PlanTable, *, found: FoundPairs
+) -> Iterator[tuple[PlanTable, Layers]]:
+    """Plans by stage, a few at a time, those of least bound first, until the bound is too high."""
+    layers = layer_seconds(both, plans)
+    least = least_seconds(both, plans, layers)
+    order = np.argsort(least, kind="stable")
+    found.space += len(plans)
+    for start in range(0, len(order), PIECE):
+        piece = order[start : start + PIECE]
+        rows = piece[least[piece] <= found.bar(study)]
+        found.excluded += len(piece) - len(rows)
+        if len(rows):
+            yield plans.take(rows), (layers[0].take(rows, axis=1), layers[1].take(rows, axis=1))
 
 
 def _by_replica(settings: Settings, plans: PlanTable, *, devices: tuple[int, int]) -> PricedPairs:

@@ -95,9 +95,13 @@ class Staged:
 
 def layer_seconds(both: Both, plans: PlanTable) -> Layers:
     """What a layer takes on either kind in both passes, whatever the cut. [kind of layer, plan]"""
+    layers = both[0].setting.workload.model.cuttable_layers
+    chunks, index = np.unique(plans.pipeline * plans.interleaving, return_inverse=True)
+    cuts = tuple((*[1] * (int(many) - 1), layers - int(many) + 1) for many in chunks)
+    somehow = plans.but(cut=index.reshape(-1).astype(np.float64), cuts=cuts)
 
     def of(setting: Setting) -> Floats:
-        priced = factors(setting, hold(setting, plans))
+        priced = factors(setting, hold(setting, somehow))
         seconds: Floats = priced.passes.forward + priced.passes.backward
         return seconds.take(priced.passing, axis=1)
 
