@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from foretrain.cli.options import AsJson, StudyFile
+
+if TYPE_CHECKING:
+    from foretrain.plan.study import Study
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
 Page = Annotated[
@@ -21,6 +25,13 @@ WhyNots = Annotated[
         help='Say why a plan is not the best: "tp8", "tensor=8 recompute=full" or a ranked plan.',
     ),
 ]
+Robust = Annotated[
+    bool,
+    typer.Option(
+        "--robust",
+        help="Say how far from the best each plan may be while a coefficient is not known exactly.",
+    ),
+]
 
 
 def search(
@@ -30,15 +41,52 @@ def search(
     html: Page = None,
     keep: Keep = 10,
     why_not: WhyNots = None,
+    robust: Robust = False,
 ) -> None:
     """Find the best plan, its rivals, and why the others are refused."""
+    from foretrain.cli.largest import answer_largest
+    from foretrain.cli.mixed import answer_mixed
+    from foretrain.cli.output import keep_apart
+    from foretrain.errors import InputError
+    from foretrain.files.study import read_study
+
+    if html is not None:
+        keep_apart(html, study)
+    asked, doubts = read_study(study), why_not or []
+    if robust and (asked.maximise is not None or asked.mixed is not None):
+        raise InputError("--robust compares the plans of one ranking; this study has none.")
+    if asked.maximise is not None:
+        if doubts:
+            raise InputError("--why-not asks about one size; search.maximise about all. Leave one.")
+        answer_largest(study, asked, as_json=as_json, html=html, keep=keep)
+    elif asked.mixed is not None:
+        if doubts or html is not None:
+            raise InputError("--why-not and --html are for one kind of devices; leave them out.")
+        answer_mixed(study, asked, as_json=as_json, keep=keep)
+    else:
+        _answer_best(
+            study, asked, as_json=as_json, html=html, keep=keep, doubts=doubts, robust=robust
+        )
+
+
+def _answer_best(
+    study: Path,
+    asked: Study,
+    *,
+    as_json: bool,
+    html: Path | None,
+    keep: int,
+    doubts: Sequence[str],
+    robust: bool,
+) -> None:
+    """Find the best plans, and say why some others are not."""
     from rich.console import Group
 
-    from foretrain.cli.output import keep_apart, save, show
+    from foretrain.cli.futures import futures
+    from foretrain.cli.output import save, show
     from foretrain.cli.progress import progress, stop_on_interrupt
     from foretrain.files.plan_text import read_named
     from foretrain.files.problems import told_of
-    from foretrain.files.study import read_study
     from foretrain.report.page import search_page
     from foretrain.report.search import search_text
     from foretrain.report.why_not import why_not_section, why_not_text
@@ -47,25 +95,27 @@ def search(
     from foretrain.verbs import why_not as verb_why_not
     from foretrain.verbs.provenance import of_study
 
-    if html is not None:
-        keep_apart(html, study)
-    asked, doubts = read_study(study), why_not or []
     for text in doubts:
         read_named(text, where="--why-not")
     with told_of(study), stop_on_interrupt() as stop, progress() as bar:
         answer = verb.search(asked, keep=keep, progress=bar, stop=stop)
+        others = futures(asked, answer, keep=keep, robust=robust, progress=bar, stop=stop)
     doubted = [verb_why_not.why_not(asked, text, answer=answer) for text in doubts]
     if not answer.proven_optimal:
         typer.echo("The search was cut short: this is the best of what was looked at.", err=True)
     if html is not None:
         more = [
-            why_not_section(asked, each, number=number)
-            for number, each in enumerate(doubted, start=1)
+            *others.sections,
+            *(
+                why_not_section(asked, each, number=number)
+                for number, each in enumerate(doubted, start=1)
+            ),
         ]
         save(search_page(asked, answer, of_study(asked), more=more), html)
         typer.echo(f"Wrote {html}.", err=True)
     if as_json:
         told = {"why_not": plain(doubted)} if doubted else {}
-        show({**document("search", answer, of_study(asked)), **told})
+        show({**document("search", answer, of_study(asked)), **others.document, **told})
     else:
-        show(Group(search_text(asked, answer), *(why_not_text(asked, each) for each in doubted)))
+        doubts_told = (why_not_text(asked, each) for each in doubted)
+        show(Group(search_text(asked, answer), *others.texts, *doubts_told))

@@ -13,6 +13,10 @@ from foretrain.results.scenarios import GIVEN
 from foretrain.units import as_written
 
 KEY: Final = "scenario"
+UNRANKED: Final = (
+    "scenarios compare the plans of rankings; with search.maximise or devices of two kinds there "
+    "is none. Leave one of them out."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ from foretrain.results.document import plain
 from foretrain.results.estimate import Estimate
 from foretrain.results.largest import Largest
 from foretrain.results.mixed import MixedResult
+from foretrain.results.robust import Robust
+from foretrain.results.scenarios import Scenarios
 from foretrain.results.search import SearchResult
 from foretrain.results.validate import Validation
 
@@ -39,6 +41,9 @@ ANSWERS: Final = {
     "catalogue": CatalogueResult,
     "doctor": Diagnosis,
 }
+BESIDE: Final = {"search": {"scenarios": Scenarios, "robust": Robust}}
+"""Further answers that a document holds where they were asked for."""
+
 STUDY: Final = "study"
 Schema = dict[str, Any]
 
@@ -75,7 +80,10 @@ def _answer(verb: str) -> Schema:
     body = _record(ANSWERS[verb], "serialization")
     texts = {name: {"type": "string"} for name in ("foretrain", "inputs", "coefficients")}
     every = {"schema": {"const": f"foretrain/{verb}/1"}, **texts}
-    body["properties"] = every | body["properties"]
+    beside = {name: _record(kind, "serialization") for name, kind in BESIDE.get(verb, {}).items()}
+    shared = [each.pop("$defs") for each in beside.values()]
+    body["$defs"] = {name: kind for defs in (*shared, body["$defs"]) for name, kind in defs.items()}
+    body["properties"] = every | body["properties"] | beside
     body["required"] = [*every, *body["required"]]
     return body
 

@@ -71,21 +71,28 @@ def verdict(answer: Robust) -> str:
     if not answer.swings:
         return f"No coefficient, inside its interval, changes how far apart the {among} are."
     first = answer.swings[0]
-    told = _kept(answer.worst[0], among, f"worst: {first.coefficient} {first.end}")
+    where = f"{first.coefficient} at its {first.end} end"
+    told = _kept(answer.worst[0], among, where)
     if answer.choice == 0:
-        return f"{told} None of them has less worst regret."
-    other = answer.worst[answer.choice]
-    loses = "may fit no more either" if other is None else f"loses at most {percent(other)}"
-    return f"{told} Plan {answer.choice + 1} {loses}."
+        return f"{told} None of the others does better."
+    return f"{told} {_instead(answer)}"
 
 
 def _kept(worst: float | None, among: str, where: str) -> str:
     if worst is None:
-        return f"The best plan may not fit whatever one coefficient does ({where})."
+        return f"The best plan may not fit after all: {where}."
     return (
         f"The best plan stays within {percent(worst)} of the best of the {among}, whatever one "
-        f"coefficient does inside its interval ({where})."
+        f"coefficient does inside its interval; worst: {where}."
     )
+
+
+def _instead(answer: Robust) -> str:
+    """The robust choice, where it is another plan."""
+    worst, place = answer.worst[answer.choice], answer.choice + 1
+    if worst is None:
+        return "Under some end each of them does not fit."
+    return f"Plan {place} stays within {percent(worst)}: {answer.plans[answer.choice]}."
 
 
 def _best(swing: Swing) -> str:

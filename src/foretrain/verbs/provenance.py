@@ -24,7 +24,8 @@ def of_study(study: Study, *, coefficients: Coefficients = DEFAULT) -> Provenanc
     """What stands behind an answer to a study; what a reader assumed stands in the answer."""
     nouns = (study.workload, study.cluster, study.space, study.objective, study.limit, study.job)
     both = () if study.mixed is None else (study.mixed,)
-    return provenance(*nouns, *both, *study.offers, coefficients=coefficients)
+    futures = (*study.offers, *study.scenarios)
+    return provenance(*nouns, *both, *futures, coefficients=coefficients)
 
 
 def installed() -> str:
