@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests import builders
 
 from foretrain.cluster.offer import Offer
-from foretrain.report.sizes import sizes, worth
+from foretrain.report.sizes import claim, sizes, worth
 from foretrain.results.search import ParetoPoint
 
 DGX = builders.study().cluster
@@ -73,3 +73,11 @@ def test_of_many_sizes_the_ends_and_some_between_are_shown():
 
 def test_question_without_a_choice_has_no_sizes():
     assert sizes(builders.study(), builders.search_result()).rows == ()
+
+
+def test_without_a_price_device_hours_count_and_no_cost_is_shown():
+    result = builders.search_result(pareto=(point(512, 10.0, None), point(128, 30.0, None)))
+    names = [column.name for column in sizes(STUDY, result).columns]
+    assert "cost to train" not in names
+    assert claim(result).startswith("no other size is both faster and done in fewer device-hours")
+    assert "cheaper" in claim(builders.search_result())

@@ -18,7 +18,7 @@ from foretrain.report.fit import fitted
 from foretrain.report.rent import home
 from foretrain.report.search import cautions, effort, verdict
 from foretrain.report.section import Section, tables
-from foretrain.report.sizes import sizes
+from foretrain.report.sizes import claim, sizes
 from foretrain.report.words import MEMORY, PARTS, sentences, written
 from foretrain.results.provenance import Provenance
 from foretrain.results.search import ParetoPoint, Ranked, SearchResult
@@ -43,9 +43,9 @@ def best(study: Study, result: SearchResult) -> Section:
 
 def size(study: Study, result: SearchResult) -> Section | None:
     """The sizes worth renting; None where there is no choice."""
-    words = "No other size is both faster and cheaper than one of these."
     shown = fitted(sizes(study, result), ROOM)
-    return tables("sizes", "How much to rent", shown, words=words)
+    words = claim(result).capitalize()
+    return tables("sizes", "How much to rent", shown, words=f"{words}.")
 
 
 def time(study: Study, result: SearchResult) -> Section:

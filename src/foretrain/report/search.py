@@ -12,7 +12,7 @@ from foretrain.report import table, terminal
 from foretrain.report.estimate import takes
 from foretrain.report.facts import TIGHT, Fact, caution, question, rented
 from foretrain.report.rent import home
-from foretrain.report.sizes import MOST_SIZES, sizes
+from foretrain.report.sizes import MOST_SIZES, claim, sizes
 from foretrain.report.words import LEAST, count, percent, sentences, written
 from foretrain.results.search import SearchResult
 from foretrain.units import BYTES, SECONDS
@@ -99,7 +99,7 @@ def _sizes(study: Study, result: SearchResult) -> tuple[RenderableType, ...]:
     if len(content.rows) < 2:
         return ()
     return (
-        terminal.heading("How much to rent: no other size is both faster and cheaper than these"),
+        terminal.heading(f"How much to rent: {claim(result)}"),
         terminal.table(content),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Final
 
 from foretrain.plan.study import Study
@@ -44,7 +45,15 @@ def sizes(study: Study, result: SearchResult, *, most: int | None = None) -> Tab
         )
         for point in (_some(worth(result.pareto), most) if study.offers else ())
     )
-    return Table(columns=columns, rows=rows)
+    told = [any(texts) for texts in zip(*rows, strict=True)]
+    kept = tuple(tuple(compress(row, told)) for row in rows)
+    return Table(columns=tuple(compress(columns, told)), rows=kept)
+
+
+def claim(result: SearchResult) -> str:
+    """What distinguishes the sizes of the table."""
+    less = "cheaper" if _priced(result.pareto) else "done in fewer device-hours"
+    return f"no other size is both faster and {less} than one of these"
 
 
 def worth(front: Sequence[ParetoPoint]) -> tuple[ParetoPoint, ...]:
@@ -52,15 +61,19 @@ def worth(front: Sequence[ParetoPoint]) -> tuple[ParetoPoint, ...]:
 
     Where a cluster has no price, devices count in its place.
     """
-    money = all(point.cost_per_step is not None for point in front)
+    money = _priced(front)
     found: dict[tuple[str, int], ParetoPoint] = {}
     cheapest = float("inf")
     for point in sorted(front, key=lambda point: point.step_time):
         size = (point.cluster, point.devices)
-        spent = (point.cost_per_step if money else None) or point.devices * point.step_time
+        spent = float(point.cost_per_step or 0) if money else point.devices * point.step_time
         if size not in found and spent < cheapest:
             cheapest, found[size] = spent, point
     return tuple(found.values())
+
+
+def _priced(front: Sequence[ParetoPoint]) -> bool:
+    return all(point.cost_per_step is not None for point in front)
 
 
 def _some(points: Sequence[ParetoPoint], most: int | None) -> Sequence[ParetoPoint]:
