@@ -210,7 +210,7 @@ def test_search_that_is_stopped_says_that_nothing_is_proven():
 
 
 def test_too_many_near_plans_leave_the_least_unproven(monkeypatch):
-    monkeypatch.setattr(regret, "MOST", 0)
+    monkeypatch.setattr(regret, "ONE_BY_ONE", 0)
     found = scenarios(apart(STUDY))
     assert not found.proven
     assert found.least is not None

@@ -66,12 +66,18 @@ def shapes_of(
     """
     shape = _neutral(replace(plan, data=1))
     degrees = tuple(getattr(plan, axis) for axis in AXES)
-    worth = tuple(each for each in ORDERS if all(each in (it.order or ORDERS) for it in spaces))
+    worth = _worth(tuple(space.order for space in spaces))
     return [
         replace(shape, order=order, sharding=kind, shard=shard, reshard=reshard)
         for order in _alike(degrees, plan.order, at=(room, tuple(rooms)), worth=worth)
         for kind, shard, reshard in _shardings(plan, spaces)
     ]
+
+
+@lru_cache(maxsize=64)
+def _worth(allowed: tuple[tuple[Order, ...] | None, ...]) -> tuple[Order, ...]:
+    """The orders that every space allows."""
+    return tuple(each for each in ORDERS if all(each in (some or ORDERS) for some in allowed))
 
 
 def _neutral(plan: Plan) -> Plan:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.cluster.offer import Offer
 from foretrain.cost.setting import Setting
@@ -31,8 +33,14 @@ CEILINGS = (0.02, 0.1, 0.5, 2.0)
 ROUNDING = 1e-9
 """Regret that is nothing but the rounding of floats."""
 
-MOST = 200_000
-"""Plans that are looked at one by one in a scenario; with more nothing is proven."""
+MOST = 500_000
+"""Plans that are listed in a scenario; with more nothing is proven."""
+
+ONE_BY_ONE = 100_000
+"""Of these, those that agree with plans of every other scenario in `KEPT`, at most."""
+
+KEPT = ("tensor", "context", "pipeline", "interleaving", "micro_batch", "recompute", "offload")
+"""Fields that all shapes of a plan have in common with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,11 +132,24 @@ def _common(
     contests: Sequence[Contest], ceiling: float, *, stop: Callable[[], bool]
 ) -> list[Regret] | None:
     """Every shape that loses at most `ceiling` everywhere; None if they were not all looked at."""
-    alive: dict[Plan, tuple[float, ...]] = {}
-    for place, contest in enumerate(contests):
+    lists: list[_Near] = []
+    for contest in contests:
         near = _Near(most=contest.best * (1 + ceiling + ROUNDING), contests=contests)
         if stop() or not _list(contest, near, stop=stop):
             return None
+        lists.append(near)
+        _keep_common(lists)
+        if not near.count:
+            return []
+    if max(near.count for near in lists) > ONE_BY_ONE:
+        return None
+    return _losses(contests, lists)
+
+
+def _losses(contests: Sequence[Contest], lists: Sequence[_Near]) -> list[Regret]:
+    """The shapes that stand on every list, and what they lose."""
+    alive: dict[Plan, tuple[float, ...]] = {}
+    for place, (contest, near) in enumerate(zip(contests, lists, strict=True)):
         here: dict[Plan, float] = {}
         for shape, regret in _lost(contest, near):
             if place == 0 or shape in alive:
@@ -163,6 +184,29 @@ class _Near:
         """Whether whatever has at least so much has too much. [plan]"""
         beaten: Flags = priced.value > self.most
         return beaten
+
+
+def _keep_common(lists: Sequence[_Near]) -> None:
+    """Drop plans without any like them on the other lists; cheap, and never too many."""
+    keys = [[_key(piece.plans) for piece in near.pieces] for near in lists]
+    shared = reduce(np.intersect1d, (np.concatenate([NO_KEY, *each]) for each in keys))
+    for near, each in zip(lists, keys, strict=True):
+        rows = [np.flatnonzero(np.isin(key, shared)) for key in each]
+        near.pieces = [
+            piece.take(some) for piece, some in zip(near.pieces, rows, strict=True) if len(some)
+        ]
+        near.count = sum(map(len, rows))
+
+
+NO_KEY = np.zeros(0, np.int64)
+
+
+def _key(plans: PlanTable) -> NDArray[np.int64]:
+    """A number that plans have in common that agree in `KEPT`; few others share it. [plan]"""
+    key = np.zeros(len(plans), np.int64)
+    for name in KEPT:
+        key = key * 1_000_003 + getattr(plans, name).astype(np.int64)
+    return key
 
 
 def _list(contest: Contest, near: _Near, *, stop: Callable[[], bool]) -> bool:
