@@ -162,7 +162,20 @@ def test_best_plan_that_is_robust_has_one_column():
 def test_best_plan_that_may_not_fit_is_said():
     first = Swing(coefficient="memory_reserve", end="high", value=5e9, regrets=(None, 0.0))
     told = robust.verdict(unsure(swings=(first,), worst=(None, 0.02)))
-    assert "may not fit after all: memory_reserve at its high end. Plan 2 stays" in told
+    assert "may not fit after all: memory_reserve at its high end. Where it fits it stays" in told
+    assert told.endswith(f"Plan 2 stays within 2.0 %: {TWO.plan}.")
+
+
+def test_plans_none_of_which_always_fits_are_compared_where_they_fit():
+    first = Swing(coefficient="memory_reserve", end="high", value=5e9, regrets=(None, None))
+    swings = (first, *unsure().swings)
+    told = robust.verdict(unsure(swings=swings, worst=(None, None)))
+    assert "Where it fits it stays within 4.2 % of the best" in told
+    assert told.endswith("where it fits, plan 2 loses least.")
+
+
+def test_plan_that_does_not_fit_is_marked():
+    first = Swing(coefficient="memory_reserve", end="high", value=5e9, regrets=(None, 0.0))
     assert "does not fit" in words(robust_text(unsure(swings=(first,))))
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.small import cluster, gpt_study, listed, llama_study, on_ethernet, with_memory
 
+from foretrain.cluster.offer import Offer
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.plan import AXES, Recompute, Sharding
@@ -216,13 +217,20 @@ def test_too_many_near_plans_leave_the_least_unproven(monkeypatch):
     assert found.least is not None
 
 
+def everything(study):
+    """Every plan of a study on everything that may be rented."""
+    for offer in study.choices:
+        for devices in offer.devices:
+            yield from listed(replace(study, cluster=offer.of(devices), offers=()))
+
+
 def brute_force(study):
     """Least worst regret over every shape that any scenario lists, priced plan by plan."""
     studies = [study, *(each.study for each in study.scenarios)]
     shapes = {
         replace(plan, data=1, order=order, shard=shard)
         for each in studies
-        for plan in listed(each)
+        for plan in everything(each)
         for order in ORDERS
         for shard in {plan.shard, 0 if plan.shard else plan.data * plan.context}
         if plan.sharding is not Sharding.NONE or shard == plan.shard
@@ -236,6 +244,21 @@ def brute_force(study):
         if None not in row
     ]
     return min(worst, default=None)
+
+
+def test_number_of_devices_may_be_free_too():
+    space = replace(SPACE, tensor=(2,), micro_batch=(1,), recompute=(Recompute.FULL,))
+    whole = replace(STUDY, space=space, objective=Objective.COST)
+    free = replace(whole, offers=(Offer(cluster=whole.cluster, nodes=(1, 2)),))
+    far = replace(on_ethernet(whole), objective=Objective.TIME)
+    free_far = replace(far, offers=(Offer(cluster=far.cluster, nodes=(1, 2)),))
+    question = asked(free, far=free_far, whole=whole)
+    found = scenarios(question, keep=1)
+    assert found.proven
+    assert found.least.worst == pytest.approx(brute_force(question), abs=1e-9)
+    devices = {each.scenario: each.plan.devices for each in found.least.outcomes}
+    assert devices["whole"] == 16
+    assert devices["as given"] in (8, 16)
 
 
 changes = st.sampled_from(

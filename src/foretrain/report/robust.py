@@ -72,15 +72,20 @@ def verdict(answer: Robust) -> str:
         return f"No coefficient, inside its interval, changes how far apart the {among} are."
     first = answer.swings[0]
     where = f"{first.coefficient} at its {first.end} end"
-    told = _kept(answer.worst[0], among, where)
+    told = _kept(answer, among, where)
     if answer.choice == 0:
         return f"{told} None of the others does better."
     return f"{told} {_instead(answer)}"
 
 
-def _kept(worst: float | None, among: str, where: str) -> str:
+def _kept(answer: Robust, among: str, where: str) -> str:
+    worst = answer.worst[0]
     if worst is None:
-        return f"The best plan may not fit after all: {where}."
+        fitting = max(each.regrets[0] or 0.0 for each in answer.swings)
+        return (
+            f"The best plan may not fit after all: {where}. Where it fits it stays within "
+            f"{percent(fitting)} of the best of the {among}."
+        )
     return (
         f"The best plan stays within {percent(worst)} of the best of the {among}, whatever one "
         f"coefficient does inside its interval; worst: {where}."
@@ -91,7 +96,7 @@ def _instead(answer: Robust) -> str:
     """The robust choice, where it is another plan."""
     worst, place = answer.worst[answer.choice], answer.choice + 1
     if worst is None:
-        return "Under some end each of them does not fit."
+        return f"Each may not fit; where it fits, plan {place} loses least."
     return f"Plan {place} stays within {percent(worst)}: {answer.plans[answer.choice]}."
 
 

@@ -34,7 +34,8 @@ class Robust:
         swings: the ends that change the distance between any two of the plans, those under which
             the best plan loses most first.
         worst: largest regret of each plan; None for one that does not fit under some end. [plan]
-        choice: place of the plan with the least worst regret, counted from 0.
+        choice: place of the plan with the least worst regret, counted from 0; of those that do not
+            always fit the one with the least regret where it fits.
     """
 
     plans: tuple[Plan, ...]

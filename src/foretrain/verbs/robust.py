@@ -49,12 +49,14 @@ def robust(study: Study, answer: SearchResult, *, coefficients: Coefficients = D
         if not np.allclose(regrets, given, rtol=0.0, atol=ROUNDING)
     ]
     found.sort(key=lambda each: (-each[1][0], each[0].coefficient, each[0].end))
-    worst = np.max([given, *(regrets for _, regrets in found)], axis=0)
+    every = np.array([given, *(regrets for _, regrets in found)])
+    worst = every.max(axis=0)
+    where_it_fits = np.where(np.isfinite(every), every, 0.0).max(axis=0)
     return Robust(
         plans=tuple(each.plan for each in plans),
         swings=tuple(replace(swing, regrets=_known(regrets)) for swing, regrets in found),
         worst=_known(worst),
-        choice=int(np.argmin(worst)),
+        choice=int(np.lexsort((where_it_fits, worst))[0]),
     )
 
 
