@@ -22,7 +22,7 @@ from foretrain.cost.setting import Setting
 from foretrain.plan.plan import Plan
 from foretrain.plan.shape import Room, shapes_of
 from foretrain.plan.study import Study
-from foretrain.plan.table import Flags, PlanTable
+from foretrain.plan.table import Flags, PlanTable, Rows
 from foretrain.search.bounded import promising_plans
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Found
@@ -180,9 +180,9 @@ class _Near:
         self.pieces.append(priced.take(rows))
         self.count += len(rows)
 
-    def beats(self, priced: Priced) -> Flags:
-        """Whether whatever has at least so much has too much. [plan]"""
-        beaten: Flags = priced.value > self.most
+    def beats(self, bounds: Priced, rows: Rows) -> Flags:
+        """Whether whatever has at least as much as some rows has too much. [row]"""
+        beaten: Flags = bounds.value[rows] > self.most
         return beaten
 
 
