@@ -14,17 +14,21 @@ that open fields may leave of a bubble and of a reduction:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from foretrain.cost.factors import factors
-from foretrain.cost.held import Held
+from foretrain.cost.held import Held, weighted
 from foretrain.cost.input import with_input
-from foretrain.cost.placements import closest
+from foretrain.cost.layers import Inside, layer_times
+from foretrain.cost.placements import Levels, closest, closest_axes
 from foretrain.cost.setting import Setting
 from foretrain.cost.stages import Number, Passing, Stages
 from foretrain.cost.step import order_columns, stage_columns, step_time
-from foretrain.plan.table import Column
+from foretrain.plan.table import Column, Rows, distinct
+from foretrain.strategies.data import micro_batches
+from foretrain.strategies.strategy import Axis
 
 ROUNDING = 1e-9
 """Share by which a bound is lowered, so that no rounding lifts it above what it bounds."""
@@ -36,42 +40,104 @@ def any_order(setting: Setting, held: Held) -> Column:
     return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)
 
 
-def any_stages(setting: Setting, held: Held, *, chunks: Column, tails: bool, waits: bool) -> Column:
+def any_stages(setting: Setting, held: Held, *, chunks: Column, waits: bool) -> Column:
     """Seconds that no order, interleaving or schedule can beat, of plans with equal stages. [plan]
 
     Args:
         setting: workload, cluster and coefficients.
         held: plans of one chunk per stage, of the schedule 1F1B.
         chunks: the most that a stage may have.
-        tails: whether what follows the passes counts, which depends on the sharding.
         waits: whether gradients of weights may wait, as zero bubble lets them.
     """
     found = factors(setting, held, place=closest)
     stages, passing = stage_columns(setting, found), order_columns(setting, found)
-    seconds = _passes(stages, passing, chunks=chunks, waits=waits)
-    if tails and not waits:
+    ways = [_Way(count=run.count, forward=run.forward, backward=run.backward) for run in stages]
+    seconds = _passes(ways, passing.micro_batches, chunks=chunks, waits=waits)
+    if not waits:
         seconds = seconds + _tail(stages, passing, held.plans.pipeline, chunks=chunks)
-    return with_input(setting, held.plans, np.asarray(seconds)) * (1.0 - ROUNDING)
+    return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)
 
 
-def _passes(stages: Sequence[Stages], passing: Passing, *, chunks: Column, waits: bool) -> Number:
-    """Seconds of all passes: the busiest stage, and the way there and back. [plan]"""
-    longest: Number = 0.0
+def any_parameters(setting: Setting, held: Held, *, chunks: Column, waits: bool) -> Column:
+    """Seconds that no sharding can beat either: passes without what parameters need. [plan]
+
+    Args and assumptions are those of `any_stages`.
+    """
+    rows, _ = distinct([held.layer])
+    few = held.plans.take(rows)
+    times = layer_times(setting, few, inside=_lists(closest_axes(setting, few)))
+    pairs, _ = distinct([held.load])
+    counts = held.cuts.layers.take(held.cut[pairs], axis=2).swapaxes(0, 1)
+    stages = held.cuts.stages.take(held.cut[pairs], axis=1)
+    forward = weighted(counts, times.forward_pass.take(held.layer[pairs], axis=1))
+    backward = weighted(counts, times.backward_pass.take(held.layer[pairs], axis=1))
+    ways = [
+        _Way(count=stages[run], forward=forward[run], backward=backward[run]) for run in held.runs
+    ]
+    seconds = _passes(
+        ways,
+        micro_batches(setting.workload, held.plans),
+        chunks=chunks,
+        waits=waits,
+        row=held.load,
+    )
+    return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)
+
+
+def _lists(inside: dict[Axis, Levels]) -> Inside:
+    return {axis: list(levels) for axis, levels in inside.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Way:
+    """A run of stages on the way of a micro-batch. [plan or pair of layers and cut]
+
+    Attributes:
+        count: stages of the run.
+        forward: seconds of one stage's forward pass.
+        backward: the same of its backward pass.
+    """
+
+    count: Number
+    forward: Number
+    backward: Number
+
+
+def _passes(
+    ways: Sequence[_Way],
+    micro_batches: Column,
+    *,
+    chunks: Column,
+    waits: bool,
+    row: Rows | None = None,
+) -> Column:
+    """Seconds of all passes: the busiest stage, and the way there and back. [plan]
+
+    Args:
+        ways: the runs of the pipeline.
+        micro_batches: of each plan.
+        chunks: of each plan.
+        waits: whether the way back may be shorter by gradients of weights.
+        row: which of the ways' columns each plan has; None if they are its own.
+    """
+    longest = np.zeros_like(micro_batches)
     before: Number = 0.0
-    for kind in stages:
-        there = np.minimum(kind.count, 1.0)
-        busy = kind.forward + kind.backward
-        way = kind.forward if waits else busy
-        last = before + np.maximum(kind.count - 1.0, 0.0) * way
-        longest = np.maximum(longest, there * (passing.micro_batches * busy + last / chunks))
-        before = before + kind.count * way
+    for way in ways:
+        there = np.minimum(way.count, 1.0)
+        busy = way.forward + way.backward
+        one = way.forward if waits else busy
+        last = there * (before + np.maximum(way.count - 1.0, 0.0) * one)
+        busy, before = there * busy, before + way.count * one
+        if row is not None:
+            busy, last = np.asarray(busy).take(row), np.asarray(last).take(row)
+        longest = np.maximum(longest, micro_batches * busy + last / chunks)
     return longest
 
 
 def _tail(
     stages: Sequence[Stages], passing: Passing, pipeline: Column, *, chunks: Column
 ) -> Number:
-    """Seconds that the first stage, the last to finish, takes after its passes. [plan]"""
+    """Seconds that the first stage, the last one to finish, takes after its passes. [plan]"""
     first = stages[0]
     longest: Number = 0.0
     for kind in stages:

@@ -96,12 +96,7 @@ def closest(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
     rows, index = distinct([getattr(plans, name) for name in READS if name != "order"])
     few, net = plans.take(rows), setting.network
     near = partial(_near, tuple(level.members for level in setting.cluster.levels))
-    inside = {Axis.TENSOR: near(few.tensor)}
-    if setting.attends:
-        inside[Axis.CONTEXT] = near(few.context)
-    if Holding.EXPERTS in setting.holdings:
-        inside[Axis.EXPERT_TENSOR] = near(few.expert_tensor)
-        inside[Axis.EXPERT] = near(few.expert)
+    inside = closest_axes(setting, few)
     groups = {}
     for holding in setting.holdings:
         replicas = replicas_of(few, holding)
@@ -120,6 +115,18 @@ def closest(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
         hop=send(list(near(few.pipeline)), net),
         place=distinct([level for levels in inside.values() for level in levels])[1],
     ), index
+
+
+def closest_axes(setting: Setting, plans: PlanTable) -> dict[Axis, Levels]:
+    """Members of the axes that exchange something for operators, as near as can be. [plan]"""
+    near = partial(_near, tuple(level.members for level in setting.cluster.levels))
+    inside = {Axis.TENSOR: near(plans.tensor)}
+    if setting.attends:
+        inside[Axis.CONTEXT] = near(plans.context)
+    if Holding.EXPERTS in setting.holdings:
+        inside[Axis.EXPERT_TENSOR] = near(plans.expert_tensor)
+        inside[Axis.EXPERT] = near(plans.expert)
+    return inside
 
 
 def _near(levels: tuple[int, ...], members: Column) -> Levels:

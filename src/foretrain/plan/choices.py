@@ -27,7 +27,7 @@ Choice = tuple[int, ...]
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Question:
     """What to list.
 
@@ -78,7 +78,7 @@ def question_of(workload: Workload, space: Space) -> Question:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dimension:
     """Fields that are chosen together.
 
@@ -190,6 +190,19 @@ def shardings(question: Question, given: Choice) -> Iterator[Choice]:
                 yield kind, shard, reshard
 
 
+def kinds(question: Question, given: Choice) -> Iterator[Choice]:
+    """What is sharded and whether it is dropped between passes, all replicas sharing one copy."""
+    yield from dict.fromkeys((kind, reshard) for kind, _, reshard in shardings(question, given))
+
+
+def shards(question: Question, given: Choice) -> Iterator[Choice]:
+    """Devices that share one copy of what is sharded."""
+    *holders, sharding, reshard = given
+    for kind, shard, dropped in shardings(question, tuple(holders)):
+        if (kind, dropped) == (sharding, reshard):
+            yield (shard,)
+
+
 def _shards(space: Space, replicas: int) -> list[int]:
     """Devices that may share one copy; all of them go by the name of 0."""
     if space.shard is None:
@@ -201,6 +214,11 @@ def _holders(question: Question, plans: PlanTable) -> Sequence[Column | Flags]:
     """Replicas, and devices that hold the same experts, which a shard divides or fills."""
     same = plans.tensor * plans.replicas / (plans.expert * plans.expert_tensor)
     return plans.replicas, same if question.experts else np.zeros_like(same)
+
+
+def _sharded(question: Question, plans: PlanTable) -> Sequence[Column | Flags]:
+    """The same, and what is sharded."""
+    return *_holders(question, plans), plans.sharding, plans.reshard
 
 
 def offloads(question: Question, _given: Choice) -> Iterator[Choice]:
@@ -270,6 +288,13 @@ PARAMETERS = (
     Dimension(names=("offload",), reads=known(), choices=offloads),
 )
 """Where parameters and what belongs to them are."""
+
+KINDS = (
+    Dimension(names=("sharding", "reshard"), reads=_holders, choices=kinds),
+    Dimension(names=("offload",), reads=known(), choices=offloads),
+)
+SHARDS = (Dimension(names=("shard",), reads=_sharded, choices=shards),)
+"""The same in two steps."""
 
 STAGES = (
     Dimension(names=("schedule", "interleaving", "cut"), reads=_rounds, choices=schedules),

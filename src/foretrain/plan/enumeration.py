@@ -11,11 +11,20 @@ then where parameters are, then how stages work, last the order (`orders.with_or
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, Dimension, Question, question_of
+from foretrain.plan.choices import (
+    LAYERS,
+    PARAMETERS,
+    STAGES,
+    Choice,
+    Dimension,
+    Question,
+    question_of,
+)
 from foretrain.plan.degrees import degrees_of
 from foretrain.plan.orders import ORDERS, first_order
 from foretrain.plan.plan import AXES, Plan
@@ -120,6 +129,12 @@ def with_choices(
     return plans.take(source).but(**columns), source
 
 
+@lru_cache(maxsize=65_536)
+def _values(question: Question, dimension: Dimension, key: Choice) -> tuple[Choice, ...]:
+    """The values of a dimension; the same few are asked for with every piece of a table."""
+    return tuple(dimension.choices(question, key))
+
+
 def _lists(
     question: Question, plans: PlanTable, dimension: Dimension
 ) -> tuple[Rows, Sequence[Column], Rows]:
@@ -127,7 +142,7 @@ def _lists(
     reads = dimension.reads(question, plans)
     rows, index = distinct([*reads, np.zeros(len(plans))])
     keys = zip(*(read[rows].astype(int).tolist() for read in reads), strict=True)
-    every = [[*dimension.choices(question, key)] for key in (keys if reads else [()])]
+    every = [_values(question, dimension, key) for key in (keys if reads else [()])]
     many = np.array([len(values) for values in every], np.intp)
     flat = [value for values in every for value in values]
     columns = np.array(flat, float).reshape(-1, len(dimension.names)).T.copy()

@@ -132,6 +132,14 @@ def table_of(plans: Sequence[Plan]) -> PlanTable:
     return PlanTable(**columns)
 
 
+def stacked(tables: Sequence[PlanTable]) -> PlanTable:
+    """Tables with the same side tables, one under the other."""
+    if len(tables) == 1:
+        return tables[0]
+    columns = {name: np.concatenate([getattr(t, name) for t in tables]) for name in COLUMNS}
+    return PlanTable(**columns, cuts=tables[0].cuts, orders=tables[0].orders)
+
+
 def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:
     """The first row of each distinct combination, and for every row the combination it has.
 

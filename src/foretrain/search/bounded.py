@@ -1,9 +1,9 @@
 """Bounded search: price the plans of promising regions, prove the rest worse.
 
 Regions come by the least value that any of their plans may have. One that can hold none of the best
-plans, nor one that no other beats, is excluded whole; the others grow dimension by dimension, and
-after each what a tighter bound excludes goes. What is left is priced. So the answer is that of the
-exhaustive search, and so are the trade-offs.
+plans, nor one that no other beats, is excluded whole; the others are divided, level by level, and
+at each what does not fit or what a tighter bound excludes goes. What is left is priced. So the
+answer is that of the exhaustive search, and so are the trade-offs.
 """
 
 from __future__ import annotations
@@ -18,38 +18,71 @@ from foretrain.cost.bounds import any_order, any_stages
 from foretrain.cost.held import Held, hold
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import Setting
-from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, question_of
-from foretrain.plan.enumeration import ROWS, counts, up_to, with_choices
-from foretrain.plan.orders import order_counts
+from foretrain.plan.choices import (
+    KINDS,
+    PARAMETERS,
+    SHARDS,
+    STAGES,
+    Dimension,
+    Question,
+    question_of,
+)
+from foretrain.plan.enumeration import ROWS, counts, grown, up_to
 from foretrain.plan.study import Study
-from foretrain.plan.table import Column, PlanTable, Rows
+from foretrain.plan.table import Column, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Found
 from foretrain.search.front import by_count
 from foretrain.search.objective import over_limits
 from foretrain.search.pareto import unbeaten
-from foretrain.search.regions import Regions, even_only, gradients_wait, regions_of
+from foretrain.search.regions import (
+    Regions,
+    divided,
+    even_only,
+    gradients_wait,
+    joined,
+    regions_of,
+)
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
 
-FIRST = 4_096
-"""Plans to which the first regions grow; every further piece grows to twice as many, up to `ROWS`.
-The first ones find what excludes the rest."""
-
-FEW = 256
-"""Plans that are priced at once, without asking which of them exclude the others."""
+FIRST = 1_024
+"""Regions of the first piece after its first division; every further piece has twice as many, up to
+`ROWS`. The first ones find what excludes the rest."""
 
 WIDTH = 1_024
 """Regions that are held against what is found at first, before they may grow; likewise doubled."""
 
+FEW = 256
+"""Plans that are priced at once, without asking which of them exclude the others."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Ground:
-    """What a search of one offer reads."""
+    """What a search of one offer reads, and where it puts what it finds."""
 
     study: Study
     setting: Setting
     question: Question
     found: Found
+
+
+Bound = Callable[[_Ground, Regions, Held], Column]
+"""Seconds that no plan of a region can beat. [region]"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Level:
+    """One division of regions.
+
+    Attributes:
+        by: dimensions that are chosen.
+        later: dimensions that stay open.
+        bound: works out a tighter bound; None keeps that of where a region came from.
+    """
+
+    by: Sequence[Dimension]
+    later: Sequence[Dimension]
+    bound: Bound | None
 
 
 def promising_plans(
@@ -67,7 +100,7 @@ def promising_plans(
         settings: the study's workload on the whole of each offer, with coefficients.
         found: takes what is found.
         tell: called after every piece.
-        stop: asked before every piece; true ends the search with what was found.
+        stop: asked after every piece; true ends the search with what was found.
     """
     keep_freed_memory()
     question = question_of(study.workload, study.space)
@@ -75,13 +108,13 @@ def promising_plans(
     for offer, setting in settings.items():
         ground = _Ground(study=study, setting=setting, question=question, found=found)
         regions = regions_of(study, setting, question=question, devices=offer.devices)
-        found.survey(regions.bounds.plans, regions.many)
+        found.survey(regions.plans, regions.many)
         waiting.append((ground, regions))
     waiting.sort(key=lambda each: _least(each[1]))
     for place, (ground, regions) in enumerate(waiting):
         later = [_least(others) for _, others in waiting[place + 1 :]]
         for first, piece in _pieces(ground, regions):
-            _look(ground, piece)
+            _look(ground, piece, _levels(question))
             tell()
             left = [*regions.bounds.value[first : first + 1], *later]
             if left and found.best and stop():
@@ -97,72 +130,95 @@ def _least(regions: Regions) -> float:
     return float(regions.bounds.value[0]) if len(regions) else np.inf
 
 
+def _levels(question: Question) -> tuple[_Level, ...]:
+    """How regions are divided until only the order of the axes is open."""
+    if not even_only(question):
+        return (
+            _Level(by=KINDS, later=SHARDS, bound=None),
+            _Level(by=SHARDS, later=(), bound=_any_order),
+        )
+    return (
+        _Level(by=KINDS, later=(*SHARDS, *STAGES), bound=None),
+        _Level(by=SHARDS, later=STAGES, bound=_any_stages),
+        _Level(by=STAGES, later=(), bound=_any_order),
+    )
+
+
+def _any_stages(ground: _Ground, regions: Regions, held: Held) -> Column:
+    waits = gradients_wait(ground.question)
+    return any_stages(ground.setting, held, chunks=regions.chunks, waits=waits)
+
+
+def _any_order(ground: _Ground, _regions: Regions, held: Held) -> Column:
+    return any_order(ground.setting, held)
+
+
 def _pieces(ground: _Ground, regions: Regions) -> Iterator[tuple[int, Regions]]:
-    """Promising regions that grow to ever more plans, and the position of what comes after them."""
+    """Promising regions, ever more at once, and the position of what comes after them."""
     start, width, target = 0, WIDTH, FIRST
     while start < len(regions):
-        promising, grown = [], 0
-        while start < len(regions) and grown < target:
+        promising, many = [], 0
+        while start < len(regions) and many < target:
             rows = np.arange(start, min(start + width, len(regions)))
             some = regions.take(rows)
-            left = _promising(ground, some.bounds, some.many)
-            promising.append(rows[left])
-            grown += int(_growth(ground, some.bounds.plans.take(left)).sum())
+            some = some.take(_promising(ground, some, rows=np.arange(len(some))))
+            promising.append(some)
+            many += int(counts(ground.question, some.plans, KINDS).sum())
             start, width = start + len(rows), min(2 * width, ROWS)
-        yield start, regions.take(np.concatenate(promising))
+        yield start, joined(promising)
         target = min(2 * target, ROWS)
 
 
-def _growth(ground: _Ground, plans: PlanTable) -> Rows:
-    """To how many plans each grows by the choice of its sharding."""
-    return counts(ground.question, plans, PARAMETERS)
+def _look(ground: _Ground, regions: Regions, levels: Sequence[_Level]) -> None:
+    """Settle every plan of some regions."""
+    level, *further = levels
+    for rows in up_to(counts(ground.question, regions.plans, level.by), ROWS):
+        found, held = _divided(ground, regions.take(rows), level)
+        if not len(found):
+            continue
+        if further:
+            _look(ground, found, further)
+        else:
+            _price(ground, found, held)
 
 
-def _look(ground: _Ground, regions: Regions) -> None:
-    """Settle every plan of some regions; none where no region of a piece is promising."""
-    if not len(regions):
-        return
-    plans, many, source = _grown(ground, regions.bounds.plans, PARAMETERS)
-    if not even_only(ground.question):
-        _settle(ground, plans, many)
-        return
-    plans = _with_promising_parameters(ground, plans, many=many, chunks=regions.chunks[source])
-    for piece in up_to(counts(ground.question, plans, STAGES), ROWS):
-        grown, each, _ = _grown(ground, plans.take(piece), STAGES)
-        _settle(ground, grown, each)
+def _divided(ground: _Ground, regions: Regions, level: _Level) -> tuple[Regions, Held]:
+    """Regions of the next level that fit and are promising, and what their plans hold."""
+    study, setting = ground.study, ground.setting
+    parts = divided(ground.question, setting, regions, by=level.by, later=level.later)
+    held, memory, rows = that_fit(study, setting, parts.plans, many=parts.many, found=ground.found)
+    parts = _bounded(ground, parts, parts.bounds.step_time, memory=memory)
+    parts, held = _left(ground, parts, held, rows=rows)
+    if level.bound and len(parts):
+        seconds = level.bound(ground, parts, held)
+        parts = _bounded(ground, parts, seconds, memory=parts.bounds.memory)
+        parts, held = _left(ground, parts, held, rows=np.arange(len(parts)))
+    return parts, held
 
 
-def _with_promising_parameters(
-    ground: _Ground, plans: PlanTable, *, many: Rows, chunks: Column
-) -> PlanTable:
-    """Those whose sharding fits and may count for something, however their stages work."""
-    study, setting, question = ground.study, ground.setting, ground.question
-    held, memory, rows = that_fit(study, setting, plans, many=many, found=ground.found)
-    if not len(rows):
-        return held.plans
-    seconds = any_stages(
-        setting, held, chunks=chunks[rows], tails=True, waits=gradients_wait(question)
-    )
-    left = _surviving(ground, held, memory=memory, seconds=seconds, many=many[rows])
-    return held.plans.take(left)
+def _left(ground: _Ground, regions: Regions, held: Held, *, rows: Rows) -> tuple[Regions, Held]:
+    """The promising ones of some rows."""
+    left = _promising(ground, regions, rows=rows)
+    regions = regions.take(left)
+    return regions, held.take(left, regions.plans)
 
 
-def _settle(ground: _Ground, plans: PlanTable, many: Rows) -> None:
-    """Price plans in those orders that may count for something."""
-    study, setting, found = ground.study, ground.setting, ground.found
-    held, memory, rows = that_fit(study, setting, plans, many=many, found=found)
-    if not len(rows):
-        return
-    bounds = valued(
-        study, setting, held.plans, seconds=any_order(setting, held), memory=memory
-    )
-    many, left = many[rows], np.arange(len(rows))
+def _bounded(ground: _Ground, regions: Regions, seconds: Column, *, memory: Column) -> Regions:
+    """The same regions with other bounds."""
+    bounds = valued(ground.study, ground.setting, regions.plans, seconds=seconds, memory=memory)
+    return Regions(bounds=bounds, chunks=regions.chunks, many=regions.many)
+
+
+def _price(ground: _Ground, regions: Regions, held: Held) -> None:
+    """Price plans in all their orders: first those that may exclude the others."""
+    left = np.arange(len(regions))
     for choose in (_leading, _all):
-        left = left[_promising(ground, bounds.take(left), many[left])]
-        first = choose(found, bounds.take(left))
-        few = held.take(left[first], held.plans.take(left[first]))
-        price(study, setting, few, memory=memory[left[first]], found=found)
-        left = np.delete(left, first)
+        left = _promising(ground, regions, rows=left)
+        first = left[choose(ground.found, regions.bounds.take(left))]
+        few = held.take(first, regions.plans.take(first))
+        memory = regions.bounds.memory[first]
+        price(ground.study, ground.setting, few, memory=memory, found=ground.found)
+        left = np.setdiff1d(left, first)
 
 
 def _all(_found: Found, bounds: Priced) -> Rows:
@@ -177,47 +233,27 @@ def _leading(found: Found, bounds: Priced) -> Rows:
     best = np.argsort(bounds.value)[: found.keep]
     if found.front is None:
         return best
-    unbeaten_rows = [
+    tops = [
         some[unbeaten(bounds.step_time[some], bounds.memory[some])]
         for some in by_count(bounds.plans.devices)
     ]
-    return np.unique(np.concatenate([best, *unbeaten_rows]))
+    return np.unique(np.concatenate([best, *tops]))
 
 
-def _grown(
-    ground: _Ground, plans: PlanTable, dimensions: Sequence[Dimension]
-) -> tuple[PlanTable, Rows, Rows]:
-    """Plans with more fields chosen, how many each stands for, and where it came from."""
-    source = np.arange(len(plans))
-    for dimension in dimensions:
-        plans, rows = with_choices(ground.question, plans, dimension)
-        source = source[rows]
-    many = order_counts(plans, ground.setting.cluster, ground.study.space)
-    if dimensions is PARAMETERS and even_only(ground.question):
-        many = many * counts(ground.question, plans, STAGES)
-    return plans, many, source
-
-
-def _surviving(ground: _Ground, held: Held, *, memory: Column, seconds: Column, many: Rows) -> Rows:
-    """Plans that may count for something, given a bound of their time."""
-    bounds = valued(ground.study, ground.setting, held.plans, seconds=seconds, memory=memory)
-    return _promising(ground, bounds, many)
-
-
-def _promising(ground: _Ground, bounds: Priced, many: Rows) -> Rows:
-    """Regions that may keep all limits and hold a plan that counts for something."""
-    study, found = ground.study, ground.found
-    kept = np.ones(len(many), bool)
+def _promising(ground: _Ground, regions: Regions, *, rows: Rows) -> Rows:
+    """Those of some rows that may keep all limits and hold a plan that counts for something."""
+    found, bounds, many = ground.found, regions.bounds, regions.many
+    kept = np.zeros(len(regions), bool)
+    kept[rows] = True
     limits = over_limits(
-        study, bounds.cluster, devices=bounds.plans.devices, seconds=bounds.step_time
+        ground.study, bounds.cluster, devices=bounds.plans.devices, seconds=bounds.step_time
     )
     for reason, over in limits.items():
         found.reject(reason, int(many[kept & over].sum()))
         kept &= ~over
     rows = np.flatnonzero(kept)
-    hopeless = found.hopeless(bounds.take(rows))
-    out = rows[hopeless]
-    found.exclude(bounds.take(out), many[out])
+    hopeless = found.hopeless(bounds, rows)
+    found.exclude(bounds, rows[hopeless], many)
     return rows[~hopeless]
 
 
@@ -225,8 +261,7 @@ def _nearest(ground: _Ground, regions: Regions) -> None:
     """Remember the plan that needs least memory, where none fits."""
     if len(regions):
         row = np.argmin(regions.bounds.memory, keepdims=True)
-        plans, _, _ = _grown(ground, regions.bounds.plans.take(row), PARAMETERS)
-        if even_only(ground.question):
-            plans, _, _ = _grown(ground, plans, STAGES)
+        open_to = (*PARAMETERS, *STAGES) if even_only(ground.question) else PARAMETERS
+        plans = grown(ground.question, regions.plans.take(row), open_to)
         memory = heaviest_total(ground.setting, hold(ground.setting, plans))
         ground.found.miss(ground.setting.cluster, plans, memory)

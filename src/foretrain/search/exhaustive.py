@@ -39,6 +39,7 @@ def every_plan(
                 return
             orders = order_counts(plans, offer.cluster, study.space)
             found.survey(plans, orders)
-            held, memory, _ = that_fit(study, setting, plans, many=orders, found=found)
-            price(study, setting, held, memory=memory, found=found)
+            held, memory, rows = that_fit(study, setting, plans, many=orders, found=found)
+            few = held.take(rows, plans.take(rows))
+            price(study, setting, few, memory=memory[rows], found=found)
             tell()

@@ -22,8 +22,8 @@ class Beside(Protocol):
     def add(self, priced: Priced) -> None:
         """Look at more plans."""
 
-    def beats(self, priced: Priced) -> Flags:
-        """Whether whatever takes at least so much counts for nothing. [plan]"""
+    def beats(self, bounds: Priced, rows: Rows) -> Flags:
+        """Whether whatever takes at least as much as some rows counts for nothing. [row]"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,22 +115,19 @@ class Found:
                 memory=least,
             )
 
-    def hopeless(self, bounds: Priced) -> Flags:
-        """Plans that are surely none of the best, nor unbeaten, given bounds of what they take.
-
-        [plan]
-        """
-        hopeless: Flags = bounds.value > self.worst
+    def hopeless(self, bounds: Priced, rows: Rows) -> Flags:
+        """Whether some rows are surely none of the best, nor unbeaten, given bounds. [row]"""
+        hopeless: Flags = bounds.value[rows] > self.worst
         if self.front is not None and hopeless.any():
-            hopeless[hopeless] = self.front.beats(bounds.take(np.flatnonzero(hopeless)))
+            hopeless[hopeless] = self.front.beats(bounds, rows[hopeless])
         return hopeless
 
-    def exclude(self, bounds: Priced, many: Rows) -> None:
-        """Count plans that a bound excludes."""
-        self.excluded += int(many.sum())
-        for degrees, rows in corners(bounds.plans).items():
+    def exclude(self, bounds: Priced, rows: Rows, many: Rows) -> None:
+        """Count plans that a bound excludes, each row of which stands for many."""
+        self.excluded += int(many[rows].sum())
+        for degrees, some in corners(bounds.plans, rows).items():
             corner = self.corners[degrees]
-            corner.bound = min(corner.bound, float(bounds.value[rows].min()))
+            corner.bound = min(corner.bound, float(bounds.value[some].min()))
 
     def add(self, priced: Priced) -> None:
         """Rank a table of plans that run."""
@@ -142,7 +139,7 @@ class Found:
         self.best = sorted([*self.best, *best], key=lambda candidate: candidate.rank)[: self.keep]
         if self.front is not None:
             self.front.add(priced)
-        for degrees, some in corners(priced.plans).items():
+        for degrees, some in corners(priced.plans, np.arange(len(priced.plans))).items():
             corner = self.corners[degrees]
             row = int(some[np.argmin(priced.value[some])])
             if corner.best is None or priced.value[row] < corner.best.value:
@@ -151,19 +148,20 @@ class Found:
     def survey(self, plans: PlanTable, many: Rows) -> None:
         """Put plans on the map, each of which stands for so many."""
         self.space += int(many.sum())
-        for degrees, rows in corners(plans).items():
+        for degrees, rows in corners(plans, np.arange(len(plans))).items():
             corner = self.corners.setdefault(degrees, Corner())
             corner.plans += int(many[rows].sum())
 
 
-def corners(plans: PlanTable) -> dict[Degrees, Rows]:
-    """Rows of a table by their tensor and pipeline degree."""
-    if not len(plans):
+def corners(plans: PlanTable, rows: Rows) -> dict[Degrees, Rows]:
+    """Some rows of a table by their tensor and pipeline degree."""
+    if not len(rows):
         return {}
-    rows, index = distinct([plans.tensor, plans.pipeline])
+    tensor, pipeline = plans.tensor[rows], plans.pipeline[rows]
+    few, index = distinct([tensor, pipeline])
     order = np.argsort(index, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(index))[:-1])
-    keys = zip(plans.tensor[rows].tolist(), plans.pipeline[rows].tolist(), strict=True)
+    parts = np.split(rows[order], np.cumsum(np.bincount(index))[:-1])
+    keys = zip(tensor[few].tolist(), pipeline[few].tolist(), strict=True)
     return {(int(t), int(p)): part for (t, p), part in zip(keys, parts, strict=True)}
 
 

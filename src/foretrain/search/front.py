@@ -71,22 +71,24 @@ class Front:
         rates = self.spending.rates(priced.cluster, devices)
         return np.concatenate([rates * seconds, priced.memory[np.newaxis, rows]])
 
-    def beats(self, priced: Priced) -> Flags:
-        """Whether a member beats whatever takes at least so long and as many bytes. [plan]
+    def beats(self, bounds: Priced, rows: Rows) -> Flags:
+        """Whether a member beats whatever takes at least as long and as many bytes. [row]
 
         Of one cluster and number of devices the rates are the same for all plans, so that every
         member has one time that it beats in all respects but memory.
         """
-        beaten = np.zeros(len(priced.plans), bool)
+        beaten = np.zeros(len(rows), bool)
         if not self.members:
             return beaten
-        for some in by_count(priced.plans.devices):
-            rates = self.spending.rates(priced.cluster, priced.plans.devices[some[:1]])
+        devices = bounds.plans.devices[rows]
+        seconds, memory = bounds.step_time[rows], bounds.memory[rows]
+        for some in by_count(devices):
+            rates = self.spending.rates(bounds.cluster, devices[some[:1]])
             reach = np.max(self.points[:-1] / rates, axis=0)
             order = np.argsort(reach)
             least = np.minimum.accumulate(self.points[-1][order])
-            behind = np.searchsorted(reach[order], priced.step_time[some], side="left")
-            beaten[some] = (behind > 0) & (least[behind - 1] <= priced.memory[some])
+            behind = np.searchsorted(reach[order], seconds[some], side="left")
+            beaten[some] = (behind > 0) & (least[behind - 1] <= memory[some])
         return beaten
 
 

@@ -1,25 +1,29 @@
-"""Regions: plans of which only the degrees and what their layers depend on are chosen, with bounds.
+"""Regions: plans with some fields still open, and bounds of what any of their plans takes.
 
-A region stands for all plans that agree in these fields. Where stages can only be cut evenly, how a
-pipeline works stays open too; elsewhere it is chosen here, since an uneven cut keeps no simple law.
+The first regions say the degrees and what layers depend on. Where stages can only be cut evenly,
+how a pipeline works stays open too; elsewhere it is chosen at once, since an uneven cut keeps no
+simple law. Open fields have the values of which a plan needs least memory: one copy of what is
+sharded among all replicas, one chunk per stage.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cost.bounds import any_stages
+from foretrain.cost.bounds import any_parameters
 from foretrain.cost.held import Held, hold
-from foretrain.cost.memory import heaviest_total
+from foretrain.cost.layers import READS
+from foretrain.cost.memory import stage_memory
 from foretrain.cost.setting import Setting
-from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, Question, chosen
-from foretrain.plan.enumeration import ROWS, counts, degrees, grown, most
+from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, Dimension, Question, chosen
+from foretrain.plan.enumeration import ROWS, counts, degrees, grown, most, with_choices
 from foretrain.plan.orders import order_counts
 from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.study import Study
-from foretrain.plan.table import Column, PlanTable, Rows
+from foretrain.plan.table import Column, PlanTable, Rows, distinct, stacked
 from foretrain.search.candidate import Priced
 from foretrain.search.table import valued
 
@@ -42,8 +46,15 @@ class Regions:
         """Regions."""
         return len(self.many)
 
+    @property
+    def plans(self) -> PlanTable:
+        """A plan of each."""
+        return self.bounds.plans
+
     def take(self, rows: Rows) -> Regions:
         """Some of them."""
+        if len(rows) == len(self) and (rows == np.arange(len(rows))).all():
+            return self
         return Regions(
             bounds=self.bounds.take(rows), chunks=self.chunks[rows], many=self.many[rows]
         )
@@ -62,57 +73,123 @@ def gradients_wait(question: Question) -> bool:
 def regions_of(
     study: Study, setting: Setting, *, question: Question, devices: tuple[int, ...]
 ) -> Regions:
-    """All regions of a space, by the least value that any of their plans may have."""
+    """The first regions of a space, by the least value that any of their plans may have.
+
+    Args:
+        study: objective and limits.
+        setting: workload, cluster and coefficients.
+        question: the space.
+        devices: numbers of devices to choose among.
+    """
     plans = grown(question, degrees(question, devices), LAYERS)
-    open_to = (*PARAMETERS, *STAGES)
-    many = counts(question, plans, open_to)
-    legal = np.flatnonzero(many)
-    plans, many = plans.take(legal), many[legal]
-    if not even_only(question) and len(plans):
+    many = counts(question, plans, (*PARAMETERS, *STAGES))
+    if not many.all():
+        legal = np.flatnonzero(many)
+        plans, many = plans.take(legal), many[legal]
+    chunks = most(question, plans, dimension=STAGES[0], name="interleaving")
+    if not even_only(question):
         plans = grown(question, plans, STAGES)
-        many = counts(question, plans, PARAMETERS)
-    many = many * order_counts(plans, setting.cluster, study.space)
-    chunks = _chunks(question, plans)
+        many, chunks = counts(question, plans, PARAMETERS), plans.interleaving
     bounds = _bounds(study, setting, question=question, plans=plans, chunks=chunks)
+    many = many * order_counts(plans, setting.cluster, study.space)
     found = Regions(bounds=bounds, chunks=chunks, many=many)
     return found.take(np.argsort(bounds.value, kind="stable"))
 
 
-def _chunks(question: Question, plans: PlanTable) -> Column:
-    """The most chunks that a stage may have. [region]"""
-    if not even_only(question):
-        return plans.interleaving
-    return most(question, plans, dimension=STAGES[0], name="interleaving")
+def divided(
+    question: Question,
+    setting: Setting,
+    regions: Regions,
+    *,
+    by: Sequence[Dimension],
+    later: Sequence[Dimension],
+) -> Regions:
+    """Regions with more fields chosen; bounds are those of where they came from.
+
+    Args:
+        question: the space.
+        setting: the cluster.
+        regions: to be divided.
+        by: dimensions to choose.
+        later: dimensions that stay open.
+    """
+    plans, source = regions.plans, np.arange(len(regions))
+    for dimension in by:
+        plans, rows = with_choices(question, plans, dimension)
+        source = source[rows]
+    orders = order_counts(plans, setting.cluster, question.space)
+    bounds = regions.bounds
+    return Regions(
+        bounds=Priced(
+            cluster=bounds.cluster,
+            plans=plans,
+            value=bounds.value[source],
+            step_time=bounds.step_time[source],
+            memory=bounds.memory[source],
+        ),
+        chunks=regions.chunks[source],
+        many=orders * counts(question, plans, later),
+    )
+
+
+def joined(several: Sequence[Regions]) -> Regions:
+    """Regions of one cluster side by side."""
+    bounds = [each.bounds for each in several]
+    return Regions(
+        bounds=Priced(
+            cluster=bounds[0].cluster,
+            plans=stacked([each.plans for each in bounds]),
+            value=np.concatenate([each.value for each in bounds]),
+            step_time=np.concatenate([each.step_time for each in bounds]),
+            memory=np.concatenate([each.memory for each in bounds]),
+        ),
+        chunks=np.concatenate([each.chunks for each in several]),
+        many=np.concatenate([each.many for each in several]),
+    )
 
 
 def _bounds(
     study: Study, setting: Setting, *, question: Question, plans: PlanTable, chunks: Column
 ) -> Priced:
-    """What no plan of each region takes less than, worked out a piece of the table at a time."""
-    waits, seconds, memory = gradients_wait(question), [np.zeros(0)], [np.zeros(0)]
+    """What no plan of each region takes less than.
+
+    Worked out a piece of the table at a time; regions of equal layers are in one piece.
+    """
+    seconds, memory = np.empty(len(plans)), np.empty(len(plans))
+    alike = np.argsort(distinct([getattr(plans, name) for name in READS])[1], kind="stable")
     for start in range(0, len(plans), ROWS):
-        rows = np.arange(start, min(start + ROWS, len(plans)))
+        rows = alike[start : start + ROWS]
         held = hold(setting, plans.take(rows))
-        seconds.append(any_stages(setting, held, chunks=chunks[rows], tails=False, waits=waits))
-        memory.append(_least_memory(setting, question, held))
-    return valued(
-        study, setting, plans, seconds=np.concatenate(seconds), memory=np.concatenate(memory)
-    )
+        seconds[rows] = any_parameters(
+            setting, held, chunks=chunks[rows], waits=gradients_wait(question)
+        )
+        memory[rows] = _least_memory(setting, question, held)
+    return valued(study, setting, plans, seconds=seconds, memory=memory)
 
 
 def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
     """Bytes that no sharding or offloading goes below. [region]
 
-    More chunks keep more activations, and so does every other schedule; a larger shard holds less.
+    More chunks keep more activations, and so does every other schedule; a larger shard holds less,
+    and a sharded optimizer less than a whole one. The first stage alone is asked.
     """
-    plans, space = held.plans, question.space
+    plans, every = held.plans, np.arange(len(held.plans))
     least = np.full(len(plans), np.inf)
-    every = np.arange(len(plans))
-    for sharding in chosen(list(Sharding), space.sharding):
-        for reshard in space.reshard[: None if sharding is Sharding.PARAMETERS else 1]:
-            for offload in space.offload:
-                lean = {"sharding": sharding, "reshard": reshard, "offload": offload}
-                columns = {name: np.full(len(plans), float(each)) for name, each in lean.items()}
-                memory = heaviest_total(setting, held.take(every, plans.but(**columns)))
-                least = np.minimum(least, memory)
+    for sharding, reshard, offload in _lean(question):
+        columns = {"sharding": sharding, "reshard": reshard, "offload": offload}
+        lean = plans.but(**{name: np.full(len(plans), each) for name, each in columns.items()})
+        memory = stage_memory(setting, held.take(every, lean), run=0).total
+        least = np.minimum(least, memory)
     return least
+
+
+def _lean(question: Question) -> Iterator[tuple[float, float, float]]:
+    """Sharding, resharding and offloading of the plans that may need least memory."""
+    space = question.space
+    kinds = chosen(list(Sharding), space.sharding)
+    if Sharding.OPTIMIZER in kinds:
+        kinds = [kind for kind in kinds if kind is not Sharding.NONE]
+    for kind in kinds:
+        for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]:
+            for offload in space.offload:
+                yield float(kind), float(reshard), float(offload)

@@ -30,7 +30,7 @@ def keep_freed_memory() -> None:
 def that_fit(
     study: Study, setting: Setting, plans: PlanTable, *, many: Rows, found: Found
 ) -> tuple[Held, Column, Rows]:
-    """The plans of a table whose heaviest stage fits on a device, and their rows.
+    """What plans hold, bytes of their heaviest stage, and the rows of those that fit on a device.
 
     Args:
         study: limits and space.
@@ -52,8 +52,7 @@ def that_fit(
         full = fits & (host_total(setting, held) > host.memory)
         found.reject(HOST_MEMORY, int(many[full].sum()))
         fits &= ~full
-    rows = np.flatnonzero(fits)
-    return held.take(rows, plans.take(rows)), memory[rows], rows
+    return held, memory, np.flatnonzero(fits)
 
 
 def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: Found) -> None:
