@@ -135,7 +135,7 @@ def test_longer_samples_need_no_less_memory(data, name, tokens, more):
 @few(60)
 @given(data=st.data(), question=settings())
 def test_micro_batch_of_twice_the_samples_needs_no_less_memory(data, question):
-    plan = data.draw(plans(question))
+    plan = data.draw(plans(question, cuts=("even", "uneven")))
     assume(plan.micro_batch % 2 == 0)
     half = replace(plan, micro_batch=plan.micro_batch // 2)
     assert needed(question, plan) >= needed(question, half) * (1 - 1e-12)

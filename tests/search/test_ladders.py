@@ -81,13 +81,6 @@ def test_layers_are_those_that_stages_share():
     }
 
 
-def test_layers_of_a_balanced_cut_need_only_be_as_many_as_stages():
-    study = gpt_study()
-    space = replace(study.space, cut=("balanced",), interleaving=(1,))
-    ladders = depth_ladders(study.workload, space, devices=(4,))
-    assert [[*each.sizes[:2]] for each in ladders] == [[1, 2], [2, 3], [4, 5]]
-
-
 def test_layers_that_do_not_grow_stay():
     study = gpt_study()
     workload = replace(study.workload, model=mixture())
@@ -100,10 +93,17 @@ def test_layers_that_do_not_grow_stay():
     ("key", "changes"),
     [
         ("plan.cut", {"cut": ((3, 5),)}),
+        ("plan.cut", {"cut": ("even", "balanced")}),
         ("plan.recompute_layers", {"recompute": (Recompute.FULL,), "recompute_layers": (0, 2)}),
     ],
 )
 def test_keys_that_count_layers_are_refused_where_their_number_is_asked(key, changes):
     study = gpt_study()
-    with pytest.raises(InputError, match=rf"{key}: counts layers"):
+    with pytest.raises(InputError, match=rf"{key}: the layers to \w+ are to be found"):
         depth_ladders(study.workload, replace(study.space, **changes), devices=(16,))
+
+
+def test_cuts_that_shift_as_samples_grow_are_refused():
+    study = gpt_study()
+    with pytest.raises(InputError, match=r"plan\.cut: balanced stages shift"):
+        length_ladders(study.workload, replace(study.space, cut=("balanced",)), devices=(16,))

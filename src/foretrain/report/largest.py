@@ -72,8 +72,6 @@ def sentences(there: Study, answer: Largest) -> Iterator[str]:
             f"A step still has {batch}, so it learns from {written(TOKENS, answer.tokens)}: more "
             "than with shorter samples."
         )
-    if not answer.proven:
-        yield "Balanced cuts shift as the size grows; a larger size may fit again."
 
 
 def growth(answer: Largest) -> Table:

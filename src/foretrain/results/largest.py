@@ -46,8 +46,6 @@ class Largest:
         tokens: that a step learns from at that size; None for samples without tokens.
         next: the next size that could be asked for, which does not fit; None where the sizes end.
         growth: what smaller sizes and this one need at least, ascending.
-        proven: whether no larger size fits. With balanced cuts, which shift as layers grow,
-            memory may fall again at a size that was not tried.
         search: the best plans of that size.
     """
 
@@ -57,5 +55,4 @@ class Largest:
     tokens: float | None
     next: Need | None
     growth: tuple[Need, ...]
-    proven: bool
     search: SearchResult

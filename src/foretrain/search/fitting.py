@@ -43,6 +43,8 @@ def leanest(setting: Setting, space: Space, *, devices: Sequence[int]) -> Leanes
     workload, cluster, host = setting.workload, setting.cluster, setting.cluster.host
     found: Leanest | None = None
     for plans in plan_tables(workload, cluster, lean(workload.model, space), devices=devices):
+        if not len(plans):
+            continue
         held = hold(setting, plans)
         memory = heaviest_total(setting, held)
         if host is not None and any(space.offload):
@@ -56,14 +58,16 @@ def leanest(setting: Setting, space: Space, *, devices: Sequence[int]) -> Leanes
 def lean(model: Model, space: Space) -> Space:
     """A smaller space: for every legal plan it has one that needs no more memory.
 
-    A plan without interleaving is legal wherever one with it is, and fewer micro-batches wait; but
-    with several kinds of layers interleaving mixes them, and balanced chunks add up otherwise.
+    Fewer samples at once, no interleaving and more devices that share one copy need no more, and
+    are legal where the other is. Balanced cuts move with the micro-batch, though; and chunks of
+    different layers may add up to a leaner stage if they are interleaved.
     """
-    cuttable = sum(layer.cuttable for layer in model.layers)
-    plain = cuttable == 1 and space.cut == ("even",) and 1 in (space.interleaving or (1,))
+    alike = sum(layer.cuttable for layer in model.layers) == 1 and space.cut == ("even",)
+    plain = alike and 1 in (space.interleaving or (1,))
+    still = "balanced" not in space.cut
     return replace(
         space,
-        micro_batch=_undivided(space.micro_batch or (1,)),
+        micro_batch=_undivided(space.micro_batch or (1,)) if still else space.micro_batch,
         interleaving=(1,) if plain else space.interleaving,
         shard=(0,) if 0 in (space.shard or (0,)) else space.shard,
         sends=space.sends[:1],
@@ -72,7 +76,7 @@ def lean(model: Model, space: Space) -> Space:
 
 
 def _undivided(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Micro-batches that no smaller one divides; the smaller one is legal where they are."""
+    """Micro-batches that no smaller one divides."""
     return tuple(
         size for size in sizes if not any(size % each == 0 for each in sizes if each < size)
     )

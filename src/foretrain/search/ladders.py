@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from math import lcm
 
 from foretrain.errors import InputError
@@ -82,7 +81,11 @@ def length_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) 
         workload: with samples of any length.
         space: choices.
         devices: numbers of devices that a plan may use.
+
+    Raises:
+        InputError: cuts depend on the length.
     """
+    _refuse(space, counted=False)
     found: dict[int, set[tuple[int, int]]] = defaultdict(set)
     step = step_of(workload.model.tokens)
     for tensor, context in _members(workload, space, devices):
@@ -96,7 +99,7 @@ def length_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) 
                 tensor=tuple(sorted({tensor for tensor, _ in pairs})),
                 context=tuple(sorted({context for _, context in pairs})),
             ),
-            sizes=range(rung, LONGEST + 1, rung),
+            sizes=_multiples(rung, rung, LONGEST),
         )
         for rung, pairs in sorted(found.items())
     ]
@@ -115,30 +118,40 @@ def _members(workload: Workload, space: Space, devices: Sequence[int]) -> Iterat
 
 
 def depth_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) -> list[Ladder]:
-    """Numbers of layers that the chunks of all stages can share.
+    """Numbers of layers that the chunks of all stages can share evenly.
 
     Raises:
         InputError: a key of the plan counts layers, or no layer repeats.
     """
-    _refuse_counted(space)
+    _refuse(space, counted=True)
     model = workload.model
     least, chunks = least_layers(model), lean(model, space).interleaving
     every = sorted({degree for count in devices for degree in divisors(count)})
     found = []
-    for pipeline, cut in product(chosen(every, space.pipeline), space.cut):
+    for pipeline in chosen(every, space.pipeline):
         several = chunks or range(1, max(1, model.cuttable_layers // pipeline) + 1)
         for interleaving in several if pipeline > 1 else (1,):
-            parts = pipeline * interleaving
-            rung = parts if cut == "even" else 1
-            mine = replace(space, pipeline=(pipeline,), interleaving=(interleaving,), cut=(cut,))
-            first = rung * -(-max(least, parts) // rung)
-            found.append(Ladder(space=mine, sizes=range(first, DEEPEST + 1, rung)))
+            rung = pipeline * interleaving
+            mine = replace(space, pipeline=(pipeline,), interleaving=(interleaving,))
+            found.append(Ladder(space=mine, sizes=_multiples(rung, least, DEEPEST)))
     return found
 
 
-def _refuse_counted(space: Space) -> None:
-    hint = "counts layers, whose number is to be found. Leave it out"
-    if not all(isinstance(cut, str) for cut in space.cut):
-        raise InputError(f"plan.cut: {hint}, or write 'balanced'.")
-    if any(space.recompute_layers):
-        raise InputError(f"plan.recompute_layers: {hint}.")
+def _multiples(rung: int, least: int, most: int) -> range:
+    """Multiples of a number from one size to another."""
+    return range(rung * -(-least // rung), most + 1, rung)
+
+
+def _refuse(space: Space, *, counted: bool) -> None:
+    """Keys that a size decides; `counted`: whether it is the number of layers."""
+    if counted and space.cut != ("even",):
+        raise InputError("plan.cut: the layers to cut are to be found. Leave it out.")
+    if counted and any(space.recompute_layers):
+        raise InputError(
+            "plan.recompute_layers: the layers to count are to be found. Leave it out."
+        )
+    if "balanced" in space.cut:
+        raise InputError(
+            "plan.cut: balanced stages shift as samples grow, and their memory may fall. Leave it "
+            "out, or list the layers of each chunk."
+        )

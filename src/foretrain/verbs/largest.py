@@ -75,7 +75,6 @@ def largest(
         tokens=float(model.tokens * batch) if model.tokens > 1 else None,
         next=_next(asked, size),
         growth=_growth(asked, size, where),
-        proven="balanced" not in study.space.cut,
         search=search(there, coefficients=coefficients, keep=keep, progress=progress, stop=stop),
     )
 

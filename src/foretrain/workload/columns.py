@@ -82,7 +82,8 @@ def operators_of(model: Model) -> Operators:
         for position, layer in enumerate(model.layers)
         for operator in layer.operators
     ]
-    table = np.array([_numbers(operator) for _, operator in pairs]).T[:, :, np.newaxis]
+    rows = [_numbers(operator) for _, operator in pairs]
+    table = np.array(rows, np.float64).T[:, :, np.newaxis]
     columns = dict(zip(_NUMBERS, table, strict=True))
     flags = {name: columns.pop(name) > 0 for name in _FLAGS}
     return Operators(layer=tuple(position for position, _ in pairs), **flags, **columns)
