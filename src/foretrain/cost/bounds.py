@@ -63,14 +63,14 @@ def any_parameters(setting: Setting, held: Held, *, chunks: Column, waits: bool)
 
     Args and assumptions are those of `any_stages`.
     """
-    rows, _ = distinct([held.layer])
+    rows, layer = distinct([held.layer])
     few = held.plans.take(rows)
     times = layer_times(setting, few, inside=_lists(closest_axes(setting, few)))
-    pairs, _ = distinct([held.load])
+    pairs, load = distinct([held.load])
     counts = held.cuts.layers.take(held.cut[pairs], axis=2).swapaxes(0, 1)
     stages = held.cuts.stages.take(held.cut[pairs], axis=1)
-    forward = weighted(counts, times.forward_pass.take(held.layer[pairs], axis=1))
-    backward = weighted(counts, times.backward_pass.take(held.layer[pairs], axis=1))
+    forward = weighted(counts, times.forward_pass.take(layer[pairs], axis=1))
+    backward = weighted(counts, times.backward_pass.take(layer[pairs], axis=1))
     ways = [
         _Way(count=stages[run], forward=forward[run], backward=backward[run]) for run in held.runs
     ]
@@ -79,7 +79,7 @@ def any_parameters(setting: Setting, held: Held, *, chunks: Column, waits: bool)
         micro_batches(setting.workload, held.plans),
         chunks=chunks,
         waits=waits,
-        row=held.load,
+        row=load,
     )
     return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)
 

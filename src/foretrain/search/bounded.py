@@ -15,19 +15,17 @@ import numpy as np
 
 from foretrain.cluster.offer import Offer
 from foretrain.cost.bounds import any_order, any_stages
-from foretrain.cost.held import Held, hold
-from foretrain.cost.memory import heaviest_total
+from foretrain.cost.held import Held
 from foretrain.cost.setting import Setting
 from foretrain.plan.choices import (
     KINDS,
-    PARAMETERS,
     SHARDS,
     STAGES,
     Dimension,
     Question,
     question_of,
 )
-from foretrain.plan.enumeration import ROWS, counts, grown, up_to
+from foretrain.plan.enumeration import ROWS, counts, up_to
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, Rows
 from foretrain.search.candidate import Priced
@@ -107,8 +105,7 @@ def promising_plans(
     waiting: list[tuple[_Ground, Regions]] = []
     for offer, setting in settings.items():
         ground = _Ground(study=study, setting=setting, question=question, found=found)
-        regions = regions_of(study, setting, question=question, devices=offer.devices)
-        found.survey(regions.plans, regions.many)
+        regions = regions_of(study, setting, question=question, devices=offer.devices, found=found)
         waiting.append((ground, regions))
     waiting.sort(key=lambda each: _least(each[1]))
     for place, (ground, regions) in enumerate(waiting):
@@ -120,9 +117,6 @@ def promising_plans(
             if left and found.best and stop():
                 found.complete, found.bound = False, float(min(left))
                 return
-    if not found.best:
-        for ground, regions in waiting:
-            _nearest(ground, regions)
 
 
 def _least(regions: Regions) -> float:
@@ -255,13 +249,3 @@ def _promising(ground: _Ground, regions: Regions, *, rows: Rows) -> Rows:
     hopeless = found.hopeless(bounds, rows)
     found.exclude(bounds, rows[hopeless], many)
     return rows[~hopeless]
-
-
-def _nearest(ground: _Ground, regions: Regions) -> None:
-    """Remember the plan that needs least memory, where none fits."""
-    if len(regions):
-        row = np.argmin(regions.bounds.memory, keepdims=True)
-        open_to = (*PARAMETERS, *STAGES) if even_only(ground.question) else PARAMETERS
-        plans = grown(ground.question, regions.plans.take(row), open_to)
-        memory = heaviest_total(ground.setting, hold(ground.setting, plans))
-        ground.found.miss(ground.setting.cluster, plans, memory)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from foretrain.cluster.cluster import Cluster
 from foretrain.plan.table import Column, Flags, PlanTable, Rows, distinct
 from foretrain.search.candidate import Candidate, Priced
 
@@ -54,7 +54,6 @@ class Found:
         priced: plans that reached the time formula and keep the limits.
         excluded: plans that a bound proves worse.
         rejected: plans that are refused, by reason.
-        nearest: the plan that needs least memory.
         corners: the map of the space.
         complete: whether the whole space was looked at.
         bound: no plan that was not looked at has a smaller value; None if that is not known.
@@ -67,7 +66,6 @@ class Found:
     priced: int = 0
     excluded: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
-    nearest: Candidate | None = None
     corners: dict[Degrees, Corner] = field(default_factory=dict)
     complete: bool = True
     bound: float | None = None
@@ -97,23 +95,25 @@ class Found:
         if count:
             self.rejected[reason] += count
 
+    def fitting(self, memory: Column, room: Mapping[str, float], *, many: Rows) -> Rows:
+        """Rows that need no more bytes than there is room for; the others are refused.
+
+        Args:
+            memory: bytes per device. [row]
+            room: bytes that may be filled, by the reason for it.
+            many: plans that each row stands for.
+        """
+        fits = np.ones(len(memory), bool)
+        for reason, most in room.items():
+            over = fits & (memory > most)
+            self.reject(reason, int(many[over].sum()))
+            fits &= ~over
+        return np.flatnonzero(fits)
+
     def revoke(self, reason: str, count: int) -> None:
         """Refuse plans that were counted as priced."""
         self.priced -= count
         self.reject(reason, count)
-
-    def miss(self, cluster: Cluster, plans: PlanTable, memory: Column) -> None:
-        """Remember the plan that needs least memory, in case none fits."""
-        row = int(np.argmin(memory))
-        if self.nearest is None or memory[row] < self.nearest.memory:
-            least = float(memory[row])
-            self.nearest = Candidate(
-                plan=plans.plan(row),
-                cluster=cluster,
-                value=least,
-                step_time=np.nan,
-                memory=least,
-            )
 
     def hopeless(self, bounds: Priced, rows: Rows) -> Flags:
         """Whether some rows are surely none of the best, nor unbeaten, given bounds. [row]"""
@@ -171,4 +171,5 @@ def _smallest(values: Column, keep: int, *, below: float) -> Rows:
     if len(rows) <= keep:
         return rows
     some = values[rows]
-    return rows[some <= np.partition(some, keep - 1)[keep - 1]]
+    smallest: Rows = rows[some <= np.partition(some, keep - 1)[keep - 1]]
+    return smallest

@@ -9,7 +9,7 @@ sharded among all replicas, one chunk per stage.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows, distinct, stacked
 from foretrain.search.candidate import Priced
+from foretrain.search.found import Found
+from foretrain.search.objective import room
 from foretrain.search.table import valued
 
 
@@ -71,7 +73,12 @@ def gradients_wait(question: Question) -> bool:
 
 
 def regions_of(
-    study: Study, setting: Setting, *, question: Question, devices: tuple[int, ...]
+    study: Study,
+    setting: Setting,
+    *,
+    question: Question,
+    devices: tuple[int, ...],
+    found: Found,
 ) -> Regions:
     """The first regions of a space, by the least value that any of their plans may have.
 
@@ -80,20 +87,24 @@ def regions_of(
         setting: workload, cluster and coefficients.
         question: the space.
         devices: numbers of devices to choose among.
+        found: takes the map of the space, and what does not fit.
     """
     plans = grown(question, degrees(question, devices), LAYERS)
     many = counts(question, plans, (*PARAMETERS, *STAGES))
-    if not many.all():
-        legal = np.flatnonzero(many)
-        plans, many = plans.take(legal), many[legal]
     chunks = most(question, plans, dimension=STAGES[0], name="interleaving")
     if not even_only(question):
         plans = grown(question, plans, STAGES)
         many, chunks = counts(question, plans, PARAMETERS), plans.interleaving
-    bounds = _bounds(study, setting, question=question, plans=plans, chunks=chunks)
     many = many * order_counts(plans, setting.cluster, study.space)
-    found = Regions(bounds=bounds, chunks=chunks, many=many)
-    return found.take(np.argsort(bounds.value, kind="stable"))
+    found.survey(plans, many)
+    nothing = np.zeros(len(plans))
+    every = Regions(
+        bounds=valued(study, setting, plans, seconds=nothing, memory=nothing),
+        chunks=chunks,
+        many=many,
+    )
+    regions = _bounded(study, setting, every, question=question, found=found)
+    return regions.take(np.argsort(regions.bounds.value, kind="stable"))
 
 
 def divided(
@@ -148,23 +159,32 @@ def joined(several: Sequence[Regions]) -> Regions:
     )
 
 
-def _bounds(
-    study: Study, setting: Setting, *, question: Question, plans: PlanTable, chunks: Column
-) -> Priced:
-    """What no plan of each region takes less than.
+def _bounded(
+    study: Study, setting: Setting, every: Regions, *, question: Question, found: Found
+) -> Regions:
+    """The regions that may fit, with bounds of what their plans take.
 
     Worked out a piece of the table at a time; regions of equal layers are in one piece.
     """
-    seconds, memory = np.empty(len(plans)), np.empty(len(plans))
+    plans, pieces = every.plans, []
     alike = np.argsort(distinct([getattr(plans, name) for name in READS])[1], kind="stable")
     for start in range(0, len(plans), ROWS):
-        rows = alike[start : start + ROWS]
-        held = hold(setting, plans.take(rows))
-        seconds[rows] = any_parameters(
-            setting, held, chunks=chunks[rows], waits=gradients_wait(question)
+        piece = every.take(alike[start : start + ROWS])
+        held = hold(setting, piece.plans)
+        memory = _least_memory(setting, question, held)
+        rows = found.fitting(memory, room(study, setting.cluster), many=piece.many)
+        if not len(rows):
+            continue
+        piece = piece.take(rows)
+        seconds = any_parameters(
+            setting,
+            held.take(rows, piece.plans),
+            chunks=piece.chunks,
+            waits=gradients_wait(question),
         )
-        memory[rows] = _least_memory(setting, question, held)
-    return valued(study, setting, plans, seconds=seconds, memory=memory)
+        bounds = valued(study, setting, piece.plans, seconds=seconds, memory=memory[rows])
+        pieces.append(replace(piece, bounds=bounds))
+    return joined(pieces) if pieces else every.take(np.arange(0))
 
 
 def _least_memory(setting: Setting, question: Question, held: Held) -> Column:

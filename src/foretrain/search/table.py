@@ -41,18 +41,13 @@ def that_fit(
     """
     held = hold(setting, plans)
     memory = heaviest_total(setting, held)
-    found.miss(setting.cluster, plans, memory)
-    fits = np.ones(len(plans), bool)
-    for reason, most in room(study, setting.cluster).items():
-        over = fits & (memory > most)
-        found.reject(reason, int(many[over].sum()))
-        fits &= ~over
+    rows = found.fitting(memory, room(study, setting.cluster), many=many)
     host = setting.cluster.host
     if host is not None and any(study.space.offload):
-        full = fits & (host_total(setting, held) > host.memory)
-        found.reject(HOST_MEMORY, int(many[full].sum()))
-        fits &= ~full
-    return held, memory, np.flatnonzero(fits)
+        full = host_total(setting, held)[rows] > host.memory
+        found.reject(HOST_MEMORY, int(many[rows[full]].sum()))
+        rows = rows[~full]
+    return held, memory, rows
 
 
 def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: Found) -> None:
