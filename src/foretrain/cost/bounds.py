@@ -52,7 +52,7 @@ def any_stages(setting: Setting, held: Held, *, chunks: Column, waits: bool) -> 
     found = factors(setting, held, place=closest)
     stages, passing = stage_columns(setting, found), order_columns(setting, found)
     ways = [_Way(count=run.count, forward=run.forward, backward=run.backward) for run in stages]
-    seconds = _passes(ways, passing.micro_batches, chunks=chunks, waits=waits)
+    seconds = _passes(ways, np.asarray(passing.micro_batches), chunks=chunks, waits=waits)
     if not waits:
         seconds = seconds + _tail(stages, passing, held.plans.pipeline, chunks=chunks)
     return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)

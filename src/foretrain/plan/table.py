@@ -85,9 +85,10 @@ class PlanTable:
         columns = {name: getattr(self, name).take(places) for name in COLUMNS}
         return PlanTable(**columns, cuts=self.cuts, orders=self.orders)
 
-    def but(self, **columns: Any) -> PlanTable:
+    def but(self, **columns: Column | tuple[Cut, ...]) -> PlanTable:
         """The same plans with some fields changed."""
-        return replace(self, **columns)
+        changed: dict[str, Any] = {**columns}
+        return replace(self, **changed)
 
     def plan(self, row: int) -> Plan:
         """One row as a plan."""
