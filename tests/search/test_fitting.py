@@ -23,6 +23,7 @@ from foretrain.cost.memory import heaviest_total, host_total
 from foretrain.cost.setting import setting
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.legality import problems
+from foretrain.plan.plan import Sharding
 from foretrain.plan.space import FIXED, Space
 from foretrain.plan.table import table_of
 from foretrain.search.fitting import leanest
@@ -76,6 +77,7 @@ def test_leanest_plan_is_that_of_a_loop_over_the_whole_space(name):
 def test_no_legal_plan_of_a_space_needs_less_than_its_leanest(data, question):
     plan = data.draw(plans(question, cuts=("even", "balanced")))
     assume(plan.recompute_layers < question.workload.model.cuttable_layers)
+    assume(plan.data * plan.context > 1 or plan.sharding is Sharding.NONE)
     held = hold(question, table_of([plan]))
     host = question.cluster.host
     assume(host is None or host_total(question, held)[0] <= host.memory)
