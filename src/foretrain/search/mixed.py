@@ -14,8 +14,7 @@ from foretrain.cost.mixed.replicas import Settings, replica_memory, replica_sett
 from foretrain.cost.mixed.stages import (
     Both,
     Layers,
-    layer_seconds,
-    least_seconds,
+    outlook,
     stage_seconds,
     staged,
     stretch_memory,
@@ -131,18 +130,23 @@ def search_mixed(
     """
     found = FoundPairs(keep=keep)
     for priced in _tables(study, coefficients, found=found):
-        _add(study, priced, found)
+        if priced is not None:
+            _add(study, priced, found)
         tell(found)
         if stop():
             found.complete = False
             break
+    found.rejected = +found.rejected  # without reasons that refused nothing
     return found
 
 
 def _tables(
     study: Study, coefficients: Coefficients, *, found: FoundPairs
-) -> Iterator[PricedPairs]:
-    """The plans of the study's space, but for those that cannot be among the best found."""
+) -> Iterator[PricedPairs | None]:
+    """The plans of the study's space, but for those that cannot be among the best found.
+
+    None after each table by stage, of which nothing may be left.
+    """
     mixed = study.mixed
     assert mixed is not None, "a study of one kind was not refused"
     settings = replica_settings(study.workload, mixed, coefficients)
@@ -158,20 +162,23 @@ def _tables(
             ordered = both[first], both[second]
             for some, layers in _promising(study, ordered, plans, found=found):
                 yield _by_stage(ordered, some, layers, places=(first, second))
+            yield None
 
 
 def _promising(
     study: Study, both: Both, plans: PlanTable, *, found: FoundPairs
 ) -> Iterator[tuple[PlanTable, Layers]]:
     """Plans by stage, a few at a time, those of least bound first, until the bound is too high."""
-    layers = layer_seconds(both, plans)
-    least = least_seconds(both, plans, layers)
-    order = np.argsort(least, kind="stable")
-    found.space += len(plans)
+    known = outlook(both, plans)
+    layers = known.layers
+    order = np.argsort(known.seconds, kind="stable")
     for start in range(0, len(order), PIECE):
         piece = order[start : start + PIECE]
-        rows = piece[least[piece] <= found.bar(study)]
-        found.excluded += len(piece) - len(rows)
+        few = piece[known.fits[piece]]
+        rows = few[known.seconds[few] <= found.bar(study)]
+        found.space += len(piece)
+        found.rejected[MEMORY] += len(piece) - len(few)
+        found.excluded += len(few) - len(rows)
         if len(rows):
             yield plans.take(rows), (layers[0].take(rows, axis=1), layers[1].take(rows, axis=1))
 
@@ -215,7 +222,6 @@ def _add(study: Study, priced: PricedPairs, found: FoundPairs) -> None:
     for reason, over in _over(study, priced):
         found.rejected[reason] += int((kept & over).sum())
         kept &= ~over
-    found.rejected = +found.rejected
     found.priced += int(kept.sum())
     memory = np.maximum(*priced.memory)
     value = memory if study.objective is Objective.MEMORY else _rate(study) * priced.seconds

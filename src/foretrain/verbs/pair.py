@@ -15,7 +15,7 @@ from foretrain.cost.flop import model_flop
 from foretrain.cost.held import hold
 from foretrain.cost.input import with_input
 from foretrain.cost.mixed.replicas import of_share, replica_settings
-from foretrain.cost.mixed.stages import layer_seconds, staged, stretches
+from foretrain.cost.mixed.stages import outlook, staged, stretches
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step_times
 from foretrain.cost.timeline import StageTimes, StepTimes
@@ -150,7 +150,7 @@ def _by_stage(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[Wor
     kinds = stretches(study.workload, study.mixed, coefficients)
     both = kinds[pair.places[0]], kinds[pair.places[1]]
     plans = table_of([pair.plan])
-    found = staged(both, plans, layer_seconds(both, plans))
+    found = staged(both, plans, outlook(both, plans).layers)
     turn, times = int(found.turn[0]), found.times()
 
     def of(nth: int, stages: range) -> Work:

@@ -11,8 +11,7 @@ from tests.mixed_studies import SPACE, kind, llama_workload, two
 from foretrain.cost.closed_form import closed_form
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.mixed.stages import (
-    layer_seconds,
-    least_seconds,
+    outlook,
     stage_seconds,
     staged,
     stretch_memory,
@@ -30,7 +29,7 @@ PIPELINE = Plan(data=2, tensor=2, pipeline=3, micro_batch=1, cut=(1, 2, 3))
 
 
 def priced(both, plans):
-    return staged(both, plans, layer_seconds(both, plans))
+    return staged(both, plans, outlook(both, plans).layers)
 
 
 def tables(workload, mixed, space=WIDE, *, most=40):
@@ -129,8 +128,27 @@ def test_no_cut_is_quicker_than_the_bound(swapped):
     workload = llama_workload()
     both = stretches(workload, mixed.swapped if swapped else mixed, DEFAULT)
     for table in tables(workload, mixed):
-        least = least_seconds(both, table, layer_seconds(both, table))
+        least = outlook(both, table).seconds
         assert (least <= stage_seconds(both, priced(both, table)) * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("memory", [1e9, 1.5e9, 2e9])
+def test_what_fits_by_no_cut_does_not_fit_by_the_chosen_one(swapped, memory):
+    small, smaller = kind(1), kind(2, share=0.4)
+    small = replace(small, device=replace(small.device, memory=memory))
+    smaller = replace(smaller, device=replace(smaller.device, memory=0.8 * memory))
+    mixed, workload = two(small, smaller), llama_workload()
+    both = stretches(workload, mixed.swapped if swapped else mixed, DEFAULT)
+    refused = 0
+    for table in tables(workload, mixed, most=200):
+        first, second = stretch_memory(both, priced(both, table))
+        room = [each.setting.cluster.device.memory for each in both]
+        fits = (first <= room[0]) & (second <= room[1])
+        possible = outlook(both, table).fits
+        assert not (fits & ~possible).any()
+        refused += int((~possible).sum())
+    assert refused
 
 
 def test_memory_is_that_of_the_stages_on_each_kind():

@@ -26,7 +26,7 @@ from foretrain.cost.setting import Setting, setting
 from foretrain.cost.stages import Passing, Stages
 from foretrain.cost.step import order_columns, stage_columns, step_of
 from foretrain.cost.timeline import StepTimes
-from foretrain.plan.table import Column, PlanTable
+from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.strategies.cut import Row, balanced_over
 from foretrain.strategies.data import micro_batches
 from foretrain.strategies.pipeline import Sizes
@@ -93,22 +93,48 @@ class Staged:
         return step_of(self.runs, self.passing, row=row)
 
 
-def layer_seconds(both: Both, plans: PlanTable) -> Layers:
-    """What a layer takes on either kind in both passes, whatever the cut. [kind of layer, plan]"""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outlook:
+    """What is known of plans by stage before they are cut.
+
+    Attributes:
+        layers: seconds of a layer, whatever the cut.
+        seconds: less than what a step takes by any cut. [plan]
+        fits: false where no cut fits in the memory of all devices. [plan]
+    """
+
+    layers: Layers
+    seconds: Column
+    fits: Flags
+
+
+def outlook(both: Both, plans: PlanTable) -> Outlook:
+    """What is known of plans by stage before they are cut.
+
+    Args:
+        both: the kind with the first stages, and the other.
+        plans: whatever their cut. [plan]
+    """
     layers = both[0].setting.workload.model.cuttable_layers
     chunks, index = np.unique(plans.pipeline * plans.interleaving, return_inverse=True)
     cuts = tuple((*[1] * (int(many) - 1), layers - int(many) + 1) for many in chunks)
-    somehow = plans.but(cut=index.reshape(-1).astype(np.float64), cuts=cuts)
+    held = hold(both[0].setting, plans.but(cut=index.reshape(-1).astype(np.float64), cuts=cuts))
+    seconds = _layer_seconds(both[0].setting, held), _layer_seconds(both[1].setting, held)
+    return Outlook(
+        layers=seconds,
+        seconds=_least_seconds(both, plans, seconds),
+        fits=_least_memory(both[0].setting, held) <= _room(both, plans),
+    )
 
-    def of(setting: Setting) -> Floats:
-        priced = factors(setting, hold(setting, somehow))
-        seconds: Floats = priced.passes.forward + priced.passes.backward
-        return seconds.take(priced.passing, axis=1)
 
-    return of(both[0].setting), of(both[1].setting)
+def _layer_seconds(setting: Setting, held: Held) -> Floats:
+    """What a layer of each kind takes in both passes, all told. [kind, plan]"""
+    priced = factors(setting, held)
+    seconds: Floats = priced.passes.forward + priced.passes.backward
+    return seconds.take(priced.passing, axis=1)
 
 
-def least_seconds(both: Both, plans: PlanTable, layers: Layers) -> Column:
+def _least_seconds(both: Both, plans: PlanTable, layers: Layers) -> Column:
     """Less than what a step takes by any cut. [plan]
 
     Were the first kind to do all work, its stages and what the others are worth at best, by the
@@ -123,13 +149,34 @@ def least_seconds(both: Both, plans: PlanTable, layers: Layers) -> Column:
     return least
 
 
+def _least_memory(setting: Setting, held: Held) -> Column:
+    """Less than what one device of every stage holds together, by any cut. [plan]
+
+    Layers keep least where fewest micro-batches are in flight, on the last stage; what differs
+    with the largest layer of a stage is left out.
+    """
+    run = held.every_run
+    last = held.plans.pipeline - 1.0 - held.first(run)
+    found = stage_memory(setting, held, run=run, later=last)
+    each = found.weights + found.gradients + found.optimizer + found.activations
+    total: Column = np.add.reduce(held.stages(run) * each, axis=0)
+    return total + held.plans.pipeline * setting.coefficients.memory_reserve
+
+
+def _room(both: Both, plans: PlanTable) -> Column:
+    """Memory of one device of every stage together. [plan]"""
+    turn = _turn(both, plans)
+    first, second = (kind.setting.cluster.device.memory for kind in both)
+    return turn * first + (plans.pipeline - turn) * second
+
+
 def staged(both: Both, plans: PlanTable, layers: Layers) -> Staged:
     """Cut and price plans by stage.
 
     Args:
         both: the kind with the first stages, and the other.
         plans: with a cut of each, which is replaced unless it is listed. [plan]
-        layers: their seconds, as `layer_seconds` has them.
+        layers: their seconds, as `outlook` has them.
     """
     turn = _turn(both, plans)
     plans = _cut(both, plans, layers)
