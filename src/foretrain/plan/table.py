@@ -85,7 +85,7 @@ class PlanTable:
         columns = {name: getattr(self, name).take(places) for name in COLUMNS}
         return PlanTable(**columns, cuts=self.cuts, orders=self.orders)
 
-    def but(self, **columns: Column | tuple[Cut, ...]) -> PlanTable:
+    def but(self, **columns: Column | tuple[Cut, ...] | tuple[Order, ...]) -> PlanTable:
         """The same plans with some fields changed."""
         changed: dict[str, Any] = {**columns}
         return replace(self, **changed)

@@ -103,10 +103,6 @@ def by_count(devices: Column) -> list[Rows]:
 
 def _beaten(points: Floats, others: Floats) -> Flags:
     """Which points another one beats: nowhere worse and not the same. [point]"""
-    shape = (points.shape[1], others.shape[1])
-    worse, same = np.ones(shape, bool), np.ones(shape, bool)
-    for mine, theirs in zip(points[:, :, np.newaxis], others, strict=True):
-        np.logical_and(worse, mine >= theirs, out=worse)
-        np.logical_and(same, mine == theirs, out=same)
-    beaten: Flags = (worse & ~same).any(axis=1)
+    mine, theirs = points[:, :, np.newaxis], others[:, np.newaxis]
+    beaten: Flags = ((mine >= theirs).all(axis=0) & (mine > theirs).any(axis=0)).any(axis=1)
     return beaten
