@@ -104,5 +104,7 @@ def by_count(devices: Column) -> list[Rows]:
 def _beaten(points: Floats, others: Floats) -> Flags:
     """Which points another one beats: nowhere worse and not the same. [point]"""
     mine, theirs = points[:, :, np.newaxis], others[:, np.newaxis]
-    beaten: Flags = ((mine >= theirs).all(axis=0) & (mine > theirs).any(axis=0)).any(axis=1)
+    nowhere_better = np.logical_and.reduce(mine >= theirs, axis=0)
+    somewhere_worse = np.logical_or.reduce(mine > theirs, axis=0)
+    beaten: Flags = np.logical_or.reduce(nowhere_better & somewhere_worse, axis=1)
     return beaten
