@@ -11,7 +11,7 @@ from tests.mixed_studies import SPACE, kind, llama_workload, two
 from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.mixed.replicas import of_share, replica_memory, replica_settings, shares, ways
 from foretrain.cost.setting import setting
-from foretrain.plan.mixed import ORDERS, Mode, lockstep, replica_tables
+from foretrain.plan.mixed import lockstep, replica_tables
 from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.table import table_of
@@ -162,7 +162,6 @@ def test_lockstep_is_asked_of_those_who_meet_in_every_pass():
     for table in replica_tables(llama_workload(), mixed, space):
         for row in range(len(table)):
             plan = table.plan(row)
-            assert plan.order == ORDERS[Mode.REPLICA]
             assert plan.data % gcd(*(c.devices for c in mixed.kinds)) == 0
             together = plan.sharding >= Sharding.GRADIENTS and not plan.shard
             assert lockstep(table_of([plan]))[0] == together
