@@ -130,5 +130,5 @@ def test_nothing_that_fits_is_told_by_reason():
 @pytest.mark.parametrize("verb", [search, estimate])
 def test_verbs_about_one_kind_refuse_two(verb):
     space = replace(FEW, micro_batch=(1,), tensor=(1,), pipeline=(1,), sharding=(Sharding.NONE,))
-    with pytest.raises(InputError, match="cluster.groups: two kinds of devices are for"):
+    with pytest.raises(InputError, match=r"cluster\.groups: two kinds of devices are for"):
         verb(replace(STUDY, space=space))
