@@ -124,7 +124,7 @@ def passes(plan, case):
 def sharded(plan, case):
     replicas = plan.data * plan.context
     shards = [each for each in range(2, replicas) if replicas % each == 0 and case.shards]
-    for kind in case.shardings if replicas > 1 else (Sharding.NONE,):
+    for kind in case.shardings if replicas > 1 or case.experts else (Sharding.NONE,):
         drops = case.reshards if kind is Sharding.PARAMETERS else (True,)
         for shard, reshard in product([0, *shards] if kind else [0], drops):
             yield replace(plan, sharding=kind, shard=shard, reshard=reshard)
@@ -142,6 +142,8 @@ def routed(plan, case):
         sends_once = plan.tensor == 1 or plan.sequence_parallel
         same = max(1, among // (expert * tensor))
         whole = whole and not (plan.shard % same and same % max(1, plan.shard))
+        # One replica of everything else may still have several of the same experts.
+        whole = whole and (plan.data * plan.context * same > 1 or not plan.sharding)
         if whole and case.expert_columns % tensor == 0 and (alike or sends_once):
             yield replace(plan, expert=expert, expert_tensor=tensor)
 

@@ -81,7 +81,8 @@ def test_all_shapes_of_a_plan_take_what_it_takes(data):
     room = room_of(question.cluster)
     found = price_plan(question, plan, played=False)
     space = Space(order=None, reshard=(True, False))
-    for shape in shapes_of(plan, room, rooms=[room, ROOM], spaces=[space]):
+    experts = bool(question.workload.model.experts)
+    for shape in shapes_of(plan, room, rooms=[room, ROOM], spaces=[space], experts=experts):
         again = price_plan(question, on(shape, room.devices), played=False)
         assert again.step_time == found.step_time
         assert replace(again.memory, stages=()) == replace(found.memory, stages=())

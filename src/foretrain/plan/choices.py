@@ -176,11 +176,11 @@ def recomputes(question: Question, given: Choice) -> Iterator[Choice]:
 def shardings(question: Question, given: Choice) -> Iterator[Choice]:
     """What is sharded, among how many, and whether parameters are dropped between passes."""
     replicas, same = given
-    space = question.space
+    space, alone = question.space, max(given) == 1
     for kind in chosen(list(Sharding), space.sharding):
-        if kind is Sharding.NONE or replicas == 1:
+        if kind is Sharding.NONE or alone:
             yield kind, *neutral(space.shard, 0), space.reshard[0]
-            if replicas == 1:
+            if alone:
                 return
             continue
         for shard in _shards(space, replicas):

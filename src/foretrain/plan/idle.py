@@ -10,6 +10,7 @@ def idle(plan: Plan, model: Model) -> dict[str, str]:
     """Fields that change nothing about this plan whatever they say, each with the reason."""
     stages = "plan.pipeline = 1" if plan.pipeline == 1 else ""
     above = sum(getattr(plan, axis) > 1 for axis in AXES)
+    holders = plan.tensor // (plan.expert * plan.expert_tensor) if model.experts else 1
     whole = "" if model.experts else f"{model.name}, which has no experts"
     sharded = f"plan.sharding = {plan.sharding.name.lower()}"
     fields = {
@@ -22,7 +23,7 @@ def idle(plan: Plan, model: Model) -> dict[str, str]:
         "sends": stages,
         "cut": stages,
         "attention": "" if model.kernels else f"{model.name}, which has no attention",
-        "sharding": "one replica" if plan.data * plan.context == 1 else "",
+        "sharding": "one replica" if plan.data * plan.context == 1 and holders <= 1 else "",
         "shard": sharded if plan.sharding is Sharding.NONE else "",
         "reshard": sharded if plan.sharding is not Sharding.PARAMETERS else "",
         "order": "fewer than two axes above 1" if above < 2 else "",

@@ -54,7 +54,7 @@ def on(shape: Plan, devices: int) -> Plan | None:
 
 
 def shapes_of(
-    plan: Plan, room: Room, *, rooms: Sequence[Room], spaces: Sequence[Space]
+    plan: Plan, room: Room, *, rooms: Sequence[Room], spaces: Sequence[Space], experts: bool = False
 ) -> list[Plan]:
     """Every shape that a plan may have.
 
@@ -63,6 +63,7 @@ def shapes_of(
         room: where it lies.
         rooms: where its shapes may lie, `room` among them.
         spaces: what of them is worth telling apart.
+        experts: whether the model has experts, of which one replica may hold several copies.
     """
     shape = _neutral(replace(plan, data=1))
     degrees = tuple(getattr(plan, axis) for axis in AXES)
@@ -70,7 +71,7 @@ def shapes_of(
     return [
         replace(shape, order=order, sharding=kind, shard=shard, reshard=reshard)
         for order in _alike(degrees, plan.order, at=(room, tuple(rooms)), worth=worth)
-        for kind, shard, reshard in _shardings(plan, spaces)
+        for kind, shard, reshard in _shardings(plan, spaces, experts=experts)
     ]
 
 
@@ -93,10 +94,13 @@ def _neutral(plan: Plan) -> Plan:
     return plan
 
 
-def _shardings(plan: Plan, spaces: Sequence[Space]) -> Iterator[tuple[Sharding, int, bool]]:
+def _shardings(
+    plan: Plan, spaces: Sequence[Space], *, experts: bool
+) -> Iterator[tuple[Sharding, int, bool]]:
     """Every way to shard that comes to the same for so many replicas."""
     replicas = plan.data * plan.context
-    if replicas == 1:
+    alike = plan.tensor // (plan.expert * plan.expert_tensor) if experts else 1
+    if replicas == 1 and alike <= 1:
         yield from _any_sharding(spaces)
     elif plan.sharding is Sharding.NONE:
         yield Sharding.NONE, 0, True

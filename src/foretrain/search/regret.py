@@ -229,13 +229,14 @@ def _lost(contest: Contest, near: _Near) -> Iterator[tuple[Plan, float]]:
     """
     spaces = [each.study.space for each in near.contests]
     rooms = [room for each in near.contests for room in each.rooms]
+    experts = bool(contest.study.workload.model.experts)
     for piece in near.pieces:
         levels = tuple(level.members for level in piece.cluster.levels)
         lost = piece.value / contest.best - 1.0
         for row in np.flatnonzero(lost >= -ROUNDING):
             plan, regret = piece.plans.plan(int(row)), max(0.0, float(lost[row]))
             here = Room(devices=plan.devices, levels=levels)
-            for shape in shapes_of(plan, here, rooms=rooms, spaces=spaces):
+            for shape in shapes_of(plan, here, rooms=rooms, spaces=spaces, experts=experts):
                 yield shape, regret
 
 
