@@ -87,6 +87,47 @@ def test_row_of_a_table_equals_the_group_alone(data, pattern):
         assert together.choice(bytes_, pattern)[row] == alone.choice(one, pattern)[0]
 
 
+@few(40)
+@given(group=groups(), size=sizes, pattern=st.sampled_from([Pattern.GATHER, Pattern.BROADCAST]))
+def test_switches_that_add_up_do_not_help_to_gather_over_a_level_without_them(group, size, pattern):
+    members, net = group
+    below = [np.ones(1), *members[:-1]]
+    crossed = [
+        wire for wire, under, here in zip(net.wires, below, members, strict=True) if here > under
+    ]
+    if not all(wire.adding for wire in crossed):
+        plain = replace(net, wires=tuple(replace(wire, adding=0.0) for wire in net.wires))
+        with_switches = seconds(members, net, size=size, pattern=pattern)
+        assert with_switches == seconds(members, plain, size=size, pattern=pattern)
+
+
+@few(60)
+@given(
+    adding=st.sampled_from([0.0, 0.75, 1.0]),
+    narrower=st.sampled_from([1.0, 4.0, 8.0, 50.0]),
+    nodes=st.sampled_from([2, 4, 8]),
+    size=sizes,
+    pattern=patterns,
+)
+def test_same_members_on_more_nodes_are_never_quicker(adding, narrower, nodes, size, pattern):
+    # A hop between nodes takes as long as eight inside, so that no shorter chain makes up for it.
+    inner = wire(3e-6, 360e9, adding=adding * 360e9)
+    net = Network(wires=(inner, wire(2.4e-5, 360e9 / narrower)), start=8.4e-6)
+    fewer = seconds(inside(16 // nodes, 8), net, size=size, pattern=pattern)
+    more = seconds(inside(8 // nodes, 8), net, size=size, pattern=pattern)
+    assert more >= fewer * (1 - 1e-12)
+
+
+def test_gather_of_eight_h100_over_two_nodes_takes_as_long_as_the_way_out_of_them():
+    net = network(cluster("dgx-h100", nodes=2), DEFAULT)
+    bytes_ = np.array([268e6])
+    found = exchange(inside(4, 8), net)
+    assert found.choice(bytes_, Pattern.GATHER)[0] == "hierarchical"
+    # Rings: 3/4 at 360 GB/s, then 1/8 at 46 GB/s; three hops of 3.4 us, one of 14; the start.
+    seconds = 268e6 * (0.75 / 360e9 + 0.125 / 46e9) + 3 * 3.4e-6 + 14e-6 + 8.4e-6
+    assert found.seconds(bytes_, Pattern.GATHER)[0] == pytest.approx(seconds, rel=1e-12)
+
+
 def test_operators_share_the_groups_of_their_plans():
     found = exchange([np.array([1.0, 4.0]), np.array([8.0, 4.0])], TWO)
     bytes_ = np.array([[16.0, 32.0], [0.0, 8.0]])

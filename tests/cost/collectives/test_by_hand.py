@@ -162,3 +162,23 @@ def test_nobody_adds_up_where_no_switch_on_the_way_can():
     net = replace(TWO, wires=(inner, replace(outer, adding=1.0)))
     assert seconds(REDUCE["in-network"], 4, 4, net=net) == np.inf
     assert seconds(REDUCE["in-network"], 4, 8, net=TWO) == np.inf
+
+
+def test_parts_are_handed_out_by_switches_only_where_those_of_every_level_on_the_way_add_up():
+    inner, outer = TWO.wires
+    adding_inside, adding_outside = replace(inner, adding=8.0), replace(outer, adding=0.5)
+    both = replace(TWO, wires=(adding_inside, adding_outside))
+    # Three of four parts at 8 bytes/s inside; outside four members share half at 1/2 byte/s each.
+    assert seconds(GATHER["in-network"], 4, 8, net=both) == 0.25 + 0.5 + max(12 / 8, 2 / 0.5)
+    assert seconds(BROADCAST["in-network"], 4, 8, net=both) == 0.25 + 0.5 + max(16 / 8, 4 / 0.5)
+    for wires in ((adding_inside, outer), (inner, adding_outside)):
+        net = replace(TWO, wires=wires)
+        assert seconds(GATHER["in-network"], 4, 8, net=net) == np.inf
+        assert seconds(BROADCAST["in-network"], 4, 8, net=net) == np.inf
+
+
+@pytest.mark.parametrize("pattern", [Pattern.REDUCE, Pattern.GATHER, Pattern.BROADCAST])
+def test_one_member_to_a_node_gets_nothing_from_switches_inside_nodes(pattern):
+    inner, outer = TWO.wires
+    net = replace(TWO, wires=(replace(inner, adding=8.0), outer))
+    assert seconds(ALGORITHMS[pattern]["in-network"], 1, 2, net=net) == np.inf

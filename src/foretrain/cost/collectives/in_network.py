@@ -43,13 +43,9 @@ def reduce_over_trees(group: Group) -> Line:
 def gather(group: Group) -> Line:
     """Every member's part up once and to all others; a reduce-scatter goes the other way.
 
-    Source: nvidia-nccl, NVLS.
+    Source: nvidia-nccl, NVLS: inside a node, and over nodes where their fabric adds up, too.
     """
-
-    def busy(level: Stretch) -> Number:
-        return (level.units - 1.0) / (level.inside * (level.adding or level.around))
-
-    return _pipelined(group, _hops, busy)
+    return _handed_out(group, lambda level: (level.units - 1.0) / level.inside)
 
 
 def broadcast(group: Group) -> Line:
@@ -57,22 +53,29 @@ def broadcast(group: Group) -> Line:
 
     Source: nvidia-nccl, NVLS.
     """
+    return _handed_out(group, lambda level: level.crossed / level.below)
 
-    def busy(level: Stretch) -> Number:
-        return level.crossed / (level.below * (level.adding or level.around))
 
-    return _pipelined(group, _hops, busy)
+def _handed_out(group: Group, share: Callable[[Stretch], Number]) -> Line:
+    """By switches alone: each level takes its share of the bytes, all at once."""
+    return Line(
+        fixed=group.total(_hops),
+        per_byte=group.most(lambda level: share(level) / (level.adding or np.inf)),
+    )
 
 
 def _hops(level: Stretch) -> Number:
-    """To the switch and on, or from one neighbour to the next."""
-    return level.hop * level.crossed if level.adding else (level.units - 1.0) * level.hop
+    """To the switch and on; for ever where it does not add up, since no ring stands in for it."""
+    return np.where(level.crossed, level.hop if level.adding else np.inf, 0.0)
 
 
 def _reduce(
     group: Group, hops: Callable[[Stretch], Number], busy: Callable[[Stretch], Number]
 ) -> Line:
-    """An all-reduce whose levels without switches that add up take `hops` and `busy` each way."""
+    """An all-reduce whose levels without switches that add up take `hops` and `busy` each way.
+
+    Hops of all levels, the busiest one's bytes; never where no switch on the way adds up.
+    """
 
     def both_hops(level: Stretch) -> Number:
         return 2.0 * (level.hop * level.crossed if level.adding else hops(level))
@@ -82,15 +85,8 @@ def _reduce(
             return level.crossed / (level.below * level.adding)
         return 2.0 * busy(level)
 
-    return _pipelined(group, both_hops, both_busy)
-
-
-def _pipelined(
-    group: Group, hops: Callable[[Stretch], Number], busy: Callable[[Stretch], Number]
-) -> Line:
-    """Hops of all levels, the busiest one's bytes; never where no switch on the way adds up."""
     adds = group.most(lambda level: np.where(level.crossed, level.adding, 0.0)) > 0.0
     return Line(
-        fixed=np.where(adds, group.total(hops), np.inf),
-        per_byte=np.where(adds, group.most(busy), 0.0),
+        fixed=np.where(adds, group.total(both_hops), np.inf),
+        per_byte=np.where(adds, group.most(both_busy), 0.0),
     )
