@@ -141,16 +141,19 @@ def _amounts(time: float, memory: float) -> str:
 
 
 def _capacities(memories: Mapping[str, float], y: Axis) -> tuple[Capacity, ...]:
-    """One line for each memory that devices have, with their names where there are several."""
+    """One line for each memory that devices have, with their names where there are several.
+
+    Of lines that nearly meet the uppermost one names all devices.
+    """
     sizes = sorted(set(memories.values()))
-    return tuple(
-        Capacity(y=100 - y.place(size), label=_owners(memories, size) * (len(sizes) > 1))
-        for size in sizes
-    )
-
-
-def _owners(memories: Mapping[str, float], size: float) -> str:
-    return ", ".join(name for name, memory in memories.items() if memory == size)
+    lines, names = [], list[str]()
+    for size, above in zip(sizes, [*sizes[1:], None], strict=True):
+        names += [name for name, memory in memories.items() if memory == size]
+        last = above is None or y.place(above) - y.place(size) >= APART[1]
+        label = ", ".join(names) if last and len(sizes) > 1 else ""
+        lines.append(Capacity(y=100 - y.place(size), label=label))
+        names = [] if last else names
+    return tuple(lines)
 
 
 def _with_room(marks: Sequence[Mark]) -> frozenset[int]:
