@@ -10,6 +10,7 @@ from tests.cost.prices import parts, seconds
 from tests.examples import few
 from tests.random_nouns import questions
 
+from foretrain.cost.collective import exchange
 from foretrain.cost.factors import factors
 from foretrain.cost.held import hold
 from foretrain.cost.layers import (
@@ -49,7 +50,8 @@ def nearest(setting, plans):
         axes[Axis.CONTEXT] = plans.context
     if setting.workload.model.experts:
         axes |= {Axis.EXPERT: plans.expert, Axis.EXPERT_TENSOR: plans.expert_tensor}
-    return {axis: [members] * len(setting.cluster.levels) for axis, members in axes.items()}
+    levels = len(setting.cluster.levels)
+    return {axis: exchange([each] * levels, setting.network) for axis, each in axes.items()}
 
 
 def assert_equal(one, other, kind):
@@ -70,8 +72,8 @@ def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
     setting, [plan] = question
     tables = [table_of([plan]), table_of([replace(plan, **{name: data.draw(OTHERS[name])})])]
     assert_equal(*(layer_memory(setting, table) for table in tables), LayerMemory)
-    inside = nearest(setting, tables[0])
-    assert_equal(*(layer_times(setting, table, inside=inside) for table in tables), LayerTimes)
+    groups = nearest(setting, tables[0])
+    assert_equal(*(layer_times(setting, table, groups=groups) for table in tables), LayerTimes)
 
 
 @few(20)
@@ -80,8 +82,8 @@ def test_compute_reads_no_field_that_it_does_not_declare(question, kind, layers)
     assert set(READS) - set(COMPUTE_READS) == {"recompute", "recompute_layers"}
     setting, [plan] = question
     other = replace(plan, recompute=kind, recompute_layers=layers)
-    inside = nearest(setting, table_of([plan]))
-    one, two = (layer_times(setting, table_of([p]), inside=inside) for p in (plan, other))
+    groups = nearest(setting, table_of([plan]))
+    one, two = (layer_times(setting, table_of([p]), groups=groups) for p in (plan, other))
     np.testing.assert_array_equal(one.forward, two.forward)
     np.testing.assert_array_equal(one.backward, two.backward)
 

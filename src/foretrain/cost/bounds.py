@@ -1,7 +1,7 @@
 """Bounds: a step that no plan of a region can beat, whatever its free fields say.
 
 A region is a plan of which some fields are open. Its bound is worked out by the formulas of a step,
-with groups as near together as any order could put them (`placements.closest`) and with the least
+with groups spread as suits each of them best (`placements.any_placement`) and with the least
 that open fields may leave of a bubble and of a reduction:
 
 - a stage is busy with all its micro-batches; before, one has come down to it through a chunk of
@@ -21,14 +21,13 @@ import numpy as np
 from foretrain.cost.factors import factors
 from foretrain.cost.held import Held, weighted
 from foretrain.cost.input import with_input
-from foretrain.cost.layers import Inside, layer_times
-from foretrain.cost.placements import Levels, closest, closest_axes
+from foretrain.cost.layers import layer_times
+from foretrain.cost.placements import any_axes, any_placement
 from foretrain.cost.setting import Setting
 from foretrain.cost.stages import Number, Passing, Stages
 from foretrain.cost.step import order_columns, stage_columns, step_time
 from foretrain.plan.table import Column, Rows, distinct
 from foretrain.strategies.data import micro_batches
-from foretrain.strategies.strategy import Axis
 
 ROUNDING = 1e-9
 """Share by which a bound is lowered, so that no rounding lifts it above what it bounds."""
@@ -36,7 +35,7 @@ ROUNDING = 1e-9
 
 def any_order(setting: Setting, held: Held) -> Column:
     """Seconds that no order of the axes can beat. [plan]"""
-    seconds = step_time(setting, factors(setting, held, place=closest))
+    seconds = step_time(setting, factors(setting, held, place=any_placement))
     return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)
 
 
@@ -49,7 +48,7 @@ def any_stages(setting: Setting, held: Held, *, chunks: Column, waits: bool) -> 
         chunks: the most that a stage may have.
         waits: whether gradients of weights may wait, as zero bubble lets them.
     """
-    found = factors(setting, held, place=closest)
+    found = factors(setting, held, place=any_placement)
     stages, passing = stage_columns(setting, found), order_columns(setting, found)
     ways = [_Way(count=run.count, forward=run.forward, backward=run.backward) for run in stages]
     seconds = _passes(ways, np.asarray(passing.micro_batches), chunks=chunks, waits=waits)
@@ -65,7 +64,7 @@ def any_parameters(setting: Setting, held: Held, *, chunks: Column, waits: bool)
     """
     rows, layer = distinct([held.layer])
     few = held.plans.take(rows)
-    times = layer_times(setting, few, inside=_lists(closest_axes(setting, few)))
+    times = layer_times(setting, few, groups=any_axes(setting, few))
     pairs, load = distinct([held.load])
     counts = held.cuts.layers.take(held.cut[pairs], axis=2).swapaxes(0, 1)
     stages = held.cuts.stages.take(held.cut[pairs], axis=1)
@@ -82,10 +81,6 @@ def any_parameters(setting: Setting, held: Held, *, chunks: Column, waits: bool)
         row=load,
     )
     return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)
-
-
-def _lists(inside: dict[Axis, Levels]) -> Inside:
-    return {axis: list(levels) for axis, levels in inside.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

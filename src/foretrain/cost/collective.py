@@ -84,7 +84,7 @@ def exchange(inside: Sequence[Number], net: Network) -> Exchange:
         net: the levels.
     """
     few, row = _few(inside)
-    return Exchange(menu=partial(_menu, net, few), row=row)
+    return Exchange(menu=partial(menu_of, net, few), row=row)
 
 
 def send(inside: Sequence[Number], net: Network) -> Line:
@@ -116,7 +116,7 @@ def _sends(net: Network, inside: Inside) -> Line:
 
 
 @lru_cache(maxsize=1024)
-def _menu(net: Network, inside: Inside, pattern: Pattern) -> Menu:
+def menu_of(net: Network, inside: Inside, pattern: Pattern) -> Menu:
     """The algorithms of a pattern, without those that another one of the group always beats."""
     groups = group([np.array(members) for members in inside], net)
     names = tuple(name for name in ALGORITHMS[pattern] if name in net.known)
@@ -125,7 +125,7 @@ def _menu(net: Network, inside: Inside, pattern: Pattern) -> Menu:
     fixed = np.where(alone, 0.0, net.start + np.stack([line.fixed for line in lines]))
     per_byte = np.where(alone, 0.0, np.stack([line.per_byte for line in lines]))
     order = np.lexsort((per_byte, fixed), axis=0)
-    return _shortened(
+    return shortened(
         Menu(
             fixed=np.take_along_axis(fixed, order, axis=0),
             per_byte=np.take_along_axis(per_byte, order, axis=0),
@@ -135,7 +135,7 @@ def _menu(net: Network, inside: Inside, pattern: Pattern) -> Menu:
     )
 
 
-def _shortened(menu: Menu) -> Menu:
+def shortened(menu: Menu) -> Menu:
     """Only what starts later and then is quicker; the first again where a group has fewer.
 
     Sums and products round the same way up, so what is left out would never be less, to the bit.

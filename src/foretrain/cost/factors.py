@@ -116,10 +116,8 @@ def _times(
 ) -> tuple[LayerTimes, Rows]:
     """Compute and collectives of each plan's layers."""
     rows, time = distinct([held.layer, placed.place[group]])
-    inside = {
-        axis: list(levels.take(group[rows], axis=1)) for axis, levels in placed.inside.items()
-    }
-    return layer_times(setting, held.plans.take(rows), inside=inside), time
+    groups = {axis: exchange.take(group[rows]) for axis, exchange in placed.axes.items()}
+    return layer_times(setting, held.plans.take(rows), groups=groups), time
 
 
 def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePasses:

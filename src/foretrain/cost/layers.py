@@ -6,14 +6,14 @@ per distinct combination of those, and plans gather from them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.collective import Exchange, exchange
+from foretrain.cost.collective import Exchange
 from foretrain.cost.compute import Work, operator_times
 from foretrain.cost.parts import READS as COMPUTE_READS
 from foretrain.cost.parts import Part, by_layer
@@ -35,7 +35,7 @@ AXES: Mapping[Axis, str] = {
 """Axes whose members exchange something for operators, and the part of a step that counts it."""
 
 Floats = NDArray[np.float64]
-Inside = Mapping[Axis, Sequence[Column]]
+Groups = Mapping[Axis, Exchange]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -150,15 +150,15 @@ def layer_compute(setting: Setting, plans: PlanTable) -> Floats:
     return computed.forward + computed.backward + again
 
 
-def layer_times(setting: Setting, plans: PlanTable, *, inside: Inside) -> LayerTimes:
+def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerTimes:
     """Price every kind of layer for each row of `plans`.
 
     Args:
         setting: workload, cluster and coefficients.
         plans: distinct combinations of what layers depend on.
-        inside: members of each axis inside each level. [axis][level][plan]
+        groups: collectives of the axes that exchange something for operators. [plan]
     """
-    computed, (there, back) = _computed(setting, plans), _exchanges(setting, plans, inside)
+    computed, (there, back) = _computed(setting, plans), _exchanges(setting, plans, groups)
     # Every block that comes round is attended to and merged by kernels of its own.
     blocks = 2.0 * (plans.context - 1.0) * setting.rate.launch
     after = _exposed(there, core=computed.forward_core, blocks=blocks)
@@ -237,10 +237,9 @@ def _exists(operators: Operators, plans: PlanTable) -> NDArray[np.bool_]:
 
 
 def _exchanges(
-    setting: Setting, plans: PlanTable, inside: Inside
+    setting: Setting, plans: PlanTable, groups: Groups
 ) -> list[tuple[dict[str, Floats], Floats]]:
     """Seconds of each part of a step, and of what runs beside attention, per pass. [kind, plan]"""
-    groups = {axis: exchange(members, setting.network) for axis, members in inside.items()}
     transfers = [
         transfer
         for transfer in transfers_of(setting.operators, plans)

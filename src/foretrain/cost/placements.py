@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate
-from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +17,7 @@ from numpy.typing import NDArray
 from foretrain.cost.collective import Exchange, exchange, send
 from foretrain.cost.collectives.line import Line
 from foretrain.cost.setting import Holding, Setting
+from foretrain.cost.spreads import quickest, quickest_send
 from foretrain.plan.placement import inner_members, neighbours
 from foretrain.plan.plan import AXES
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
@@ -40,14 +38,14 @@ class Placements:
 
     Attributes:
         plans: a plan of each placement.
-        inside: members of the axes that exchange something for operators. [axis][level, placement]
+        axes: collectives of the axes that exchange something for operators.
         groups: collectives of those that hold the same parameters.
         hop: one message between neighbouring stages.
-        place: which of the distinct `inside` it is.
+        place: which of the distinct spreads of those axes it is.
     """
 
     plans: PlanTable
-    inside: Mapping[Axis, Levels]
+    axes: Mapping[Axis, Exchange]
     groups: Mapping[tuple[Holding, Group], Exchange]
     hop: Line
     place: Rows
@@ -76,7 +74,7 @@ def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
     _, place = distinct([level for levels in inside.values() for level in levels])
     return Placements(
         plans=few,
-        inside=inside,
+        axes={axis: exchange(list(each), net) for axis, each in inside.items()},
         groups={
             (holding, name): exchange(list(levels), setting.between)
             for holding, members in same.items()
@@ -87,16 +85,15 @@ def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
     ), group
 
 
-def closest(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
-    """Groups as near together as any order could put each of them, and which a plan has.
+def any_placement(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
+    """Groups that lie as suits each of them best, and which placement a plan has.
 
-    Every group lies as if its members were neighbours, which no one order does for all of them:
-    what exchanges take here is a lower bound of what they take in any order.
+    No one order does that for all of them: what exchanges take here is a lower bound of what they
+    take in any order.
     """
     rows, index = distinct([getattr(plans, name) for name in READS if name != "order"])
-    few, net = plans.take(rows), setting.network
-    near = partial(_near, tuple(level.members for level in setting.cluster.levels))
-    inside = closest_axes(setting, few)
+    few = plans.take(rows)
+    axes = any_axes(setting, few)
     groups = {}
     for holding in setting.holdings:
         replicas = replicas_of(few, holding)
@@ -106,33 +103,31 @@ def closest(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
             Group.SHARD: shard,
             Group.ACROSS: np.floor(replicas / shard),
         }
-        for name, size in sizes.items():
-            groups[holding, name] = exchange(list(near(size)), net)
+        for name, members in sizes.items():
+            groups[holding, name] = _quickest(setting, few, members)
     return Placements(
         plans=few,
-        inside=inside,
+        axes=axes,
         groups=groups,
-        hop=send(list(near(few.pipeline)), net),
-        place=distinct([level for levels in inside.values() for level in levels])[1],
+        hop=quickest_send(setting.network, few.devices, few.pipeline),
+        place=distinct([each.row for each in axes.values()])[1],
     ), index
 
 
-def closest_axes(setting: Setting, plans: PlanTable) -> dict[Axis, Levels]:
-    """Members of the axes that exchange something for operators, as near as can be. [plan]"""
-    near = partial(_near, tuple(level.members for level in setting.cluster.levels))
-    inside = {Axis.TENSOR: near(plans.tensor)}
+def any_axes(setting: Setting, plans: PlanTable) -> dict[Axis, Exchange]:
+    """Axes that exchange something for operators, each as suits it best. [plan]"""
+    sizes = {Axis.TENSOR: plans.tensor}
     if setting.attends:
-        inside[Axis.CONTEXT] = near(plans.context)
+        sizes[Axis.CONTEXT] = plans.context
     if Holding.EXPERTS in setting.holdings:
-        inside[Axis.EXPERT_TENSOR] = near(plans.expert_tensor)
-        inside[Axis.EXPERT] = near(plans.expert)
-    return inside
+        sizes[Axis.EXPERT_TENSOR] = plans.expert_tensor
+        sizes[Axis.EXPERT] = plans.expert
+    return {axis: _quickest(setting, plans, members) for axis, members in sizes.items()}
 
 
-def _near(levels: tuple[int, ...], members: Column) -> Levels:
-    """Neighbours inside each level: `inner_members` of an axis that is innermost."""
-    inside = [np.gcd(size, members.astype(np.intp)) for size in accumulate(levels[:-1], mul)]
-    return np.array([*inside, members], float)
+def _quickest(setting: Setting, plans: PlanTable, members: Column) -> Exchange:
+    experts = Holding.EXPERTS in setting.holdings
+    return quickest(setting.network, plans.devices, members, experts=experts)
 
 
 def _sharded(plans: PlanTable, holding: Holding, members: Levels) -> dict[Group, Levels]:
