@@ -135,11 +135,19 @@ def test_switch_that_adds_up_takes_every_byte_once():
     assert seconds(BROADCAST["in-network"], 8, net=ADDING) == 0.25 + 16 / 1.5
 
 
-def test_switches_that_add_up_inside_nodes_work_beside_rings_between_them():
+def test_switches_that_add_up_inside_nodes_work_beside_trees_between_them():
     inner, outer = TWO.wires
     net = replace(TWO, wires=(replace(inner, adding=8.0), outer))
-    # 16 bytes into the switch at 8; outside a ring of two nodes, a quarter of the bytes each.
-    assert seconds(REDUCE["in-network"], 4, 8, net=net) == 2 * 0.25 + 2 * 0.5 + max(16 / 8, 4 / 1)
+    # 16 bytes into the switch at 8; each node adds up half: all 16 leave once, by four.
+    found = seconds(REDUCE["in-network-tree"], 4, 8, net=net)
+    assert found == 2 * 0.25 + 2 * 0.5 + max(16 / 8, 16 / 4)
+
+
+def test_rings_between_nodes_join_no_switches_that_add_up_inside_them():
+    inner, outer = TWO.wires
+    net = replace(TWO, wires=(replace(inner, adding=8.0), outer))
+    assert seconds(REDUCE["in-network"], 4, 8, net=net) == np.inf
+    assert seconds(REDUCE["in-network"], 4, 4, net=net) == 2 * 0.25 + 16 / 8
 
 
 def test_trees_between_nodes_take_fewer_hops_than_rings():
