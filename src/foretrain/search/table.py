@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from foretrain.cost.factors import factors
@@ -16,6 +18,10 @@ from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Found
 from foretrain.search.objective import HOST_MEMORY, over_limits, room, value
+
+TIMED = 32_768
+"""Plans that are timed at once. Columns of many more would be given back and asked for again, and
+fill no cache; fewer take longer to start on than to work out."""
 
 
 def keep_freed_memory() -> None:
@@ -55,11 +61,26 @@ def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: 
     if not len(memory):
         return
     ordered, source = with_orders(held.plans, setting.cluster, study.space)
-    held, memory = held.take(source, ordered), memory[source]
-    seconds = with_input(setting, ordered, step_time(setting, factors(setting, held)))
-    priced = valued(study, setting, ordered, seconds=seconds, memory=memory)
+    for rows in _by_schedule(ordered):
+        some = held.take(source[rows], ordered.take(rows))
+        _rank(study, setting, some, memory=memory[source[rows]], found=found)
+
+
+def _by_schedule(plans: PlanTable) -> Iterator[Rows]:
+    """Rows of one schedule each: a table without the others is spared their formulas."""
+    for schedule in np.unique(plans.schedule):
+        rows = np.flatnonzero(plans.schedule == schedule)
+        for start in range(0, len(rows), TIMED):
+            yield rows[start : start + TIMED]
+
+
+def _rank(study: Study, setting: Setting, held: Held, *, memory: Column, found: Found) -> None:
+    """Time plans in the orders that they have, drop those over a limit, rank the rest."""
+    plans = held.plans
+    seconds = with_input(setting, plans, step_time(setting, factors(setting, held)))
+    priced = valued(study, setting, plans, seconds=seconds, memory=memory)
     kept = np.ones(len(seconds), bool)
-    limits = over_limits(study, setting.cluster, devices=ordered.devices, seconds=seconds)
+    limits = over_limits(study, setting.cluster, devices=plans.devices, seconds=seconds)
     for reason, over in limits.items():
         found.reject(reason, int((kept & over).sum()))
         kept &= ~over
