@@ -14,7 +14,7 @@ from foretrain.plan.study import Objective, Study
 from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
 from foretrain.results.provenance import CoefficientSource, Provenance
-from foretrain.results.search import Cell, ParetoPoint, Ranked, SearchResult
+from foretrain.results.search import Cell, ParetoPoint, Progress, Ranked, SearchResult
 from foretrain.results.validate import (
     Quantity,
     Status,
@@ -252,10 +252,25 @@ def search_result(keep: int = 10, **changes: object) -> SearchResult:
             "stages do not divide the layers": 6_002,
             "micro-batches do not fill the stages": 1_160,
         },
+        unseen=0,
         cells=cells(),
         seconds=0.0312,
         proven_optimal=True,
         gap=0.0,
+    )
+    return replace(whole, **changes)
+
+
+def progress(**changes: object) -> Progress:
+    """How far the search had come a while ago."""
+    best = ranked(0)
+    whole = Progress(
+        objective=Objective.TIME,
+        settled=12_000,
+        space=48_216,
+        best=best.estimate.step_time,
+        plan=best.plan,
+        gap=0.031,
     )
     return replace(whole, **changes)
 

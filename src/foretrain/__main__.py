@@ -1,5 +1,5 @@
 """`python -m foretrain` is the command line."""
 
-from foretrain.cli.main import run
+from foretrain.cli.start import start
 
-run()
+start()

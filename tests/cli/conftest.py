@@ -37,6 +37,6 @@ def study(monkeypatch):
     monkeypatch.setattr("foretrain.verbs.estimate.estimate", lambda study: builders.estimate())
     monkeypatch.setattr(
         "foretrain.verbs.search.search",
-        lambda study, *, keep, progress, stop: builders.search_result(keep=keep),
+        lambda study, *, keep, exhaustive, progress, stop: builders.search_result(keep=keep),
     )
     return "study.toml"

@@ -97,4 +97,4 @@ def test_robust_choice_needs_a_ranking(foretrain, small):
     small.write_text(f'{base}[search]\nmaximise = "micro_batch"\n')
     ended = foretrain("search", small, "--robust")
     assert ended.code == 1
-    assert "--robust compares the plans of one ranking" in ended.err
+    assert "--robust: only for one size" in ended.err

@@ -49,7 +49,7 @@ def test_json_is_that_of_mixed(foretrain, two_kinds):
 def test_options_for_one_kind_are_refused(foretrain, two_kinds, option):
     ended = foretrain("search", two_kinds, *option)
     assert ended.code == 1
-    assert "are for one kind of devices" in ended.err
+    assert "only for one size on one kind of devices" in ended.err
 
 
 def test_estimate_names_the_command_for_two_kinds(foretrain, two_kinds):

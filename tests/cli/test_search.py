@@ -49,10 +49,11 @@ def test_page_never_replaces_the_study(foretrain, study, tmp_path, monkeypatch, 
 
 
 def test_interrupted_search_answers_with_what_was_found(foretrain, study, monkeypatch):
-    def interrupted(study, *, keep, progress, stop):
+    def interrupted(study, *, keep, exhaustive, progress, stop):
         assert not stop()
         os.kill(os.getpid(), signal.SIGINT)
-        return builders.search_result(keep=keep, proven_optimal=not stop())
+        assert stop()
+        return builders.search_result(keep=keep, proven_optimal=False, unseen=10, gap=0.2)
 
     monkeypatch.setattr("foretrain.verbs.search.search", interrupted)
     ended = foretrain("search", study, "--json")
@@ -62,13 +63,42 @@ def test_interrupted_search_answers_with_what_was_found(foretrain, study, monkey
 
 
 def test_second_interrupt_ends_the_search(foretrain, study, monkeypatch):
-    def stubborn(study, *, keep, progress, stop):
+    def stubborn(study, *, keep, exhaustive, progress, stop):
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
 
+    monkeypatch.setattr("foretrain.cli.progress.TOGETHER", 0.0)
     monkeypatch.setattr("foretrain.verbs.search.search", stubborn)
     ended = foretrain("search", study)
-    assert (ended.code, ended.out) == (130, "")
+    assert (ended.code, ended.out, ended.err) == (130, "", "")
+
+
+def test_interrupt_that_arrives_twice_is_one():
+    with stop_on_interrupt() as stop:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+        assert stop()
+
+
+def test_answer_that_is_being_written_is_not_lost_to_an_interrupt(foretrain, study, monkeypatch):
+    def late(*_arguments):
+        os.kill(os.getpid(), signal.SIGINT)
+        return builders.provenance()
+
+    monkeypatch.setattr("foretrain.verbs.provenance.of_study", late)
+    ended = foretrain("search", study, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert json.loads(ended.out)["proven_optimal"] is True
+
+
+@pytest.mark.parametrize(("options", "wanted"), [([], False), (["--exhaustive"], True)])
+def test_search_is_exhaustive_only_on_request(foretrain, study, monkeypatch, options, wanted):
+    def answered(study, *, keep, exhaustive, progress, stop):
+        assert exhaustive is wanted
+        return builders.search_result(keep=keep)
+
+    monkeypatch.setattr("foretrain.verbs.search.search", answered)
+    assert foretrain("search", study, *options).code == 0
 
 
 def test_interrupts_are_as_before_after_a_search():
@@ -79,16 +109,24 @@ def test_interrupts_are_as_before_after_a_search():
 
 
 def test_progress_is_silent_where_stderr_is_no_terminal(capsys):
-    with progress() as report:
-        assert report is None
+    with progress(lambda: False) as tell:
+        assert tell is None
     assert capsys.readouterr().err == ""
 
 
-def test_progress_counts_plans_on_a_terminal(capsys, monkeypatch):
+def test_progress_tells_share_best_and_gap_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with progress() as report:
-        report(10)
-        report(100)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    pressed = []
+    with progress(lambda: bool(pressed)) as tell:
+        tell(builders.progress(settled=430, space=1000))
+        pressed.append(True)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "43 %" in told.err
+    assert "best so far 10.9 s, at most 3.1 % better exists: tp8" in told.err
+    assert "Ctrl-C: stopping" in told.err
 
 
 def test_both_faces_of_the_same_answer_have_the_same_fingerprint(foretrain, study, tmp_path):
@@ -159,12 +197,21 @@ def test_study_that_maximises_is_answered_with_the_largest(foretrain, tmp_path, 
     assert answer["search"]["best"]["estimate"]["fits"]
 
 
+@pytest.mark.parametrize("option", ["--exhaustive", "--robust"])
+def test_options_of_one_ranking_are_refused_where_there_is_none(foretrain, tmp_path, option):
+    study = tmp_path / "largest.toml"
+    study.write_text(LARGEST.format(maximise="sequence"))
+    ended = foretrain("search", study, option)
+    assert ended.code == 1
+    assert ended.err.startswith(f"error: {option}: only for one size on one kind of devices, but ")
+
+
 def test_why_not_and_maximise_are_two_questions(foretrain, tmp_path):
     study = tmp_path / "largest.toml"
     study.write_text(LARGEST.format(maximise="sequence"))
     ended = foretrain("search", study, "--why-not", "tp8")
     assert ended.code == 1
-    assert "--why-not asks about one size" in ended.err
+    assert "--why-not: only for one size" in ended.err
 
 
 def test_image_has_no_sequence_to_maximise(foretrain, tmp_path):

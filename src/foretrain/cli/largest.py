@@ -26,13 +26,14 @@ def answer_largest(
     from foretrain.verbs.provenance import of_study
 
     lengths = lengthened(path)
-    with told_of(path), stop_on_interrupt() as stop, progress() as bar:
-        answer = verb.largest(asked, lengthened=lengths, keep=keep, progress=bar, stop=stop)
-    there = verb.sized(asked, answer.size, lengthened=lengths)
-    if not answer.search.proven_optimal:
-        typer.echo("The search was cut short: its best plan may not be the best.", err=True)
-    if html is not None:
-        more = [largest_section(there, answer)]
-        save(search_page(there, answer.search, of_study(asked), more=more), html)
-        typer.echo(f"Wrote {html}.", err=True)
-    show(document("largest", answer, of_study(asked)) if as_json else largest_text(there, answer))
+    with stop_on_interrupt() as stop:
+        with told_of(path), progress(stop) as bar:
+            answer = verb.largest(asked, lengthened=lengths, keep=keep, progress=bar, stop=stop)
+        there, source = verb.sized(asked, answer.size, lengthened=lengths), of_study(asked)
+        if answer.search.unseen:
+            typer.echo("The search was cut short: its best plan may not be the best.", err=True)
+        if html is not None:
+            more = [largest_section(there, answer)]
+            save(search_page(there, answer.search, source, more=more), html)
+            typer.echo(f"Wrote {html}.", err=True)
+        show(document("largest", answer, source) if as_json else largest_text(there, answer))

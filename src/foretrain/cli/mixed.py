@@ -19,6 +19,7 @@ def answer_mixed(study: Path, asked: Study, *, as_json: bool, keep: int) -> None
     from foretrain.verbs import mixed as verb
     from foretrain.verbs.provenance import of_study
 
-    with told_of(study), stop_on_interrupt() as stop, progress() as bar:
-        answer = verb.mixed(asked, keep=keep, progress=bar, stop=stop)
-    show(document("mixed", answer, of_study(asked)) if as_json else mixed_text(asked, answer))
+    with stop_on_interrupt() as stop:
+        with told_of(study), progress(stop) as bar:
+            answer = verb.mixed(asked, keep=keep, progress=bar, stop=stop)
+        show(document("mixed", answer, of_study(asked)) if as_json else mixed_text(asked, answer))

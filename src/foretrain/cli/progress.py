@@ -6,28 +6,39 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-Told = Callable[[int], None]
+    from foretrain.results.search import Progress
+
+    Told = Callable[[Progress], None]
+
+TOGETHER = 0.5
+"""Seconds within which interrupts are one: who starts a program may pass on what it has had."""
 
 
-def progress() -> AbstractContextManager[Told | None]:
-    """A bar on stderr if that is a terminal; nothing elsewhere."""
-    return _bar() if sys.stderr.isatty() else nullcontext()
+def progress(stop: Callable[[], bool]) -> AbstractContextManager[Told | None]:
+    """A bar on stderr if that is a terminal; nothing elsewhere.
+
+    Args:
+        stop: whether the answer is wanted at once, which the bar then says.
+    """
+    return _bar(stop) if sys.stderr.isatty() else nullcontext()
 
 
 @contextmanager
 def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C was pressed; a second time ends the program as usual."""
-    pressed: list[int] = []
+    pressed: list[float] = []
 
-    def note(number: int, _frame: FrameType | None) -> None:
-        pressed.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def note(_number: int, _frame: FrameType | None) -> None:
+        pressed.append(monotonic())
+        if pressed[-1] - pressed[0] > TOGETHER:
+            raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, note)
     try:
@@ -37,12 +48,29 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def _bar() -> Iterator[Told]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+def _bar(stop: Callable[[], bool]) -> Iterator[Told]:
+    from rich import progress as bars
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.table import Table
+    from rich.text import Text
 
-    count = TextColumn("{task.completed:,.0f} plans, Ctrl-C for the best so far")
-    columns = (BarColumn(), TimeElapsedColumn(), count)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("plans", total=None)
-        yield lambda done: bar.update(task, completed=done)
+    from foretrain.report.progress import progress_text
+
+    share = bars.TaskProgressColumn("{task.percentage:.0f} %", "")
+    bar = bars.Progress(bars.BarColumn(20), share, bars.TimeElapsedColumn())
+    task = bar.add_task("plans", total=None)
+    best = Text(no_wrap=True, overflow="ellipsis")
+
+    def tell(now: Progress) -> None:
+        bar.update(task, completed=now.settled, total=now.space)
+        best.plain = progress_text(now)
+
+    def drawn() -> Group:
+        hint = "stopping; again to end without an answer" if stop() else "for the best so far"
+        line = Table.grid(padding=(0, 1))
+        line.add_row(bar, Text(f"Ctrl-C: {hint}", style="dim"))
+        return Group(line, best)
+
+    with Live(get_renderable=drawn, console=Console(stderr=True), transient=True):
+        yield tell

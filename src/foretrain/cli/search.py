@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,10 @@ import typer
 from foretrain.cli.options import AsJson, StudyFile
 
 if TYPE_CHECKING:
+    from foretrain.cli.futures import Futures
     from foretrain.plan.study import Study
+    from foretrain.results.search import SearchResult
+    from foretrain.results.why_not import WhyNot
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
 Page = Annotated[
@@ -32,6 +35,12 @@ Robust = Annotated[
         help="Say how far from the best each plan may be while a coefficient is not known exactly.",
     ),
 ]
+Exhaustive = Annotated[
+    bool,
+    typer.Option(
+        "--exhaustive", help="Price every plan, also those that a bound excludes; same answer."
+    ),
+]
 
 
 def search(
@@ -42,30 +51,46 @@ def search(
     keep: Keep = 10,
     why_not: WhyNots = None,
     robust: Robust = False,
+    exhaustive: Exhaustive = False,
 ) -> None:
     """Find the best plan, its rivals, and why the others are refused."""
     from foretrain.cli.largest import answer_largest
     from foretrain.cli.mixed import answer_mixed
     from foretrain.cli.output import keep_apart
-    from foretrain.errors import InputError
     from foretrain.files.study import read_study
 
     if html is not None:
         keep_apart(html, study)
     asked, doubts = read_study(study), why_not or []
-    if robust and (asked.maximise is not None or asked.mixed is not None):
-        raise InputError("--robust compares the plans of one ranking; this study has none.")
+    asked_too = {"--robust": robust, "--exhaustive": exhaustive, "--why-not": bool(doubts)}
     if asked.maximise is not None:
-        if doubts:
-            raise InputError("--why-not asks about one size; search.maximise about all. Leave one.")
+        _refuse(asked_too, "search.maximise asks about all sizes")
         answer_largest(study, asked, as_json=as_json, html=html, keep=keep)
     elif asked.mixed is not None:
-        if doubts or html is not None:
-            raise InputError("--why-not and --html are for one kind of devices; leave them out.")
+        _refuse({**asked_too, "--html": html is not None}, "cluster.groups names two kinds")
         answer_mixed(study, asked, as_json=as_json, keep=keep)
     else:
         _answer_best(
-            study, asked, as_json=as_json, html=html, keep=keep, doubts=doubts, robust=robust
+            study,
+            asked,
+            as_json=as_json,
+            html=html,
+            keep=keep,
+            doubts=doubts,
+            robust=robust,
+            exhaustive=exhaustive,
+        )
+
+
+def _refuse(options: Mapping[str, bool], why: str) -> None:
+    """Refuse options that have no meaning for a study."""
+    from foretrain.errors import InputError
+
+    given = [name for name, present in options.items() if present]
+    if given:
+        names = ", ".join(given)
+        raise InputError(
+            f"{names}: only for one size on one kind of devices, but {why}. Leave one out."
         )
 
 
@@ -78,39 +103,53 @@ def _answer_best(
     keep: int,
     doubts: Sequence[str],
     robust: bool,
+    exhaustive: bool,
 ) -> None:
     """Find the best plans, and say why some others are not."""
-    from rich.console import Group
-
     from foretrain.cli.futures import futures
-    from foretrain.cli.output import save, show
     from foretrain.cli.progress import progress, stop_on_interrupt
     from foretrain.files.plan_text import read_named
     from foretrain.files.problems import told_of
+    from foretrain.verbs import search as verb
+    from foretrain.verbs import why_not as verb_why_not
+
+    for text in doubts:
+        read_named(text, where="--why-not")
+    with stop_on_interrupt() as stop:
+        with told_of(study), progress(stop) as bar:
+            answer = verb.search(asked, keep=keep, exhaustive=exhaustive, progress=bar, stop=stop)
+            others = futures(asked, answer, keep=keep, robust=robust, progress=bar, stop=stop)
+        doubted = [verb_why_not.why_not(asked, text, answer=answer) for text in doubts]
+        _tell(asked, answer, others, doubted=doubted, html=html, as_json=as_json)
+
+
+def _tell(
+    asked: Study,
+    answer: SearchResult,
+    others: Futures,
+    *,
+    doubted: Sequence[WhyNot],
+    html: Path | None,
+    as_json: bool,
+) -> None:
+    """Write the answers to the page and the terminal."""
+    from rich.console import Group
+
+    from foretrain.cli.output import save, show
     from foretrain.report.page import search_page
     from foretrain.report.search import search_text
     from foretrain.report.why_not import why_not_section, why_not_text
     from foretrain.results.document import document, plain
-    from foretrain.verbs import search as verb
-    from foretrain.verbs import why_not as verb_why_not
     from foretrain.verbs.provenance import of_study
 
-    for text in doubts:
-        read_named(text, where="--why-not")
-    with told_of(study), stop_on_interrupt() as stop, progress() as bar:
-        answer = verb.search(asked, keep=keep, progress=bar, stop=stop)
-        others = futures(asked, answer, keep=keep, robust=robust, progress=bar, stop=stop)
-    doubted = [verb_why_not.why_not(asked, text, answer=answer) for text in doubts]
-    if not answer.proven_optimal:
+    if answer.unseen:
         typer.echo("The search was cut short: this is the best of what was looked at.", err=True)
     if html is not None:
-        more = [
-            *others.sections,
-            *(
-                why_not_section(asked, each, number=number)
-                for number, each in enumerate(doubted, start=1)
-            ),
+        sections = [
+            why_not_section(asked, each, number=number)
+            for number, each in enumerate(doubted, start=1)
         ]
+        more = [*others.sections, *sections]
         save(search_page(asked, answer, of_study(asked), more=more), html)
         typer.echo(f"Wrote {html}.", err=True)
     if as_json:

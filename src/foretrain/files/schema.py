@@ -30,6 +30,7 @@ from foretrain.results.robust import Robust
 from foretrain.results.scenarios import Scenarios
 from foretrain.results.search import SearchResult
 from foretrain.results.validate import Validation
+from foretrain.results.why_not import WhyNot
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 ANSWERS: Final = {
@@ -41,8 +42,11 @@ ANSWERS: Final = {
     "catalogue": CatalogueResult,
     "doctor": Diagnosis,
 }
-BESIDE: Final = {"search": {"scenarios": Scenarios, "robust": Robust}}
+BESIDE: Final = {"search": {"scenarios": Scenarios, "robust": Robust, "why_not": WhyNot}}
 """Further answers that a document holds where they were asked for."""
+
+LISTED: Final = {"why_not"}
+"""Those of which there may be several."""
 
 STUDY: Final = "study"
 Schema = dict[str, Any]
@@ -82,6 +86,7 @@ def _answer(verb: str) -> Schema:
     every = {"schema": {"const": f"foretrain/{verb}/1"}, **texts}
     beside = {name: _record(kind, "serialization") for name, kind in BESIDE.get(verb, {}).items()}
     shared = [each.pop("$defs") for each in beside.values()]
+    beside |= {name: {"type": "array", "items": beside[name]} for name in LISTED & beside.keys()}
     body["$defs"] = {name: kind for defs in (*shared, body["$defs"]) for name, kind in defs.items()}
     body["properties"] = every | body["properties"] | beside
     body["required"] = [*every, *body["required"]]

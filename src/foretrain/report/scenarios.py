@@ -10,8 +10,7 @@ from rich.text import Text
 from foretrain.report import section, terminal
 from foretrain.report.section import Section
 from foretrain.report.table import Column, Table, plan_columns
-from foretrain.report.why_not import SPENT
-from foretrain.report.words import percent, written
+from foretrain.report.words import SPENT, percent, written
 from foretrain.results.scenarios import Choice, Outcome, ScenarioAnswer, Scenarios
 
 LEAST = "least regret"

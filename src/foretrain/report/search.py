@@ -56,15 +56,22 @@ def _roomier(result: SearchResult) -> str:
 
 
 def verdict(result: SearchResult) -> str:
-    """Whether the best plan is known to be the best."""
+    """Whether the best plan is known to be the best; of a search that was cut short, how nearly.
+
+    A search that was cut short ranks by the closed form alone, of which its gap is a bound, so that
+    both speak of the same seconds.
+    """
     least, space = LEAST[result.objective], count(result.space, "plan")
+    how = "" if result.objective is Objective.MEMORY else " by the closed form"
+    if not result.unseen:
+        return f"Proven{how}: of all {space} this one has the {least}."
     if result.proven_optimal:
-        proven = "Proven" if result.objective is Objective.MEMORY else "Proven by the closed form"
-        return f"{proven}: of all {space} this one has the {least}."
-    found = f"Cut short: this one has the {least} of the {space} looked at"
-    if result.gap is None:
-        return f"{found}; others may have less."
-    return f"{found}; the best plan may be at most {percent(result.gap)} better."
+        return f"Cut short, yet proven{how}: of all {space} this one has the {least}."
+    seen = percent(1.0 - result.unseen / result.space)
+    return (
+        f"Cut short after {seen} of {space}: of these this one has the {least}{how}; "
+        f"the best plan may be at most {percent(result.gap)} better."
+    )
 
 
 def effort(study: Study, result: SearchResult) -> str:

@@ -13,17 +13,9 @@ from foretrain.report import terminal
 from foretrain.report.facts import ROUNDING
 from foretrain.report.section import Section
 from foretrain.report.table import Column, Table
-from foretrain.report.words import MEMORY, percent, written
+from foretrain.report.words import MEMORY, SPENT, percent, written
 from foretrain.results.why_not import Difference, Excess, Remedy, Verdict, WhyNot
-from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS, WATTS, Quantity
-
-SPENT = {
-    Objective.TIME: SECONDS,
-    Objective.COST: DOLLARS,
-    Objective.ENERGY: JOULES,
-    Objective.MEMORY: BYTES,
-}
-"""What each objective is measured in."""
+from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS, Quantity
 
 CALLED = {
     "forward": "forward compute",

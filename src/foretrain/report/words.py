@@ -15,7 +15,7 @@ from foretrain.plan.plan import (
     Sharding,
 )
 from foretrain.plan.study import Objective
-from foretrain.units import Quantity
+from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS, Quantity
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
@@ -28,6 +28,14 @@ LEAST: Final = {
     Objective.ENERGY: "least energy per step",
     Objective.MEMORY: "least memory per device",
 }
+SPENT: Final = {
+    Objective.TIME: SECONDS,
+    Objective.COST: DOLLARS,
+    Objective.ENERGY: JOULES,
+    Objective.MEMORY: BYTES,
+}
+"""What each objective is measured in."""
+
 PARTS: Final = {
     "forward": "forward passes",
     "backward": "backward passes",

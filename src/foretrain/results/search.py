@@ -75,6 +75,7 @@ class Progress:
     """How far a search has come.
 
     Attributes:
+        objective: what is minimised.
         settled: plans that are priced, refused or excluded.
         space: plans in all; None while they are not counted.
         best: value of the best plan so far; None if none fits yet.
@@ -82,6 +83,7 @@ class Progress:
         gap: by what part of it the best of all plans may at most be better; None if not known.
     """
 
+    objective: Objective
     settled: int
     space: int | None
     best: float | None
@@ -98,15 +100,17 @@ class SearchResult:
         best: the best plan; the same as the first of `plans`.
         plans: the k best, in order.
         pareto: plans that no other beats in every respect, fastest first.
-        space: distinct plans of the space (aliases of one plan counted once).
+        space: distinct plans of the space (aliases of one plan counted once); the counts of what
+            became of them add up to it.
         priced: plans that reached the time formula and keep the limits.
         excluded_by_bound: plans that a bound proved worse; 0 for the exhaustive search.
         cells: the map of the space, by tensor and pipeline degree.
         rejected: plans that are refused, by reason.
+        unseen: plans that were not looked at; 0 unless the search was cut short.
         seconds: processor seconds of the search.
         proven_optimal: whether no plan of the space can be better.
-        gap: by what part of its value the best plan may at most be beaten; 0 where proven, None
-            where nothing is known of what was not looked at.
+        gap: by what part of its value the best plan may at most be beaten; 0 where proven. Of the
+            closed form, by which all plans of a search that was cut short are ranked.
     """
 
     objective: Objective
@@ -117,7 +121,8 @@ class SearchResult:
     priced: int
     excluded_by_bound: int
     rejected: dict[str, int]
+    unseen: int
     cells: tuple[Cell, ...]
     seconds: float
     proven_optimal: bool
-    gap: float | None
+    gap: float

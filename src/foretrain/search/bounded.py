@@ -108,20 +108,22 @@ def promising_plans(
         regions = regions_of(study, setting, question=question, devices=offer.devices, found=found)
         waiting.append((ground, regions))
     waiting.sort(key=lambda each: _least(each[1]))
+    found.bound = min((_least(regions) for _, regions in waiting), default=np.inf)
     for place, (ground, regions) in enumerate(waiting):
-        later = [_least(others) for _, others in waiting[place + 1 :]]
+        later = [others for _, others in waiting[place + 1 :]]
         for first, piece in _pieces(ground, regions):
             _look(ground, piece, _levels(question))
+            found.bound = min([_least(regions, first), *map(_least, later)])
             tell()
-            left = [*regions.bounds.value[first : first + 1], *later]
-            if left and found.best and stop():
-                found.complete, found.bound = False, float(min(left))
+            if found.bound < np.inf and found.best and stop():
+                for others in (regions.take(np.arange(first, len(regions))), *later):
+                    found.leave(others.bounds)
                 return
 
 
-def _least(regions: Regions) -> float:
-    """The least value that any plan may have."""
-    return float(regions.bounds.value[0]) if len(regions) else np.inf
+def _least(regions: Regions, first: int = 0) -> float:
+    """The least value that any plan of a region may have, or of one after it."""
+    return float(regions.bounds.value[first]) if first < len(regions) else np.inf
 
 
 def _levels(question: Question) -> tuple[_Level, ...]:

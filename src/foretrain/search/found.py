@@ -50,13 +50,13 @@ class Found:
         front: plans that count for something beside being among the best, such as those that no
             other beats; None where nobody asks for them.
         best: the best plans, in order.
-        space: distinct legal plans looked at.
+        space: distinct legal plans.
         priced: plans that reached the time formula and keep the limits.
         excluded: plans that a bound proves worse.
         rejected: plans that are refused, by reason.
         corners: the map of the space.
         complete: whether the whole space was looked at.
-        bound: no plan that was not looked at has a smaller value; None if that is not known.
+        bound: no plan that is not settled has a smaller value; None while that is not known.
     """
 
     keep: int
@@ -83,8 +83,6 @@ class Found:
     @property
     def gap(self) -> float | None:
         """By what part of its value the best plan may at most be beaten."""
-        if self.complete:
-            return 0.0
         if self.bound is None or not self.best:
             return None
         best = self.best[0].value
@@ -110,10 +108,11 @@ class Found:
             fits &= ~over
         return np.flatnonzero(fits)
 
-    def revoke(self, reason: str, count: int) -> None:
-        """Refuse plans that were counted as priced."""
-        self.priced -= count
-        self.reject(reason, count)
+    def revoke(self, candidate: Candidate, reason: str) -> None:
+        """Refuse one of the best plans after all."""
+        self.best.remove(candidate)
+        self.priced -= 1
+        self.reject(reason, 1)
 
     def hopeless(self, bounds: Priced, rows: Rows) -> Flags:
         """Whether some rows are surely none of the best, nor unbeaten, given bounds. [row]"""
@@ -125,6 +124,14 @@ class Found:
     def exclude(self, bounds: Priced, rows: Rows, many: Rows) -> None:
         """Count plans that a bound excludes, each row of which stands for many."""
         self.excluded += int(many[rows].sum())
+        self._bound(bounds, rows)
+
+    def leave(self, bounds: Priced) -> None:
+        """Put on the map, given bounds, that some plans will not be looked at."""
+        self.complete = False
+        self._bound(bounds, np.arange(len(bounds.plans)))
+
+    def _bound(self, bounds: Priced, rows: Rows) -> None:
         for degrees, some in corners(bounds.plans, rows).items():
             corner = self.corners[degrees]
             corner.bound = min(corner.bound, float(bounds.value[some].min()))

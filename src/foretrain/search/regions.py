@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from foretrain.cluster.cluster import Cluster
 from foretrain.cost.bounds import any_parameters
 from foretrain.cost.held import Held, hold
 from foretrain.cost.layers import READS
@@ -72,6 +73,17 @@ def gradients_wait(question: Question) -> bool:
     return Schedule.ZERO_BUBBLE in question.space.schedule
 
 
+def layered(
+    question: Question, cluster: Cluster, *, devices: tuple[int, ...]
+) -> tuple[PlanTable, Rows]:
+    """Degrees with what layers depend on, and how many distinct legal plans have them. [region]"""
+    plans = grown(question, degrees(question, devices), LAYERS)
+    many = counts(question, plans, (*PARAMETERS, *STAGES))
+    rows = np.flatnonzero(many)
+    plans = plans.take(rows)
+    return plans, many[rows] * order_counts(plans, cluster, question.space)
+
+
 def regions_of(
     study: Study,
     setting: Setting,
@@ -89,14 +101,13 @@ def regions_of(
         devices: numbers of devices to choose among.
         found: takes the map of the space, and what does not fit.
     """
-    plans = grown(question, degrees(question, devices), LAYERS)
-    many = counts(question, plans, (*PARAMETERS, *STAGES))
+    plans, many = layered(question, setting.cluster, devices=devices)
+    found.survey(plans, many)
     chunks = most(question, plans, dimension=STAGES[0], name="interleaving")
     if not even_only(question):
         plans = grown(question, plans, STAGES)
-        many, chunks = counts(question, plans, PARAMETERS), plans.interleaving
-    many = many * order_counts(plans, setting.cluster, study.space)
-    found.survey(plans, many)
+        orders = order_counts(plans, setting.cluster, study.space)
+        many, chunks = orders * counts(question, plans, PARAMETERS), plans.interleaving
     nothing = np.zeros(len(plans))
     every = Regions(
         bounds=valued(study, setting, plans, seconds=nothing, memory=nothing),

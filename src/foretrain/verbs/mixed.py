@@ -54,7 +54,7 @@ def mixed(
         study,
         coefficients,
         keep=keep,
-        tell=lambda found: told(_progress(found)),
+        tell=lambda found: told(_progress(study, found)),
         stop=stop or (lambda: False),
     )
     if not found.best:
@@ -79,9 +79,10 @@ def mixed(
     )
 
 
-def _progress(found: FoundPairs) -> Progress:
+def _progress(study: Study, found: FoundPairs) -> Progress:
     best = found.best[0] if found.best else None
     return Progress(
+        objective=study.objective,
         settled=found.space,
         space=None,
         best=best.value if best else None,

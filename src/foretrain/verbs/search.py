@@ -60,7 +60,8 @@ def search(
         study: workload, what may be rented, the space, the objective and limits.
         coefficients: how well hardware and software do.
         keep: how many of the best plans to answer with.
-        exhaustive: whether to price every plan instead of those that no bound excludes; the same answer.
+        exhaustive: whether to price every plan instead of those that no bound excludes; the answer
+            is the same.
         trade_offs: whether to find the Pareto front too; without it more plans are excluded.
         progress: told now and then how far the search has come.
         stop: asked now and then; true ends the search with what was found.
@@ -80,11 +81,13 @@ def search(
     found = Found(keep=keep, front=front)
     told = progress or (lambda _: None)
     engine = every_plan if exhaustive else promising_plans
-    engine(study, settings, found=found, tell=lambda: told(_progress(found, exhaustive)), stop=ask)
+    engine(study, settings, found=found, tell=lambda: told(_progress(study, found)), stop=ask)
     seconds = process_time() - start
     plans = _ranked(study, coefficients, found, stop=ask)
     if not plans:
         raise _nothing(study, found, coefficients)
+    gap = found.gap
+    assert gap is not None, "a search ended without a bound of what it left"
     return SearchResult(
         objective=study.objective,
         best=plans[0],
@@ -94,19 +97,21 @@ def search(
         priced=found.priced,
         excluded_by_bound=found.excluded,
         rejected=dict(found.rejected),
+        unseen=found.space - found.settled,
         cells=tuple(_cell(*degrees, corner) for degrees, corner in sorted(found.corners.items())),
         seconds=seconds,
-        proven_optimal=found.complete,
-        gap=found.gap,
+        proven_optimal=gap == 0.0,
+        gap=gap,
     )
 
 
-def _progress(found: Found, exhaustive: bool) -> Progress:
-    """How far a search has come; one that prices everything counts plans as it meets them."""
+def _progress(study: Study, found: Found) -> Progress:
+    """How far a search has come."""
     best = found.best[0] if found.best else None
     return Progress(
+        objective=study.objective,
         settled=found.settled,
-        space=None if exhaustive else found.space,
+        space=found.space,
         best=best.value if best else None,
         plan=best.plan if best else None,
         gap=found.gap,
@@ -135,17 +140,16 @@ def _ranked(
     """The best plans with their estimates, the event simulation included, in order.
 
     The limits on the whole training are now held against whole jobs, with steps as the simulation
-    moves them. Once stopped, the rest is answered by the closed form alone.
+    moves them.
     """
     ranked = []
-    for candidate in found.best:
-        entry = _entry(study, coefficients, candidate, played=not stop())
+    for candidate, entry in _entries(study, coefficients, found, stop=stop):
         estimate, cluster = entry.estimate, candidate.cluster
         devices = np.array([float(candidate.plan.devices)])
         whole = np.array([estimate.time_to_train], np.float64)
         over = over_job_limits(study.limit, cluster, devices=devices, seconds=whole)
         if any(broken[0] for broken in over.values()):
-            found.revoke(next(name for name, broken in over.items() if broken[0]), 1)
+            found.revoke(candidate, next(name for name, broken in over.items() if broken[0]))
             continue
         worth = value(
             study.objective,
@@ -156,6 +160,22 @@ def _ranked(
         )
         ranked.append((replace(candidate, value=float(worth[0])).rank, entry))
     return tuple(entry for _, entry in sorted(ranked, key=lambda each: each[0]))
+
+
+def _entries(
+    study: Study, coefficients: Coefficients, found: Found, *, stop: Callable[[], bool]
+) -> list[tuple[Candidate, Ranked]]:
+    """The best plans, each with its step simulated.
+
+    Once stopped, the closed form alone answers for all of them: plans of two resolutions make no
+    ranking, and the gap of a search that was cut short is that of the closed form.
+    """
+    played = []
+    for candidate in found.best:
+        if stop():
+            return [(each, _entry(study, coefficients, each, played=False)) for each in found.best]
+        played.append((candidate, _entry(study, coefficients, candidate, played=True)))
+    return played
 
 
 def _entry(
@@ -233,5 +253,13 @@ def _no_legal_plan(study: Study) -> str:
         f"{devices}, where tensor divides {units}, {context}pipeline divides the "
         f"{model.cuttable_layers} layers and data divides the {study.workload.global_batch} "
         f"samples of workload.global_batch{experts}. Free a key of [plan], or change batch or "
-        "nodes."
+        f"nodes.{_fewer(study)}"
     )
+
+
+def _fewer(study: Study) -> str:
+    """How to let plans leave nodes idle, where all must be used."""
+    nodes = study.cluster.nodes
+    if study.offers or nodes == 1:
+        return ""
+    return f" Or let a plan use fewer: cluster.nodes = {{ least = 1, most = {nodes} }}."

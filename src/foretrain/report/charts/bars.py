@@ -83,7 +83,7 @@ def explained(
 
 
 def fates(result: SearchResult) -> tuple[Fate, ...]:
-    """What became of every plan: priced, excluded, refused for each reason, most first."""
+    """What became of every plan: priced, excluded, refused for each reason, or nothing yet."""
     refused = sorted(result.rejected.items(), key=lambda item: (-item[1], item[0]))
     reasons = [
         (f"refused-{place % REASONS}", plans, f"refused: {reason}")
@@ -93,6 +93,7 @@ def fates(result: SearchResult) -> tuple[Fate, ...]:
         ("priced", result.priced, "priced: their time was computed"),
         ("excluded", result.excluded_by_bound, "excluded: a bound proves them worse"),
         *reasons,
+        ("unseen", result.unseen, "not looked at: the search was cut short"),
     )
     return tuple(
         Fate(name=name, plans=plans, share=plans / result.space, words=words)

@@ -9,16 +9,10 @@ from typing import Final
 
 from foretrain.plan.study import Objective
 from foretrain.report.charts.shade import Scale, distances
-from foretrain.report.words import count, percent, written
+from foretrain.report.words import SPENT, count, percent, written
 from foretrain.results.search import Cell, SearchResult
-from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS, Quantity
+from foretrain.units import Quantity
 
-VALUES: Final = {
-    Objective.TIME: SECONDS,
-    Objective.COST: DOLLARS,
-    Objective.ENERGY: JOULES,
-    Objective.MEMORY: BYTES,
-}
 MORE: Final = {
     Objective.TIME: "slower",
     Objective.COST: "dearer",
@@ -189,7 +183,7 @@ class _Reference:
 
     @property
     def _quantity(self) -> Quantity:
-        return VALUES[self.result.objective]
+        return SPENT[self.result.objective]
 
 
 def further(ratio: float) -> str:
