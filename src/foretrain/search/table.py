@@ -20,7 +20,7 @@ from foretrain.search.found import Found
 from foretrain.search.objective import HOST_MEMORY, over_limits, room, value
 
 TIMED = 32_768
-"""Plans that are timed at once. Columns of many more would be given back and asked for again, and
+"""Plans that are timed at once, at most. Columns of many more would be given back and asked for again, and
 fill no cache; fewer take longer to start on than to work out."""
 
 
@@ -70,8 +70,7 @@ def _by_schedule(plans: PlanTable) -> Iterator[Rows]:
     """Rows of one schedule each: a table without the others is spared their formulas."""
     for schedule in np.unique(plans.schedule):
         rows = np.flatnonzero(plans.schedule == schedule)
-        for start in range(0, len(rows), TIMED):
-            yield rows[start : start + TIMED]
+        yield from np.array_split(rows, -(-len(rows) // TIMED))
 
 
 def _rank(study: Study, setting: Setting, held: Held, *, memory: Column, found: Found) -> None:
