@@ -98,10 +98,12 @@ def any_placement(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]
     for holding in setting.holdings:
         replicas = replicas_of(few, holding)
         shard = among(few, replicas)
+        # Where nothing is sharded, a plan may say any number.
+        shard = np.where(replicas % shard == 0, shard, replicas)
         sizes = {
             Group.REPLICAS: replicas,
             Group.SHARD: shard,
-            Group.ACROSS: np.floor(replicas / shard),
+            Group.ACROSS: replicas / shard,
         }
         for name, members in sizes.items():
             groups[holding, name] = _quickest(setting, few, members)

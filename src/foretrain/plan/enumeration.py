@@ -58,8 +58,7 @@ def plan_tables(
     """
     question = question_of(workload, space)
     for some in in_pieces(degrees(question, devices or (cluster.devices,)), rows // 64 + 1):
-        layers = grown(question, some, LAYERS)
-        many = counts(question, layers, (*PARAMETERS, *STAGES))
+        layers, many = with_layers(question, some)
         for piece in up_to(many, rows):
             yield grown(question, layers.take(piece), (*PARAMETERS, *STAGES))
 
@@ -84,6 +83,14 @@ def grown(question: Question, plans: PlanTable, dimensions: Sequence[Dimension])
     for dimension in dimensions:
         plans = with_choices(question, plans, dimension)[0]
     return plans
+
+
+def with_layers(question: Question, plans: PlanTable) -> tuple[PlanTable, Rows]:
+    """Plans with what layers depend on, and how many legal plans each grows to, at least one."""
+    layers = grown(question, plans, LAYERS)
+    many = counts(question, layers, (*PARAMETERS, *STAGES))
+    rows = np.flatnonzero(many)
+    return layers.take(rows), many[rows]
 
 
 def counts(question: Question, plans: PlanTable, dimensions: Sequence[Dimension]) -> Rows:

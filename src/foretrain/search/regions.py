@@ -19,8 +19,8 @@ from foretrain.cost.held import Held, hold
 from foretrain.cost.layers import READS
 from foretrain.cost.memory import stage_memory
 from foretrain.cost.setting import Setting
-from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, Dimension, Question, chosen
-from foretrain.plan.enumeration import ROWS, counts, degrees, grown, most, with_choices
+from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen
+from foretrain.plan.enumeration import ROWS, counts, degrees, grown, most, with_choices, with_layers
 from foretrain.plan.orders import order_counts
 from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.study import Study
@@ -77,11 +77,8 @@ def layered(
     question: Question, cluster: Cluster, *, devices: tuple[int, ...]
 ) -> tuple[PlanTable, Rows]:
     """Degrees with what layers depend on, and how many distinct legal plans have them. [region]"""
-    plans = grown(question, degrees(question, devices), LAYERS)
-    many = counts(question, plans, (*PARAMETERS, *STAGES))
-    rows = np.flatnonzero(many)
-    plans = plans.take(rows)
-    return plans, many[rows] * order_counts(plans, cluster, question.space)
+    plans, many = with_layers(question, degrees(question, devices))
+    return plans, many * order_counts(plans, cluster, question.space)
 
 
 def regions_of(
