@@ -20,8 +20,8 @@ from foretrain.search.found import Found
 from foretrain.search.objective import HOST_MEMORY, over_limits, room, value
 
 TIMED = 32_768
-"""Plans that are timed at once, at most. Columns of many more would be given back and asked for again, and
-fill no cache; fewer take longer to start on than to work out."""
+"""Plans that are timed at once, at most. Columns of many more would be given back and asked for
+again, and fit no cache; fewer take longer to start on than to work out."""
 
 
 def keep_freed_memory() -> None:
