@@ -20,7 +20,7 @@ from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, question_of
-from foretrain.plan.enumeration import counts, degrees, grown
+from foretrain.plan.enumeration import degrees, grown, with_layers
 from foretrain.plan.orders import order_counts
 from foretrain.plan.plan import (
     AXES,
@@ -167,19 +167,9 @@ def plans_of(study):
     """How many distinct legal plans a study has."""
     question, total = question_of(study.workload, study.space), 0
     for offer in study.choices:
-        some = degrees(question, offer.devices)
-        orders = order_counts(some, offer.cluster, study.space)
-        total += int((_layers(question, some) * orders).sum())
+        plans, many = with_layers(question, degrees(question, offer.devices))
+        total += int((many * order_counts(plans, offer.cluster, study.space)).sum())
     return total
-
-
-def _layers(question, some):
-    """Plans of each combination of degrees, orders apart."""
-    total = []
-    for row in range(len(some)):
-        layers = grown(question, some.take(np.array([row])), LAYERS)
-        total.append(counts(question, layers, (*PARAMETERS, *STAGES)).sum())
-    return np.array(total, int)
 
 
 @st.composite

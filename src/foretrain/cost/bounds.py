@@ -62,10 +62,10 @@ def any_parameters(setting: Setting, held: Held, *, chunks: Column, waits: bool)
 
     Args and assumptions are those of `any_stages`.
     """
-    rows, layer = distinct([held.layer])
+    rows, layer = distinct([held.layer, held.plans.devices])
     few = held.plans.take(rows)
     times = layer_times(setting, few, groups=any_axes(setting, few))
-    pairs, load = distinct([held.load])
+    pairs, load = distinct([held.load, layer])
     counts = held.cuts.layers.take(held.cut[pairs], axis=2).swapaxes(0, 1)
     stages = held.cuts.stages.take(held.cut[pairs], axis=1)
     forward = weighted(counts, times.forward_pass.take(layer[pairs], axis=1))

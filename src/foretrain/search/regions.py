@@ -1,7 +1,7 @@
 """Regions: plans with some fields still open, and bounds of what any of their plans takes.
 
-The first regions say the degrees and what layers depend on. Where stages can only be cut evenly,
-how a pipeline works stays open too; elsewhere it is chosen at once, since an uneven cut keeps no
+The first regions say the degrees and what layers depend on. Where stages can only be equal,
+how a pipeline works stays open too; elsewhere it is chosen at once, since unequal ones keep no
 simple law. Open fields have the values of which a plan needs least memory: one copy of what is
 sharded among all replicas, one chunk per stage.
 """
@@ -64,8 +64,12 @@ class Regions:
 
 
 def even_only(question: Question) -> bool:
-    """Whether stages are equal but for what stands before and after the layers."""
-    return question.space.cut == ("even",)
+    """Whether stages are equal but for what stands before and after the layers.
+
+    With several chunks a stage of layers of different kinds has others than with one.
+    """
+    kinds = sum(layer.cuttable for layer in question.model.layers)
+    return question.space.cut == ("even",) and (kinds == 1 or question.space.interleaving == (1,))
 
 
 def gradients_wait(question: Question) -> bool:
