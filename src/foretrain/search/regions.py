@@ -20,7 +20,16 @@ from foretrain.cost.layers import READS
 from foretrain.cost.memory import stage_memory
 from foretrain.cost.setting import Setting
 from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen
-from foretrain.plan.enumeration import ROWS, counts, degrees, grown, most, with_choices, with_layers
+from foretrain.plan.enumeration import (
+    ROWS,
+    counts,
+    degrees,
+    grown,
+    in_pieces,
+    most,
+    with_choices,
+    with_layers,
+)
 from foretrain.plan.orders import order_counts
 from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.study import Study
@@ -29,6 +38,9 @@ from foretrain.search.candidate import Priced
 from foretrain.search.found import Found
 from foretrain.search.objective import room
 from foretrain.search.table import valued
+
+DEGREES = 128
+"""Degrees whose regions are worked out at once, which bounds the memory that a search takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,7 +114,30 @@ def regions_of(
         devices: numbers of devices to choose among.
         found: takes the map of the space, and what does not fit.
     """
-    plans, many = layered(question, setting.cluster, devices=devices)
+    every = degrees(question, devices)
+    # Degrees whose layers are alike come together, so that a piece has few layers to price.
+    every = every.take(np.lexsort((every.context, every.tensor)))
+    pieces = [_no_region(study, setting, every)]
+    for some in in_pieces(every, DEGREES):
+        grown_up = _unbounded(study, setting, some, question=question, found=found)
+        pieces += _bounded(study, setting, grown_up, question=question, found=found)
+    regions = joined(pieces)
+    return regions.take(np.argsort(regions.bounds.value, kind="stable"))
+
+
+def _no_region(study: Study, setting: Setting, plans: PlanTable) -> Regions:
+    """A table without a row."""
+    nothing = np.zeros(0)
+    bounds = valued(study, setting, plans.take(np.arange(0)), seconds=nothing, memory=nothing)
+    return Regions(bounds=bounds, chunks=nothing, many=np.zeros(0, np.intp))
+
+
+def _unbounded(
+    study: Study, setting: Setting, some: PlanTable, *, question: Question, found: Found
+) -> Regions:
+    """The regions of some degrees, of which nothing is known yet."""
+    plans, many = with_layers(question, some)
+    many = many * order_counts(plans, setting.cluster, study.space)
     found.survey(plans, many)
     chunks = most(question, plans, dimension=STAGES[0], name="interleaving")
     if not even_only(question):
@@ -110,13 +145,8 @@ def regions_of(
         orders = order_counts(plans, setting.cluster, study.space)
         many, chunks = orders * counts(question, plans, PARAMETERS), plans.interleaving
     nothing = np.zeros(len(plans))
-    every = Regions(
-        bounds=valued(study, setting, plans, seconds=nothing, memory=nothing),
-        chunks=chunks,
-        many=many,
-    )
-    regions = _bounded(study, setting, every, question=question, found=found)
-    return regions.take(np.argsort(regions.bounds.value, kind="stable"))
+    bounds = valued(study, setting, plans, seconds=nothing, memory=nothing)
+    return Regions(bounds=bounds, chunks=chunks, many=many)
 
 
 def divided(
@@ -173,15 +203,15 @@ def joined(several: Sequence[Regions]) -> Regions:
 
 def _bounded(
     study: Study, setting: Setting, every: Regions, *, question: Question, found: Found
-) -> Regions:
-    """The regions that may fit, with bounds of what their plans take.
+) -> Iterator[Regions]:
+    """The regions that may fit, with bounds of what their plans take, a piece at a time.
 
-    Worked out a piece of the table at a time; regions of equal layers are in one piece.
+    Regions of equal layers are in one piece.
     """
-    plans, pieces = every.plans, []
-    alike = np.argsort(distinct([getattr(plans, name) for name in READS])[1], kind="stable")
-    for start in range(0, len(plans), ROWS):
-        piece = every.take(alike[start : start + ROWS])
+    alike = distinct([getattr(every.plans, name) for name in READS])[1]
+    order = np.argsort(alike, kind="stable")
+    for start in range(0, len(every), ROWS):
+        piece = every.take(order[start : start + ROWS])
         held = hold(setting, piece.plans)
         memory = _least_memory(setting, question, held)
         rows = found.fitting(memory, room(study, setting.cluster), many=piece.many)
@@ -195,8 +225,7 @@ def _bounded(
             waits=gradients_wait(question),
         )
         bounds = valued(study, setting, piece.plans, seconds=seconds, memory=memory[rows])
-        pieces.append(replace(piece, bounds=bounds))
-    return joined(pieces) if pieces else every.take(np.arange(0))
+        yield replace(piece, bounds=bounds)
 
 
 def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
