@@ -126,3 +126,9 @@ class SearchResult:
     seconds: float
     proven_optimal: bool
     gap: float
+
+    @property
+    def shown(self) -> tuple[Plan, ...]:
+        """Every plan that it shows, with which to start the search of a similar question."""
+        best = (each.plan for each in self.plans)
+        return tuple(dict.fromkeys([*best, *(point.plan for point in self.pareto)]))

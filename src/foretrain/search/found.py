@@ -57,6 +57,7 @@ class Found:
         corners: the map of the space.
         complete: whether the whole space was looked at.
         bound: no plan that is not settled has a smaller value; None while that is not known.
+        recalled: plans of the space that are known beforehand; they exclude others already.
     """
 
     keep: int
@@ -69,6 +70,7 @@ class Found:
     corners: dict[Degrees, Corner] = field(default_factory=dict)
     complete: bool = True
     bound: float | None = None
+    recalled: Found | None = None
 
     @property
     def settled(self) -> int:
@@ -116,9 +118,12 @@ class Found:
 
     def hopeless(self, bounds: Priced, rows: Rows) -> Flags:
         """Whether some rows are surely none of the best, nor unbeaten, given bounds. [row]"""
-        hopeless: Flags = bounds.value[rows] > self.worst
+        known = [self] if self.recalled is None else [self, self.recalled]
+        hopeless: Flags = bounds.value[rows] > min(each.worst for each in known)
         if self.front is not None and hopeless.any():
-            hopeless[hopeless] = self.front.beats(bounds, rows[hopeless])
+            fronts = [each.front for each in known if each.front is not None]
+            beaten = [front.beats(bounds, rows[hopeless]) for front in fronts]
+            hopeless[hopeless] = np.logical_or.reduce(beaten)
         return hopeless
 
     def exclude(self, bounds: Priced, rows: Rows, many: Rows) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
 from time import process_time
@@ -22,6 +22,7 @@ from foretrain.plan.legality import (
     search_problems,
     workload_problems,
 )
+from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study
 from foretrain.plan.within import within
 from foretrain.results.search import Cell, ParetoPoint, Progress, Ranked, SearchResult
@@ -38,6 +39,7 @@ from foretrain.search.objective import (
     spending,
     value,
 )
+from foretrain.search.recall import recall
 from foretrain.verbs.nearest_miss import nearest_miss
 from foretrain.verbs.price import price_plan
 
@@ -50,6 +52,7 @@ def search(
     coefficients: Coefficients = DEFAULT,
     keep: int = 10,
     exhaustive: bool = False,
+    known: Sequence[Plan] = (),
     trade_offs: bool = True,
     progress: Callable[[Progress], None] | None = None,
     stop: Callable[[], bool] | None = None,
@@ -62,6 +65,8 @@ def search(
         keep: how many of the best plans to answer with.
         exhaustive: whether to price every plan instead of those that no bound excludes; the answer
             is the same.
+        known: plans that may be good, such as `shown` of the answer to a similar question; a
+            bounded search is quicker with them, and the answer is the same.
         trade_offs: whether to find the Pareto front too; without it more plans are excluded.
         progress: told now and then how far the search has come.
         stop: asked now and then; true ends the search with what was found.
@@ -77,8 +82,10 @@ def search(
         offer: setting(study.workload, offer.cluster, coefficients)
         for offer in within(study.choices, study.limit)
     }
-    front = Front(spending=spending(study)) if trade_offs else None
+    front, other = (Front(spending=spending(study)) if trade_offs else None for _ in range(2))
     found = Found(keep=keep, front=front)
+    if known and not exhaustive:
+        found.recalled = recall(study, settings, known, keep=keep, front=other)
     told = progress or (lambda _: None)
     engine = every_plan if exhaustive else promising_plans
     engine(study, settings, found=found, tell=lambda: told(_progress(study, found)), stop=ask)
