@@ -16,11 +16,15 @@ from tests.small import (
     with_memory,
 )
 
+from foretrain.cluster.offer import whole
 from foretrain.cost.setting import setting
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Sends
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import exhaustive
+from foretrain.search.found import Found
+from foretrain.search.front import Front
+from foretrain.search.objective import spending
 from foretrain.verbs.price import price_plan
 
 QUESTIONS = {
@@ -35,9 +39,11 @@ QUESTIONS = {
 SHORT = 40
 
 
-def explore(study, *, keep=10, progress=lambda seen: None, stop=lambda: False):
-    priced = setting(study.workload, study.cluster)
-    return exhaustive.exhaustive(study, priced, keep=keep, progress=progress, stop=stop)
+def explore(study, *, keep=10, tell=lambda found: None, stop=lambda: False):
+    settings = {whole(study.cluster): setting(study.workload, study.cluster)}
+    found = Found(keep=keep, front=Front(spending=spending(study)))
+    exhaustive.every_plan(study, settings, found=found, tell=lambda: tell(found), stop=stop)
+    return found
 
 
 @cache
@@ -69,23 +75,27 @@ VALUES = {
 
 
 def ranking(running, objective):
-    """Plans by the documented rank: the objective, fewer devices, less memory, the text."""
+    """Plans by the documented rank: the objective, fewer devices, less memory, less time, text."""
 
     def rank(estimate):
-        memory = estimate.memory.total
-        return VALUES[objective](estimate), estimate.devices, memory, str(estimate.plan)
+        memory, seconds = estimate.memory.total, estimate.step_time
+        return VALUES[objective](estimate), estimate.devices, memory, seconds, str(estimate.plan)
 
     return [estimate.plan for estimate in sorted(running, key=rank)]
 
 
 def unbeaten(running):
     """Time and memory of the plans that no other beats, fastest first."""
-    points = {(estimate.step_time, estimate.memory.total) for estimate in running}
+    points = set(map(point, running))
     return sorted(
         (time, memory)
         for time, memory in points
         if not any(t <= time and m <= memory and (t, m) != (time, memory) for t, m in points)
     )
+
+
+def trade_offs(found):
+    return [(each.step_time, each.memory) for each in found.front.ranked]
 
 
 def limits(name):
@@ -114,11 +124,17 @@ def test_best_plans_are_those_of_a_loop_over_estimates(name, objective):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_pareto_front_is_that_of_a_loop_over_estimates(name):
     found = explore(tight(name))
-    assert [(each.step_time, each.memory) for each in found.pareto] == unbeaten(fitting(name))
+    assert trade_offs(found) == unbeaten(fitting(name))
     priced = {estimate.plan: estimate for estimate in fitting(name)}
-    for each in found.pareto:
+    for each in found.front.ranked:
         alone = priced[each.plan]
         assert (each.step_time, each.memory) == (alone.step_time, alone.memory.total)
+        equals = [one for one in fitting(name) if point(one) == point(alone)]
+        assert str(each.plan) == min(str(one.plan) for one in equals)
+
+
+def point(estimate):
+    return estimate.step_time, estimate.memory.total
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -142,7 +158,7 @@ def test_plans_over_a_limit_are_neither_ranked_nor_on_the_front(name):
     found = explore(replace(tight(name), limit=limit, objective=Objective.MEMORY))
     running = [each for each in fitting(name) if keeps(each, limit)]
     assert [each.plan for each in found.best] == ranking(running, Objective.MEMORY)[:10]
-    assert [(each.step_time, each.memory) for each in found.pareto] == unbeaten(running)
+    assert trade_offs(found) == unbeaten(running)
 
 
 @pytest.mark.parametrize("keep", [1, 2, 7, 10_000])
@@ -163,43 +179,40 @@ def test_search_table_by_table_finds_the_same(name, short_tables, monkeypatch):
     monkeypatch.undo()
     one = explore(tight(name))
     assert (many.best, many.space, many.priced) == (one.best, one.space, one.priced)
-    assert (many.rejected, many.pareto) == (one.rejected, one.pareto)
+    assert (many.rejected, many.front.ranked) == (one.rejected, one.front.ranked)
 
 
 def test_progress_counts_up_to_the_whole_space(short_tables):
     seen = []
-    found = explore(tight("llama"), progress=seen.append)
+    found = explore(tight("llama"), tell=lambda found: seen.append(found.settled))
     assert len(seen) > 5
     assert seen == sorted(seen)
-    assert seen[-1] == found.space
+    assert seen[-1] == found.settled == found.space
 
 
 def test_search_that_is_stopped_answers_with_what_it_found(short_tables):
     study = tight("llama")
-    whole = explore(study)
+    every = explore(study)
     tables = len(list(plan_tables(study.workload, study.cluster, study.space, rows=SHORT)))
     best = float("inf")
     for number in range(tables):
         answers = iter([False] * number)
         found = explore(study, stop=lambda answers=answers: next(answers, True))
-        assert not found.complete
-        assert found.space == found.priced + found.rejected.total() < whole.space
+        assert found.space == every.space
+        assert found.complete == (found.settled == found.space)
         assert found.best == sorted(found.best, key=lambda each: each.rank)
-        value = found.best[0].value if found.best else float("inf")
-        assert whole.best[0].value <= value <= best
-        best = value
-    assert whole.complete
+        assert every.best[0].value <= found.best[0].value <= best
+        best = found.best[0].value
+    assert every.complete
 
 
-def test_search_that_is_stopped_at_once_has_found_nothing():
+def test_search_is_not_stopped_before_it_has_found_a_plan(short_tables):
     found = explore(tight("gpt"), stop=lambda: True)
-    assert (found.best, found.pareto, found.space, found.complete) == ([], [], 0, False)
+    assert found.best
+    assert not found.complete
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_nearest_miss_is_the_plan_that_needs_least_memory(name, short_tables):
-    found = explore(with_memory(tight(name), 1e6))
-    assert not found.best
-    assert found.rejected == {"device memory": len(estimates(name))}
-    least = min(estimates(name), key=lambda estimate: estimate.memory.total)
-    assert found.nearest.memory == least.memory.total
+def test_search_in_which_nothing_fits_looks_at_everything(short_tables):
+    found = explore(with_memory(tight("llama"), 1e6), stop=lambda: True)
+    assert (found.best, found.front.ranked, found.complete) == ([], [], True)
+    assert found.rejected == {"device memory": len(estimates("llama"))}
