@@ -17,8 +17,8 @@ from tests.small import (
 
 from foretrain.plan.divisors import divisors
 from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.orders import order_counts, with_orders
 from foretrain.plan.legality import problems
+from foretrain.plan.orders import order_counts, with_orders
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,
