@@ -162,8 +162,8 @@ def main(path: str | None) -> bool:
         point = measured(devices)
         points.append(point)
         print(
-            f"{devices:9,} {point.ways:6,} {point.plans:11,} {point.priced:11,} {point.exhaustive:9.2f} s "
-            f"{point.bounded:7.3f} s {point.beside:8.3f} s",
+            f"{devices:9,} {point.ways:6,} {point.plans:11,} {point.priced:11,} "
+            f"{point.exhaustive:9.2f} s {point.bounded:7.3f} s {point.beside:8.3f} s",
             flush=True,
         )
     if path:

@@ -7,10 +7,12 @@ Every answer comes from a fresh process, and its processor time counts from the 
 process, imports included, to the answer with the ten best plans simulated. Exhaustive searches take
 every distinct legal combination of the keys that a search leaves free. *Settled* are all legal
 plans: refused by memory, or priced. *Priced* are those that fit and reached the time formula.
-Bounded searches are also asked *warm*: the process has answered the same question with twice the
-global batch before. The least of several processes counts, for whatever else a machine does only
-adds to it; the yardstick beside a figure tells how fast the machine was just then. The exit status
-is 1 if a figure is worse than twice its limit.
+
+Bounded searches are asked in three ways: *cold* as above; *warm*, after the process has answered
+the same question with twice the global batch; and as the *slider* of a page asks, with the plans of
+that answer to start from. The least of several processes counts, for whatever else a machine does
+only adds to it; the yardstick beside a figure tells how fast the machine was just then. The exit
+status is 1 if a figure is worse than twice its limit.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from time import process_time
 from types import MappingProxyType
@@ -163,16 +166,24 @@ SEARCHES: Mapping[str, Exhaustive | Bounded] = MappingProxyType(
 )
 
 
-def ask(name: str, *, warm: bool) -> Answer:
+class Start(StrEnum):
+    """What a process has done before it is asked."""
+
+    COLD = "cold"
+    WARM = "warm"
+    SLIDER = "slider"
+
+
+def ask(name: str, start: Start) -> Answer:
     """Answer one question in this process."""
     asked = SEARCHES[name]
-    study, before = asked.study(), 0.0
-    if warm:
+    study, before, known = asked.study(), 0.0, ()
+    if start is not Start.COLD:
         workload = study.workload
         other = replace(workload, global_batch=2 * workload.global_batch)
-        search(replace(study, workload=other))
-        before = process_time()
-    found = search(study, exhaustive=isinstance(asked, Exhaustive))
+        shown = search(replace(study, workload=other)).shown
+        known, before = shown if start is Start.SLIDER else (), process_time()
+    found = search(study, exhaustive=isinstance(asked, Exhaustive), known=known)
     return Answer(
         space=found.space,
         priced=found.priced,
@@ -183,9 +194,9 @@ def ask(name: str, *, warm: bool) -> Answer:
     )
 
 
-def answers(name: str, *, warm: bool = False) -> tuple[Answer, float]:
+def answers(name: str, start: Start) -> tuple[Answer, float]:
     """The quickest of several fresh processes, and the yardstick beside it."""
-    command = [sys.executable, __file__, "--ask", name, *["--warm"] * warm]
+    command = [sys.executable, __file__, "--ask", name, start]
     found = []
     for _ in range(PROCESSES):
         beside = yardstick()
@@ -196,7 +207,7 @@ def answers(name: str, *, warm: bool = False) -> tuple[Answer, float]:
 
 def rates(name: str, asked: Exhaustive) -> bool:
     """Print how many plans are looked at per processor second; whether it is fast enough."""
-    found, beside = answers(name)
+    found, beside = answers(name, Start.COLD)
     settled, priced = found.space / found.whole, found.priced / found.whole
     ratio = f"{settled / CALCULON:,.0f} and {priced / CALCULON:,.0f}"
     print(f"{name}: {found.space:,} distinct legal plans, {found.priced:,} priced")
@@ -213,14 +224,16 @@ def rates(name: str, asked: Exhaustive) -> bool:
 
 def quickness(name: str, asked: Bounded) -> bool:
     """Print how long an answer takes; whether it is quick enough."""
-    cold, before = answers(name)
-    warm, beside = answers(name, warm=True)
+    found = {start: answers(name, start) for start in Start}
+    warm, _ = found[Start.WARM]
     print(f"{name}: {warm.space:,} distinct legal plans, {warm.priced:,} priced")
     print(f"  best        {warm.best}")
-    print(f"  warm        {warm.whole:.3f} s, search {warm.search:.3f} s (limit {asked.limit} s)")
-    print(f"  cold        {cold.whole:.3f} s with start-up, search {cold.search:.3f} s")
-    print(f"  memory      {cold.memory / 1e6:,.0f} MB")
-    print(f"  yardstick   {beside:.3f} s, cold {before:.3f} s", flush=True)
+    for start, (answer, beside) in found.items():
+        print(
+            f"  {start:11} {answer.whole:.3f} s, search {answer.search:.3f} s, "
+            f"{answer.memory / 1e6:,.0f} MB (yardstick {beside:.3f} s)"
+        )
+    print(f"  limit       {asked.limit} s warm", flush=True)
     return warm.whole < 2 * asked.limit
 
 
@@ -260,6 +273,6 @@ def main(words: list[str]) -> bool:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--ask"]:
-        print(json.dumps(asdict(ask(sys.argv[2], warm="--warm" in sys.argv))))
+        print(json.dumps(asdict(ask(sys.argv[2], Start(sys.argv[3])))))
     else:
         sys.exit(not main(sys.argv[1:]))
