@@ -129,7 +129,7 @@ def test_interrupt_is_always_answered_with_a_gap_that_the_whole_search_confirms(
     study = tmp_path / "study.toml"
     study.write_text(toml(document))
     chance = random.Random(f"{SEED} {name}")
-    undisturbed = program(study, *options).seconds
+    undisturbed = min(program(study, *options).seconds for _ in range(2))
     tell(f"\n{name}: {undisturbed:.1f} s undisturbed, INTERRUPT_SEED={SEED}")
     for _ in range(MOMENTS):
         moment = chance.uniform(0.0, undisturbed)
