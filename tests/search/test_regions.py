@@ -1,0 +1,93 @@
+"""Regions: every plan of a space is in one of them, and none takes less than its region's bound."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from tests.examples import few
+from tests.random_models import decoders
+from tests.random_studies import plans_of, studies
+from tests.small import resnet_study
+
+from foretrain.cost.factors import factors
+from foretrain.cost.held import hold
+from foretrain.cost.input import with_input
+from foretrain.cost.memory import heaviest_total
+from foretrain.cost.setting import setting
+from foretrain.cost.step import step_time
+from foretrain.plan.choices import PARAMETERS, STAGES, question_of
+from foretrain.plan.orders import with_orders
+from foretrain.search.found import Found
+from foretrain.search.regions import divided, even_only, regions_of
+from foretrain.search.table import valued
+
+SOME = 1_500
+"""Plans of a random study, at most."""
+
+
+def explored(study):
+    """Setting, question, first regions and what was found on the way, of each offer."""
+    question = question_of(study.workload, study.space)
+    for offer in study.choices:
+        known, found = setting(study.workload, offer.cluster), Found(keep=1)
+        regions = regions_of(study, known, question=question, devices=offer.devices, found=found)
+        yield known, question, regions, found
+
+
+def settled(question):
+    """Dimensions that are open in the first regions."""
+    return (*PARAMETERS, *STAGES) if even_only(question) else PARAMETERS
+
+
+def check(study):
+    for known, question, regions, _ in explored(study):
+        if not len(regions):
+            continue
+        plans = divided(question, known, regions, by=settled(question), later=())
+        ordered, source = with_orders(plans.plans, known.cluster, study.space)
+        held = hold(known, ordered)
+        memory = heaviest_total(known, held)
+        seconds = with_input(known, ordered, step_time(known, factors(known, held)))
+        priced = valued(study, known, ordered, seconds=seconds, memory=memory)
+        for name in ("step_time", "memory", "value"):
+            assert (getattr(plans.bounds, name)[source] <= getattr(priced, name)).all(), name
+
+
+@few(20)
+@given(studies(most=SOME))
+def test_no_plan_takes_less_than_its_region(study):
+    check(study)
+
+
+@few(20)
+@given(studies(of=decoders(), most=SOME))
+def test_no_plan_of_equal_stages_takes_less_than_its_region(study):
+    check(replace(study, space=replace(study.space, cut=("even",))))
+
+
+@few(20)
+@given(studies(most=SOME))
+def test_every_plan_is_in_a_region_or_refused(study):
+    total = 0
+    for known, question, regions, found in explored(study):
+        total += found.space
+        assert regions.many.sum() + found.rejected.total() == found.space
+        if len(regions):
+            plans = divided(question, known, regions, by=settled(question), later=())
+            assert plans.many.sum() == regions.many.sum()
+    assert total == plans_of(study)
+
+
+@few(20)
+@given(studies(most=SOME))
+def test_regions_come_by_their_least_value(study):
+    for _, _, regions, _ in explored(study):
+        assert (np.diff(regions.bounds.value) >= 0).all()
+
+
+def test_stages_of_layers_of_different_kinds_are_equal_only_with_one_chunk():
+    study = resnet_study()
+    assert not even_only(question_of(study.workload, study.space))
+    assert even_only(question_of(study.workload, replace(study.space, interleaving=(1,))))
+    cut = replace(study.space, interleaving=(1,), cut=("even", "balanced"))
+    assert not even_only(question_of(study.workload, cut))
