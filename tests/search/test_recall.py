@@ -36,6 +36,10 @@ PAIRS = {
         gpt_study(),
         gpt_study(space=replace(CLASSIC, recompute=(Recompute.FULL,), cut=("balanced",))),
     ),
+    "none of the plans": (
+        gpt_study(space=replace(CLASSIC, tensor=(2,))),
+        gpt_study(space=replace(CLASSIC, tensor=(4,))),
+    ),
     "model": (long_study(), expert_study()),
     "nothing": (expert_study(), expert_study()),
     "rent": (

@@ -44,6 +44,8 @@ def recall(
     for offer, setting in settings.items() if known else ():
         devices = [each for each in offer.devices if each in used] or offer.devices[-1:]
         here = among(question, devices, known)
+        if not len(here):
+            continue
         one = np.ones(len(here), np.intp)
         found.survey(here, one)
         held, memory, rows = that_fit(study, setting, here, many=one, found=found)
