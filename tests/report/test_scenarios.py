@@ -131,6 +131,11 @@ def test_plan_that_is_always_the_best_is_called_so():
     assert told == f"One plan is the best whatever comes: {ONE.plan}."
 
 
+def test_plan_that_is_always_the_best_that_was_found_is_called_so():
+    told = scenarios.verdict(answer(least=choice(ONE, 0.0, 0.0), proven=False))
+    assert told == f"One plan is the best that was found whatever comes: {ONE.plan}."
+
+
 def test_no_common_plan_is_said():
     assert "no plan found runs in all" in scenarios.verdict(answer(least=None))
     assert "Proven" not in scenarios.verdict(answer(least=None, proven=False))

@@ -15,7 +15,7 @@ from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.plan import AXES, Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective, Scenario
-from foretrain.search import regret
+from foretrain.search import bounded, regret
 from foretrain.verbs.outcome import placed
 from foretrain.verbs.scenarios import scenarios
 from foretrain.verbs.search import search
@@ -208,6 +208,15 @@ def test_search_that_is_stopped_says_that_nothing_is_proven():
     found = scenarios(apart(STUDY), keep=1, given=search(STUDY), stop=lambda: True)
     assert not found.proven
     assert found.bound == 0.0
+
+
+def test_same_plan_everywhere_is_not_proven_by_searches_that_were_cut_short(monkeypatch):
+    for name in ("FIRST", "WIDTH", "ROWS"):
+        monkeypatch.setattr(bounded, name, 8)
+    study = llama_study()
+    found = scenarios(asked(study, again=study), keep=1, stop=lambda: True)
+    assert not any(each.proven_optimal for each in found.answers)
+    assert (found.least.worst, found.proven) == (0.0, False)
 
 
 def test_too_many_near_plans_leave_the_least_unproven(monkeypatch):

@@ -87,7 +87,8 @@ def verdict(answer: Scenarios) -> str:
             else f"{nothing.capitalize()}."
         )
     if least.worst == 0.0:
-        return f"One plan is the best whatever comes: {least.plan}."
+        known = "" if answer.proven else " that was found"
+        return f"One plan is the best{known} whatever comes: {least.plan}."
     assert least.worst is not None, "the plan of least regret runs everywhere"
     assert least.mean is not None, "the plan of least regret runs everywhere"
     where = max(least.outcomes, key=lambda each: each.regret or 0.0).scenario

@@ -86,10 +86,7 @@ def scenarios(
     if not fields:
         told = "\n".join(f"{answer.name}: {answer.reason}" for answer in answers)
         raise NoPlanFits(f"no plan fits in any scenario.\n{told}")
-    proven = all(answer.proven_optimal for answer in answers if answer.best)
-    return _compared(
-        answers, fields, coefficients=coefficients, keep=keep, stop=stop if proven else _at_once
-    )
+    return _compared(answers, fields, coefficients=coefficients, keep=keep, stop=stop)
 
 
 def _at_once() -> bool:
@@ -145,7 +142,9 @@ def _compared(
     everywhere = [choice for choice in choices.values() if choice.worst is not None]
     least = min(everywhere, key=_rank, default=None)
     worst = inf if least is None or least.worst is None else least.worst
-    found = _swept(fields, worst, coefficients=coefficients, keep=keep, stop=stop)
+    certain = all(answer.proven_optimal for answer in answers if answer.best)
+    ask = stop if certain else _at_once
+    found = _swept(fields, worst, coefficients=coefficients, keep=keep, stop=ask)
     swept = [_choice(regret.shape, fields, coefficients) for regret in found.shapes]
     kept = [choice for choice in swept if choice.worst is not None]
     least = min([*everywhere, *kept], key=_rank, default=None)
@@ -154,7 +153,7 @@ def _compared(
         answers=tuple(answers),
         rivals=tuple(rivals.values()),
         least=least,
-        proven=found.proven and reached,
+        proven=certain and found.proven and reached,
         bound=found.bound,
     )
 
