@@ -111,7 +111,8 @@ def test_no_sharding_beats_its_bound(study):
             continue
         chunks = most(question, regions, dimension=STAGES[0], name="interleaving")
         waits = gradients_wait(question)
-        bound = any_parameters(known, hold(known, regions), chunks=chunks, waits=waits)
+        held, used = hold(known, regions), offer.devices
+        bound = any_parameters(known, held, chunks=chunks, waits=waits, used=used)
         every, region = divided(question, regions, (*PARAMETERS, *STAGES))
         seconds, source = seconds_in_every_order(study, known, every)
         assert (bound[region][source] <= seconds).all()
@@ -127,7 +128,8 @@ def test_no_sharding_of_unequal_stages_beats_its_bound(study):
             continue
         waits = gradients_wait(question)
         held = hold(known, plans)
-        bound = any_parameters(known, held, chunks=plans.interleaving, waits=waits)
+        chunks, used = plans.interleaving, offer.devices
+        bound = any_parameters(known, held, chunks=chunks, waits=waits, used=used)
         every, region = divided(question, plans, PARAMETERS)
         seconds, source = seconds_in_every_order(study, known, every)
         assert (bound[region][source] <= seconds).all()
@@ -142,7 +144,8 @@ def test_tighter_bounds_are_no_smaller(study):
     assume(len(regions))
     chunks = most(question, regions, dimension=STAGES[0], name="interleaving")
     waits = gradients_wait(question)
-    first = any_parameters(known, hold(known, regions), chunks=chunks, waits=waits)
+    held, used = hold(known, regions), offer.devices
+    first = any_parameters(known, held, chunks=chunks, waits=waits, used=used)
     plans, region = divided(question, regions, PARAMETERS)
     second = any_stages(known, hold(known, plans), chunks=chunks[region], waits=waits)
     assert (first[region] <= second * (1.0 + 1e-12)).all()

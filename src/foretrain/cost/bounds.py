@@ -57,14 +57,18 @@ def any_stages(setting: Setting, held: Held, *, chunks: Column, waits: bool) -> 
     return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)
 
 
-def any_parameters(setting: Setting, held: Held, *, chunks: Column, waits: bool) -> Column:
+def any_parameters(
+    setting: Setting, held: Held, *, chunks: Column, waits: bool, used: tuple[int, ...]
+) -> Column:
     """Seconds that no sharding can beat either: passes without what parameters need. [plan]
 
-    Args and assumptions are those of `any_stages`.
+    Args and assumptions are those of `any_stages`, and
+
+        used: numbers of devices of all plans, so that equal layers are priced once for all.
     """
-    rows, layer = distinct([held.layer, held.plans.devices])
+    rows, layer = distinct([held.layer])
     few = held.plans.take(rows)
-    times = layer_times(setting, few, groups=any_axes(setting, few))
+    times = layer_times(setting, few, groups=any_axes(setting, few, used=used))
     pairs, load = distinct([held.load, layer])
     counts = held.cuts.layers.take(held.cut[pairs], axis=2).swapaxes(0, 1)
     stages = held.cuts.stages.take(held.cut[pairs], axis=1)

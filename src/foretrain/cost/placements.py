@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from foretrain.cost.collective import Exchange, exchange, send
 from foretrain.cost.collectives.line import Line
 from foretrain.cost.setting import Holding, Setting
-from foretrain.cost.spreads import quickest, quickest_send
+from foretrain.cost.spreads import quickest, quickest_of_any, quickest_send
 from foretrain.plan.placement import inner_members, neighbours
 from foretrain.plan.plan import AXES
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
@@ -116,15 +116,29 @@ def any_placement(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]
     ), index
 
 
-def any_axes(setting: Setting, plans: PlanTable) -> dict[Axis, Exchange]:
-    """Axes that exchange something for operators, each as suits it best. [plan]"""
+def any_axes(
+    setting: Setting, plans: PlanTable, *, used: tuple[int, ...] = ()
+) -> dict[Axis, Exchange]:
+    """Axes that exchange something for operators, each as suits it best. [plan]
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        used: numbers of devices that they may have; empty for their own.
+    """
     sizes = {Axis.TENSOR: plans.tensor}
     if setting.attends:
         sizes[Axis.CONTEXT] = plans.context
     if Holding.EXPERTS in setting.holdings:
         sizes[Axis.EXPERT_TENSOR] = plans.expert_tensor
         sizes[Axis.EXPERT] = plans.expert
-    return {axis: _quickest(setting, plans, members) for axis, members in sizes.items()}
+    if not used:
+        return {axis: _quickest(setting, plans, members) for axis, members in sizes.items()}
+    known, experts = setting.network, Holding.EXPERTS in setting.holdings
+    return {
+        axis: quickest_of_any(known, used, members, experts=experts)
+        for axis, members in sizes.items()
+    }
 
 
 def _quickest(setting: Setting, plans: PlanTable, members: Column) -> Exchange:

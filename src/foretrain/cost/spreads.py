@@ -26,9 +26,9 @@ from foretrain.strategies.strategy import Pattern
 
 
 class Group(NamedTuple):
-    """Devices of a plan, members of one of its groups, and whether experts are divided."""
+    """Devices that a plan may have, members of one of its groups, and whether it has experts."""
 
-    devices: int
+    counts: tuple[int, ...]
     members: int
     experts: bool
 
@@ -43,6 +43,15 @@ def quickest(net: Network, devices: Column, members: Column, *, experts: bool) -
         experts: whether the model has experts, whose groups lie in more ways.
     """
     groups, row = _groups(devices, members, experts=experts)
+    return Exchange(menu=partial(_menus, net, groups), row=row)
+
+
+def quickest_of_any(
+    net: Network, counts: tuple[int, ...], members: Column, *, experts: bool
+) -> Exchange:
+    """The same for plans of any of some numbers of devices. [group]"""
+    rows, row = distinct([members])
+    groups = tuple(Group(counts, int(each), experts) for each in members[rows])
     return Exchange(menu=partial(_menus, net, groups), row=row)
 
 
@@ -61,7 +70,7 @@ def _groups(devices: Column, members: Column, *, experts: bool) -> tuple[tuple[G
     """The distinct groups, and which of them each is."""
     rows, row = distinct([devices, members])
     pairs = zip(devices[rows].astype(int).tolist(), members[rows].astype(int).tolist(), strict=True)
-    return tuple(Group(*pair, experts) for pair in pairs), row
+    return tuple(Group((count,), each, experts) for count, each in pairs), row
 
 
 @lru_cache(maxsize=1024)
@@ -104,8 +113,11 @@ def _send(net: Network, group: Group) -> Line:
 
 
 def _spreads_of(net: Network, group: Group) -> Inside:
+    """The spreads of a group in plans of any of its numbers of devices."""
     levels = tuple(wire.members for wire in net.wires)
-    return spreads(levels, group.devices, experts=group.experts)[group.members]
+    every = (spreads(levels, count, experts=group.experts) for count in group.counts)
+    found = [np.array(each[group.members]) for each in every if group.members in each]
+    return tuple(map(tuple, _several(found).tolist()))
 
 
 @lru_cache(maxsize=256)

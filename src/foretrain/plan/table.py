@@ -152,14 +152,17 @@ def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:
     """
     if len(columns[0]) <= 1:
         return np.zeros(len(columns[0]), np.intp), np.zeros(len(columns[0]), np.intp)
-    key = np.zeros(len(columns[0]), np.intp)
+    key, size = np.zeros(len(columns[0]), np.intp), 1
     for column in columns:
         values = column.astype(np.intp)
-        if values.max() == values.min():
+        most = int(values.max())
+        if values[0] == values[-1] and values.min() == most:
             continue
-        if (key.max() + 1) * (values.max() + 1) > SPARSE * len(key):
-            key = _numbered(key)[1]
-        key = key * (values.max() + 1) + values
+        if size * (most + 1) > SPARSE * len(key):
+            rows, key = _numbered(key)
+            size = len(rows)
+        key = key * (most + 1) + values
+        size *= most + 1
     return _numbered(key)
 
 

@@ -17,7 +17,8 @@ from foretrain.plan.choices import chosen, question_of
 from foretrain.plan.divisors import divisors
 from foretrain.plan.space import Space
 from foretrain.search.fitting import lean
-from foretrain.workload.depth import least_layers
+from foretrain.workload.depth import least_layers, steady_layers
+from foretrain.workload.graph import Model
 from foretrain.workload.workload import Workload
 
 STEP = 1024
@@ -121,20 +122,42 @@ def depth_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) -
     """Numbers of layers that the chunks of all stages can share evenly.
 
     Raises:
-        InputError: a key of the plan counts layers, or no layer repeats.
+        InputError: a key of the plan counts layers, the number of chunks is not known, or no layer
+            repeats.
     """
     _refuse(space, counted=True)
-    model = workload.model
-    least, chunks = least_layers(model), lean(model, space).interleaving
     every = sorted({degree for count in devices for degree in divisors(count)})
-    found = []
-    for pipeline in chosen(every, space.pipeline):
-        several = chunks or range(1, max(1, model.cuttable_layers // pipeline) + 1)
-        for interleaving in several if pipeline > 1 else (1,):
-            rung = pipeline * interleaving
-            mine = replace(space, pipeline=(pipeline,), interleaving=(interleaving,))
-            found.append(Ladder(space=mine, sizes=_multiples(rung, least, DEEPEST)))
+    return [
+        Ladder(space=replace(space, pipeline=(pipeline,), interleaving=(chunks,)), sizes=sizes)
+        for pipeline in chosen(every, space.pipeline)
+        for chunks in _chunks(workload.model, space, pipeline)
+        for sizes in _depths(workload.model, pipeline * chunks)
+    ]
+
+
+def _chunks(model: Model, space: Space, pipeline: int) -> Sequence[int]:
+    """Chunks that a stage may have."""
+    if pipeline == 1:
+        return chosen((1,), space.interleaving)
+    found = lean(model, space).interleaving
+    if found is None:
+        raise InputError(
+            f"plan.interleaving: the layers of {model.name} are of several kinds, and more chunks "
+            "might spread them better in ever deeper models. List what to try, such as 1."
+        )
     return found
+
+
+def _depths(model: Model, chunks: int) -> Iterator[range]:
+    """Numbers of layers that so many chunks can share.
+
+    As long as layers of other kinds move from one chunk to another, a deeper model may need less;
+    each of these numbers is a ladder of its own.
+    """
+    least = least_layers(model)
+    steady = chunks * (steady_layers(model) if chunks > 1 else 1)
+    yield from (range(size, size + 1) for size in _multiples(chunks, least, steady - 1))
+    yield _multiples(chunks, max(least, steady), DEEPEST)
 
 
 def _multiples(rung: int, least: int, most: int) -> range:

@@ -117,10 +117,11 @@ def regions_of(
     every = degrees(question, devices)
     # Degrees whose layers are alike come together, so that a piece has few layers to price.
     every = every.take(np.lexsort((every.context, every.tensor)))
+    used = tuple(np.unique(every.devices).astype(int).tolist())
     pieces = [_no_region(study, setting, every)]
     for some in in_pieces(every, DEGREES):
         grown_up = _unbounded(study, setting, some, question=question, found=found)
-        pieces += _bounded(study, setting, grown_up, question=question, found=found)
+        pieces += _bounded(study, setting, grown_up, question=question, used=used, found=found)
     regions = joined(pieces)
     return regions.take(np.argsort(regions.bounds.value, kind="stable"))
 
@@ -202,11 +203,17 @@ def joined(several: Sequence[Regions]) -> Regions:
 
 
 def _bounded(
-    study: Study, setting: Setting, every: Regions, *, question: Question, found: Found
+    study: Study,
+    setting: Setting,
+    every: Regions,
+    *,
+    question: Question,
+    used: tuple[int, ...],
+    found: Found,
 ) -> Iterator[Regions]:
     """The regions that may fit, with bounds of what their plans take, a piece at a time.
 
-    Regions of equal layers are in one piece.
+    Regions of equal layers are in one piece. `used`: numbers of devices of all plans.
     """
     alike = distinct([getattr(every.plans, name) for name in READS])[1]
     order = np.argsort(alike, kind="stable")
@@ -223,6 +230,7 @@ def _bounded(
             held.take(rows, piece.plans),
             chunks=piece.chunks,
             waits=gradients_wait(question),
+            used=used,
         )
         bounds = valued(study, setting, piece.plans, seconds=seconds, memory=memory[rows])
         yield replace(piece, bounds=bounds)
