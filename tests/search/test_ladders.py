@@ -82,11 +82,27 @@ def test_layers_are_those_that_stages_share():
 
 
 def test_layers_that_do_not_grow_stay():
+    """While the dense layer may fill a chunk alone, a deeper model may need less."""
     study = gpt_study()
     workload = replace(study.workload, model=mixture())
     space = replace(study.space, interleaving=(1,))
     ladders = depth_ladders(workload, space, devices=(4,))
-    assert [[*each.sizes[:2]] for each in ladders] == [[2, 3], [2, 4], [4, 8]]
+    assert [[*each.sizes[:2]] for each in ladders] == [[2, 3], [2], [4, 6], [4], [8, 12]]
+
+
+def test_layers_of_several_kinds_need_a_known_number_of_chunks():
+    study = gpt_study()
+    workload = replace(study.workload, model=mixture())
+    with pytest.raises(InputError, match=r"plan\.interleaving: the layers of small-mixture are of"):
+        depth_ladders(workload, study.space, devices=(4,))
+    assert depth_ladders(workload, study.space, devices=(1,))
+
+
+def test_one_stage_has_one_chunk():
+    study = gpt_study()
+    two = replace(study.space, interleaving=(2,))
+    ladders = depth_ladders(study.workload, two, devices=(4,))
+    assert [each.space.pipeline for each in ladders] == [(2,), (4,)]
 
 
 @pytest.mark.parametrize(

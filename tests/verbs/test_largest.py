@@ -20,6 +20,11 @@ from foretrain.search.ladders import LONGEST
 from foretrain.verbs.largest import largest, sized
 from foretrain.workload.depth import growing
 from foretrain.workload.graph import Model
+from foretrain.workload.library.language_model import LanguageModel, language_model
+from foretrain.workload.library.parts.attention import Heads
+from foretrain.workload.library.parts.block import Block, Run
+from foretrain.workload.library.parts.ends import Embedding, LanguageHead
+from foretrain.workload.library.parts.feed_forward import FeedForward
 from foretrain.workload.library.transformer import Decoder, decoder
 from foretrain.workload.workload import Workload
 
@@ -150,14 +155,55 @@ def test_best_plan_is_the_best_by_the_objective():
 
 
 def test_model_of_several_kinds_of_layers_grows_in_one():
-    study = expert_study(maximise=Maximise.PARAMETERS, space=replace(NARROW, micro_batch=(1,)))
-    study = with_memory(study, 3 * GIB)
+    space = replace(NARROW, micro_batch=(1,), interleaving=(1,))
+    study = with_memory(expert_study(maximise=Maximise.PARAMETERS, space=space), 3 * GIB)
     answer = largest(study)
     there = sized(study, answer.size)
     assert growing(there.workload.model).repeats == answer.size - 1
     assert fits(study, answer.size)
     assert not any(fits(study, answer.size + more) for more in range(1, 9))
     assert there.workload.model.layers[1] == mixture(imbalance=1.2).layers[1]
+
+
+def heavy_and_light() -> Model:
+    """Three layers that are much larger than those after them."""
+    heads = Heads(heads=8, kv_heads=8, width=64)
+    runs = [
+        Run(blocks=(Block(mixer=heads, feed_forward=FeedForward(width=width)),), repeats=repeats)
+        for width, repeats in ((65_536, 3), (512, 4))
+    ]
+    shape = LanguageModel(
+        hidden=512, embedding=Embedding(vocabulary=24), runs=tuple(runs), head=LanguageHead()
+    )
+    return language_model("heavy-and-light", shape, sequence=256)
+
+
+@pytest.mark.parametrize("pipeline", [(1,), (2,), (2, 4)])
+@pytest.mark.parametrize("interleaving", [(1,), (2,), (1, 2)])
+def test_deeper_model_may_fit_where_a_shallower_one_does_not(pipeline, interleaving):
+    space = replace(
+        NARROW,
+        tensor=(1,),
+        context=(1,),
+        micro_batch=(1,),
+        pipeline=pipeline,
+        interleaving=interleaving,
+        recompute=(Recompute.NONE,),
+        sharding=(Sharding.NONE,),
+    )
+    workload = Workload(model=heavy_and_light(), global_batch=8)
+    study = on_twelve(
+        Maximise.PARAMETERS,
+        80 * GIB,
+        workload=workload,
+        cluster=cluster(nodes=1, node_devices=4),
+        space=space,
+    )
+    needs = {size: least(sized(study, size)) for size in range(4, 40)}
+    room = sorted(need for need in needs.values() if need)
+    for memory in room[: len(room) // 2 : 3]:
+        fitting = [size for size, need in needs.items() if need and need <= memory]
+        assert largest(with_memory(study, memory)).size == fitting[-1]
 
 
 def test_largest_of_several_offers_is_the_largest_of_each():

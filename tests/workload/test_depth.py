@@ -4,7 +4,7 @@ import pytest
 from tests.small import gpt, mixture
 
 from foretrain.errors import InputError
-from foretrain.workload.depth import growing, least_layers, with_layers
+from foretrain.workload.depth import growing, least_layers, steady_layers, with_layers
 from foretrain.workload.library.entries import build
 
 
@@ -36,3 +36,8 @@ def test_others_keep_their_number():
 def test_model_whose_layers_all_differ_cannot_grow():
     with pytest.raises(InputError, match="no layer of alexnet repeats"):
         growing(build("alexnet", image=224))
+
+
+def test_chunks_are_steady_once_they_hold_all_layers_of_other_kinds():
+    assert steady_layers(gpt()) == 1
+    assert steady_layers(mixture()) == 2

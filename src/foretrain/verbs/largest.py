@@ -271,9 +271,9 @@ def _growth(asked: _Asked, size: int, where: Where) -> tuple[Need, ...]:
 
 
 def _below(asked: _Asked, size: int, where: Where) -> list[tuple[Where, int]]:
-    """Sizes up to the largest and their ladders: its own, or, where each has one size, all."""
+    """Sizes up to the largest and their ladders: its own; of micro-batches, one each, all."""
     offer, ladder = where
-    if len(ladder.sizes) > 1:
+    if asked.maximise is not Maximise.MICRO_BATCH:
         places = [ladder.sizes.index(size) + 1]
         while places[-1] > 1 and len(places) < GROWTH:
             places.append(places[-1] // 2)

@@ -25,6 +25,18 @@ def least_layers(model: Model) -> int:
     return model.cuttable_layers - growing(model).repeats + 1
 
 
+def steady_layers(model: Model) -> int:
+    """Layers of a chunk from which on more of them move no layer of another kind to another chunk.
+
+    What stands before the layer that grows is then all in the first chunk, and what stands after
+    it in the last.
+    """
+    kinds = [each for each in model.layers if each.cuttable]
+    place = kinds.index(growing(model))
+    before, after = (sum(each.repeats for each in k) for k in (kinds[:place], kinds[place + 1 :]))
+    return 1 + max(before, after)
+
+
 def with_layers(model: Model, layers: int) -> Model:
     """A model with so many layers that can be cut; all but the one that grows stay as they are.
 
