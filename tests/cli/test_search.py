@@ -30,10 +30,17 @@ def test_page_is_written_and_named_on_stderr(foretrain, study, tmp_path):
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_page_that_cannot_be_written_is_an_error(foretrain, study, tmp_path):
-    ended = foretrain("search", study, "--html", tmp_path / "no" / "page.html")
-    assert ended.code == 1
-    assert ended.err.startswith("error: ")
+@pytest.mark.parametrize(
+    ("page", "told"), [("no/page.html", "there is no folder"), (".", "folder")]
+)
+def test_page_that_cannot_be_written_is_an_error_before_the_search(
+    foretrain, study, tmp_path, monkeypatch, page, told
+):
+    monkeypatch.setattr("foretrain.verbs.search.search", None)
+    ended = foretrain("search", study, "--html", tmp_path / page)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"error: --html {tmp_path / page}")
+    assert told in ended.err
 
 
 @pytest.mark.parametrize("name", ["question.toml", "./question.toml", "other.toml"])

@@ -6,6 +6,7 @@ import pytest
 from tests import builders
 from tests.report.test_terminal import plain
 
+from foretrain.cost.coefficients import SOURCES
 from foretrain.plan.study import Objective
 from foretrain.report import robust, scenarios
 from foretrain.report.robust import robust_section, robust_text
@@ -151,7 +152,7 @@ def test_sections_of_the_page_have_the_same_words():
 def test_robust_choice_is_told_with_what_both_lose():
     assert robust.swings(unsure()).rows == (
         ("infiniband", "its low end", "0.8", "2", "4.2 %", "0.0 %"),
-        ("launch", "its high end", "1e-05", "1", "0.0 %", "1.8 %"),
+        ("launch", "its high end", "10 us", "1", "0.0 %", "1.8 %"),
     )
     told = robust.verdict(unsure())
     assert "stays within 4.2 % of the best of the 2 best plans" in told
@@ -190,5 +191,5 @@ def test_plans_that_nothing_moves_need_no_table():
 
 
 def test_long_tables_are_cut_on_the_terminal():
-    many = tuple(replace(unsure().swings[0], coefficient=f"c{place}") for place in range(15))
+    many = tuple(replace(unsure().swings[0], coefficient=name) for name in [*SOURCES][:15])
     assert "... and 5 more" in words(robust_text(unsure(swings=many)))

@@ -28,6 +28,7 @@ from foretrain.plan.plan import Offload, Sends, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import exhaustive
+from foretrain.units import SECONDS
 from foretrain.verbs.price import price_plan
 from foretrain.verbs.search import search
 
@@ -171,11 +172,22 @@ def test_search_in_which_nothing_fits_names_the_nearest_miss():
     assert price_plan(priced, plans[name]).memory.total == least
 
 
-def test_search_in_which_nothing_keeps_the_limits_says_which():
-    with pytest.raises(NoPlanFits, match=r"by deadline\)\. Relax search\.limit\.$"):
-        search(gpt_study(limit=Limit(deadline=1.0)))
-    with pytest.raises(NoPlanFits, match=r"by cost limit\)\. Relax search\.limit\.$"):
-        search(gpt_study(limit=Limit(cost=0.01)))
+@pytest.mark.parametrize(
+    ("limit", "called", "objective"),
+    [
+        (Limit(deadline=1.0), "fastest", Objective.TIME),
+        (Limit(cost=0.01), "cheapest", Objective.COST),
+    ],
+)
+def test_search_in_which_nothing_keeps_a_limit_names_the_plan_that_is_nearest(
+    limit, called, objective
+):
+    with pytest.raises(NoPlanFits, match=r" by (deadline|cost limit)\)\. Without limits") as caught:
+        search(gpt_study(limit=limit))
+    best = search(gpt_study(objective=objective)).best
+    assert f"\n- the {called} plan, {best.plan} on " in str(caught.value)
+    assert f": {SECONDS.write(best.estimate.time_to_train)}, " in str(caught.value)
+    assert str(caught.value).endswith("\nRelax search.limit.")
 
 
 def test_limits_that_every_plan_keeps_change_nothing():

@@ -42,14 +42,20 @@ def save(text: str, path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def keep_apart(page: Path, study: Path) -> None:
-    """Refuse to write a page where the study is read from.
+def check_page(page: Path, study: Path) -> None:
+    """Refuse a page that cannot be written, before the work whose answer it would hold.
 
     Raises:
-        InputError: if both are the same file.
+        InputError: if it would take the study's place, is a folder, or lies where nothing may be.
     """
     if page.exists() and study.exists() and page.samefile(study):
         raise InputError(f"--html {page} is the study itself. Give the page a name of its own.")
+    if page.is_dir():
+        raise InputError(f"--html {page} is a folder. Name a file, such as {page / 'answer.html'}.")
+    if not page.parent.is_dir():
+        raise InputError(f"--html {page}: there is no folder {page.parent}. Create it first.")
+    if not os.access(page if page.exists() else page.parent, os.W_OK):
+        raise InputError(f"--html {page} may not be written. Name another file.")
 
 
 def _drawn(report: RenderableType) -> str:

@@ -56,11 +56,11 @@ def search(
     """Find the best plan, its rivals, and why the others are refused."""
     from foretrain.cli.largest import answer_largest
     from foretrain.cli.mixed import answer_mixed
-    from foretrain.cli.output import keep_apart
+    from foretrain.cli.output import check_page
     from foretrain.files.study import read_study
 
     if html is not None:
-        keep_apart(html, study)
+        check_page(html, study)
     asked, doubts = read_study(study), why_not or []
     asked_too = {"--robust": robust, "--exhaustive": exhaustive, "--why-not": bool(doubts)}
     if asked.maximise is not None:

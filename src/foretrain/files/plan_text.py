@@ -117,7 +117,8 @@ def _words(text: str, problems: Problems) -> Iterator[tuple[str, dict[str, objec
         match = _match(rest)
         if match is None:
             word = re.split(r"[\s,]", rest, maxsplit=1)[0]
-            problems.add("", f"{word!r} is no key of [plan] with a value and no word of a plan.")
+            wrong = f"{word!r} is no key of [plan] with a value and no word of a plan."
+            problems.add("", f"{wrong} Write tensor=8, for example, or tp8.")
             place += len(word)
             continue
         place += match.end()

@@ -90,9 +90,15 @@ def _row(need: Need) -> tuple[str, ...]:
     return (
         f"{need.size:,}",
         written(BYTES, need.memory),
-        percent(need.memory / need.room),
+        _share(need),
         str(need.plan),
     )
+
+
+def _share(need: Need) -> str:
+    """What a plan fills of the room, of which too much never reads as a whole."""
+    share = percent(need.memory / need.room)
+    return f">{share}" if share == "100 %" and need.memory > need.room else share
 
 
 def _next(answer: Largest) -> str:

@@ -59,12 +59,12 @@ def verdict(result: MixedResult) -> str:
 
 def effort(result: MixedResult) -> str:
     """What was priced and what was refused."""
-    refused = ", ".join(f"{many:,} by {reason}" for reason, many in result.rejected.items())
+    refused = ", ".join(f"{many:,} refused by {reason}" for reason, many in result.rejected.items())
     proven = "" if result.proven_optimal else "Cut short. "
     return (
         f"{proven}{count(result.space, 'plan')} on both: {result.priced:,} priced, "
         f"{result.excluded_by_bound:,} excluded by a bound"
-        f"{f', refused {refused}' if refused else ''}; "
+        f"{f', {refused}' if refused else ''}; "
         f"{written(SECONDS, result.seconds)} of processor time"
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Final
 
+from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Study
 from foretrain.report import facts, table
 from foretrain.report.charts import bars
@@ -203,4 +204,4 @@ def _spoken(choice: object) -> str:
         return "yes" if choice else "no"
     if isinstance(choice, tuple):
         return " > ".join(str(axis) for axis in choice)
-    return str(getattr(choice, "name", choice)).lower()
+    return spelled(choice).strip('"')

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Group
 
+from foretrain.cost.coefficients import SOURCES
 from foretrain.report import section, terminal
 from foretrain.report.section import Section
 from foretrain.report.table import Column, Table
-from foretrain.report.words import count, percent
+from foretrain.report.words import count, percent, written
 from foretrain.results.robust import Robust, Swing
+from foretrain.units import BYTES, SECONDS, Quantity
 
 SHOWN = 10
 """Ends of intervals that the terminal shows."""
+
+MEASURED: Mapping[str, Quantity] = {"s": SECONDS, "B": BYTES}
+"""What coefficients that are no ratios are measured in, by their unit."""
 
 TITLE = "What if a coefficient is not what we think?"
 NOTE = (
@@ -55,7 +62,7 @@ def swings(answer: Robust) -> Table:
         (
             swing.coefficient,
             f"its {swing.end} end",
-            f"{swing.value:.4g}",
+            _value(swing),
             _best(swing),
             _lost(swing, 0),
             *((_lost(swing, answer.choice),) * several),
@@ -98,6 +105,12 @@ def _instead(answer: Robust) -> str:
     if worst is None:
         return f"Each may not fit; where it fits, plan {place} loses least."
     return f"Plan {place} stays within {percent(worst)}: {answer.plans[answer.choice]}."
+
+
+def _value(swing: Swing) -> str:
+    """What the coefficient is then, with its unit."""
+    quantity = MEASURED.get(SOURCES[swing.coefficient].unit)
+    return f"{swing.value:.4g}" if quantity is None else written(quantity, swing.value)
 
 
 def _best(swing: Swing) -> str:

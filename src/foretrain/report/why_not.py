@@ -37,7 +37,7 @@ LIMITS = {"deadline": SECONDS, "cost limit": DOLLARS, "power limit": WATTS}
 """What limits are measured in; those of memory in bytes, that of devices is a count."""
 
 TOLD = 3
-"""Differences that the sentence names; the table has all."""
+"""Differences that the sentence names, with the reason of the first; the table has all."""
 
 SMALL = 0.02
 """Share of the largest difference below which a difference is not worth words."""
@@ -184,8 +184,10 @@ def _outlook(study: Study, answer: WhyNot) -> Iterator[str]:
     )
     amount = written(quantity, abs(sum(each.more for each in answer.differences)))
     found = [each for each in answer.differences if _tells(each, answer)]
-    told = ", ".join(_told(each, study.objective) for each in islice(found, TOLD))
-    yield f"It {loses if loss > 0 else beats} {percent(abs(loss))} ({amount}): {told}."
+    first = f" ({found[0].why})" if found[0].why else ""
+    told = [_told(each, study.objective) for each in islice(found, TOLD)]
+    parts = ", ".join([f"{told[0]}{first}", *told[1:]])
+    yield f"It {loses if loss > 0 else beats} {percent(abs(loss))} ({amount}): {parts}."
     if runs and loss < 0:
         yield "The search ranks by the closed form and simulates only what it keeps: ask for more."
 
@@ -196,11 +198,10 @@ def _tells(difference: Difference, answer: WhyNot, *, share: float = SMALL) -> b
 
 
 def _told(difference: Difference, objective: Objective) -> str:
-    """One difference in words: 1.4 s more bubble (8 micro-batches for 16 stages; ...)."""
+    """One difference in words: 1.4 s more bubble."""
     amount = written(SPENT[objective], abs(difference.more))
     more = "more" if difference.more > 0 else "less"
-    why = f" ({difference.why})" if difference.why else ""
-    return f"{amount} {more} {_called(difference.part, objective)}{why}"
+    return f"{amount} {more} {_called(difference.part, objective)}"
 
 
 def _called(part: str, objective: Objective) -> str:

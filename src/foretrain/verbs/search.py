@@ -23,7 +23,7 @@ from foretrain.plan.legality import (
     workload_problems,
 )
 from foretrain.plan.plan import Plan
-from foretrain.plan.study import Study
+from foretrain.plan.study import Objective, Study
 from foretrain.plan.within import within
 from foretrain.results.search import Cell, ParetoPoint, Progress, Ranked, SearchResult
 from foretrain.search.bounded import promising_plans
@@ -40,10 +40,14 @@ from foretrain.search.objective import (
     value,
 )
 from foretrain.search.recall import recall
+from foretrain.units import DOLLARS, SECONDS
 from foretrain.verbs.nearest_miss import nearest_miss
 from foretrain.verbs.price import price_plan
 
 Settings = Mapping[Offer, Setting]
+
+NEAREST = {"fastest": Objective.TIME, "cheapest": Objective.COST}
+"""What the plans are called that come nearest to a deadline and to a limit of cost."""
 
 
 def search(
@@ -239,8 +243,29 @@ def _nothing(study: Study, found: Found, coefficients: Coefficients) -> NoPlanFi
         )
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
     if sum(found.rejected[name] for name in (MEMORY, MEMORY_LIMIT, HOST_MEMORY)) < found.space:
-        return NoPlanFits(f"{text} Relax search.limit.")
+        return NoPlanFits(f"{text} {_over_limits(study, coefficients)}")
     return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients)}")
+
+
+def _over_limits(study: Study, coefficients: Coefficients) -> str:
+    """The plan that comes nearest to each limit on the whole training, where none keeps them."""
+    limits = {"fastest": study.limit.deadline, "cheapest": study.limit.cost}
+    free = replace(study.limit, deadline=None, cost=None)
+    told = [
+        _nearest(replace(study, objective=NEAREST[called], limit=free), called, coefficients)
+        for called, limit in limits.items()
+        if limit is not None
+    ]
+    return "\n".join(["Without limits on the whole training:", *told, "Relax search.limit."])
+
+
+def _nearest(study: Study, called: str, coefficients: Coefficients) -> str:
+    """What a whole training takes under the best plan of a study."""
+    best = search(study, coefficients=coefficients, keep=1, trade_offs=False).best
+    days, dollars = best.estimate.time_to_train, best.estimate.cost_to_train
+    amounts = (SECONDS.write(days) if days else "", DOLLARS.write(dollars) if dollars else "")
+    home = f"{best.nodes:,} x {best.cluster}"
+    return f"- the {called} plan, {best.plan} on {home}: {', '.join(filter(None, amounts))}"
 
 
 def _no_legal_plan(study: Study) -> str:
