@@ -113,13 +113,13 @@ def test_plan_of_least_regret_stands_above_the_best_plans():
 def test_what_cannot_run_is_said_with_the_reason():
     told = words(scenarios_text(answer()))
     assert "tiny: no plan fits: all are refused." in told
-    assert "best of as given cannot run in long: device memory: too small." in told
+    assert "The best plan of 'as given' cannot run in 'long': device memory: too small." in told
 
 
 def test_verdict_names_the_plan_and_where_it_loses_most():
     told = scenarios.verdict(answer())
     assert str(TWO.plan) in told
-    assert "at most 4.0 % from the best (as given), 3.0 % on average. Proven" in told
+    assert "at most 4.0 % from the best (in scenario 'as given'), 3.0 % on average. Proven" in told
 
 
 def test_verdict_that_is_not_proven_tells_the_bound():

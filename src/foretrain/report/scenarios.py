@@ -47,7 +47,11 @@ def best(answer: Scenarios) -> Table:
     """The best plan of every scenario that has one, and what it takes."""
     found = [each for each in answer.answers if each.best is not None]
     chosen, texts = plan_columns([each.best.plan for each in found if each.best])
-    columns = (Column(name="scenario"), *chosen, Column(name="value", number=True))
+    columns = (
+        Column(name="scenario"),
+        *chosen,
+        Column(name="value", meaning="per step, of the scenario's objective", number=True),
+    )
     rows = [(each.name, *text, _value(each)) for each, text in zip(found, texts, strict=True)]
     return Table(columns=columns, rows=tuple(rows))
 
@@ -55,7 +59,7 @@ def best(answer: Scenarios) -> Table:
 def regret(answer: Scenarios) -> Table:
     """What the plan with the least regret and the best plans lose in every scenario."""
     shown = [(LEAST, answer.least)] if answer.least else []
-    shown += [(_called(answer, choice), choice) for choice in answer.rivals]
+    shown += [(f"best of {', '.join(_bests(choice))}", choice) for choice in answer.rivals]
     names = [outcome.scenario for outcome in answer.rivals[0].outcomes]
     columns = (
         Column(name="plan"),
@@ -94,7 +98,7 @@ def verdict(answer: Scenarios) -> str:
     where = max(least.outcomes, key=lambda each: each.regret or 0.0).scenario
     told = (
         f"Least regret: {least.plan}. It is at most {percent(least.worst)} from the best "
-        f"({where}), {percent(least.mean)} on average."
+        f"(in scenario {where!r}), {percent(least.mean)} on average."
     )
     if answer.proven:
         return f"{told} Proven by the closed form: no plan has less."
@@ -105,13 +109,13 @@ def _refused(answer: Scenarios) -> Iterator[str]:
     for choice in answer.rivals:
         for each in choice.outcomes:
             if each.reason is not None:
-                yield f"{_called(answer, choice)} cannot run in {each.scenario}: {each.reason}."
+                best = ", ".join(map(repr, _bests(choice)))
+                yield f"The best plan of {best} cannot run in {each.scenario!r}: {each.reason}."
 
 
-def _called(answer: Scenarios, choice: Choice) -> str:
+def _bests(choice: Choice) -> list[str]:
     """In which scenarios it is the best plan."""
-    names = [outcome.scenario for outcome in choice.outcomes if outcome.regret == 0.0]
-    return f"best of {', '.join(names)}"
+    return [outcome.scenario for outcome in choice.outcomes if outcome.regret == 0.0]
 
 
 def _value(answer: ScenarioAnswer) -> str:
