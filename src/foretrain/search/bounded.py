@@ -111,9 +111,10 @@ def promising_plans(
     found.bound = min((_least(regions) for _, regions in waiting), default=np.inf)
     for place, (ground, regions) in enumerate(waiting):
         later = [others for _, others in waiting[place + 1 :]]
+        least = _least(later[0]) if later else np.inf
         for first, piece in _pieces(ground, regions):
             _look(ground, piece, _levels(question))
-            found.bound = min([_least(regions, first), *map(_least, later)])
+            found.bound = min(_least(regions, first), least)
             tell()
             if found.bound < np.inf and found.best and stop():
                 for others in (regions.take(np.arange(first, len(regions))), *later):

@@ -1,8 +1,8 @@
 """Ladders: sizes to try when something is to be as large as fits.
 
-For every plan of a space there is a ladder on all of whose sizes it is legal, and off which it is
-not; along it the plan's memory can only grow. So the last size that fits on each ladder is found by
-bisection, and the largest of those is the largest that fits.
+For every plan of a space there are ladders on all of whose sizes it is legal, and off which it is
+not; along each of them its memory can only grow. So the last size that fits on each ladder is found
+by bisection, and the largest of those is the largest that fits.
 """
 
 from __future__ import annotations
