@@ -68,8 +68,8 @@ def unsure(**changes):
     whole = Robust(
         plans=(ONE.plan, TWO.plan),
         swings=(
-            Swing(coefficient="infiniband", end="low", value=0.8, regrets=(0.042, 0.0)),
-            Swing(coefficient="launch", end="high", value=1e-5, regrets=(0.0, 0.018)),
+            Swing(coefficient="infiniband", end="low", value=0.8, unit="1", regrets=(0.042, 0.0)),
+            Swing(coefficient="launch", end="high", value=1e-5, unit="s", regrets=(0.0, 0.018)),
         ),
         worst=(0.042, 0.018),
         choice=1,
@@ -166,14 +166,18 @@ def test_best_plan_that_is_robust_has_one_column():
 
 
 def test_best_plan_that_may_not_fit_is_said():
-    first = Swing(coefficient="memory_reserve", end="high", value=5e9, regrets=(None, 0.0))
+    first = Swing(
+        coefficient="memory_reserve", end="high", value=5e9, unit="B", regrets=(None, 0.0)
+    )
     told = robust.verdict(unsure(swings=(first,), worst=(None, 0.02)))
     assert "may not fit after all: memory_reserve at its high end. Where it fits it stays" in told
     assert told.endswith(f"Plan 2 stays within 2.0 %: {TWO.plan}.")
 
 
 def test_plans_none_of_which_always_fits_are_compared_where_they_fit():
-    first = Swing(coefficient="memory_reserve", end="high", value=5e9, regrets=(None, None))
+    first = Swing(
+        coefficient="memory_reserve", end="high", value=5e9, unit="B", regrets=(None, None)
+    )
     swings = (first, *unsure().swings)
     told = robust.verdict(unsure(swings=swings, worst=(None, None)))
     assert "Where it fits it stays within 4.2 % of the best" in told
@@ -181,7 +185,9 @@ def test_plans_none_of_which_always_fits_are_compared_where_they_fit():
 
 
 def test_plan_that_does_not_fit_is_marked():
-    first = Swing(coefficient="memory_reserve", end="high", value=5e9, regrets=(None, 0.0))
+    first = Swing(
+        coefficient="memory_reserve", end="high", value=5e9, unit="B", regrets=(None, 0.0)
+    )
     assert "does not fit" in words(robust_text(unsure(swings=(first,))))
 
 

@@ -129,15 +129,15 @@ def any_axes(
     sizes = {Axis.TENSOR: plans.tensor}
     if setting.attends:
         sizes[Axis.CONTEXT] = plans.context
+    folded = {}
     if Holding.EXPERTS in setting.holdings:
-        sizes[Axis.EXPERT_TENSOR] = plans.expert_tensor
-        sizes[Axis.EXPERT] = plans.expert
+        folded = {Axis.EXPERT_TENSOR: plans.expert_tensor, Axis.EXPERT: plans.expert}
     if not used:
-        return {axis: _quickest(setting, plans, members) for axis, members in sizes.items()}
-    known, experts = setting.network, Holding.EXPERTS in setting.holdings
-    return {
-        axis: quickest_of_any(known, used, members, experts=experts)
-        for axis, members in sizes.items()
+        every = sizes | folded
+        return {axis: _quickest(setting, plans, members) for axis, members in every.items()}
+    net = setting.network
+    return {axis: quickest_of_any(net, members) for axis, members in sizes.items()} | {
+        axis: quickest_of_any(net, members, counts=used) for axis, members in folded.items()
     }
 
 

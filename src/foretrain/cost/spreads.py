@@ -26,7 +26,10 @@ from foretrain.strategies.strategy import Pattern
 
 
 class Group(NamedTuple):
-    """Devices that a plan may have, members of one of its groups, and whether it has experts."""
+    """Devices that a plan may have, members of one of its groups, and whether it has experts.
+
+    Without devices it is an axis of a plan that may have any number of them.
+    """
 
     counts: tuple[int, ...]
     members: int
@@ -46,12 +49,17 @@ def quickest(net: Network, devices: Column, members: Column, *, experts: bool) -
     return Exchange(menu=partial(_menus, net, groups), row=row)
 
 
-def quickest_of_any(
-    net: Network, counts: tuple[int, ...], members: Column, *, experts: bool
-) -> Exchange:
-    """The same for plans of any of some numbers of devices. [group]"""
+def quickest_of_any(net: Network, members: Column, *, counts: tuple[int, ...] = ()) -> Exchange:
+    """The same for plans of other numbers of devices. [group]
+
+    Args:
+        net: the levels.
+        members: of the group.
+        counts: numbers of devices of plans with experts, to which a group belongs; empty for the
+            members of one axis, in plans of any number of devices.
+    """
     rows, row = distinct([members])
-    groups = tuple(Group(counts, int(each), experts) for each in members[rows])
+    groups = tuple(Group(counts, int(each), bool(counts)) for each in members[rows])
     return Exchange(menu=partial(_menus, net, groups), row=row)
 
 
@@ -115,12 +123,26 @@ def _send(net: Network, group: Group) -> Line:
 def _spreads_of(net: Network, group: Group) -> Inside:
     """The spreads of a group in plans of any of its numbers of devices."""
     levels = tuple(wire.members for wire in net.wires)
+    if not group.counts:
+        return _of_any_stride(levels, group.members)
     every = (spreads(levels, count, experts=group.experts) for count in group.counts)
     found = [np.array(each[group.members]) for each in every if group.members in each]
     return tuple(map(tuple, _several(found).tolist()))
 
 
-@lru_cache(maxsize=256)
+def _of_any_stride(levels: tuple[int, ...], members: int) -> Inside:
+    """Members of an axis inside each level, however many devices stand between two of them.
+
+    Those further apart than the last level but one has devices share no group of it.
+    """
+    sizes = [*accumulate(levels[:-1], mul)]
+    strides = np.arange(1, 1 + max(sizes, default=1))
+    inside = [np.maximum(1, np.gcd(size, strides * members) // strides) for size in sizes]
+    every = np.array([*inside, np.full(len(strides), members)], float)
+    return tuple(map(tuple, _several([every]).tolist()))
+
+
+@lru_cache(maxsize=4096)
 def spreads(levels: tuple[int, ...], devices: int, *, experts: bool) -> Mapping[int, Inside]:
     """Members inside each level of every group of so many members that some plan has.
 

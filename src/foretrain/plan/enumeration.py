@@ -136,7 +136,7 @@ def with_choices(
     return plans.take(source).but(**columns), source
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8192)
 def _values(question: Question, dimension: Dimension, key: Choice) -> tuple[Choice, ...]:
     """The values of a dimension; the same few are asked for with every piece of a table."""
     return tuple(dimension.choices(question, key))

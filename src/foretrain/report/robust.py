@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from rich.console import Group
 
-from foretrain.cost.coefficients import SOURCES
 from foretrain.report import section, terminal
 from foretrain.report.section import Section
 from foretrain.report.table import Column, Table
@@ -109,7 +108,7 @@ def _instead(answer: Robust) -> str:
 
 def _value(swing: Swing) -> str:
     """What the coefficient is then, with its unit."""
-    quantity = MEASURED.get(SOURCES[swing.coefficient].unit)
+    quantity = MEASURED.get(swing.unit)
     return f"{swing.value:.4g}" if quantity is None else written(quantity, swing.value)
 
 

@@ -15,6 +15,7 @@ class Swing:
         coefficient: its name.
         end: low or high.
         value: of the coefficient.
+        unit: of the value; 1 for a ratio.
         regrets: by what part each of the plans has more than the best of them has then; None for a
             plan that does not fit. [plan]
     """
@@ -22,6 +23,7 @@ class Swing:
     coefficient: str
     end: str
     value: float
+    unit: str
     regrets: tuple[float | None, ...]
 
 

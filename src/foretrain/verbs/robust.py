@@ -66,7 +66,8 @@ def _ends(coefficients: Coefficients) -> Iterator[tuple[Swing, Coefficients]]:
         for end, value in (("low", source.low), ("high", source.high)):
             if value != source.value:
                 changed: dict[str, Any] = {name: value}
-                swing = Swing(coefficient=name, end=end, value=value, regrets=())
+                unit = source.unit
+                swing = Swing(coefficient=name, end=end, value=value, unit=unit, regrets=())
                 yield swing, replace(coefficients, **changed)
 
 
