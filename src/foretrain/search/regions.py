@@ -21,7 +21,6 @@ from foretrain.cost.memory import stage_memory
 from foretrain.cost.setting import Setting
 from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen
 from foretrain.plan.enumeration import (
-    ROWS,
     counts,
     degrees,
     grown,
@@ -39,8 +38,11 @@ from foretrain.search.found import Found
 from foretrain.search.objective import room
 from foretrain.search.table import valued
 
-DEGREES = 128
+DEGREES = 64
 """Degrees whose regions are worked out at once, which bounds the memory that a search takes."""
+
+PIECE = 65_536
+"""Regions that are bounded at once: more than plans are priced at once, for they gather little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -217,8 +219,8 @@ def _bounded(
     """
     alike = distinct([getattr(every.plans, name) for name in READS])[1]
     order = np.argsort(alike, kind="stable")
-    for start in range(0, len(every), ROWS):
-        piece = every.take(order[start : start + ROWS])
+    for start in range(0, len(every), PIECE):
+        piece = every.take(order[start : start + PIECE])
         held = hold(setting, piece.plans)
         memory = _least_memory(setting, question, held)
         rows = found.fitting(memory, room(study, setting.cluster), many=piece.many)
