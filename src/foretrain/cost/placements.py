@@ -129,16 +129,14 @@ def any_axes(
     sizes = {Axis.TENSOR: plans.tensor}
     if setting.attends:
         sizes[Axis.CONTEXT] = plans.context
-    folded = {}
+    net = setting.network
+    found = {axis: quickest_of_any(net, members) for axis, members in sizes.items()}
     if Holding.EXPERTS in setting.holdings:
         folded = {Axis.EXPERT_TENSOR: plans.expert_tensor, Axis.EXPERT: plans.expert}
-    if not used:
-        every = sizes | folded
-        return {axis: _quickest(setting, plans, members) for axis, members in every.items()}
-    net = setting.network
-    return {axis: quickest_of_any(net, members) for axis, members in sizes.items()} | {
-        axis: quickest_of_any(net, members, counts=used) for axis, members in folded.items()
-    }
+        for axis, members in folded.items():
+            together = quickest_of_any(net, members, counts=used) if used else None
+            found[axis] = together or _quickest(setting, plans, members)
+    return found
 
 
 def _quickest(setting: Setting, plans: PlanTable, members: Column) -> Exchange:
