@@ -13,7 +13,7 @@ from foretrain.cost.held import Held, Run
 from foretrain.cost.placements import replicas_of
 from foretrain.cost.setting import Setting
 from foretrain.plan.plan import Sharding
-from foretrain.plan.table import Column
+from foretrain.plan.table import Column, Flags
 from foretrain.strategies import offload, owners_of
 from foretrain.strategies.data import micro_batches
 from foretrain.strategies.pipeline import in_flight
@@ -84,6 +84,14 @@ def host_total(setting: Setting, held: Held) -> Column:
     gradients = state.gradients * offload.of_gradients(plans)
     kept = _kept(setting, held, run=0, later=0.0) * offload.of_activations(plans)
     return (optimizer + gradients + kept) * float(setting.cluster.node_devices)
+
+
+def host_full(setting: Setting, held: Held) -> Flags:
+    """Whether what is offloaded is more than a host holds; never without a host. [plan]"""
+    host = setting.cluster.host
+    if host is None:
+        return np.zeros(len(held.plans), bool)
+    return np.greater(host_total(setting, held), host.memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

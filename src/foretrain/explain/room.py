@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.cost.held import hold
-from foretrain.cost.memory import heaviest_total, host_total
+from foretrain.cost.memory import heaviest_total, host_full
 from foretrain.cost.setting import Setting
 from foretrain.plan.study import Limit
 from foretrain.plan.table import Flags, PlanTable
@@ -13,9 +13,6 @@ from foretrain.plan.table import Flags, PlanTable
 
 def roomy(setting: Setting, plans: PlanTable, limit: Limit) -> Flags:
     """Whether device and host have room for each plan, and the limit allows it. [plan]"""
-    held, host, device = hold(setting, plans), setting.cluster.host, setting.cluster.device
-    most = device.memory if limit.memory is None else min(device.memory, limit.memory)
-    fits: Flags = heaviest_total(setting, held) <= most
-    if host is None:
-        return fits
-    return np.logical_and(fits, host_total(setting, held) <= host.memory)
+    held = hold(setting, plans)
+    fits = heaviest_total(setting, held) <= limit.room(setting.cluster.device)
+    return np.logical_and(fits, ~host_full(setting, held))

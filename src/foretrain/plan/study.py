@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.device import Device
 from foretrain.cluster.mixed import Mixed
 from foretrain.cluster.offer import Offer, whole
 from foretrain.plan.job import JobPlan
@@ -47,6 +48,10 @@ class Limit:
     deadline: float | None = None
     memory: float | None = None
     power: float | None = None
+
+    def room(self, device: Device) -> float:
+        """Bytes of a device that a plan may fill."""
+        return device.memory if self.memory is None else min(device.memory, self.memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

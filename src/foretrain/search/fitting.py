@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from foretrain.cost.held import hold
-from foretrain.cost.memory import heaviest_total, host_total
+from foretrain.cost.memory import heaviest_total, host_full
 from foretrain.cost.setting import Setting
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Plan
@@ -40,15 +40,15 @@ def leanest(setting: Setting, space: Space, *, devices: Sequence[int]) -> Leanes
     Returns:
         None if no plan is legal. Plans that offload more than the hosts hold do not count.
     """
-    workload, cluster, host = setting.workload, setting.cluster, setting.cluster.host
+    workload, cluster = setting.workload, setting.cluster
     found: Leanest | None = None
     for plans in plan_tables(workload, cluster, lean(workload.model, space), devices=devices):
         if not len(plans):
             continue
         held = hold(setting, plans)
         memory = heaviest_total(setting, held)
-        if host is not None and any(space.offload):
-            memory = np.where(host_total(setting, held) > host.memory, np.inf, memory)
+        if any(space.offload):
+            memory = np.where(host_full(setting, held), np.inf, memory)
         row = int(np.argmin(memory))
         if memory[row] < (found.memory if found else np.inf):
             found = Leanest(plan=plans.plan(row), memory=float(memory[row]))

@@ -14,7 +14,7 @@ from foretrain.cost.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.plan.plan import Offload, Plan, Schedule, Sends
 from foretrain.plan.space import Space
-from foretrain.plan.study import Limit, Study
+from foretrain.plan.study import Study
 from foretrain.plan.within import within
 from foretrain.search.fitting import leanest
 
@@ -144,12 +144,7 @@ def _of_offer(study: Study, offer: Offer, coefficients: Coefficients) -> Nearest
     return Nearest(
         plan=found.plan,
         memory=found.memory,
-        room=room(offer.cluster, study.limit),
+        room=study.limit.room(offer.cluster.device),
         cluster=offer.of(found.plan.devices),
         crowded=crowded,
     )
-
-
-def room(cluster: Cluster, limit: Limit) -> float:
-    """Bytes of a device that a plan may fill."""
-    return min(cluster.device.memory, inf if limit.memory is None else limit.memory)

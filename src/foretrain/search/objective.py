@@ -94,10 +94,8 @@ Over = dict[str, Flags]
 
 def room(study: Study, cluster: Cluster) -> dict[str, float]:
     """Bytes of a device that a plan may fill, by whose limit it is, the roomiest first."""
-    limits = {MEMORY: cluster.device.memory}
-    if study.limit.memory is not None and study.limit.memory < cluster.device.memory:
-        limits[MEMORY_LIMIT] = study.limit.memory
-    return limits
+    limits, most = {MEMORY: cluster.device.memory}, study.limit.room(cluster.device)
+    return limits if most == cluster.device.memory else limits | {MEMORY_LIMIT: most}
 
 
 MEMORY = "device memory"

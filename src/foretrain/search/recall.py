@@ -13,7 +13,7 @@ from foretrain.plan.enumeration import degrees, with_choices
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study
 from foretrain.plan.table import PlanTable, distinct, table_of
-from foretrain.search.found import Beside, Found
+from foretrain.search.found import Found
 from foretrain.search.table import price, that_fit
 
 DEGREES: tuple[str, ...] = ("tensor", "context", "pipeline")
@@ -25,8 +25,7 @@ def recall(
     settings: Mapping[Offer, Setting],
     plans: Iterable[Plan],
     *,
-    keep: int,
-    front: Beside | None,
+    found: Found,
 ) -> Found:
     """What plans of another answer take here, as far as they are in the space and fit.
 
@@ -34,10 +33,8 @@ def recall(
         study: space, objective and limits.
         settings: the study's workload on the whole of each offer, with coefficients.
         plans: they need not be legal here.
-        keep: how many of the best plans count.
-        front: empty, of the same kind as that of the search; None if it has none.
+        found: takes them; as empty as that of the search.
     """
-    found = Found(keep=keep, front=front)
     question = question_of(study.workload, study.space)
     known = [plan for plan in dict.fromkeys(plans) if plan.cut in study.space.cut]
     used = {plan.devices for plan in known}

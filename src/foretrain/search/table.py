@@ -9,7 +9,7 @@ import numpy as np
 from foretrain.cost.factors import factors
 from foretrain.cost.held import Held, hold
 from foretrain.cost.input import with_input
-from foretrain.cost.memory import heaviest_total, host_total
+from foretrain.cost.memory import heaviest_total, host_full
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step_time
 from foretrain.plan.orders import with_orders
@@ -48,9 +48,8 @@ def that_fit(
     held = hold(setting, plans)
     memory = heaviest_total(setting, held)
     rows = found.fitting(memory, room(study, setting.cluster), many=many)
-    host = setting.cluster.host
-    if host is not None and any(study.space.offload):
-        full = host_total(setting, held)[rows] > host.memory
+    if any(study.space.offload):
+        full = host_full(setting, held)[rows]
         found.reject(HOST_MEMORY, int(many[rows[full]].sum()))
         rows = rows[~full]
     return held, memory, rows

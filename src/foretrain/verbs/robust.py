@@ -14,7 +14,7 @@ from foretrain.cost.coefficients import DEFAULT, Coefficients, sources_of
 from foretrain.cost.factors import factors
 from foretrain.cost.held import hold
 from foretrain.cost.input import with_input
-from foretrain.cost.memory import heaviest_total, host_total
+from foretrain.cost.memory import heaviest_total, host_full
 from foretrain.cost.setting import Setting, setting
 from foretrain.cost.step import step_time
 from foretrain.plan.plan import Plan
@@ -23,7 +23,6 @@ from foretrain.plan.table import Column, table_of
 from foretrain.plan.within import within
 from foretrain.results.robust import Robust, Swing
 from foretrain.results.search import Ranked, SearchResult
-from foretrain.search.objective import room
 from foretrain.search.table import valued
 
 ROUNDING = 1e-9
@@ -91,12 +90,10 @@ def _value(study: Study, entry: Ranked, coefficients: Coefficients) -> float:
 
 def _closed(study: Study, setting: Setting, plan: Plan) -> float:
     """The same by the closed form."""
-    plans, cluster = table_of([plan]), setting.cluster
+    plans = table_of([plan])
     held = hold(setting, plans)
     memory = heaviest_total(setting, held)
-    if memory[0] > min(room(study, cluster).values()):
-        return inf
-    if cluster.host is not None and host_total(setting, held)[0] > cluster.host.memory:
+    if memory[0] > study.limit.room(setting.cluster.device) or host_full(setting, held)[0]:
         return inf
     seconds = with_input(setting, plans, step_time(setting, factors(setting, held)))
     return float(valued(study, setting, plans, seconds=seconds, memory=memory).value[0])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import gcd
 from time import process_time
 
 import numpy as np
 
-from foretrain.cluster.offer import Offer
 from foretrain.cost.coefficients import DEFAULT, Coefficients
 from foretrain.cost.price import cost, energy
-from foretrain.cost.setting import Setting, setting
+from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import (
     device_problems,
@@ -43,8 +42,6 @@ from foretrain.search.recall import recall
 from foretrain.units import DOLLARS, SECONDS
 from foretrain.verbs.nearest_miss import nearest_miss
 from foretrain.verbs.price import price_plan
-
-Settings = Mapping[Offer, Setting]
 
 NEAREST = {"fastest": Objective.TIME, "cheapest": Objective.COST}
 """What the plans are called that come nearest to a deadline and to a limit of cost."""
@@ -86,10 +83,10 @@ def search(
         offer: setting(study.workload, offer.cluster, coefficients)
         for offer in within(study.choices, study.limit)
     }
-    front, other = (Front(spending=spending(study)) if trade_offs else None for _ in range(2))
-    found = Found(keep=keep, front=front)
+    found = _nothing_yet(study, keep, trade_offs=trade_offs)
     if known and not exhaustive:
-        found.recalled = recall(study, settings, known, keep=keep, front=other)
+        aside = _nothing_yet(study, keep, trade_offs=trade_offs)
+        found.recalled = recall(study, settings, known, found=aside)
     told = progress or (lambda _: None)
     engine = every_plan if exhaustive else promising_plans
     engine(study, settings, found=found, tell=lambda: told(_progress(study, found)), stop=ask)
@@ -97,13 +94,26 @@ def search(
     plans = _ranked(study, coefficients, found, stop=ask)
     if not plans:
         raise _nothing(study, found, coefficients)
-    gap = found.gap
+    return _answer(study, found, plans, seconds=seconds)
+
+
+def _nothing_yet(study: Study, keep: int, *, trade_offs: bool) -> Found:
+    """What a search has found before it begins."""
+    front = Front(spending=spending(study)) if trade_offs else None
+    return Found(keep=keep, front=front)
+
+
+def _answer(
+    study: Study, found: Found, plans: tuple[Ranked, ...], *, seconds: float
+) -> SearchResult:
+    """What was found, as the verb answers it."""
+    gap, front = found.gap, found.front
     assert gap is not None, "a search ended without a bound of what it left"
     return SearchResult(
         objective=study.objective,
         best=plans[0],
         plans=plans,
-        pareto=tuple(map(_point, front.ranked)) if front else (),
+        pareto=tuple(map(_point, front.ranked)) if isinstance(front, Front) else (),
         space=found.space,
         priced=found.priced,
         excluded_by_bound=found.excluded,
