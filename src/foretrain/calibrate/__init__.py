@@ -1,0 +1,1 @@
+"""Calibrate: fits coefficients to measured runs, and judges predictions held against them."""
