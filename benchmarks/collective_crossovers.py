@@ -17,12 +17,12 @@ from dataclasses import replace
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.collective import Exchange, exchange
 from foretrain.cost.collectives import ALGORITHMS, EVERY
 from foretrain.cost.collectives.group import group
 from foretrain.cost.collectives.network import Network, network
 from foretrain.files.catalogue import cluster
+from foretrain.files.coefficients import DEFAULT
 from foretrain.strategies.strategy import Pattern
 from foretrain.units import BYTES
 

@@ -23,6 +23,7 @@ from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time, step_times
 from foretrain.cost.timeline import StepTimes
 from foretrain.files.catalogue import cluster
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.orders import with_orders
 from foretrain.plan.plan import Sends
@@ -65,7 +66,7 @@ def drawn(random: Random, *, whole: bool, sends: Sends) -> Iterator[tuple[StepTi
             global_batch=random.choice([32, 64, 96, 128, 192, 256]),
             precision=Precision.FP16,
         )
-        priced = setting(workload, where)
+        priced = setting(workload, where, DEFAULT)
         tables = list(plan_tables(workload, where, space))
         for plans in random.sample(tables, min(DRAWS, len(tables))):
             ordered, _ = with_orders(plans, where, Space())

@@ -18,13 +18,13 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 def coefficients_table() -> str:
     """A row for each coefficient of the default set: value, unit, interval, kind and source."""
-    from foretrain.cost.coefficients import SOURCES
+    from foretrain.files.coefficients import SHIPPED
 
     head = "| coefficient | value | unit | from | to | kind | source |\n" + "|---" * 7 + "|"
     rows = (
         f"| `{name}` | {item.value:g} | {'' if item.unit == '1' else item.unit} | {item.low:g} "
         f"| {item.high:g} | {item.kind}{_rows(item.rows)} | {item.source} |"
-        for name, item in SOURCES.items()
+        for name, item in SHIPPED.known.items()
     )
     return "\n".join([head, *rows])
 

@@ -11,8 +11,8 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.host import Host
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,

@@ -19,6 +19,7 @@ from foretrain.cost.held import hold
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import degrees, grown, with_layers
 from foretrain.plan.orders import order_counts
@@ -210,7 +211,7 @@ def _limited(draw, study):
     if not len(every):
         return study
     one = every.take(np.array([draw(st.integers(0, len(every) - 1))]))
-    place = setting(study.workload, offer.cluster)
+    place = setting(study.workload, offer.cluster, DEFAULT)
     held = hold(place, one)
     memory = float(heaviest_total(place, held)[0])
     seconds = float(step_time(place, factors(place, held))[0])

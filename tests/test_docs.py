@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.cost.coefficients import SOURCES
+from foretrain.files.coefficients import SHIPPED
 from foretrain.files.study import study_from
 
 ROOT = Path(__file__).parents[1]
@@ -181,7 +181,7 @@ def test_coefficients_page_lists_every_coefficient():
     from docs.hooks import coefficients_table
 
     table = coefficients_table()
-    assert not {name for name in SOURCES if f"| `{name}` |" not in table}
+    assert not {name for name in SHIPPED.known if f"| `{name}` |" not in table}
 
 
 def test_catalogue_page_lists_every_device_and_cluster():
@@ -212,7 +212,7 @@ def test_every_source_that_a_docstring_names_is_in_the_references():
 
 
 def test_every_published_coefficient_names_a_reference():
-    published = [source for source in SOURCES.values() if source.kind == "published"]
+    published = [source for source in SHIPPED.known.values() if source.kind == "published"]
     assert {key for source in published for key in first_words(source.source)} <= (
         known_references()
     )

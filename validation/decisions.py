@@ -17,8 +17,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.coefficients import DEFAULT
 from foretrain.files.study import study_from
 from foretrain.plan.divisors import divisors
 from foretrain.plan.study import Study

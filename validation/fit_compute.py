@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from foretrain.cost.coefficients import DEFAULT, MPT_ROWS, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.factors import factors
 from foretrain.cost.held import hold
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time
+from foretrain.files.coefficients import DEFAULT, SHIPPED
 from foretrain.files.measurements import read_measurements
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.run import MeasuredRun
@@ -39,23 +40,26 @@ from foretrain.verbs.predict import CATALOGUE
 TABLE = Path(__file__).parent / "tables" / "llm_training.csv"
 FORWARD, BACKWARD = 0.73, 0.63
 DIGITS = 0.005
+NAMES = ("matrix.sustained", "attention.forward", "attention.backward")
 
 
 def main() -> int:
     """Fits, prints the result beside the coefficients in use; 1 if they differ."""
-    runs = [run for run in read_measurements(TABLE) if run.id in MPT_ROWS]
+    runs = [
+        run for run in read_measurements(TABLE) if run.id in SHIPPED.known["matrix.sustained"].rows
+    ]
     cases = [(run, case_of(_optimizer_sharded(run), CATALOGUE)) for run in runs]
     fit = least_squares(_residuals(cases), [0.9, 0.5], diff_step=1e-3)
     fitted = _coefficients(fit.x)
     print(
         f"{len(cases)} rows, root mean square of the logarithms {np.sqrt(np.mean(fit.fun**2)):.3f}"
     )
-    for name in ("matmul_sustained", "flash_forward", "flash_backward"):
-        print(f"{name:20} fitted {getattr(fitted, name):.3f}   in use {getattr(DEFAULT, name):.3f}")
+    for name in NAMES:
+        print(f"{name:20} fitted {fitted.value(name):.3f}   in use {DEFAULT.value(name):.3f}")
     for (run, case), residual in zip(cases, fit.fun, strict=True):
         print(f"  {run.id}  {run.network.name:10} {case.plan!s:40} {np.expm1(residual):+6.1%}")
-    used = [DEFAULT.matmul_sustained, DEFAULT.flash_forward, DEFAULT.flash_backward]
-    found = [fitted.matmul_sustained, fitted.flash_forward, fitted.flash_backward]
+    used = [DEFAULT.value(name) for name in NAMES]
+    found = [fitted.value(name) for name in NAMES]
     return 0 if np.allclose(used, found, rtol=0.0, atol=DIGITS) else 1
 
 
@@ -65,11 +69,12 @@ def _optimizer_sharded(run: MeasuredRun) -> MeasuredRun:
 
 def _coefficients(values: NDArray[np.float64]) -> Coefficients:
     matmul, flash = (float(value) for value in values)
-    return replace(
-        DEFAULT,
-        matmul_sustained=matmul,
-        flash_forward=FORWARD * flash,
-        flash_backward=BACKWARD * flash,
+    return DEFAULT.changed(
+        {
+            "matrix.sustained": matmul,
+            "attention.forward": FORWARD * flash,
+            "attention.backward": BACKWARD * flash,
+        }
     )
 
 

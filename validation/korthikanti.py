@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foretrain.cost.coefficients import DEFAULT
+from foretrain.files.coefficients import DEFAULT
 from foretrain.files.measurements import read_measurements
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.results.validate import ValidationRow

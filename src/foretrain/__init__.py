@@ -11,7 +11,7 @@ from types import ModuleType
 
 _HOMES = {
     "Cluster": "foretrain.cluster.cluster",
-    "Coefficients": "foretrain.cost.coefficients",
+    "Coefficients": "foretrain.coefficients.coefficients",
     "Device": "foretrain.cluster.device",
     "Estimate": "foretrain.results.estimate",
     "ForetrainError": "foretrain.errors",

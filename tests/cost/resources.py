@@ -23,7 +23,7 @@ def changed(old, *, link=None, device=None, host=1.0, peak=1.0, **coefficients):
     return setting(
         old.workload,
         replace(old.cluster, levels=levels, device=chip, host=_host(old, host)),
-        replace(old.coefficients, **coefficients),
+        old.coefficients.changed(coefficients or {}),
     )
 
 
@@ -48,8 +48,9 @@ def quickened(old, factor):
         device={"memory_bandwidth": old.cluster.device.memory_bandwidth * factor},
         host=factor,
         peak=factor,
-        launch=old.coefficients.launch / factor,
-        collective_start=old.coefficients.collective_start / factor,
+        coefficients={
+            name: old.coefficients.value(name) / factor for name in ("host.launch", "links.start")
+        },
     )
 
 
@@ -67,10 +68,10 @@ MORE = {
         old, link=lambda link: {"latency": link.latency / factor}
     ),
     "quicker start of collectives": lambda old, factor: changed(
-        old, collective_start=old.coefficients.collective_start / factor
+        old, coefficients={"links.start": old.coefficients.links.start / factor}
     ),
     "quicker launch of kernels": lambda old, factor: changed(
-        old, launch=old.coefficients.launch / factor
+        old, coefficients={"host.launch": old.coefficients.host.launch / factor}
     ),
     # Of every precision alike: the share of its data sheet that a device reaches stays the same.
     "FLOP/s": lambda old, factor: changed(old, peak=factor),

@@ -18,6 +18,7 @@ from foretrain.cost.input import with_input
 from foretrain.cost.memory import heaviest_total, stage_memory
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import degrees, grown, most, with_choices, with_layers
 from foretrain.plan.orders import with_orders
@@ -31,7 +32,7 @@ def asked(study, offer):
     """The question of a study, its setting on an offer, and the first regions."""
     question = question_of(study.workload, study.space)
     regions, _ = with_layers(question, degrees(question, offer.devices))
-    return question, setting(study.workload, offer.cluster), regions
+    return question, setting(study.workload, offer.cluster, DEFAULT), regions
 
 
 def divided(question, plans, dimensions):

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests.collective_groups import TWO, groups, inside, sizes, wire
 from tests.examples import few
 
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.collective import exchange, send
 from foretrain.cost.collectives import ALGORITHMS, EVERY
 from foretrain.cost.collectives.group import group
 from foretrain.cost.collectives.network import NCCL, Network, Wire, network
 from foretrain.files.catalogue import cluster
+from foretrain.files.coefficients import DEFAULT
 from foretrain.strategies.strategy import Pattern
 
 CLUSTERS = ("dgx-a100", "dgx-h100", "dgx-1-v100", "ethernet-100g", "abci")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.random_nouns import devices
 
 from foretrain.cost import compute
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.compute import FILL, TILES, Rates, Tile, peak, product_time, rates
 from foretrain.errors import InputError
 from foretrain.files.catalogue import device
+from foretrain.files.coefficients import DEFAULT
 from foretrain.workload.workload import Precision
 
 # One unit computes a tile of 128 x 128 of depth 256 (and the fill of 128) in one second.

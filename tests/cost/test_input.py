@@ -11,6 +11,7 @@ from tests.small import cluster, gpt
 from foretrain.cluster.host import Host, Storage
 from foretrain.cost.input import cached_share, input_columns, input_seconds, with_input
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.workload.training import Data
@@ -27,7 +28,7 @@ FACTORS = st.floats(1.0, 100.0)
 def priced(*, host=HOST, storage=DISKS, data=IMAGES, samples=None, nodes=4):
     machine = cluster(nodes=nodes, node_devices=4, host=host, storage=storage)
     workload = Workload(model=gpt(), global_batch=64, data=data, samples=samples)
-    return setting(workload, machine)
+    return setting(workload, machine, DEFAULT)
 
 
 def seconds(plan=PLANS[-1], *, cached=0.0, **question):

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.random_nouns import questions
 
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.held import hold
 from foretrain.cost.memory import stage_memory
 from foretrain.cost.setting import setting
 from foretrain.files.catalogue import cluster
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.plan.table import table_of
 from foretrain.verbs.price import price_plan
@@ -32,7 +32,7 @@ def question(name, *, batch=64, nodes=8, **others):
         global_batch=batch,
         **{"precision": Precision.FP16, "optimizer": Optimizer.ADAM} | others,
     )
-    return setting(workload, cluster("dgx-a100", nodes=nodes))
+    return setting(workload, cluster("dgx-a100", nodes=nodes), DEFAULT)
 
 
 def plan(**fields):

@@ -16,6 +16,7 @@ from foretrain.cost.held import STEPS, hold
 from foretrain.cost.layers import layer_compute
 from foretrain.cost.memory import heaviest_total, stage_memory
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.divisors import divisors
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sharding
 from foretrain.plan.table import table_of
@@ -140,7 +141,9 @@ def test_busier_experts_only_slow_a_step_down(question, factor):
 def test_experts_are_exchanged_as_often_as_worked_by_hand(degree):
     # Two of four experts per token, 256 tokens of 512 values, two bytes each: there and back in
     # both passes of three layers. Nothing else crosses the expert axis of whole experts.
-    here = setting(Workload(model=mixture(), global_batch=4), cluster(nodes=1, node_devices=4))
+    here = setting(
+        Workload(model=mixture(), global_batch=4), cluster(nodes=1, node_devices=4), DEFAULT
+    )
     found = parts(here, Plan(data=4, expert=degree))["expert"]
     link = here.cluster.levels[0].link
     sent = 256 * 512 * 2 * 2 * (degree - 1) / degree

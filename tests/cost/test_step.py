@@ -9,11 +9,11 @@ from tests.cost.prices import parts, seconds
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.factors import factors
 from foretrain.cost.held import hold
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_times
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
 from foretrain.plan.table import table_of
 from foretrain.workload.graph import Layer, Model
@@ -21,16 +21,17 @@ from foretrain.workload.operator import Kind, Matrices, Operator, Size, Split, m
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 # Everything at its data sheet's rate, an eighth of a second per kernel, nothing hidden.
-IDEAL = replace(
-    DEFAULT,
-    matmul_sustained=1.0,
-    matmul_best=1.0,
-    memory_sustained=1.0,
-    launch=0.125,
-    nvlink=1.0,
-    collective_start=0.0,
-    gradient_overlap=0.0,
-    memory_reserve=0.0,
+IDEAL = DEFAULT.changed(
+    {
+        "matrix.sustained": 1.0,
+        "matrix.best": 1.0,
+        "traffic.sustained": 1.0,
+        "host.launch": 0.125,
+        "links.nvlink": 1.0,
+        "links.start": 0.0,
+        "overlap.gradients": 0.0,
+        "memory.reserve": 0.0,
+    }
 )
 # One unit that makes a tile of 256 x 128 and depth 384, its fill of 128 included, in a second.
 DEVICE = Device(
@@ -214,7 +215,7 @@ def test_reduction_hides_behind_the_last_backward_pass_where_it_may():
     # Four layers are four buckets, ready every 3.75 s; each is reduced in less.
     hiding = on(2, batch=2, layers=4)
     hidden = setting(
-        hiding.workload, hiding.cluster, replace(hiding.coefficients, gradient_overlap=1.0)
+        hiding.workload, hiding.cluster, hiding.coefficients.changed({"overlap.gradients": 1.0})
     )
     everything = parts(hiding, Plan(data=2))["gradients"]
     # Only the last of four buckets is left when the backward pass ends.

@@ -8,9 +8,9 @@ from tests.examples import few
 from tests.random_nouns import questions
 from tests.small import gpt_study, with_memory
 
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
 from foretrain.explain.remedies import remedies
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Offload, Plan, Recompute, Sharding
 from foretrain.plan.study import Limit

@@ -6,7 +6,7 @@ import pytest
 from tests import builders
 from tests.report.test_terminal import plain
 
-from foretrain.cost.coefficients import SOURCES
+from foretrain.files.coefficients import SHIPPED
 from foretrain.plan.study import Objective
 from foretrain.report import robust, scenarios
 from foretrain.report.robust import robust_section, robust_text
@@ -197,5 +197,5 @@ def test_plans_that_nothing_moves_need_no_table():
 
 
 def test_long_tables_are_cut_on_the_terminal():
-    many = tuple(replace(unsure().swings[0], coefficient=name) for name in [*SOURCES][:15])
+    many = tuple(replace(unsure().swings[0], coefficient=name) for name in [*SHIPPED.known][:15])
     assert "... and 5 more" in words(robust_text(unsure(swings=many)))

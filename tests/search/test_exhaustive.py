@@ -18,6 +18,7 @@ from tests.small import (
 
 from foretrain.cluster.offer import whole
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Sends
 from foretrain.plan.study import Limit, Objective
@@ -40,7 +41,7 @@ SHORT = 40
 
 
 def explore(study, *, keep=10, tell=lambda found: None, stop=lambda: False):
-    settings = {whole(study.cluster): setting(study.workload, study.cluster)}
+    settings = {whole(study.cluster): setting(study.workload, study.cluster, DEFAULT)}
     found = Found(keep=keep, front=Front(spending=spending(study)))
     exhaustive.every_plan(study, settings, found=found, tell=lambda: tell(found), stop=stop)
     return found
@@ -50,7 +51,7 @@ def explore(study, *, keep=10, tell=lambda found: None, stop=lambda: False):
 def estimates(name):
     """Every plan of a question, priced alone."""
     study = QUESTIONS[name]
-    priced = setting(study.workload, study.cluster)
+    priced = setting(study.workload, study.cluster, DEFAULT)
     return [price_plan(priced, plan, played=False) for plan in listed(study)]
 
 

@@ -21,6 +21,7 @@ from tests.small import (
 from foretrain.cost.held import hold
 from foretrain.cost.memory import heaviest_total, host_total
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Sharding
@@ -63,7 +64,7 @@ def spaces(draw, plan):
 @pytest.mark.parametrize("name", STUDIES)
 def test_leanest_plan_is_that_of_a_loop_over_the_whole_space(name):
     study = STUDIES[name]
-    question = setting(study.workload, study.cluster)
+    question = setting(study.workload, study.cluster, DEFAULT)
     tables = plan_tables(study.workload, study.cluster, study.space)
     least = min(heaviest_total(question, hold(question, plans)).min() for plans in tables)
     found = alone(question, study.space)
@@ -88,13 +89,16 @@ def test_plans_that_offload_more_than_hosts_hold_do_not_count():
     study = long_study()
     tiny = replace(study.cluster, host=replace(HOST, memory=1.0))
     both = replace(study.space, offload=study.space.offload[1:])
-    assert alone(setting(study.workload, tiny), both) is None
-    assert alone(setting(study.workload, tiny), study.space).plan.offload == study.space.offload[0]
+    assert alone(setting(study.workload, tiny, DEFAULT), both) is None
+    assert (
+        alone(setting(study.workload, tiny, DEFAULT), study.space).plan.offload
+        == study.space.offload[0]
+    )
 
 
 def test_space_without_a_legal_plan_has_no_leanest_one():
     study = gpt_study()
-    question = setting(study.workload, study.cluster)
+    question = setting(study.workload, study.cluster, DEFAULT)
     assert alone(question, replace(study.space, tensor=(3,))) is None
 
 
@@ -128,10 +132,10 @@ MODELS = ("llama-3-8b", "gpt-3-175b", "deepseek-v3", "mixtral-8x7b", "t5-11b", "
 def test_longer_samples_need_no_less_memory(data, name, tokens, more):
     workload = Workload(model=build(name, sequence=tokens), global_batch=192)
     place = cluster(nodes=3, node_devices=8, host=HOST)
-    question = setting(workload, place)
+    question = setting(workload, place, DEFAULT)
     plan = data.draw(plans(question, cuts=("even", "uneven")))
     longer = replace(workload, model=build(name, sequence=more * tokens))
-    assert needed(setting(longer, place), plan) >= needed(question, plan)
+    assert needed(setting(longer, place, DEFAULT), plan) >= needed(question, plan)
 
 
 @few(60)
@@ -145,6 +149,6 @@ def test_micro_batch_of_twice_the_samples_needs_no_less_memory(data, question):
 
 def test_leanest_of_several_numbers_of_devices_is_that_of_the_leanest_number():
     study = llama_study()
-    question = setting(study.workload, study.cluster)
+    question = setting(study.workload, study.cluster, DEFAULT)
     each = [leanest(question, study.space, devices=(count,)).memory for count in (4, 8, 12)]
     assert leanest(question, study.space, devices=(4, 8, 12)).memory == np.min(each)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.mixed_studies import SPACE, kind, study, two
 
-from foretrain.cost.coefficients import DEFAULT
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.mixed import Mode
 from foretrain.plan.study import Limit, Objective
 from foretrain.search.mixed import search_mixed

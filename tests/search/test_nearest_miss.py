@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.small import HOST, cluster, gpt_study, listed, long_study, with_memory
 
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Offload, Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit

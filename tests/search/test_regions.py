@@ -15,6 +15,7 @@ from foretrain.cost.input import with_input
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.orders import with_orders
 from foretrain.search.found import Found
@@ -29,7 +30,7 @@ def explored(study):
     """Setting, question, first regions and what was found on the way, of each offer."""
     question = question_of(study.workload, study.space)
     for offer in study.choices:
-        known, found = setting(study.workload, offer.cluster), Found(keep=1)
+        known, found = setting(study.workload, offer.cluster, DEFAULT), Found(keep=1)
         regions = regions_of(study, known, question=question, devices=offer.devices, found=found)
         yield known, question, regions, found
 

@@ -6,6 +6,7 @@ from itertools import combinations
 from tests.small import HOST, cluster, mixture
 
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import (
     ContextExchange,
@@ -95,7 +96,7 @@ def _question(routed, devices):
     model = mixture(imbalance=1.2) if routed else decoder("small-dense", DENSE, sequence=256)
     inside = min(2, devices)
     here = cluster(nodes=devices // inside, node_devices=inside, host=HOST)
-    return setting(Workload(model=model, global_batch=16), here)
+    return setting(Workload(model=model, global_batch=16), here, DEFAULT)
 
 
 def reasons(names, plan):

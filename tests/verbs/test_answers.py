@@ -6,7 +6,7 @@ import pytest
 from tests.builders import search_result
 from tests.small import gpt_study
 
-from foretrain.cost.coefficients import DEFAULT
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.study import Objective
 from foretrain.verbs import answers
 from foretrain.verbs.answers import Answers

@@ -11,6 +11,7 @@ from foretrain.cost.held import hold
 from foretrain.cost.memory import heaviest_total
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.divisors import divisors
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Recompute, Sharding
@@ -70,7 +71,7 @@ def on_twelve(maximise: Maximise, memory: float, **changes: object) -> Study:
 
 def least(study: Study) -> float | None:
     """Bytes of a device that some plan of a study needs at least; None without a plan."""
-    question = setting(study.workload, study.cluster)
+    question = setting(study.workload, study.cluster, DEFAULT)
     tables = plan_tables(study.workload, study.cluster, study.space)
     needs = [heaviest_total(question, hold(question, plans)).min() for plans in tables]
     return min(needs) if needs else None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.cost.coefficients import DEFAULT
+from foretrain.files.coefficients import DEFAULT
 from foretrain.files.measurements import read_measurements
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.run import Subject

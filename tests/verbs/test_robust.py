@@ -1,12 +1,13 @@
 """The verb `robust`: what the best plans lose while one coefficient is not what was thought."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 from tests.small import gpt_study, on_ethernet, with_memory
 
-from foretrain.cost.coefficients import DEFAULT, SOURCES, Coefficients
+from foretrain.coefficients.coefficients import names
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT, SHIPPED
 from foretrain.plan.study import Objective
 from foretrain.verbs.price import price_plan
 from foretrain.verbs.robust import robust
@@ -38,13 +39,13 @@ def test_some_plan_is_the_best_under_every_end(answer):
 def test_every_end_is_that_of_its_coefficient(answer):
     assert answer.swings
     for swing in answer.swings:
-        assert swing.value == getattr(SOURCES[swing.coefficient], swing.end)
+        assert swing.value == getattr(SHIPPED.known[swing.coefficient], swing.end)
 
 
 def test_regrets_are_those_of_the_plans_priced_with_the_coefficient(searched, answer):
     swing = answer.swings[0]
     other = setting(
-        STUDY.workload, STUDY.cluster, replace(DEFAULT, **{swing.coefficient: swing.value})
+        STUDY.workload, STUDY.cluster, DEFAULT.changed({swing.coefficient: swing.value})
     )
     times = [
         price_plan(other, each.plan, played=False).step_time
@@ -71,16 +72,12 @@ def test_swings_under_which_the_best_plan_loses_most_come_first(answer):
 
 def test_coefficient_that_no_plan_feels_is_left_out(answer):
     told = {swing.coefficient for swing in answer.swings}
-    assert not told & {"time_uncertainty", "memory_uncertainty", "detection", "pcie"}
+    assert not told & {"uncertainty.time", "uncertainty.memory", "job.detection", "links.pcie"}
 
 
 def test_coefficients_that_are_given_leave_nothing_unsure(searched):
-    changed = {
-        field.name: getattr(DEFAULT, field.name) * 0.999
-        for field in fields(Coefficients)
-        if field.name != "name"
-    }
-    found = robust(STUDY, searched, coefficients=replace(DEFAULT, **changed))
+    changed = {name: DEFAULT.value(name) * 0.999 for name in names()}
+    found = robust(STUDY, searched, coefficients=DEFAULT.changed(changed))
     assert found.swings == ()
 
 

@@ -10,8 +10,8 @@ from tests.examples import few
 from tests.small import cluster, gpt_study, listed, llama_study, on_ethernet, with_memory
 
 from foretrain.cluster.offer import Offer
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import AXES, Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective, Scenario

@@ -19,10 +19,10 @@ from tests.small import (
     with_memory,
 )
 
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.files.catalogue import cluster as catalogued
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Offload, Sends, Sharding
 from foretrain.plan.space import Space

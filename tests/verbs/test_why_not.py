@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from tests.small import HOST, gpt_study, listed, llama_study, with_memory
 
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.explain.differences import spent
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Offload, Plan, Recompute
 from foretrain.plan.study import Limit, Objective

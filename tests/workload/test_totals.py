@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError
 from foretrain.files.catalogue import device
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan
 from foretrain.verbs.price import price_plan
 from foretrain.workload.library.entries import build

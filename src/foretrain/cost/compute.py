@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foretrain.cluster.device import Device
-from foretrain.cost.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.table import Column
 from foretrain.strategies.strategy import Share
@@ -100,16 +100,16 @@ def rates(device: Device, precision: Precision, coefficients: Coefficients) -> R
     """
     top = peak(device, precision)
     half = device.peak.bf16 or device.peak.fp16
-    best = device.matmul / half if device.matmul and half else coefficients.matmul_best
+    best = device.matmul / half if device.matmul and half else coefficients.matrix.best
     wide = half if precision.product_bytes < precision.value_bytes and half else top
-    kept = {"fp8": coefficients.fp8_sustained, "fp4": coefficients.fp4_sustained}
+    kept = {"fp8": coefficients.matrix.fp8, "fp4": coefficients.matrix.fp4}
     return Rates(
-        matmul=wide * best * coefficients.matmul_sustained,
+        matmul=wide * best * coefficients.matrix.sustained,
         narrow=top / wide * kept.get(precision.peak, 1.0),
-        flash_forward=wide * coefficients.flash_forward,
-        flash_backward=wide * coefficients.flash_backward,
-        memory=device.memory_bandwidth * coefficients.memory_sustained,
-        launch=coefficients.launch,
+        flash_forward=wide * coefficients.attention.forward,
+        flash_backward=wide * coefficients.attention.backward,
+        memory=device.memory_bandwidth * coefficients.traffic.sustained,
+        launch=coefficients.host.launch,
         units=float(device.units),
     )
 

@@ -83,7 +83,7 @@ def cached_share(setting: Setting) -> float:
         return 0.0
     if trained is not None and trained <= data.samples:
         return 0.0
-    room = setting.coefficients.cache_share * host.memory
+    room = setting.coefficients.job.cache_share * host.memory
     return min(1.0, room / (data.samples * data.sample_bytes))
 
 

@@ -65,7 +65,8 @@ def stage_memory(
         buffers=held.of_stage("transient", run)
         + moving
         + _gathered(setting, held, run=run)
-        + setting.coefficients.memory_reserve,
+        + held.of_stage("unpacked", run)
+        + setting.coefficients.memory.reserve,
     )
 
 
@@ -117,15 +118,15 @@ def _state(setting: Setting, held: Held, *, run: Run) -> _State:
     Parameters that are sharded and never dropped during a step are whole until the update.
     """
     workload, plans = setting.workload, held.plans
-    codec, optimizer = workload.gradients, workload.optimizer
+    codec, optimizer, software = workload.gradients, workload.optimizer, setting.software
     stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0)
     weights, trained, reduced, owned = (np.zeros(1) for _ in range(4))
     for holding in setting.holdings:
         owners = owners_of(plans, replicas_of(plans, holding))
-        mine = held.trained(run, holding)
+        mine, parts = held.trained(run, holding), 1.0 if software.waits else owners.gradients
         weights = weights + held.weights(run, holding) / np.where(stays, 1.0, owners.weights)
         trained = trained + mine
-        reduced = reduced + mine / owners.gradients
+        reduced = reduced + held.graded(run, holding) / parts
         owned = owned + mine / owners.optimizer
     return _State(
         weights=weights,

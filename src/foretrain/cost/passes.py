@@ -134,7 +134,7 @@ def passes(
         held: what layers hold, and the combination of each plan.
     """
     (found, time), (exchanged, gather) = times, gathers
-    overlap = setting.coefficients.gradient_overlap
+    overlap = setting.coefficients.overlap.gradients
     forward_spare = found.forward_spare.take(time, axis=1)
     backward_spare = found.backward_spare.take(time, axis=1)
     reduced = exchanged.reduced.take(gather, axis=1)
@@ -179,7 +179,7 @@ def _with_host(
     host, (layers, layer) = setting.cluster.host, held
     if host is None or not plans.offload.any():
         return np.zeros((1, 1)), np.zeros((1, 1))
-    rate = setting.coefficients.pcie * host.device_bandwidth
+    rate = setting.coefficients.links.pcie * host.device_bandwidth
     body = np.arange(len(layers.kept))[:, np.newaxis] < setting.body
     kept = layers.kept.take(layer, axis=1) * body * offload.of_activations(plans) / rate
     sent = np.zeros_like(kept)

@@ -7,10 +7,11 @@ from enum import IntEnum
 from functools import lru_cache
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.collectives.network import Network, network
 from foretrain.cost.compute import Rates, rates
 from foretrain.cost.parts import Part, parts_of
+from foretrain.plan.software import SHARED, Software
 from foretrain.workload.columns import Operators, operators_of
 from foretrain.workload.workload import Workload
 
@@ -38,6 +39,7 @@ class Setting:
         holdings: the kinds of parameters that the model has.
         attends: whether its tokens meet one another.
         body: kinds of layers up to the last one that can be cut.
+        software: habits of the trainer that decide what it holds.
     """
 
     workload: Workload
@@ -51,10 +53,17 @@ class Setting:
     holdings: tuple[Holding, ...]
     attends: bool
     body: int
+    software: Software = SHARED
 
 
 @lru_cache(maxsize=16)
-def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = DEFAULT) -> Setting:
+def setting(
+    workload: Workload,
+    cluster: Cluster,
+    coefficients: Coefficients,
+    *,
+    software: Software = SHARED,
+) -> Setting:
     """A workload on a cluster, with what follows from them.
 
     Raises:
@@ -74,4 +83,5 @@ def setting(workload: Workload, cluster: Cluster, coefficients: Coefficients = D
         holdings=tuple(Holding) if workload.model.experts else (Holding.COMMON,),
         attends=workload.model.attends,
         body=1 + max(k for k, layer in enumerate(workload.model.layers) if layer.cuttable),
+        software=software,
     )

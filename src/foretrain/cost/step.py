@@ -149,7 +149,7 @@ def order_columns(setting: Setting, factors: Factors) -> Passing:
         interleaving=plans.interleaving,
         send=hop.fixed + hop.per_byte * size,
         blocking=plans.sends,
-        overlap=setting.coefficients.gradient_overlap,
+        overlap=setting.coefficients.overlap.gradients,
         # A stage that is alone turns back after every micro-batch and puts nothing off.
         kind=plans.schedule * (plans.pipeline > 1),
     )
@@ -186,7 +186,7 @@ def _first_gathered(setting: Setting, factors: Factors, *, run: int) -> Number:
     first = factors.tails.first[run].take(factors.tail)
     one = first / factors.tails.buckets[run].take(factors.tail)
     forward = factors.stages.forward[run].take(factors.stage)
-    overlap = setting.coefficients.gradient_overlap
+    overlap = setting.coefficients.overlap.gradients
     left: Number = np.maximum(one, exposed(first, forward, overlap=overlap))
     return left
 

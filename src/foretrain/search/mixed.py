@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from foretrain.cluster.mixed import dollars, watts
-from foretrain.cost.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.mixed.replicas import Settings, replica_memory, replica_settings, shares, ways
 from foretrain.cost.mixed.stages import (
     Both,

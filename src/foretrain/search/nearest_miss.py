@@ -10,7 +10,7 @@ from typing import Any
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer, divisible, part, whole
-from foretrain.cost.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.plan.plan import Offload, Plan, Schedule, Sends
 from foretrain.plan.space import Space

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.study import Study
 from foretrain.results.search import SearchResult
 from foretrain.verbs.search import search

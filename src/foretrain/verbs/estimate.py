@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.idle import idle
 from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, Plan

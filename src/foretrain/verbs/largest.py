@@ -10,9 +10,10 @@ from operator import itemgetter
 from types import MappingProxyType
 
 from foretrain.cluster.offer import Offer
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.legality import precision_problems
 from foretrain.plan.study import Maximise, Study
 from foretrain.plan.within import limit_problems, within

@@ -7,8 +7,9 @@ from dataclasses import replace
 from time import process_time
 
 from foretrain.cluster.mixed import Mixed, dollars, watts
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.legality import precision_problems, workload_problems
 from foretrain.plan.plan import Offload
 from foretrain.plan.study import Objective, Study

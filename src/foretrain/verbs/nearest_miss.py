@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.space import FIXED
 from foretrain.plan.spelling import setting_of, spelled
 from foretrain.plan.study import Study

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import Setting, setting
 from foretrain.explain.differences import spent
 from foretrain.explain.excess import excesses

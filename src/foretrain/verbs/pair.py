@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from foretrain.cluster.mixed import Mixed, dollars, watts
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.closed_form import closed_form
-from foretrain.cost.coefficients import Coefficients
 from foretrain.cost.compute import peak
 from foretrain.cost.factors import factors
 from foretrain.cost.flop import model_flop

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
-from foretrain.cost.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster, device
@@ -192,5 +192,5 @@ def _estimate(case: Case, coefficients: Coefficients, *, played: bool = True) ->
     wrong = problems(case.workload, case.cluster, case.plan)
     if wrong:
         raise InputError("\n".join(wrong))
-    priced = setting(case.workload, case.cluster, coefficients)
+    priced = setting(case.workload, case.cluster, coefficients, software=case.software)
     return price_plan(priced, case.plan, played=played)

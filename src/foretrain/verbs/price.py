@@ -152,7 +152,7 @@ def _memory(setting: Setting, held: Held) -> Memory:
         for stage in range(len(run))
     ]
     worst = max(stages, key=lambda stage: stage.total)
-    spread = setting.coefficients.memory_uncertainty * setting.workload.model.spread
+    spread = setting.coefficients.uncertainty.memory * setting.workload.model.spread
     return Memory(
         **{name: getattr(worst, name) for name in _MEMORY},
         low=worst.total * (1.0 - spread),
@@ -168,7 +168,7 @@ def _estimate(
     setting: Setting, plan: Plan, settled: Settled, *, memory: Memory, job: JobTime
 ) -> Estimate:
     workload, cluster, seconds = setting.workload, setting.cluster, settled.parts.total
-    spread = setting.coefficients.time_uncertainty * workload.model.spread
+    spread = setting.coefficients.uncertainty.time * workload.model.spread
     rate = workload.global_batch / seconds
     flop, tokens = model_flop(workload.model), workload.model.tokens
     useful, top = flop * rate / plan.devices, peak(cluster.device, workload.precision)

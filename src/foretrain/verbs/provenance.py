@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from foretrain.cost.coefficients import DEFAULT, Coefficients, sources_of
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.files.coefficients import DEFAULT, SHIPPED
 from foretrain.plan.study import Study
 from foretrain.results.document import fingerprint
 from foretrain.results.provenance import CoefficientSource, Provenance
@@ -48,5 +49,5 @@ def _sources(coefficients: Coefficients) -> tuple[CoefficientSource, ...]:
             source=source.source,
             kind=source.kind,
         )
-        for name, source in sources_of(coefficients).items()
+        for name, source in SHIPPED.sources_of(coefficients).items()
     )

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foretrain.cost.coefficients import (
-    CALIBRATED_DEVICES,
-    CALIBRATED_PARAMETERS,
-    NEAREST_SOURCE,
-    sources_of,
-)
 from foretrain.cost.collectives.topologies import APPROXIMATIONS
 from foretrain.cost.held import Held
 from foretrain.cost.memory import host_total
 from foretrain.cost.setting import Setting
+from foretrain.files.coefficients import SHIPPED
 from foretrain.plan.plan import Plan
 from foretrain.results.estimate import Confidence, Memory
 from foretrain.units import BYTES
@@ -64,11 +59,14 @@ def misfit(setting: Setting, held: Held, memory: Memory) -> str | None:
 def confidence(setting: Setting, plan: Plan) -> Confidence:
     """Whether the fitted runs were like this one: model, device, one node, data axis alone."""
     model, cluster = setting.workload.model, setting.cluster
-    least, most = CALIBRATED_PARAMETERS
-    fitted = all(source.kind != "given" for source in sources_of(setting.coefficients).values())
+    covers = SHIPPED.covers
+    least, most = covers.parameters
+    fitted = all(
+        source.kind != "given" for source in SHIPPED.sources_of(setting.coefficients).values()
+    )
     inside = (
         fitted
-        and cluster.device.name in CALIBRATED_DEVICES
+        and cluster.device.name in covers.devices
         and cluster.nodes == 1
         and plan.tensor == plan.context == plan.pipeline == 1
         and plan.attention is Attention.FLASH
@@ -76,11 +74,11 @@ def confidence(setting: Setting, plan: Plan) -> Confidence:
         and not model.experts
         and least <= model.parameters <= most
     )
-    return Confidence(inside_calibration=inside, nearest_source=NEAREST_SOURCE)
+    return Confidence(inside_calibration=inside, nearest_source=covers.nearest)
 
 
 def sources(setting: Setting) -> tuple[str, ...]:
     """Where the model and the coefficients come from."""
-    known = sources_of(setting.coefficients).values()
+    known = SHIPPED.sources_of(setting.coefficients).values()
     texts = [setting.workload.model.source, *(source.source for source in known)]
     return tuple(dict.fromkeys(text for text in texts if text))

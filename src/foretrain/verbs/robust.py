@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf, isfinite
-from typing import Any
 
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.coefficients import DEFAULT, Coefficients, sources_of
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.factors import factors
 from foretrain.cost.held import hold
 from foretrain.cost.input import with_input
 from foretrain.cost.memory import heaviest_total, host_full
 from foretrain.cost.setting import Setting, setting
 from foretrain.cost.step import step_time
+from foretrain.files.coefficients import DEFAULT, SHIPPED
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, table_of
@@ -61,13 +61,12 @@ def robust(study: Study, answer: SearchResult, *, coefficients: Coefficients = D
 
 def _ends(coefficients: Coefficients) -> Iterator[tuple[Swing, Coefficients]]:
     """Every end of every interval, with the set in which that coefficient stands there."""
-    for name, source in sources_of(coefficients).items():
+    for name, source in SHIPPED.sources_of(coefficients).items():
         for end, value in (("low", source.low), ("high", source.high)):
             if value != source.value:
-                changed: dict[str, Any] = {name: value}
                 unit = source.unit
                 swing = Swing(coefficient=name, end=end, value=value, unit=unit, regrets=())
-                yield swing, replace(coefficients, **changed)
+                yield swing, coefficients.changed({name: value})
 
 
 def _regrets(study: Study, plans: Sequence[Ranked], coefficients: Coefficients) -> Column:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, inf
 
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Scenario, Study
 from foretrain.plan.within import within

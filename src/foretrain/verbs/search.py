@@ -9,10 +9,11 @@ from time import process_time
 
 import numpy as np
 
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.legality import (
     device_problems,
     either,

@@ -8,8 +8,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError
+from foretrain.files.coefficients import DEFAULT
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.results.validate import (
     Quantity,

@@ -7,13 +7,14 @@ from dataclasses import dataclass, fields, replace
 from itertools import chain
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.coefficients import DEFAULT, Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import Setting, setting
 from foretrain.errors import NoPlanFits
 from foretrain.explain.differences import differences, spent
 from foretrain.explain.excess import MEMORIES, excesses
 from foretrain.explain.reasons import Site
 from foretrain.explain.remedies import Changed, remedies
+from foretrain.files.coefficients import DEFAULT
 from foretrain.files.plan_text import Named, named_by, read_named, whole
 from foretrain.plan.idle import idle
 from foretrain.plan.legality import device_problems, workload_problems

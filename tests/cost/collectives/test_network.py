@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from foretrain.cluster.link import Topology
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.collectives.network import network, span
 from foretrain.files.catalogue import cluster
+from foretrain.files.coefficients import DEFAULT
 
 GB = 1e9
 

@@ -9,12 +9,12 @@ from tests.examples import few
 from tests.small import cluster, gpt
 
 from foretrain.cluster.host import Host, Storage
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.job.checkpoint import checkpoint, load_seconds, write_seconds
 from foretrain.cost.job.failures import Interruption, optimal, stretch
 from foretrain.cost.job.job import NOTHING, Pace, job_parts, upkeep, work
 from foretrain.cost.job.ramp import batch_sizes
 from foretrain.cost.job.start import start
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.job import JobPlan, Mode, Writes
 from foretrain.plan.plan import Plan, Sharding
 from foretrain.workload.training import BatchRamp, Data, Evaluation
@@ -86,12 +86,12 @@ def test_everything_quicker_by_a_factor_ends_sooner_by_it(factor):
     )
     quick = replace(MACHINE, host=host, storage=storage, mtbf=MACHINE.mtbf / factor)
     times = {
-        name: getattr(DEFAULT, name) / factor
+        f"job.{name}": DEFAULT.value(f"job.{name}") / factor
         for name in ("node_start", "rank_start", "warm_up", "detection")
     }
     pace = Pace(steps=(1.5 / factor,), cold=0.0, forward=0.5 / factor)
     job = JobPlan(mode=Mode.ASYNCHRONOUS)
-    found = parts(job, machine=quick, pace=pace, coefficients=replace(DEFAULT, **times))
+    found = parts(job, machine=quick, pace=pace, coefficients=DEFAULT.changed(times))
     assert found.total == pytest.approx(parts(job).total / factor, rel=1e-9)
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.mixed_studies import SPACE, kind, llama_workload, two
 
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.mixed.replicas import of_share, replica_memory, replica_settings, shares, ways
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.mixed import lockstep, replica_tables
 from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.space import Space

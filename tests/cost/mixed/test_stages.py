@@ -9,7 +9,6 @@ from tests.examples import few
 from tests.mixed_studies import SPACE, kind, llama_workload, two
 
 from foretrain.cost.closed_form import closed_form
-from foretrain.cost.coefficients import DEFAULT
 from foretrain.cost.mixed.stages import (
     outlook,
     stage_seconds,
@@ -18,6 +17,7 @@ from foretrain.cost.mixed.stages import (
     stretches,
 )
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.mixed import stage_tables
 from foretrain.plan.plan import Plan, Schedule, Sends
 from foretrain.plan.table import table_of

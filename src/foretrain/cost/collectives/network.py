@@ -9,7 +9,7 @@ from operator import mul
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Level, Topology
-from foretrain.cost.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 
 NCCL = frozenset({"ring", "tree", "hierarchical", "in-network", "in-network-tree", "pairwise"})
 """Algorithms of the library that trainings use, and of the frameworks on top of it."""
@@ -60,14 +60,14 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
         passed = wires[-1].share if len(wires) > 1 else inf
         wires.append(_wire(level, coefficients, below=below, passed=passed))
         below *= level.members
-    return Network(wires=tuple(wires), start=coefficients.collective_start)
+    return Network(wires=tuple(wires), start=coefficients.links.start)
 
 
 def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float) -> Wire:
     """One level that connects groups of `below` devices, which get `passed` on the way to it."""
     link = level.link
     # One direction at a time halves what a device can send while it receives.
-    reached = (1.0 if link.duplex else 0.5) * coefficients.link(link.technology)
+    reached = (1.0 if link.duplex else 0.5) * coefficients.links.share(link.technology)
     alone = reached * link.bandwidth
     capacity = inf if link.capacity is None else reached * link.capacity
     share = min(alone, capacity / below, passed)
@@ -75,7 +75,7 @@ def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float
         latency=link.latency,
         alone=alone,
         share=share,
-        adding=coefficients.in_network * share if link.in_network else 0.0,
+        adding=coefficients.links.in_network * share if link.in_network else 0.0,
         kind=link.kind,
         members=level.members,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from math import inf
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.job.checkpoint import (
     Checkpoint,
     load_seconds,
@@ -126,7 +126,7 @@ def upkeep(
         rate=cluster.nodes / cluster.mtbf,
         pause=_pause(saved, cluster, plan),
         lag=_lag(saved, cluster, plan),
-        restart=_restart(saved, cluster, plan, anew=coefficients.detection + begin),
+        restart=_restart(saved, cluster, plan, anew=coefficients.job.detection + begin),
     )
     interval = _interval(plan, between)
     remarks = _remarks(plan, interval)

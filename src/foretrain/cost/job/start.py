@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.statistics import largest_normal
 
 
@@ -35,11 +35,11 @@ def start(cluster: Cluster, coefficients: Coefficients) -> Start:
     Nodes start independently of one another, in times that are about normal; waiting in the
     cluster's queue is not counted.
     """
-    mean = coefficients.node_start
+    mean = coefficients.job.node_start
     return Start(
         nodes=largest_normal(
-            cluster.nodes, mean=mean, deviation=coefficients.node_start_spread * mean
+            cluster.nodes, mean=mean, deviation=coefficients.job.node_start_spread * mean
         ),
-        groups=coefficients.rank_start * cluster.devices,
-        warm_up=coefficients.warm_up,
+        groups=coefficients.job.rank_start * cluster.devices,
+        warm_up=coefficients.job.warm_up,
     )

@@ -14,8 +14,8 @@ from math import gcd
 import numpy as np
 
 from foretrain.cluster.mixed import Mixed, alike, slower
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost import schedule
-from foretrain.cost.coefficients import Coefficients
 from foretrain.cost.collectives.network import network
 from foretrain.cost.factors import factors
 from foretrain.cost.held import hold

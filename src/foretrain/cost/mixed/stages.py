@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.mixed import Mixed, alike, slower
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost import schedule
-from foretrain.cost.coefficients import Coefficients
 from foretrain.cost.collectives.network import Network, network
 from foretrain.cost.factors import Factors, factors
 from foretrain.cost.held import Held, hold
@@ -160,7 +160,7 @@ def _least_memory(setting: Setting, held: Held) -> Column:
     found = stage_memory(setting, held, run=run, later=last)
     each = found.weights + found.gradients + found.optimizer + found.activations
     total: Column = np.add.reduce(held.stages(run) * each, axis=0)
-    return total + held.plans.pipeline * setting.coefficients.memory_reserve
+    return total + held.plans.pipeline * setting.coefficients.memory.reserve
 
 
 def _room(both: Both, plans: PlanTable) -> Column:

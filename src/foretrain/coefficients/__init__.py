@@ -1,0 +1,1 @@
+"""Coefficients: how well hardware and software do what their data sheets promise."""

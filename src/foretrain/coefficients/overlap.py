@@ -1,0 +1,16 @@
+"""Overlap: what may run beside compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Overlap: what may run beside compute.
+
+    Attributes:
+        gradients: share of the gradients' reduction that may run beside the backward pass.
+    """
+
+    gradients: float

@@ -1,0 +1,108 @@
+"""Sets of coefficients: TOML files that say of each value its unit, interval and source.
+
+`priors.toml` holds every coefficient as it was known before anything was fitted. A set says only
+what differs from it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+
+from foretrain.coefficients.calibration import Calibration, Covers
+from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.errors import InputError
+
+SETS = files("foretrain.coefficients") / "sets"
+PRIORS_FILE = "priors"
+DEFAULT_SET = "2026-11"
+COVERS = "covers"
+
+
+def calibration(text: str, *, over: Calibration | None = None, where: str) -> Calibration:
+    """A calibration from the text of a set.
+
+    Args:
+        text: the TOML document.
+        over: what holds for coefficients that the set leaves out.
+        where: names the text in messages.
+
+    Raises:
+        InputError: it is not such a document.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: is not TOML: {error}.") from None
+    known = dict(over.known) if over else {}
+    for name, entry in _entries(document):
+        known[name] = _coefficient(name, entry, known.get(name), where=where)
+    return Calibration(
+        name=str(document.get("name", where)),
+        date=str(document.get("date", "")),
+        known=known,
+        covers=_covers(document.get(COVERS, {})),
+    )
+
+
+def _covers(entry: Mapping[str, Any]) -> Covers:
+    least, most = entry.get("parameters", (0.0, 0.0))
+    return Covers(
+        devices=frozenset(entry.get("devices", ())),
+        parameters=(float(least), float(most)),
+        nearest=str(entry.get("nearest", "none")),
+    )
+
+
+def _entries(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for group, inside in document.items():
+        if isinstance(inside, dict) and group != COVERS:
+            yield from ((f"{group}.{field}", entry) for field, entry in inside.items())
+
+
+def _coefficient(
+    name: str, entry: Mapping[str, Any], before: Coefficient | None, *, where: str
+) -> Coefficient:
+    unit = entry.get("unit", before.unit if before else None)
+    try:
+        return Coefficient(
+            value=float(entry["value"]),
+            unit=str(unit),
+            low=float(entry["low"]),
+            high=float(entry["high"]),
+            kind=Kind(entry["kind"]),
+            source=str(entry["source"]),
+            rows=tuple(row for each in entry.get("rows", ()) for row in _rows(each)),
+        )
+    except KeyError as error:
+        raise InputError(f"{where}: {name} does not say {error}.") from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {name}: {error}") from None
+
+
+def _rows(text: str) -> Iterator[str]:
+    """One id, or those from a first to a last one (`mpt-0081..mpt-0113`)."""
+    first, _, last = text.partition("..")
+    if not last:
+        yield first
+        return
+    name, _, start = first.rpartition("-")
+    for number in range(int(start), int(last.rpartition("-")[2]) + 1):
+        yield f"{name}-{number:0{len(start)}}"
+
+
+def _shipped(name: str, over: Calibration | None = None) -> Calibration:
+    file = f"{name}.toml"
+    return calibration((SETS / file).read_text("utf-8"), over=over, where=file)
+
+
+PRIORS: Calibration = _shipped(PRIORS_FILE)
+"""Every coefficient as it was known before anything was fitted."""
+
+SHIPPED: Calibration = _shipped(DEFAULT_SET, PRIORS)
+"""The set that predictions use unless another is given."""
+
+DEFAULT: Coefficients = SHIPPED.coefficients

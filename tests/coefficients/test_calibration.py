@@ -1,0 +1,34 @@
+"""Calibrations: every value has a source, also one that the caller changed."""
+
+import pytest
+
+from foretrain.coefficients.coefficient import Kind
+from foretrain.coefficients.coefficients import coefficients_of, names
+from foretrain.errors import InputError
+from foretrain.files.coefficients import DEFAULT, PRIORS, SHIPPED
+
+
+@pytest.mark.parametrize("made", [PRIORS, SHIPPED], ids=["priors", "shipped"])
+def test_every_value_has_a_source_and_a_unit(made):
+    assert set(made.known) == set(names())
+    for name, it in made.known.items():
+        assert made.coefficients.value(name) == it.value
+        assert it.source
+        assert it.unit
+
+
+def test_nothing_is_measured_in_the_priors_and_something_in_the_shipped_set():
+    assert Kind.MEASURED not in {it.kind for it in PRIORS.known.values()}
+    assert Kind.MEASURED in {it.kind for it in SHIPPED.known.values()}
+
+
+def test_value_of_the_caller_is_told_as_given():
+    mine = SHIPPED.sources_of(DEFAULT.changed({"host.launch": 1e-4}))
+    assert (mine["host.launch"].value, mine["host.launch"].kind) == (1e-4, Kind.GIVEN)
+    assert mine["links.nvlink"] == SHIPPED.known["links.nvlink"]
+
+
+def test_set_that_lacks_a_value_or_has_one_too_many_is_refused():
+    values = {name: DEFAULT.value(name) for name in names()}
+    with pytest.raises(InputError, match=r"missing links.nvlink; unknown links.nvlnk"):
+        coefficients_of("odd", {k.replace("nvlink", "nvlnk"): v for k, v in values.items()})
