@@ -6,10 +6,21 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from foretrain.errors import InputError, nearest
-from foretrain.measured.run import Layout, MeasuredRun, Network, Place, Subject, Table
+from foretrain.measured.run import (
+    AttentionKernel,
+    Layout,
+    MeasuredRun,
+    Network,
+    Place,
+    Software,
+    Subject,
+    Table,
+)
 
 Cells = Mapping[str, str]
 Reading = tuple[Subject, float | None]
+
+DATA_PARALLEL = (Table.CNN_TRAINING, Table.OTHER_TRAINING)
 
 MEMORY_SUBJECTS: Mapping[str, Subject] = MappingProxyType(
     {
@@ -39,6 +50,7 @@ def run_of(cells: Cells, table: Table) -> MeasuredRun:
         measured=measured,
         token_rate=_number(cells, "tokens_per_s_total") if measured is None else None,
         framework=cells.get("framework", ""),
+        software=_software(cells),
         date=cells.get("date", ""),
         task=cells.get("task", ""),
         network=_network(cells, table),
@@ -46,8 +58,12 @@ def run_of(cells: Cells, table: Table) -> MeasuredRun:
         layout=_layout(cells, table),
         global_batch=_count(cells, "gbs"),
         precision=cells.get("precision", ""),
+        linear_precision=cells.get("linear_precision", ""),
+        optimizer=cells.get("optimizer", ""),
         out_of_memory=cells.get("oom", "") == "yes",
         check=cells.get("check", ""),
+        doubt=cells.get("doubt", ""),
+        repeat=cells.get("repeat", ""),
         notes=cells.get("notes", ""),
     )
 
@@ -104,6 +120,8 @@ def _network(cells: Cells, table: Table) -> Network:
         experts=_count(cells, "experts"),
         parameters=_parameters(cells),
         sequence=_count(cells, "seq_len"),
+        fill=_number(cells, "sequence_fill"),
+        token_prediction=_flag(cells, "token_prediction"),
         image=_count(cells, "input") if table is Table.CNN_TRAINING else None,
     )
 
@@ -124,8 +142,8 @@ def _place(cells: Cells) -> Place:
 
 
 def _layout(cells: Cells, table: Table) -> Layout:
-    """The degrees; a table of convolutional networks states only data parallelism."""
-    alone = 1 if table is Table.CNN_TRAINING and cells.get("parallelism") else None
+    """The degrees; two of the tables state only data parallelism."""
+    alone = 1 if table in DATA_PARALLEL and cells.get("parallelism") else None
     return Layout(
         data=_count(cells, "dp"),
         tensor=_count(cells, "tp") or alone,
@@ -137,9 +155,29 @@ def _layout(cells: Cells, table: Table) -> Layout:
         sharding=cells.get("shard_strategy", ""),
         micro_batch=_number(cells, "batch_per_gpu" if "batch_per_gpu" in cells else "mbs"),
         accumulation=_count(cells, "grad_accum"),
+        sequence_parallel=_flag(cells, "sequence_parallel"),
         recompute=cells.get("recompute", ""),
+        offload=cells.get("offload", ""),
         attention=cells.get("attention_impl", ""),
+        bucket=cells.get("bucket", ""),
+        dispatch=cells.get("expert_dispatch", ""),
     )
+
+
+def _software(cells: Cells) -> Software:
+    kernel = cells.get("attention_kernel", "")
+    return Software(
+        container=cells.get("container", ""),
+        compiled=_flag(cells, "compiled"),
+        graphs=_flag(cells, "cuda_graphs"),
+        attention=AttentionKernel(kernel) if kernel else None,
+    )
+
+
+def _flag(cells: Cells, name: str) -> bool | None:
+    """Yes or no, as the reader has checked; None for a blank."""
+    text = cells.get(name, "")
+    return text == "yes" if text else None
 
 
 def _number(cells: Cells, name: str) -> float | None:

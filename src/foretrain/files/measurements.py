@@ -11,7 +11,13 @@ from math import isfinite
 from pathlib import Path
 
 from foretrain.errors import InputError, nearest
-from foretrain.files.measurement_columns import COLUMNS, LEAST_COUNT, NUMBERS, REQUIRED
+from foretrain.files.measurement_columns import (
+    CHOICES,
+    COLUMNS,
+    LEAST_COUNT,
+    NUMBERS,
+    REQUIRED,
+)
 from foretrain.files.measurement_rows import run_of
 from foretrain.files.problems import Problems
 from foretrain.files.text import read_text
@@ -121,6 +127,8 @@ def _line_problems(header: list[str], values: list[str]) -> Iterator[str]:
             yield f"{name} is {as_written(value)}, not a whole number of at least {least}."
         elif value and name in NUMBERS and _number(value) is None:
             yield f"{name} is {as_written(value)}, not a number of at least 0."
+        elif value and value not in CHOICES.get(name, (value,)):
+            yield f"{name} is {as_written(value)}, not one of: {', '.join(CHOICES[name])}."
 
 
 def _number(text: str) -> float | None:

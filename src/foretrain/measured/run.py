@@ -37,6 +37,15 @@ class Subject(StrEnum):
     STATE = "weights, gradients and optimizer on a device"
 
 
+class AttentionKernel(StrEnum):
+    """Generations of fused attention kernels. Source: dao2022; dao2023; shah2024; cudnn."""
+
+    FIRST = "1"
+    SECOND = "2"
+    THIRD = "3"
+    CUDNN = "cudnn"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     """The network that was trained.
@@ -52,7 +61,9 @@ class Network:
         vocabulary: rows of the embedding.
         experts: experts per layer; None for a dense network.
         parameters: of the whole network.
-        sequence: tokens per sample.
+        sequence: tokens per sample, or the most of them where `fill` is stated.
+        fill: mean tokens of a sample over `sequence`, at most 1.
+        token_prediction: whether it also predicts tokens further ahead.
         image: pixels per side.
     """
 
@@ -67,7 +78,13 @@ class Network:
     experts: int | None = None
     parameters: float | None = None
     sequence: int | None = None
+    fill: float | None = None
+    token_prediction: bool | None = None
     image: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.fill is not None and not 0 < self.fill <= 1:
+            raise InputError(f"Network.fill must be above 0 and at most 1, got {self.fill}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +122,12 @@ class Layout:
         micro_batch: samples that one replica passes through the network at once; an average where
             replicas differ.
         accumulation: micro-batches of one replica per step.
+        sequence_parallel: whether the tensor axis divides tokens too.
         recompute: what is computed twice, in the source's words.
+        offload: what waits in the host's memory: `none`, `optimizer`, `activations`, `both`.
         attention: kernel of the attention core, in the source's words.
+        bucket: elements of a bucket of gradients, in the source's words.
+        dispatch: what becomes of tokens that an expert has no room for: `dropless`, `token drop`.
     """
 
     data: int | None = None
@@ -119,8 +140,29 @@ class Layout:
     sharding: str = ""
     micro_batch: float | None = None
     accumulation: int | None = None
+    sequence_parallel: bool | None = None
     recompute: str = ""
+    offload: str = ""
     attention: str = ""
+    bucket: str = ""
+    dispatch: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Software:
+    """What ran it, beside the name of the framework.
+
+    Attributes:
+        container: its release, `26.04`.
+        compiled: whether a compiler made the kernels.
+        graphs: whether kernels were launched as graphs.
+        attention: generation of the fused attention kernel; None if there is none or not known.
+    """
+
+    container: str = ""
+    compiled: bool | None = None
+    graphs: bool | None = None
+    attention: AttentionKernel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +178,7 @@ class MeasuredRun:
         measured: seconds, bytes, samples/s or a fraction; None if not stated.
         token_rate: tokens per second of the whole job, where no step time is stated.
         framework: training software.
+        software: what else is known of it.
         date: of the measurement or its publication, year first.
         task: pre-training, fine-tuning, ...
         network: what was trained.
@@ -143,8 +186,13 @@ class MeasuredRun:
         layout: how.
         global_batch: samples per step.
         precision: of matrix products, in the source's words.
+        linear_precision: of linear layers, where only the notes of the source tell it.
+        optimizer: how gradients become updates, where it is not the usual one.
         out_of_memory: whether the run failed for want of memory.
         check: what is wrong with the row; empty if nothing is known to be.
+        doubt: why it says little of a healthy step, though its numbers are right; nothing is fitted
+            to such a row.
+        repeat: group of runs of the same configuration; empty if there is one run.
         notes: whatever else the source says.
     """
 
@@ -156,6 +204,7 @@ class MeasuredRun:
     measured: float | None
     token_rate: float | None = None
     framework: str = ""
+    software: Software = Software()
     date: str = ""
     task: str = ""
     network: Network
@@ -163,8 +212,12 @@ class MeasuredRun:
     layout: Layout = Layout()
     global_batch: int | None = None
     precision: str = ""
+    linear_precision: str = ""
+    optimizer: str = ""
     out_of_memory: bool = False
     check: str = ""
+    doubt: str = ""
+    repeat: str = ""
     notes: str = ""
 
     def __post_init__(self) -> None:
