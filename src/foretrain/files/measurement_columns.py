@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from foretrain.measured.run import AttentionKernel, Table
+from foretrain.measured.run import Table
+from foretrain.plan.execution import AttentionKernel
 
 _ORIGIN = "id source_id source source_kind date framework"
 _DEVICES = "gpu gpu_norm gpus_total gpus_per_node intra_link inter_link"

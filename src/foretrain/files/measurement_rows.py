@@ -7,15 +7,15 @@ from types import MappingProxyType
 
 from foretrain.errors import InputError, nearest
 from foretrain.measured.run import (
-    AttentionKernel,
     Layout,
     MeasuredRun,
     Network,
     Place,
-    Software,
+    Stack,
     Subject,
     Table,
 )
+from foretrain.plan.execution import AttentionKernel
 
 Cells = Mapping[str, str]
 Reading = tuple[Subject, float | None]
@@ -50,7 +50,7 @@ def run_of(cells: Cells, table: Table) -> MeasuredRun:
         measured=measured,
         token_rate=_number(cells, "tokens_per_s_total") if measured is None else None,
         framework=cells.get("framework", ""),
-        software=_software(cells),
+        stack=_stack(cells),
         date=cells.get("date", ""),
         task=cells.get("task", ""),
         network=_network(cells, table),
@@ -164,9 +164,9 @@ def _layout(cells: Cells, table: Table) -> Layout:
     )
 
 
-def _software(cells: Cells) -> Software:
+def _stack(cells: Cells) -> Stack:
     kernel = cells.get("attention_kernel", "")
-    return Software(
+    return Stack(
         container=cells.get("container", ""),
         compiled=_flag(cells, "compiled"),
         graphs=_flag(cells, "cuda_graphs"),

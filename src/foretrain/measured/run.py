@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foretrain.errors import InputError
+from foretrain.plan.execution import AttentionKernel
 
 
 class Table(StrEnum):
@@ -35,15 +36,6 @@ class Subject(StrEnum):
     ACTIVATIONS = "activations on a device of the first stage"
     ACTIVATION_SHARE = "activations over those of tensor parallelism without recomputation"
     STATE = "weights, gradients and optimizer on a device"
-
-
-class AttentionKernel(StrEnum):
-    """Generations of fused attention kernels. Source: dao2022; dao2023; shah2024; cudnn."""
-
-    FIRST = "1"
-    SECOND = "2"
-    THIRD = "3"
-    CUDNN = "cudnn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +141,8 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Software:
-    """What ran it, beside the name of the framework.
+class Stack:
+    """The software that ran it, beside the name of the framework.
 
     Attributes:
         container: its release, `26.04`.
@@ -178,7 +170,7 @@ class MeasuredRun:
         measured: seconds, bytes, samples/s or a fraction; None if not stated.
         token_rate: tokens per second of the whole job, where no step time is stated.
         framework: training software.
-        software: what else is known of it.
+        stack: what else is known of the software.
         date: of the measurement or its publication, year first.
         task: pre-training, fine-tuning, ...
         network: what was trained.
@@ -204,7 +196,7 @@ class MeasuredRun:
     measured: float | None
     token_rate: float | None = None
     framework: str = ""
-    software: Software = Software()
+    stack: Stack = Stack()
     date: str = ""
     task: str = ""
     network: Network
