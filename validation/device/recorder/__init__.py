@@ -1,0 +1,1 @@
+"""Records what training costs on this machine, with PyTorch and nothing else."""
