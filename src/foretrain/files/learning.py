@@ -27,6 +27,7 @@ class TrainableSection:
     lora: Count | None = None
     targets: tuple[str, ...] = ()
     quantised: Storage | None = None
+    dropout: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,7 @@ def _trainable(value: object) -> Trainable:
         lora=found.lora or 0,
         targets=found.targets,
         stored=found.quantised,
+        dropout=found.dropout,
     )
 
 

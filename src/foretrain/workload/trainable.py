@@ -16,7 +16,7 @@ from enum import StrEnum
 from foretrain.errors import InputError, nearest
 from foretrain.workload.adapters import adapter, is_linear, projections, stem
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import NOTHING, Operator
+from foretrain.workload.operator import NOTHING, Operator, Size
 
 
 class Storage(StrEnum):
@@ -24,13 +24,20 @@ class Storage(StrEnum):
 
     NF4 = "nf4"
     """Four bits and doubly quantised scales, 4.127 bits in all. Source: dettmers2023, section 3."""
+    NF4_PLAIN = "nf4-plain"
+    """Four bits and an fp32 scale for 64 weights, 4.5 bits in all. Source: as above."""
     INT8 = "int8"
     """One byte; the scale of a row is left out. Source: dettmers2022-int8."""
 
     @property
     def weight_bytes(self) -> float:
         """Bytes of one weight in memory."""
-        return {Storage.NF4: (4 + 8 / 64 + 32 / (64 * 256)) / 8, Storage.INT8: 1.0}[self]
+        bits = {
+            Storage.NF4: 4 + 8 / 64 + 32 / (64 * 256),
+            Storage.NF4_PLAIN: 4 + 32 / 64,
+            Storage.INT8: 8.0,
+        }
+        return bits[self] / 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +52,14 @@ class Trainable:
             its parts (q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj); empty for all
             of the layers that a pipeline may cut at.
         stored: how the frozen weights are stored; None for the precision of the workload.
+        dropout: whether what enters an adapter drops some values.
     """
 
     frozen: int = 0
     lora: int = 0
     targets: tuple[str, ...] = ()
     stored: Storage | None = None
+    dropout: bool = False
 
     def __post_init__(self) -> None:
         for name in ("frozen", "lora"):
@@ -58,9 +67,10 @@ class Trainable:
                 raise InputError(f"Trainable.{name} must be at least 0, got {getattr(self, name)}.")
         if self.frozen and self.lora:
             raise InputError("lora: adapters freeze every layer; leave frozen out.")
-        if not self.lora and (self.targets or self.stored):
+        if not self.lora and (self.targets or self.stored or self.dropout):
             raise InputError(
-                "targets and quantised need adapters; give their rank as lora, such as lora = 16."
+                "targets, quantised and dropout need adapters; give their rank as lora, such as "
+                "lora = 16."
             )
 
 
@@ -80,11 +90,11 @@ def adapted(model: Model, trainable: Trainable) -> Model:
     if trainable.lora:
         return replace(model, layers=tuple(_with_adapters(model, trainable)))
     if trainable.frozen:
-        return replace(model, layers=tuple(_without_backward(model, trainable.frozen)))
+        return replace(model, layers=tuple(without_backward(model, trainable.frozen)))
     return model
 
 
-def _without_backward(model: Model, frozen: int) -> Iterator[Layer]:
+def without_backward(model: Model, frozen: int) -> Iterator[Layer]:
     """The layers of a model whose first ones are frozen."""
     if frozen > model.cuttable_layers:
         raise InputError(
@@ -97,15 +107,15 @@ def _without_backward(model: Model, frozen: int) -> Iterator[Layer]:
         count = min(left, layer.repeats) if layer.cuttable else 0
         left -= count
         if not started:
-            yield _forward_only(layer)
+            yield forward_only(layer)
             continue
         if count:
-            yield _forward_only(replace(layer, name=f"frozen {layer.name}", repeats=count))
+            yield forward_only(replace(layer, name=f"frozen {layer.name}", repeats=count))
         if count < layer.repeats:
             yield replace(layer, repeats=layer.repeats - count)
 
 
-def _forward_only(layer: Layer) -> Layer:
+def forward_only(layer: Layer) -> Layer:
     """A frozen layer with no trained one before it: nothing is kept, nothing comes back."""
     operators = tuple(
         replace(each, trained=0.0, backward_flop=0.0, backward=NOTHING, kept=NOTHING)
@@ -123,9 +133,9 @@ def _with_adapters(model: Model, trainable: Trainable) -> Iterator[Layer]:
         if layer.cuttable:
             yield replace(layer, operators=tuple(_adapted(layer, trainable)))
         elif started:
-            yield replace(layer, operators=tuple(_frozen(layer, None)))
+            yield replace(layer, operators=tuple(frozen_operators(layer, None)))
         else:
-            yield _forward_only(layer)
+            yield forward_only(layer)
 
 
 def _check_targets(model: Model, targets: tuple[str, ...]) -> None:
@@ -143,7 +153,7 @@ def _check_targets(model: Model, targets: tuple[str, ...]) -> None:
             )
 
 
-def _frozen(layer: Layer, stored: Storage | None) -> Iterator[Operator]:
+def frozen_operators(layer: Layer, stored: Storage | None) -> Iterator[Operator]:
     """The operators of a frozen layer through which gradients still flow."""
     before: Operator | None = None
     for each in layer.operators:
@@ -170,15 +180,25 @@ def _keeps_its_own(before: Operator | None) -> bool:
 def _adapted(layer: Layer, trainable: Trainable) -> Iterator[Operator]:
     """The operators of a frozen layer with adapters behind their products."""
     held = False
-    for each, frozen in zip(layer.operators, _frozen(layer, trainable.stored), strict=True):
+    operators = zip(layer.operators, frozen_operators(layer, trainable.stored), strict=True)
+    for each, frozen in operators:
         yield frozen
         # A product that keeps nothing shares the input of one before it.
         shared = each.kept == NOTHING
         held = (held and shared) or frozen.kept.values > 0
+        dropped = trainable.dropout
         for name, outputs in _targeted(each, layer, trainable.targets):
-            for factor in adapter(each, name, outputs=outputs, rank=trainable.lora):
-                yield replace(factor, kept=NOTHING) if held and "down" in factor.name else factor
-            held = True
+            down, *others = adapter(each, name, outputs=outputs, rank=trainable.lora)
+            yield replace(down, kept=_entering(down.kept, held=held, dropped=dropped))
+            yield from others
+            held, dropped = True, False
+
+
+def _entering(kept: Size, *, held: bool, dropped: bool) -> Size:
+    """What an adapter keeps of its input; dropout makes a copy and a mask, once for a product."""
+    if dropped:
+        return replace(kept, fixed=kept.values)
+    return NOTHING if held else kept
 
 
 def _targeted(

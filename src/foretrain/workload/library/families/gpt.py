@@ -1,4 +1,4 @@
-"""GPT-2 and its open kin: GPT-J, GPT-NeoX, OPT, BLOOM, MPT."""
+"""GPT-2 and its open kin: GPT-J, GPT-NeoX, StableLM Alpha, phi-1.5, OPT, BLOOM, MPT."""
 
 from __future__ import annotations
 
@@ -124,6 +124,32 @@ ENTRIES = (
         ),
         kind="GPT-NeoX decoder",
         source="black2022, section 2 and the published configuration",
+    ),
+    text_entry(
+        "stablelm-alpha-3b",
+        _shape(
+            (16, 4096, 32),
+            Embedding(vocabulary=50_688),
+            LanguageHead(),
+            arrangement=Arrangement.PARALLEL_NORMS,
+            rotary=True,
+        ),
+        kind="StableLM Alpha decoder",
+        source="stablelm-alpha, published configuration (from memory)",
+        aliases=("stablelm-base-alpha-3b",),
+    ),
+    text_entry(
+        "phi-1.5",
+        _shape(
+            (24, 2048, 32),
+            Embedding(vocabulary=51_200),
+            LanguageHead(bias=True),
+            arrangement=Arrangement.PARALLEL,
+            rotary=True,
+        ),
+        kind="Phi-1.5 decoder",
+        source="li2023phi, section 2.1 and the published configuration",
+        aliases=("phi-1-5",),
     ),
     _opt("opt-125m", (12, 768, 12)),
     _opt("opt-350m", (24, 1024, 16), width=512),

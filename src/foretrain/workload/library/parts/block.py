@@ -144,7 +144,8 @@ def _side_by_side(
     if arrangement is Arrangement.PARALLEL:
         first = replace(first, output=0.0, kept=NOTHING)
     else:
-        norms.append(norm(f"{title} norm", stream))
+        # It reads the same stream, which the first norm keeps.
+        norms.append(replace(norm(f"{title} norm", stream), kept=NOTHING))
     return (*norms, *mixing, first, *between, last, residual("residual", stream))
 
 

@@ -1,0 +1,38 @@
+"""Software: what a trainer does by its own habits, whatever the plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foretrain.plan.execution import AttentionKernel, Execution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Software:
+    """Habits of a trainer that decide what it holds and how long kernels take.
+
+    Attributes:
+        flat: whether the parameters of a layer are one tensor, so that every one of them has a
+            gradient as soon as one of them is trained.
+        waits: whether gradients of a shard are added up whole, and reduced with the last
+            micro-batch alone.
+        execution: how kernels come about and are launched.
+        graphs: whether kernels are launched as graphs.
+        kernel: generation of the fused attention kernel; None if there is none or not known.
+    """
+
+    flat: bool = False
+    waits: bool = False
+    execution: Execution = Execution.EAGER
+    graphs: bool = False
+    kernel: AttentionKernel | None = None
+
+
+SHARED = Software()
+"""What plans are priced with: gradients of what is trained, reduced as the plan says."""
+
+FLAT_SHARDS = Software(flat=True, waits=True)
+"""PyTorch's first FSDP, driven without synchronisation between steps.
+
+Source: zhao2023, section 4.2 (flat parameters) and 3.3.4 (accumulation without communication).
+"""
