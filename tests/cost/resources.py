@@ -49,7 +49,8 @@ def quickened(old, factor):
         host=factor,
         peak=factor,
         coefficients={
-            name: old.coefficients.value(name) / factor for name in ("host.launch", "links.start")
+            name: old.coefficients.value(name) / factor
+            for name in ("host.launch", "host.gap", "links.start")
         },
     )
 
@@ -72,6 +73,9 @@ MORE = {
     ),
     "quicker launch of kernels": lambda old, factor: changed(
         old, coefficients={"host.launch": old.coefficients.host.launch / factor}
+    ),
+    "shorter gaps between kernels": lambda old, factor: changed(
+        old, coefficients={"host.gap": old.coefficients.host.gap / factor}
     ),
     # Of every precision alike: the share of its data sheet that a device reaches stays the same.
     "FLOP/s": lambda old, factor: changed(old, peak=factor),

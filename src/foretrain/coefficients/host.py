@@ -10,9 +10,11 @@ class HostWork:
     """The host: what it starts and what it updates.
 
     Attributes:
-        launch: seconds between the starts of two kernels that have nothing to do.
+        launch: seconds in which it starts a kernel, one after another.
+        gap: seconds that a device loses between two kernels however far ahead the host is.
         memory: share of its memory's bandwidth that a host's processors reach in an update.
     """
 
     launch: float
+    gap: float
     memory: float

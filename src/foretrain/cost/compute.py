@@ -14,6 +14,7 @@ import numpy as np
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.cost.launches import backward_kernels
 from foretrain.errors import InputError
 from foretrain.plan.table import Column
 from foretrain.strategies.strategy import Share
@@ -64,7 +65,8 @@ class Rates:
         flash_forward: FLOP/s of fused attention, forward.
         flash_backward: the same, backward.
         memory: bytes per second.
-        launch: seconds per kernel.
+        launch: seconds in which the host starts a kernel.
+        gap: seconds lost between two kernels.
         units: tiles that run side by side.
     """
 
@@ -74,6 +76,7 @@ class Rates:
     flash_backward: float
     memory: float
     launch: float
+    gap: float
     units: float
 
 
@@ -110,6 +113,7 @@ def rates(device: Device, precision: Precision, coefficients: Coefficients) -> R
         flash_backward=wide * coefficients.attention.backward,
         memory=device.memory_bandwidth * coefficients.traffic.sustained,
         launch=coefficients.host.launch,
+        gap=coefficients.host.gap,
         units=float(device.units),
     )
 
@@ -157,12 +161,11 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     unpacked = _unpacking(work) / rate.memory
     forward = np.where(operators.matmul, product, forward) + unpacked
     backward = np.where(operators.matmul, left + right, backward) + unpacked
-    launched = operators.kernels * rate.launch
-    moved = operators.backward_values + operators.backward_fixed
-    returns = (operators.backward_flop > 0) | (moved > 0)
+    lost = operators.kernels * rate.gap
+    returns, _ = backward_kernels(operators)
     return OperatorTimes(
-        forward=forward + launched,
-        backward=(backward + launched) * returns,
+        forward=forward + lost,
+        backward=(backward + lost) * returns,
         weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
     )
 
@@ -217,7 +220,7 @@ def _product_times(work: Work, rate: Rates) -> tuple[Column, Column, Column]:
     return (
         np.maximum(output, traffic),
         np.maximum(first, returned),
-        (np.maximum(second, values * read / rate.memory) + rate.launch) * learns,
+        (np.maximum(second, values * read / rate.memory) + rate.gap) * learns,
     )
 
 

@@ -121,10 +121,21 @@ def _times(
 
 
 def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePasses:
-    """Layers of each kind on a stage of every run, times what one takes."""
+    """Layers of each kind on a stage of every run, times what one takes, if the host keeps up."""
     counts = held.cuts.layers.take(cut, axis=2).swapaxes(0, 1)
+    times, time = found.times, found.time[passing]
+    forward, backward, weights, starting, returning = (
+        weighted(counts, values)
+        for values in (
+            found.forward.take(passing, axis=1),
+            found.backward.take(passing, axis=1),
+            times.weights.take(time, axis=1),
+            times.forward_host.take(time, axis=1),
+            times.backward_host.take(time, axis=1),
+        )
+    )
     return StagePasses(
-        forward=weighted(counts, found.forward.take(passing, axis=1)),
-        backward=weighted(counts, found.backward.take(passing, axis=1)),
-        weights=weighted(counts, found.times.weights.take(found.time[passing], axis=1)),
+        forward=np.maximum(forward, starting),
+        backward=np.maximum(backward, returning),
+        weights=weights,
     )

@@ -47,12 +47,15 @@ class LayerMemory:
         trained: parameters that are trained. [holding, kind, combination]
         kept: bytes of one micro-batch kept for the backward pass.
         transient: bytes of a layer while it is computed again.
+        unpacked: bytes of the largest product's weights at the precision in which it reads them,
+            where they are stored in fewer.
     """
 
     weights: Floats
     trained: Floats
     kept: Floats
     transient: Floats
+    unpacked: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,6 +74,8 @@ class LayerTimes:
         backward_pass: the backward pass, all told.
         forward_spare: compute of the forward pass that hides nothing yet.
         backward_spare: the same of the backward pass, recomputation included.
+        forward_host: what the host takes to start the kernels of the forward pass.
+        backward_host: the same of the backward pass, recomputation included.
     """
 
     forward: Floats
@@ -84,6 +89,8 @@ class LayerTimes:
     backward_pass: Floats
     forward_spare: Floats
     backward_spare: Floats
+    forward_host: Floats
+    backward_host: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,6 +146,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
         kept=staying(part=twice),
         # A layer that is computed again is whole, however many others are not.
         transient=everything - staying(part=np.ceil(twice)),
+        unpacked=_unpacked(setting, plans),
     )
 
 
@@ -160,7 +168,7 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
     """
     computed, (there, back) = _computed(setting, plans), _exchanges(setting, plans, groups)
     # Every block that comes round is attended to and merged by kernels of its own.
-    blocks = 2.0 * (plans.context - 1.0) * setting.rate.launch
+    blocks = 2.0 * (plans.context - 1.0) * setting.rate.gap
     after = _exposed(there, core=computed.forward_core, blocks=blocks)
     before = _exposed(back, core=computed.backward_core, blocks=blocks)
     twice = _twice(setting, plans)
@@ -170,6 +178,7 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         for part, seconds in after.parts.items()
     }
     forward_exchanges = after.total
+    started, returned = _launched(setting, plans, twice=twice)
     return LayerTimes(
         forward=computed.forward,
         backward=computed.backward,
@@ -182,7 +191,20 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         backward_pass=computed.backward + again + before.total + forward_exchanges * twice,
         forward_spare=computed.forward - after.hidden,
         backward_spare=computed.backward + again - before.hidden - after.hidden * twice,
+        forward_host=started,
+        backward_host=returned,
     )
+
+
+def _launched(setting: Setting, plans: PlanTable, *, twice: Floats) -> tuple[Floats, Floats]:
+    """What the host takes to start the kernels of both passes. [kind, plan]"""
+    kernel = plans.attention.astype(np.intp)
+    known = setting.launches
+    forward = known.forward.take(kernel, axis=1)
+    again = recompute.repeated(
+        plans, full=forward * twice, selective=known.chosen.take(kernel, axis=1)
+    )
+    return forward, known.backward.take(kernel, axis=1) + again
 
 
 def _twice(setting: Setting, plans: PlanTable) -> Floats:
@@ -190,6 +212,21 @@ def _twice(setting: Setting, plans: PlanTable) -> Floats:
     model = setting.workload.model
     whole = np.array([[float(layer.recomputable)] for layer in model.layers])
     return whole * recompute.covered(model, plans)
+
+
+def _unpacked(setting: Setting, plans: PlanTable) -> Floats:
+    """Bytes of the largest weights of each kind of layer that a product unpacks. [kind, plan]"""
+    operators, kinds = setting.operators, len(setting.workload.model.layers)
+    largest = np.zeros((kinds, len(plans)))
+    packed = (operators.matmul & (operators.stored > 0)).ravel()
+    if not packed.any():
+        return largest
+    size = setting.workload.precision.value_bytes / share_of(operators, plans).weights
+    for operator in np.flatnonzero(packed):
+        kind = operators.layer[operator]
+        mine = (operators.weights * size)[operator]
+        largest[kind] = np.maximum(largest[kind], mine)
+    return largest
 
 
 def _amounts(part: Part, plans: PlanTable) -> list[Floats]:

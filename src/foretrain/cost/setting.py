@@ -10,6 +10,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.collectives.network import Network, network
 from foretrain.cost.compute import Rates, rates
+from foretrain.cost.launches import Launches, launches
 from foretrain.cost.parts import Part, parts_of
 from foretrain.plan.software import SHARED, Software
 from foretrain.workload.columns import Operators, operators_of
@@ -33,6 +34,7 @@ class Setting:
         coefficients: how well.
         operators: the model's operators as columns.
         rate: what one device reaches.
+        launches: what the host takes to start the kernels of each kind of layer.
         network: what collectives reach on each level.
         between: the same among replicas, which may be of two kinds of devices.
         parts: the same by what they depend on, with what they keep and hold.
@@ -47,6 +49,7 @@ class Setting:
     coefficients: Coefficients
     operators: Operators
     rate: Rates
+    launches: Launches
     network: Network
     between: Network
     parts: tuple[Part, ...]
@@ -70,14 +73,17 @@ def setting(
         InputError: the device does not compute in the workload's precision.
     """
     operators = operators_of(workload.model)
+    kinds = len(workload.model.layers)
+    rate = rates(cluster.device, workload.precision, coefficients)
     net = network(cluster, coefficients)
     return Setting(
         workload=workload,
         cluster=cluster,
         coefficients=coefficients,
         operators=operators,
-        parts=parts_of(operators, workload.precision, kinds=len(workload.model.layers)),
-        rate=rates(cluster.device, workload.precision, coefficients),
+        parts=parts_of(operators, workload.precision, kinds=kinds),
+        rate=rate,
+        launches=launches(operators, kinds=kinds, launch=rate.launch),
         network=net,
         between=net,
         holdings=tuple(Holding) if workload.model.experts else (Holding.COMMON,),

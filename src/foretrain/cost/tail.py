@@ -116,7 +116,7 @@ def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
         crossing = np.where(offload.of_gradients(plans), 0.0, gradient) + copy
         seconds = _host_seconds(setting, touched=gradient + state, crossing=crossing)
         moved = moved + trained / owners.optimizer * seconds
-    return update + rate.launch, np.where(away, moved, 0.0)
+    return update + rate.gap, np.where(away, moved, 0.0)
 
 
 def _host_seconds(setting: Setting, *, touched: float, crossing: Column) -> Column:
@@ -124,5 +124,5 @@ def _host_seconds(setting: Setting, *, touched: float, crossing: Column) -> Colu
     host, reached = setting.cluster.host, setting.coefficients
     if host is None:
         return np.zeros(1)
-    memory = reached.host_memory * host.memory_bandwidth / setting.cluster.node_devices
-    return crossing / (reached.pcie * host.device_bandwidth) + touched / memory
+    memory = reached.host.memory * host.memory_bandwidth / setting.cluster.node_devices
+    return crossing / (reached.links.pcie * host.device_bandwidth) + touched / memory

@@ -1,0 +1,62 @@
+"""Launches: what the host takes to start the kernels of a layer.
+
+Kernels wait in a queue, so the host runs ahead where the device is slow. Where it cannot keep up, a
+pass takes as long as the host needs for it: the two meet over a stage's pass, not at each kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.workload.columns import Operators
+from foretrain.workload.operator import Attention
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Launches:
+    """Seconds of the host for one micro-batch of a layer. [kind, attention kernel]
+
+    Attributes:
+        forward: forward pass.
+        backward: backward pass.
+        chosen: what selective recomputation starts again.
+    """
+
+    forward: Floats
+    backward: Floats
+    chosen: Floats
+
+
+def launches(operators: Operators, *, kinds: int, launch: float) -> Launches:
+    """What the host takes for each kind of layer, whichever kernel attention has.
+
+    Args:
+        operators: of the model.
+        kinds: kinds of layers.
+        launch: seconds per kernel.
+    """
+    returns, learns = backward_kernels(operators)
+    forward = operators.kernels * launch
+    backward = (operators.kernels * returns + learns) * launch
+    layer = np.asarray(operators.layer, np.intp)
+    exists = np.hstack(
+        [(operators.attention < 0) | (operators.attention == kernel) for kernel in Attention]
+    )
+    quantities = (forward, backward, forward * operators.selective)
+    found = np.zeros((len(quantities), kinds, len(Attention)))
+    for total, seconds in zip(found, quantities, strict=True):
+        np.add.at(total, layer, seconds * exists)
+    return Launches(forward=found[0], backward=found[1], chosen=found[2])
+
+
+def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which operators have a backward pass, and which a product more than in the forward pass."""
+    moved = operators.backward_values + operators.backward_fixed
+    returns: NDArray[np.bool_] = (operators.backward_flop > 0) | (moved > 0)
+    learns: NDArray[np.bool_] = (operators.trained > 0) | (operators.weights == 0)
+    return returns, operators.matmul & learns
