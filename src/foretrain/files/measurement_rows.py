@@ -33,6 +33,12 @@ MEMORY_SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "GPU memory": Subject.PEAK_MEMORY,
     }
 )
+PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE})
+"""Tables whose `input` is pixels per side."""
+
+BATCHES = ("batch_per_gpu", "batch", "mbs")
+"""Columns of samples that a device takes at once; a table has one of them."""
+
 MEMORY_UNITS: Mapping[str, float] = MappingProxyType(
     {"B": 1.0, "MB": 1e6, "GB": 1e9, "MiB": 2.0**20, "GiB": 2.0**30, "percent": 0.01}
 )
@@ -54,7 +60,7 @@ def run_of(cells: Cells, table: Table) -> MeasuredRun:
         date=cells.get("date", ""),
         task=cells.get("task", ""),
         network=_network(cells, table),
-        place=_place(cells),
+        place=_place(cells, table),
         layout=_layout(cells, table),
         global_batch=_count(cells, "gbs"),
         precision=cells.get("precision", ""),
@@ -122,7 +128,7 @@ def _network(cells: Cells, table: Table) -> Network:
         sequence=_count(cells, "seq_len"),
         fill=_number(cells, "sequence_fill"),
         token_prediction=_flag(cells, "token_prediction"),
-        image=_count(cells, "input") if table is Table.CNN_TRAINING else None,
+        image=_count(cells, "input") if table in PICTURES else None,
     )
 
 
@@ -131,10 +137,10 @@ def _parameters(cells: Cells) -> float | None:
     return None if billions is None else 1e9 * billions
 
 
-def _place(cells: Cells) -> Place:
+def _place(cells: Cells, table: Table) -> Place:
     return Place(
         device=cells.get("gpu_norm") or cells.get("gpu", ""),
-        devices=_count(cells, "gpus_total"),
+        devices=1 if table is Table.SINGLE_DEVICE else _count(cells, "gpus_total"),
         node_devices=_count(cells, "gpus_per_node"),
         node_link=cells.get("intra_link", ""),
         fabric=cells.get("inter_link", ""),
@@ -142,10 +148,11 @@ def _place(cells: Cells) -> Place:
 
 
 def _layout(cells: Cells, table: Table) -> Layout:
-    """The degrees; two of the tables state only data parallelism."""
-    alone = 1 if table in DATA_PARALLEL and cells.get("parallelism") else None
+    """The degrees; two of the tables state only data parallelism, one has nothing to divide."""
+    single = 1 if table is Table.SINGLE_DEVICE else None
+    alone = single or (1 if table in DATA_PARALLEL and cells.get("parallelism") else None)
     return Layout(
-        data=_count(cells, "dp"),
+        data=single or _count(cells, "dp"),
         tensor=_count(cells, "tp") or alone,
         pipeline=_count(cells, "pp") or alone,
         interleaving=_count(cells, "vpp"),
@@ -153,7 +160,7 @@ def _layout(cells: Cells, table: Table) -> Layout:
         expert=_count(cells, "ep"),
         zero_stage=_count(cells, "zero_stage"),
         sharding=cells.get("shard_strategy", ""),
-        micro_batch=_number(cells, "batch_per_gpu" if "batch_per_gpu" in cells else "mbs"),
+        micro_batch=_number(cells, next((name for name in BATCHES if name in cells), "")),
         accumulation=_count(cells, "grad_accum"),
         sequence_parallel=_flag(cells, "sequence_parallel"),
         recompute=cells.get("recompute", ""),

@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 
 from foretrain.errors import InputError, nearest
+from foretrain.files.inventories import read_inventories, with_inventories
 from foretrain.files.measurement_columns import (
     CHOICES,
     COLUMNS,
@@ -25,6 +26,9 @@ from foretrain.measured.run import MeasuredRun, Table
 from foretrain.units import as_written
 
 MOST_BYTES = 64 * 2**20
+INVENTORIES = "networks.csv"
+"""The file beside a table of single devices that lists the operators of its networks."""
+
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 Line = tuple[int, list[str]]
@@ -40,8 +44,12 @@ def read_measurements(path: Path, *, kind: str | None = None) -> tuple[MeasuredR
     Raises:
         InputError: the file cannot be read as such a table; the message lists what is wrong.
     """
-    text = read_text(path, most=MOST_BYTES)
-    return measurements_from(text, table=_table(path, kind), where=str(path))
+    text, table = read_text(path, most=MOST_BYTES), _table(path, kind)
+    runs = measurements_from(text, table=table, where=str(path))
+    beside = path.with_name(INVENTORIES)
+    if table is Table.SINGLE_DEVICE and beside.is_file():
+        return with_inventories(runs, read_inventories(beside))
+    return runs
 
 
 def measurements_from(text: str, *, table: Table, where: str) -> tuple[MeasuredRun, ...]:

@@ -23,6 +23,8 @@ def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     Raises:
         NotCovered: the library has no network of that name.
     """
+    if run.network.inventory is not None and not _in_library(run.network.name):
+        return run.network.inventory.model
     entry = _entry(run, assumptions)
     if entry.reads is not Reads.IMAGE:
         return network(entry.name)
@@ -34,6 +36,13 @@ def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
 def network(name: str, *, image: int | None = None) -> Model:
     """A network of the library, built once for many rows."""
     return build(name, image=image)
+
+
+def _in_library(name: str) -> bool:
+    try:
+        return find(name).reads is Reads.IMAGE
+    except InputError:
+        return False
 
 
 def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from foretrain.errors import InputError
 from foretrain.plan.execution import AttentionKernel
+from foretrain.workload.library.inventory import Inventory
 
 
 class Table(StrEnum):
@@ -73,6 +74,7 @@ class Network:
     fill: float | None = None
     token_prediction: bool | None = None
     image: int | None = None
+    inventory: Inventory | None = None
 
     def __post_init__(self) -> None:
         if self.fill is not None and not 0 < self.fill <= 1:

@@ -1,0 +1,178 @@
+"""Inventories: networks known by a list of their operators rather than by how they are built.
+
+Somebody's published code was followed once, kernel by kernel, and what it does was counted. That
+tells as much of the time as the code does, for images of one size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from foretrain.errors import InputError
+from foretrain.workload.graph import Layer, Model
+from foretrain.workload.library.convolution import operators
+from foretrain.workload.library.convolution.operators import UNSPLIT_UNIT
+from foretrain.workload.library.convolution.picture import Picture, Window
+from foretrain.workload.operator import Kind, Matrices, Operator, Size, matmul
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convolution:
+    """Equal convolutions of a network.
+
+    Attributes:
+        picture: what each reads.
+        result: what each writes.
+        window: pixels under its window, by dimension.
+        groups: groups of channels that it keeps apart.
+        count: how many there are.
+    """
+
+    picture: Picture
+    result: Picture
+    window: tuple[int, ...]
+    groups: int = 1
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """Equal matrix products of a network.
+
+    Attributes:
+        matrices: of one sample.
+        weights: whether the right factor is a parameter.
+        count: how many there are.
+    """
+
+    matrices: Matrices
+    weights: bool
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """What kernels of one kind read and write in one pass of one sample.
+
+    Attributes:
+        half: values of 16 bits in mixed precision.
+        full: values of 32 bits whatever the precision.
+        kernels: how many there are.
+    """
+
+    half: float = 0.0
+    full: float = 0.0
+    kernels: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Every kernel of one kind that only moves data: norms, activations, copies, ...
+
+    Attributes:
+        name: of the kind.
+        forward: in the forward pass.
+        backward: in the backward pass.
+    """
+
+    name: str
+    forward: Traffic
+    backward: Traffic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """A network for images of one size.
+
+    Attributes:
+        name: in its published code.
+        image: pixels per side.
+        parameters: of the whole network.
+        kept: bytes that a sample leaves for the backward pass in mixed precision.
+        convolutions: of one sample.
+        products: of one sample.
+        moves: of one sample.
+        source: the code that was followed.
+    """
+
+    name: str
+    image: int
+    parameters: float
+    kept: float
+    convolutions: tuple[Convolution, ...] = ()
+    products: tuple[Product, ...] = ()
+    moves: tuple[Move, ...] = ()
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.parameters > 0:
+            raise InputError(f"Inventory '{self.name}': parameters must be above 0.")
+        if not (self.convolutions or self.products):
+            raise InputError(f"Inventory '{self.name}' computes nothing.")
+
+    @property
+    def flop(self) -> float:
+        """FLOP of convolutions and products in the forward pass of one sample."""
+        return sum(
+            layer.repeats * operator.flop
+            for layer in self.model.layers
+            for operator in layer.operators
+        )
+
+    @property
+    def model(self) -> Model:
+        """The network as the layers that are priced; nothing tells where it could be cut."""
+        layers = tuple(self._layers())
+        return Model(name=self.name, layers=layers, source=self.source)
+
+    def _layers(self) -> Iterator[Layer]:
+        named = 0.0
+        for index, each in enumerate(self.convolutions, start=1):
+            operator = _convolution(f"convolution {index}", each)
+            named += each.count * operator.weights
+            yield _layer(operator, each.count)
+        for index, product in enumerate(self.products, start=1):
+            operator = _product(f"product {index}", product)
+            named += product.count * operator.weights
+            yield _layer(operator, product.count)
+        for move in self.moves:
+            yield _layer(_move(move), 1)
+        yield _layer(_rest(self, max(0.0, self.parameters - named)), 1)
+
+
+def _layer(operator: Operator, count: int) -> Layer:
+    return Layer(name=operator.name, operators=(operator,), repeats=count, input=0.0, output=0.0)
+
+
+def _convolution(name: str, of: Convolution) -> Operator:
+    return operators.convolution(
+        name, (of.picture, of.result), Window(size=of.window), groups=of.groups
+    )
+
+
+def _product(name: str, of: Product) -> Operator:
+    weights = of.matrices.depth * of.matrices.columns if of.weights else 0.0
+    return matmul(name, of.matrices, weights=weights, units=1, unit=UNSPLIT_UNIT)
+
+
+def _move(of: Move) -> Operator:
+    """An operator launches as many kernels back as forth: here their mean."""
+    return Operator(
+        name=of.name,
+        kind=Kind.MEMORY,
+        forward=Size(values=of.forward.half, fixed=4.0 * of.forward.full),
+        backward=Size(values=of.backward.half, fixed=4.0 * of.backward.full),
+        kernels=round((of.forward.kernels + of.backward.kernels) / 2),
+    )
+
+
+def _rest(of: Inventory, weights: float) -> Operator:
+    """Parameters of norms and positions, whose use `moves` count, and all that is kept."""
+    return Operator(
+        name="norms and positions",
+        kind=Kind.MEMORY,
+        weights=weights,
+        kept=Size(fixed=of.kept),
+        kernels=0,
+    )
