@@ -15,6 +15,7 @@ from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, Stag
 from foretrain.results.job import JobParts, JobTime
 from foretrain.results.provenance import CoefficientSource, Provenance
 from foretrain.results.search import Cell, ParetoPoint, Progress, Ranked, SearchResult
+from foretrain.results.situation import Situation
 from foretrain.results.validate import (
     Quantity,
     Status,
@@ -106,6 +107,7 @@ def memory(stages: int) -> Memory:
             activations=6.5 * GIB * (stages - stage),
             buffers=2.3 * GIB,
             total=16.5 * GIB + 6.5 * GIB * (stages - stage),
+            allocated=15.0 * GIB + 6.5 * GIB * (stages - stage),
         )
         for stage in range(stages)
     )
@@ -117,8 +119,10 @@ def memory(stages: int) -> Memory:
         activations=first.activations,
         buffers=first.buffers,
         total=first.total,
+        allocated=first.allocated,
         low=0.95 * first.total,
         high=1.06 * first.total,
+        probability_fits=0.999,
         stages=rows,
     )
 
@@ -184,7 +188,12 @@ def estimate(scale: float = 1.0, **changes: object) -> Estimate:
         job=job(STEPS * seconds),
         fits=True,
         reason=None,
-        confidence=Confidence(inside_calibration=False, nearest_source="korthikanti2022"),
+        confidence=Confidence(
+            inside_calibration=False,
+            nearest_source="korthikanti2022",
+            outside="no run on h100-sxm-80gb",
+            situation=Situation(device="h100-sxm-80gb", devices=8, parameters=7e9),
+        ),
         warnings=(
             "assumed workload.precision: bf16",
             "Failures are not modelled: time to train counts steps alone.",

@@ -34,7 +34,7 @@ class Scored:
 
     @property
     def error(self) -> float:
-        """predicted / measured - 1."""
+        """What is predicted over what was measured, less 1."""
         return self.predicted / self.measured - 1.0
 
     @property

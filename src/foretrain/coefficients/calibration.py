@@ -17,11 +17,15 @@ class Covers:
     Attributes:
         devices: names of the catalogue.
         parameters: fewest and most of a model.
+        counts: fewest and most devices.
+        kinds: what else there was among them, by the names of `Uncertainty`.
         nearest: those runs in words.
     """
 
     devices: frozenset[str] = frozenset()
     parameters: tuple[float, float] = (0.0, 0.0)
+    counts: tuple[float, float] = (0.0, 0.0)
+    kinds: frozenset[str] = frozenset()
     nearest: str = "none"
 
 

@@ -50,9 +50,12 @@ def calibration(text: str, *, over: Calibration | None = None, where: str) -> Ca
 
 def _covers(entry: Mapping[str, Any]) -> Covers:
     least, most = entry.get("parameters", (0.0, 0.0))
+    fewest, largest = entry.get("counts", (0.0, 0.0))
     return Covers(
         devices=frozenset(entry.get("devices", ())),
         parameters=(float(least), float(most)),
+        counts=(float(fewest), float(largest)),
+        kinds=frozenset(entry.get("kinds", ())),
         nearest=str(entry.get("nearest", "none")),
     )
 

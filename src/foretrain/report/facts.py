@@ -286,4 +286,4 @@ def _reach(estimate: Estimate) -> Fact:
     confidence = estimate.confidence
     inside = "inside" if confidence.inside_calibration else "outside"
     text = f"{inside} what was measured; nearest: {confidence.nearest_source}"
-    return Fact(label="Confidence", text=text)
+    return Fact(label="Confidence", text=text, more=confidence.outside)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from foretrain.plan.plan import Plan
 from foretrain.results.job import JobTime
 from foretrain.results.parts import added_up
+from foretrain.results.situation import Situation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class StageMemory:
         activations: what is kept for the backward pass, all micro-batches in flight.
         buffers: one recomputed layer, communication buffers, the framework's own reserve.
         total: the sum.
+        allocated: of the total what the framework's allocator hands out, as its logs count.
     """
 
     stage: int
@@ -72,6 +74,7 @@ class StageMemory:
     activations: float
     buffers: float
     total: float
+    allocated: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,8 @@ class Memory:
     Attributes:
         low: lower end of the interval of `total`.
         high: upper end.
+        probability_fits: how likely the device holds it, from 0 to 1, by how far predictions have
+            been off; whether a plan counts as fitting is decided by `total` alone.
         stages: every stage, in order.
     """
 
@@ -90,8 +95,10 @@ class Memory:
     activations: float
     buffers: float
     total: float
+    allocated: float
     low: float
     high: float
+    probability_fits: float
     stages: tuple[StageMemory, ...]
 
     @property
@@ -105,12 +112,16 @@ class Confidence:
     """How far the coefficients reach.
 
     Attributes:
-        inside_calibration: whether device and model family were among the calibrated ones.
+        inside_calibration: whether the runs that they were fitted to were like this one.
         nearest_source: the measurements nearest to this prediction.
+        outside: in what this one is unlike all of them, in words; empty if in nothing.
+        situation: what the width of the interval follows from.
     """
 
     inside_calibration: bool
     nearest_source: str
+    outside: str
+    situation: Situation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

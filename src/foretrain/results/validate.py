@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foretrain.measured.run import Subject
+from foretrain.results.estimate import Parts
+from foretrain.results.situation import Situation
 
 
 class Quantity(StrEnum):
@@ -43,6 +45,12 @@ class ValidationRow:
         status: predicted, not_predicted (foretrain does not cover it) or skipped (the row is not
             to be scored).
         reason: why a row was not predicted or is not scored; the defaults assumed for blanks.
+        framework: training software.
+        device: accelerator, as the table spells it.
+        devices: how many; None if the row does not state it.
+        strategy: what divides the work, in words; empty unless a step was predicted.
+        parts: seconds of which the predicted step consists; None unless a step was predicted.
+        situation: what the width of the interval follows from; None unless a step was predicted.
     """
 
     id: str
@@ -57,6 +65,12 @@ class ValidationRow:
     fits: bool | None
     status: Status
     reason: str
+    framework: str = ""
+    device: str = ""
+    devices: int | None = None
+    strategy: str = ""
+    parts: Parts | None = None
+    situation: Situation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,15 +11,18 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster, device
-from foretrain.measured.case import Case, case_of
+from foretrain.measured.case import PASSES, Case, case_of
+from foretrain.measured.counted import counts_allocated
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.place import Catalogue
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import Recompute
-from foretrain.results.estimate import Estimate, Memory, StageMemory
+from foretrain.plan.plan import Plan, Recompute
+from foretrain.results.estimate import Estimate, Memory, Parts, StageMemory
+from foretrain.results.situation import Situation
 from foretrain.units import BYTES
 from foretrain.verbs.price import price_plan
+from foretrain.verbs.situation import among, interval
 
 CATALOGUE = Catalogue(
     device=lru_cache(maxsize=None)(device), cluster=lru_cache(maxsize=None)(cluster)
@@ -39,6 +42,9 @@ class Prediction:
         fits: whether the plan is predicted to fit in memory; None where nothing is said of it.
         remark: what the reader should know; may be empty.
         assumed: every default that stands for a blank.
+        plan: the plan that is taken to be meant; None unless a step was predicted.
+        parts: what its step consists of; None unless a step was predicted.
+        situation: what the width of the interval follows from; None unless a step was predicted.
     """
 
     value: float | None = None
@@ -48,6 +54,9 @@ class Prediction:
     fits: bool | None = None
     remark: str = ""
     assumed: tuple[str, ...] = ()
+    plan: Plan | None = None
+    parts: Parts | None = None
+    situation: Situation | None = None
 
 
 def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True) -> Prediction:
@@ -86,28 +95,39 @@ def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]
 def _step_time(
     run: MeasuredRun, case: Case, coefficients: Coefficients, *, played: bool
 ) -> Prediction:
-    found = _lightest(case, coefficients, played=played)
+    found, choices = _lightest(case, coefficients, played=played)
+    situation = replace(
+        among(found.confidence.situation, found.closed_form, choices), assumed=len(case.assumed)
+    )
+    wide = interval(coefficients, situation)
     recompute = f"recompute {found.plan.recompute.name.lower()}" if case.heavier else ""
     misfit = "" if found.fits else f"predicted not to fit: {found.reason}"
+    left_out = found.parts.update if run.task.startswith(PASSES) else 0.0
+    kept = 1.0 - left_out / found.step_time
     return Prediction(
-        value=found.step_time,
-        low=found.step_time_low,
-        high=found.step_time_high,
+        value=kept * found.step_time,
+        low=kept * found.step_time * wide.low_factor,
+        high=kept * found.step_time * wide.high_factor,
         measured=_of_tokens(run, case),
         fits=found.fits,
         remark="; ".join(filter(None, (recompute, misfit))),
+        plan=found.plan,
+        parts=replace(found.parts, update=found.parts.update - left_out),
+        situation=situation,
     )
 
 
-def _lightest(case: Case, coefficients: Coefficients, *, played: bool) -> Estimate:
-    """The estimate of the first plan that fits, or of the last one if none does."""
-    for plan in (case.plan, *case.heavier):
-        found = _estimate(replace(case, plan=plan), coefficients, played=False)
-        if found.fits:
-            break
-    if not played:
-        return found
-    return _estimate(replace(case, plan=found.plan), coefficients)
+def _lightest(
+    case: Case, coefficients: Coefficients, *, played: bool
+) -> tuple[Estimate, tuple[float, ...]]:
+    """The estimate of the first plan that fits, or of the last; seconds of all that fit."""
+    every = [
+        _estimate(replace(case, plan=plan), coefficients, played=False)
+        for plan in case.plausible
+    ]
+    found = next((each for each in every if each.fits), every[-1])
+    seconds = tuple(each.closed_form for each in every if each.fits)
+    return _estimate(replace(case, plan=found.plan), coefficients) if played else found, seconds
 
 
 def _of_tokens(run: MeasuredRun, case: Case) -> float | None:
@@ -118,8 +138,12 @@ def _of_tokens(run: MeasuredRun, case: Case) -> float | None:
 
 
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
+    """What a source counts: the whole device, or what a framework's allocator says of itself."""
     memory = _memory(case, coefficients)
-    return Prediction(value=memory.total, low=memory.low, high=memory.high)
+    counted = memory.allocated / memory.total if counts_allocated(run) else 1.0
+    return Prediction(
+        value=counted * memory.total, low=counted * memory.low, high=counted * memory.high
+    )
 
 
 def _stage_part(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -13,6 +14,8 @@ from foretrain.cost.flop import model_flop, recomputed_flop
 from foretrain.cost.held import Held, hold
 from foretrain.cost.memory import stage_memory
 from foretrain.cost.price import cost, energy
+from foretrain.cost.room import interval as memory_interval
+from foretrain.cost.room import probability
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step, step_times
 from foretrain.cost.timeline import StageTimes, StepTimes
@@ -23,7 +26,8 @@ from foretrain.results.estimate import Estimate, Memory, Parts, StageMemory
 from foretrain.results.job import JobTime
 from foretrain.simulate.step import simulate, step_seconds
 from foretrain.verbs.job import fed, job_of
-from foretrain.verbs.remarks import confidence, misfit, remarks, sources
+from foretrain.verbs.remarks import confidence, misfit, remarks, sources, unlike
+from foretrain.verbs.situation import interval, situation_of
 
 AGREEMENT = 0.03
 """Relative difference of the two resolutions above which the simulation's answer is given."""
@@ -152,11 +156,19 @@ def _memory(setting: Setting, held: Held) -> Memory:
         for stage in range(len(run))
     ]
     worst = max(stages, key=lambda stage: stage.total)
-    spread = setting.coefficients.uncertainty.memory * setting.workload.model.spread
+    return memory_of(setting, worst, stages)
+
+
+def memory_of(setting: Setting, worst: StageMemory, stages: Sequence[StageMemory]) -> Memory:
+    """What the heaviest of some stages needs, and how sure that is."""
+    errors, spread = setting.coefficients.memory_errors, setting.workload.model.spread
+    room = setting.cluster.device.memory
+    low, high = memory_interval(worst.total, errors, spread=spread)
     return Memory(
         **{name: getattr(worst, name) for name in _MEMORY},
-        low=worst.total * (1.0 - spread),
-        high=worst.total * (1.0 + spread),
+        low=low,
+        high=high,
+        probability_fits=probability(worst.total, room, errors, spread=spread),
         stages=tuple(stages),
     )
 
@@ -168,20 +180,22 @@ def _estimate(
     setting: Setting, plan: Plan, settled: Settled, *, memory: Memory, job: JobTime
 ) -> Estimate:
     workload, cluster, seconds = setting.workload, setting.cluster, settled.parts.total
-    spread = setting.coefficients.uncertainty.time * workload.model.spread
+    situation = situation_of(setting, plan, settled.parts)
+    spread = interval(setting.coefficients, situation)
     rate = workload.global_batch / seconds
     flop, tokens = model_flop(workload.model), workload.model.tokens
     useful, top = flop * rate / plan.devices, peak(cluster.device, workload.precision)
     price = cost(cluster, seconds, devices=plan.devices)
     whole = None if job.parts is None else job.parts.total
+    told = confidence(setting, situation)
     return Estimate(
         plan=plan,
         devices=plan.devices,
         step_time=seconds,
         closed_form=settled.closed_form,
         simulated=settled.simulated,
-        step_time_low=seconds * (1.0 - spread),
-        step_time_high=seconds * (1.0 + spread),
+        step_time_low=seconds * spread.low_factor,
+        step_time_high=seconds * spread.high_factor,
         parts=settled.parts,
         memory=memory,
         samples_per_second=rate,
@@ -199,7 +213,7 @@ def _estimate(
         job=job,
         fits=settled.reason is None,
         reason=settled.reason,
-        confidence=confidence(setting, plan),
-        warnings=settled.warnings,
+        confidence=told,
+        warnings=(*settled.warnings, *unlike(told)),
         sources=sources(setting),
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from foretrain.coefficients.coefficient import Kind
 from foretrain.cost.collectives.topologies import APPROXIMATIONS
 from foretrain.cost.held import Held
 from foretrain.cost.memory import host_total
 from foretrain.cost.setting import Setting
 from foretrain.files.coefficients import SHIPPED
-from foretrain.plan.plan import Plan
 from foretrain.results.estimate import Confidence, Memory
+from foretrain.results.situation import Situation
 from foretrain.units import BYTES
-from foretrain.workload.operator import Attention
+from foretrain.verbs.situation import interval
 
 
 def remarks(setting: Setting, memory: Memory) -> Iterator[str]:
@@ -56,25 +57,25 @@ def misfit(setting: Setting, held: Held, memory: Memory) -> str | None:
     )
 
 
-def confidence(setting: Setting, plan: Plan) -> Confidence:
-    """Whether the fitted runs were like this one: model, device, one node, data axis alone."""
-    model, cluster = setting.workload.model, setting.cluster
-    covers = SHIPPED.covers
-    least, most = covers.parameters
-    fitted = all(
-        source.kind != "given" for source in SHIPPED.sources_of(setting.coefficients).values()
+def confidence(setting: Setting, situation: Situation) -> Confidence:
+    """Whether runs like this one were fitted to, with the coefficients that are used."""
+    known = SHIPPED.sources_of(setting.coefficients).values()
+    given = any(source.kind is Kind.GIVEN for source in known)
+    outside = interval(setting.coefficients, situation).reason
+    told = "; ".join(filter(None, (outside, "coefficients were given" * given)))
+    return Confidence(
+        inside_calibration=not told,
+        nearest_source=SHIPPED.covers.nearest,
+        outside=told,
+        situation=situation,
     )
-    inside = (
-        fitted
-        and cluster.device.name in covers.devices
-        and cluster.nodes == 1
-        and plan.tensor == plan.context == plan.pipeline == 1
-        and plan.attention is Attention.FLASH
-        and model.tokens > 1
-        and not model.experts
-        and least <= model.parameters <= most
-    )
-    return Confidence(inside_calibration=inside, nearest_source=covers.nearest)
+
+
+def unlike(told: Confidence) -> tuple[str, ...]:
+    """The warning that an interval is wider than that of a prediction like those fitted to."""
+    if told.inside_calibration:
+        return ()
+    return (f"the interval is wider, outside of what was calibrated: {told.outside}",)
 
 
 def sources(setting: Setting) -> tuple[str, ...]:

@@ -25,6 +25,9 @@ from foretrain.results.robust import Robust, Swing
 from foretrain.results.search import Ranked, SearchResult
 from foretrain.search.table import valued
 
+WIDTHS = ("uncertainty.", "memory_errors.")
+"""How the coefficients begin that move no prediction."""
+
 ROUNDING = 1e-9
 """Change of a regret that is nothing but the rounding of floats."""
 
@@ -62,6 +65,8 @@ def robust(study: Study, answer: SearchResult, *, coefficients: Coefficients = D
 def _ends(coefficients: Coefficients) -> Iterator[tuple[Swing, Coefficients]]:
     """Every end of every interval, with the set in which that coefficient stands there."""
     for name, source in SHIPPED.sources_of(coefficients).items():
+        if name.startswith(WIDTHS):
+            continue
         for end, value in (("low", source.low), ("high", source.high)):
             if value != source.value:
                 unit = source.unit

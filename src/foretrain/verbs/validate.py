@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError
 from foretrain.files.coefficients import DEFAULT
 from foretrain.measured.run import MeasuredRun, Subject
+from foretrain.plan.plan import AXES, Plan, Sharding
 from foretrain.results.validate import (
     Quantity,
     Status,
@@ -20,6 +23,17 @@ from foretrain.results.validate import (
     ValidationSummary,
 )
 from foretrain.verbs.predict import Prediction, predict
+
+
+class Engine(Protocol):
+    """Applies a function to every item and gives the answers in the items' order, like `map`."""
+
+    def __call__(
+        self, function: Callable[[MeasuredRun], ValidationRow], items: Sequence[MeasuredRun], /
+    ) -> Iterable[ValidationRow]:
+        """The answers."""
+        ...
+
 
 QUANTITIES: Mapping[Subject, Quantity] = MappingProxyType(
     {
@@ -35,7 +49,12 @@ QUANTITIES: Mapping[Subject, Quantity] = MappingProxyType(
 
 
 def validate(
-    runs: Sequence[MeasuredRun], *, coefficients: Coefficients = DEFAULT, played: bool = True
+    runs: Sequence[MeasuredRun],
+    *,
+    coefficients: Coefficients = DEFAULT,
+    played: bool = True,
+    engine: Engine = map,
+    progress: Callable[[int], None] | None = None,
 ) -> Validation:
     """How far are predictions from what was measured?
 
@@ -44,16 +63,29 @@ def validate(
         coefficients: efficiencies and overheads to predict with.
         played: whether the event simulation checks each step; without it large tables are done in
             a fraction of the time, and a step is that of the closed form.
+        engine: applies a function to every item, in order; `map`, or one of several processes.
+        progress: told after every row how many are done.
 
     Returns:
         One row per run, in the order given, and a summary per source and subject. A run that was
         written down from memory, failed its consistency check or ran out of memory is not scored.
     """
-    rows = tuple(_row(run, coefficients, played=played) for run in runs)
+    row = partial(_row, coefficients=coefficients, played=played)
+    rows = tuple(_told(engine(row, runs), progress))
     return Validation(rows=rows, summary=_summaries(rows))
 
 
-def _row(run: MeasuredRun, coefficients: Coefficients, *, played: bool) -> ValidationRow:
+def _told(
+    rows: Iterable[ValidationRow], progress: Callable[[int], None] | None
+) -> Iterator[ValidationRow]:
+    """The rows, of which somebody is told as they come."""
+    for done, row in enumerate(rows, start=1):
+        if progress is not None:
+            progress(done)
+        yield row
+
+
+def _row(run: MeasuredRun, *, coefficients: Coefficients, played: bool) -> ValidationRow:
     try:
         prediction = predict(run, coefficients, played=played)
     except ForetrainError as error:
@@ -86,7 +118,22 @@ def _as_row(
         fits=prediction.fits,
         status=status,
         reason=reason,
+        framework=run.framework,
+        device=run.place.device,
+        devices=run.place.devices,
+        strategy=_strategy(prediction.plan),
+        parts=prediction.parts,
+        situation=prediction.situation,
     )
+
+
+def _strategy(plan: Plan | None) -> str:
+    """What divides the work: axes with more than one device, and shared parameters."""
+    if plan is None:
+        return ""
+    used = [axis for axis in (*AXES, "expert") if getattr(plan, axis) > 1]
+    shared = ["sharded"] * (plan.sharding is Sharding.PARAMETERS)
+    return " + ".join((*used, *shared)) or "one device"
 
 
 def _measured(run: MeasuredRun, prediction: Prediction) -> float | None:

@@ -1,0 +1,68 @@
+"""The situation of a prediction, and the interval that follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log
+
+from foretrain.calibrate.intervals import Spread, spread
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.cost.setting import Setting
+from foretrain.files.coefficients import SHIPPED
+from foretrain.plan.plan import Plan, Sharding
+from foretrain.results.estimate import Parts
+from foretrain.results.situation import Situation
+from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Precision
+
+NARROW = frozenset({Precision.FP8, Precision.MXFP8, Precision.NVFP4})
+
+
+def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
+    """What a plan was priced for.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plan: the plan.
+        parts: what its step consists of.
+    """
+    model = setting.workload.model
+    return Situation(
+        device=setting.cluster.device.name,
+        devices=plan.devices,
+        parameters=model.parameters,
+        sharded=plan.sharding is Sharding.PARAMETERS,
+        divided=plan.tensor * plan.context * plan.pipeline > 1,
+        experts=model.experts,
+        narrow=setting.workload.precision in NARROW,
+        unfused=bool(model.kernels) and plan.attention is Attention.PLAIN,
+        pictures=model.tokens == 1,
+        vague=model.spread,
+        host_bound=_host_bound(setting, plan, parts),
+    )
+
+
+def _host_bound(setting: Setting, plan: Plan, parts: Parts) -> float:
+    """Share of the forward passes that the host needs to start a kernel for each operator."""
+    workload = setting.workload
+    operators = sum(layer.repeats for layer, _ in workload.model.operators) / plan.pipeline
+    passes = workload.global_batch / (plan.data * plan.micro_batch)
+    starts = setting.coefficients.host.launch * operators * passes
+    return min(1.0, starts / parts.forward) if parts.forward > 0 else 1.0
+
+
+def among(found: Situation, seconds: float, choices: tuple[float, ...]) -> Situation:
+    """The same where one of several plans was meant, and which one is not stated.
+
+    Args:
+        found: the situation of the plan that is taken to be meant.
+        seconds: its step.
+        choices: the steps of all that may be meant.
+    """
+    every = (seconds, *choices)
+    return replace(found, lower=log(seconds / min(every)), higher=log(max(every) / seconds))
+
+
+def interval(coefficients: Coefficients, situation: Situation) -> Spread:
+    """The interval of a step's time in a situation."""
+    return spread(situation, coefficients.uncertainty, SHIPPED.covers)
