@@ -158,6 +158,7 @@ def doubt(row: Row) -> str:
     odd = {
         "known performance regression": "regression known to the source",
         "ASP sparsity": "weights of structured sparsity",
+        "GPU type not stated": "device not stated",
     }
     return _first(row, odd) or ODD_ROWS.get(row["id"], "")
 

@@ -6,9 +6,9 @@ import pytest
 from tests.measured.runs import GPT, RESNET, case, layout, network
 
 from foretrain.measured import defaults
-from foretrain.measured.coverage import blanks
+from foretrain.measured.coverage import NotCovered, blanks
 from foretrain.measured.run import Layout, Network, Place
-from foretrain.plan.plan import Recompute, Sharding
+from foretrain.plan.plan import Offload, Recompute, Sharding
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision
@@ -70,8 +70,14 @@ def test_a_blank_micro_batch_is_one_sample_in_a_pipeline_and_the_whole_share_wit
 
 def test_blank_recomputation_is_none_or_in_a_tuned_recipe_as_much_as_memory_asks_for():
     found = case(MOE)
-    kinds = [plan.recompute for plan in (found.plan, *found.heavier)]
-    assert kinds == [Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL]
+    kinds = [(plan.recompute, plan.recompute_layers) for plan in found.plausible]
+    layers = found.workload.model.cuttable_layers
+    assert kinds == [
+        (Recompute.NONE, 0),
+        (Recompute.SELECTIVE, 0),
+        *((Recompute.FULL, layers * quarters // 4) for quarters in (1, 2, 3)),
+        (Recompute.FULL, 0),
+    ]
     for run in (layout(recompute=""), RESNET):
         assert defaults.NO_RECOMPUTE.words in case(run).assumed
         assert case(run).heavier == ()
@@ -138,13 +144,14 @@ def test_adapters_alone_are_trained_where_the_task_is_lora():
 
 
 @pytest.mark.parametrize(
-    ("notes", "name"),
-    [("(w/ MTP)", "deepseek-v3-mtp"), ("(w/o MTP)", "deepseek-v3"), ("", "deepseek-v3")],
+    ("ahead", "name"),
+    [(True, "deepseek-v3-mtp"), (False, "deepseek-v3"), (None, "deepseek-v3")],
 )
-def test_a_row_says_whether_it_predicts_several_tokens(notes, name):
-    run = replace(MOE, network=Network(name="DeepSeek-V3", sequence=4096), notes=notes)
-    assert case(run).workload.model.name == name
-    assert (defaults.NO_PREDICTION.words in case(run).assumed) == (not notes)
+def test_a_row_says_whether_it_predicts_several_tokens(ahead, name):
+    told = Network(name="DeepSeek-V3", sequence=4096, token_prediction=ahead)
+    found = case(replace(MOE, network=told))
+    assert found.workload.model.name == name
+    assert (defaults.NO_PREDICTION.words in found.assumed) == (ahead is None)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +181,43 @@ def test_examples_of_one_software_compute_attention_by_separate_kernels():
     assert case(layout(attention="sdpa")).plan.attention is Attention.FLASH
 
 
-def test_an_optimizer_that_the_notes_name_is_used():
-    assert case(replace(GPT, notes="Muon optimizer")).workload.optimizer is Optimizer.MUON
+def test_a_stated_optimizer_is_used():
+    assert case(replace(GPT, optimizer="muon")).workload.optimizer is Optimizer.MUON
+    with pytest.raises(NotCovered, match="optimizer 'shampoo' is not covered"):
+        case(replace(GPT, optimizer="shampoo"))
+
+
+def test_linear_layers_of_8_bits_are_read_where_only_notes_told_them():
+    run = replace(GPT, precision="", linear_precision="fp8")
+    assert case(run).workload.precision is Precision.FP8
+    assert defaults.FP8_OF_MLPERF.words in case(run).assumed
+
+
+def test_a_sample_has_its_mean_tokens_where_the_sequence_is_a_maximum():
+    run = replace(GPT, network=Network(name="BERT-large", family="bert", sequence=512, fill=0.5))
+    assert case(run).workload.model.tokens == 256
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_sequence_parallelism_is_as_stated(stated):
+    assert case(layout(sequence_parallel=stated, recompute="full")).plan.sequence_parallel is stated
+
+
+def test_activations_wait_in_the_host_where_a_row_says_so():
+    assert case(layout(offload="activations")).plan.offload is Offload.ACTIVATIONS
+    assert case(layout(offload="none")).plan.offload is Offload.NONE
+
+
+def test_blank_chunks_of_mlperfs_decoders_are_single_layers():
+    found = case(replace(layout(interleaving=None), task="pretrain (MLPerf)"))
+    assert found.plan.interleaving == 12
+    assert defaults.FINEST_INTERLEAVING.words in found.assumed
+
+
+def test_a_blank_device_is_that_of_its_source_if_one_is_known():
+    run = replace(GPT, place=replace(GPT.place, device=""), source_id="libai")
+    assert case(run).cluster.device.name == "v100-sxm2-32gb"
+    assert defaults.DEVICES["libai"].words in case(run).assumed
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.measured import defaults
@@ -10,14 +12,39 @@ from foretrain.measured.batch import batch_of
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.degrees import degrees_of
 from foretrain.measured.layout import plans_of
-from foretrain.measured.network import model_of
+from foretrain.measured.litgpt import by_litgpt, completed, software_of
+from foretrain.measured.network import PICTURES, model_of
 from foretrain.measured.place import Catalogue, cluster_of
 from foretrain.measured.precision import precision_of
-from foretrain.measured.run import MeasuredRun, Subject, Table
+from foretrain.measured.run import MeasuredRun, Place, Subject, Table
+from foretrain.measured.software import execution_of
 from foretrain.plan.plan import Plan
+from foretrain.plan.software import SHARED, Software
+from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.workload import Optimizer, Workload
 
-TABLES = frozenset({Table.LLM_TRAINING, Table.CNN_TRAINING, Table.MEMORY})
+TABLES = frozenset(
+    {
+        Table.LLM_TRAINING,
+        Table.CNN_TRAINING,
+        Table.OTHER_TRAINING,
+        Table.SINGLE_DEVICE,
+        Table.MEMORY,
+    }
+)
+NOT_COVERED: Mapping[Table, str] = MappingProxyType(
+    {
+        Table.PARAMETER_SERVER: "plans have no parameter servers yet",
+        Table.CLUSTER_TRACES: "traces of a cluster describe jobs, not steps of a plan",
+    }
+)
+"""Why rows of a table are not predicted, where that is no matter of the row."""
+
+PURE = "bf16-true"
+"""Weights, gradients and moments all in bf16. Source: litgpt."""
+
+PASSES = "forward+backward"
+"""How a task starts that measures a step without its update."""
 
 TASKS = (
     "pretrain",
@@ -28,6 +55,12 @@ TASKS = (
     "classification",
     "detection",
     "segmentation",
+    "speech",
+    "recommendation",
+    "drugdiscovery",
+    "forecasting",
+    "fastspeech",
+    PASSES,
 )
 
 
@@ -42,6 +75,7 @@ class Case:
         heavier: plans that recompute more, in the order in which they replace a plan that does not
             fit; none where the source states what is recomputed.
         assumed: every default that stands for a blank.
+        software: habits of the trainer.
     """
 
     workload: Workload
@@ -49,6 +83,12 @@ class Case:
     plan: Plan
     heavier: tuple[Plan, ...] = ()
     assumed: tuple[str, ...]
+    software: Software = SHARED
+
+    @property
+    def plausible(self) -> tuple[Plan, ...]:
+        """Every plan that may be meant, the lightest first."""
+        return self.plan, *self.heavier
 
 
 def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
@@ -59,13 +99,16 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         InputError: the row contradicts itself.
     """
     if run.table not in TABLES:
-        raise NotCovered(f"tables of kind {run.table} are not covered")
+        why = NOT_COVERED.get(run.table, "has no steps of a training")
+        raise NotCovered(f"tables of kind {run.table} are not covered: {why}")
     if run.subject is Subject.ACTIVATION_SHARE:
         run = _one_micro_batch(run)
+    if by_litgpt(run):
+        run = completed(run)
     assumptions = Assumptions()
     _require_whole_training(run, assumptions)
     model = model_of(run, assumptions)
-    cluster = cluster_of(run.place, catalogue, assumptions)
+    cluster = cluster_of(_placed(run, assumptions), catalogue, assumptions)
     degrees = degrees_of(run, model, assumptions)
     batch = batch_of(run, degrees, assumptions)
     plan, *heavier = plans_of(run, model, (degrees, batch), assumptions=assumptions)
@@ -74,21 +117,48 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         global_batch=batch.step,
         precision=precision_of(run, cluster.device, assumptions),
         optimizer=_optimizer(run, assumptions),
+        gradients=CODECS["bf16"] if run.precision.startswith(PURE) else FP32,
     )
+    software = _software(run, assumptions)
     return Case(
         workload=workload,
         cluster=cluster,
         plan=plan,
         heavier=tuple(heavier),
         assumed=assumptions.words,
+        software=software,
     )
 
 
+def _placed(run: MeasuredRun, assumptions: Assumptions) -> Place:
+    """Where it ran, on the device of its source if it names none."""
+    if run.place.device or run.source_id not in defaults.DEVICES:
+        return run.place
+    return replace(run.place, device=assumptions.take(defaults.DEVICES[run.source_id]))
+
+
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
-    if "muon optimizer" in run.notes.lower():
-        return Optimizer.MUON
-    images = run.table is Table.CNN_TRAINING
+    if run.precision.startswith(PURE):
+        return Optimizer.ADAMW_16BIT
+    if run.optimizer:
+        return _stated_optimizer(run.optimizer)
+    images = run.table in PICTURES
     return assumptions.take(defaults.MOMENTUM if images else defaults.ADAM)
+
+
+def _stated_optimizer(name: str) -> Optimizer:
+    if name not in set(Optimizer):
+        raise NotCovered(f"optimizer '{name}' is not covered")
+    return Optimizer(name)
+
+
+def _software(run: MeasuredRun, assumptions: Assumptions) -> Software:
+    return replace(
+        software_of(run),
+        execution=execution_of(run, assumptions),
+        graphs=bool(run.stack.graphs),
+        kernel=run.stack.attention,
+    )
 
 
 def _require_whole_training(run: MeasuredRun, assumptions: Assumptions) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from foretrain.measured.coverage import Default
+from foretrain.plan.execution import Execution
 from foretrain.plan.plan import AXES, Recompute, Sends
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision
@@ -77,6 +78,12 @@ SEQUENCES: Mapping[str, Default[int]] = MappingProxyType(
             ("transformer-xl-base", 192, "tgt_len of NVIDIA's recipe (from memory)"),
             ("transformer-xl-large", 384, "tgt_len of NVIDIA's recipe (from memory)"),
             (
+                "jasper-10x5",
+                1230,
+                "LibriSpeech, which such rows read: 12.3 s a sample on average (from memory)",
+            ),
+            ("quartznet-15x5", 1230, "as for Jasper"),
+            (
                 "llama-2-13b",
                 4096,
                 "the context of touvron2023, and torchtitan's default then",
@@ -107,7 +114,7 @@ VOCABULARY = Default(
     why="GPT-2's, padded as in narayanan2021",
 )
 NO_PREDICTION = Default(
-    value="",
+    value=False,
     words="no multi-token prediction",
     why="an option of the trainer; rows that use it say so",
 )
@@ -116,6 +123,35 @@ LORA = Default(
     words="adapters of rank 16 on every product of attention",
     why="the rules of MLPerf for Llama 2 70B; recipes of the same software follow them",
 )
+LONGEST_OF_LLAMA = Default(
+    value=1304,
+    words="the longest sample of Alpaca has 1304 tokens",
+    why="upper end of the table's own note (1.0 to 1.3 thousand); Llama's 32 thousand pieces need "
+    "more tokens for a text than the others' 50 thousand (from memory)",
+)
+LONGEST_OF_NEOX = Default(
+    value=1037,
+    words="the longest sample of Alpaca has 1037 tokens",
+    why="lower end of the table's own note, for vocabularies of 50 thousand pieces (from memory)",
+)
+HALF_STORAGE = Default(
+    value=Precision.FP32,
+    words="16-bit values are computed with, and moved, as fp32",
+    why="the device has no 16-bit units; libraries widen values that are stored in 16 bits",
+)
+DEVICES: Mapping[str, Default[str]] = MappingProxyType(
+    {
+        "libai": Default(
+            value="V100 SXM 32GB",
+            words="V100 SXM devices of 32 GB",
+            why="its publisher's other table (DLPerf) was run on nodes of eight V100 SXM; "
+            "24 samples of BERT without recomputation need more than 16 GB (korthikanti2022, "
+            "equation 2)",
+        )
+    }
+)
+"""Devices of sources that name none."""
+
 NODE_DEVICES = Default(
     value=8,
     words="eight devices in a node",
@@ -166,18 +202,29 @@ BALANCED_CUT = Default(
     words="layers cut so that the slowest stage is quickest",
     why="they do not divide evenly, and no column says which stage has fewer",
 )
-NO_INTERLEAVING = Default(
+FINEST_INTERLEAVING: Default[int | None] = Default(
+    value=None,
+    words="as many chunks per stage as it has layers",
+    why="micro-batches of every such row of MLPerf are a multiple of its stages, which only "
+    "interleaving demands (narayanan2021, section 2.2.2); one layer a chunk is from memory",
+)
+NO_INTERLEAVING: Default[int | None] = Default(
     value=1,
     words="no interleaving",
     why="what Megatron-LM does unless it is told otherwise",
 )
 RECOMPUTE_AS_NEEDED = Default(
-    value=(Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL),
-    words="the first that fits of no, selective and full recomputation",
-    why="recipes of Megatron-Bridge and of NeMo for MLPerf are tuned: the least that fits",
+    value=(
+        (Recompute.NONE, 1.0),
+        (Recompute.SELECTIVE, 1.0),
+        *((Recompute.FULL, quarters / 4) for quarters in (1, 2, 3, 4)),
+    ),
+    words="the first that fits of no and selective recomputation, and full in ever more layers",
+    why="recipes of Megatron-Bridge and of NeMo for MLPerf are tuned: the least that fits; "
+    "Megatron-LM counts the layers that it recomputes (korthikanti2022, section 5)",
 )
 NO_RECOMPUTE = Default(
-    value=(Recompute.NONE,),
+    value=((Recompute.NONE, 1.0),),
     words="nothing recomputed",
     why="trainers keep activations unless they are told otherwise",
 )
@@ -193,8 +240,9 @@ SEQUENCE_PARALLEL = Default(
 )
 PLAIN_ATTENTION = Default(
     value=Attention.PLAIN,
-    words="plain attention (measured before flash attention was published)",
-    why="dao2022 appeared on 27 May 2022",
+    words="plain attention (measured before trainers took up flash attention)",
+    why="dao2022 appeared on 27 May 2022; Megatron-LM took it up at the end of that year and "
+    "PyTorch in March 2023 (from memory)",
 )
 UNFUSED_ATTENTION = Default(
     value=Attention.PLAIN,
@@ -225,6 +273,11 @@ FOUR_HIDDEN = Default(
     value=4,
     words="feed-forward width of four times the hidden size",
     why="vaswani2017, section 3.3, and every GPT of the tables that states it",
+)
+EAGER_SOFTWARE = Default(
+    value=Execution.EAGER,
+    words="software that launches operators one by one",
+    why="the name of the framework tells nothing; what most programs written for PyTorch do",
 )
 RANK_ORDER = Default(
     value=AXES,

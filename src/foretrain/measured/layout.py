@@ -10,14 +10,16 @@ from foretrain.measured.coverage import Assumptions
 from foretrain.measured.degrees import Degrees
 from foretrain.measured.policies import (
     attention_of,
+    interleaving_of,
+    offload_of,
     recompute_of,
     sends_of,
     sequence_parallel_of,
     sharding_of,
 )
-from foretrain.measured.run import Layout, MeasuredRun
+from foretrain.measured.run import MeasuredRun
 from foretrain.plan.choices import cuts_into
-from foretrain.plan.plan import AXES, Cut, Order, Plan, Recompute
+from foretrain.plan.plan import AXES, Cut, Order, Plan
 from foretrain.workload.graph import Model
 
 
@@ -30,9 +32,8 @@ def plans_of(
         NotCovered: a policy that foretrain does not know.
     """
     degrees, batch = divided
-    chunks = _chunks(run.layout, degrees, layers=model.cuttable_layers, assumptions=assumptions)
+    chunks = _chunks(run, degrees, layers=model.cuttable_layers, assumptions=assumptions)
     sharding, shard = sharding_of(run, degrees, assumptions)
-    recompute, recomputed = recompute_of(run, model, assumptions)
     plan = Plan(
         data=degrees.data,
         tensor=degrees.tensor,
@@ -45,21 +46,24 @@ def plans_of(
         sequence_parallel=sequence_parallel_of(run, degrees, assumptions),
         sharding=sharding,
         shard=shard,
-        recompute_layers=recomputed,
+        offload=offload_of(run),
         attention=attention_of(run, model, assumptions),
         sends=sends_of(run, degrees, interleaving=chunks, assumptions=assumptions),
         cut=_cut(model, degrees.pipeline * chunks, assumptions),
         order=_order(degrees, assumptions),
     )
-    return tuple(replace(plan, recompute=each) for each in _distinct(model, recompute))
+    return tuple(
+        replace(plan, recompute=recompute, recompute_layers=layers)
+        for recompute, layers in recompute_of(run, model, assumptions)
+    )
 
 
-def _chunks(layout: Layout, degrees: Degrees, *, layers: int, assumptions: Assumptions) -> int:
+def _chunks(run: MeasuredRun, degrees: Degrees, *, layers: int, assumptions: Assumptions) -> int:
     """Chunks per stage, fewer than stated where the ends were counted as layers."""
     if degrees.pipeline == 1:
         return 1
-    chunks = assumptions.fill(layout.interleaving, defaults.NO_INTERLEAVING)
     most = max(1, layers // degrees.pipeline)
+    chunks = run.layout.interleaving or assumptions.take(interleaving_of(run)) or most
     if chunks > most:
         assumptions.note(defaults.FEWER_CHUNKS.words)
     return min(chunks, most)
@@ -77,13 +81,6 @@ def _expert_tensor(model: Model, degrees: Degrees, assumptions: Assumptions) -> 
     if not model.experts or degrees.tensor == 1:
         return 1
     return assumptions.take(defaults.WHOLE_EXPERTS)
-
-
-def _distinct(model: Model, choices: tuple[Recompute, ...]) -> tuple[Recompute, ...]:
-    """Choices that differ for a model: one may have nothing that is selected for recomputation."""
-    if len(choices) == 1 or any(operator.selective for _, operator in model.operators):
-        return choices
-    return tuple(each for each in choices if each is not Recompute.SELECTIVE)
 
 
 def _order(degrees: Degrees, assumptions: Assumptions) -> Order:

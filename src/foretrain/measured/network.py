@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from foretrain.errors import InputError
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.decoders import FAMILIES, shape_of, sized
 from foretrain.measured.images import images_of
+from foretrain.measured.listed import listed_of
+from foretrain.measured.litgpt import by_litgpt, longest, tuned
 from foretrain.measured.run import MeasuredRun, Network, Table
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, find
@@ -16,8 +20,13 @@ from foretrain.workload.library.entry import Reads
 from foretrain.workload.library.transformer import Decoder, decoder
 from foretrain.workload.trainable import Trainable, adapted
 
+PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE})
+"""Tables of networks of images."""
+
+PREDICTING: Mapping[str, str] = MappingProxyType({"deepseek-v3": "deepseek-v3-mtp"})
+"""Models of the library by those without what predicts tokens further ahead."""
+
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
-WITH_PREDICTION = ("w/ mtp", "deepseek-v3-mtp")
 
 
 def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
@@ -26,12 +35,28 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     Raises:
         NotCovered: foretrain has no model for it, or the row does not state its structure.
     """
-    if run.table is Table.CNN_TRAINING:
+    if run.table in PICTURES:
         return images_of(run, assumptions)
+    if run.table is Table.OTHER_TRAINING:
+        return listed_of(run, assumptions)
+    if by_litgpt(run):
+        return _tuned(run, assumptions)
     model = _language_model(run, assumptions)
     if run.task.startswith("LoRA"):
         return _with_adapters(model, assumptions.take(defaults.LORA))
     return model
+
+
+def _tuned(run: MeasuredRun, assumptions: Assumptions) -> Model:
+    """A model that LitGPT fine-tunes; the table gives names and sizes apart."""
+    network = run.network
+    name = network.name
+    if not _known(name) and network.parameters is not None:
+        name = f"{name} {network.parameters / 1e9:g}b"
+    if not _known(name):
+        raise NotCovered(f"'{name}' is not in the library")
+    tokens = network.sequence or longest(name, assumptions)
+    return tuned(run, _built(find(name).name, tokens))
 
 
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
@@ -52,15 +77,10 @@ def _in_library(run: MeasuredRun, assumptions: Assumptions) -> Model:
     if not _known(network.name):
         raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
     name = find(network.name).name
-    if name == "deepseek-v3":
-        noted, variant = WITH_PREDICTION
-        name = variant if noted in run.notes.lower() else name + _no_prediction(run, assumptions)
+    if name in PREDICTING:
+        ahead = assumptions.fill(network.token_prediction, defaults.NO_PREDICTION)
+        name = PREDICTING[name] if ahead else name
     return _built(name, _sequence(network, assumptions))
-
-
-def _no_prediction(run: MeasuredRun, assumptions: Assumptions) -> str:
-    said = "w/o mtp" in run.notes.lower()
-    return "" if said else assumptions.take(defaults.NO_PREDICTION)
 
 
 def _known(name: str) -> bool:
@@ -72,12 +92,12 @@ def _known(name: str) -> bool:
 
 
 def _sequence(network: Network, assumptions: Assumptions) -> int:
-    """Tokens per sample, as stated or as the model is usually trained."""
+    """Mean tokens per sample, as stated or as the model is usually trained."""
     if network.sequence is None and _known(network.name):
         default = defaults.SEQUENCES.get(find(network.name).name)
         if default is not None:
             return assumptions.take(default)
-    return stated(network.sequence, "sequence length")
+    return round(stated(network.sequence, "sequence length") * (network.fill or 1.0))
 
 
 @lru_cache(maxsize=256)

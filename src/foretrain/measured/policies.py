@@ -10,9 +10,12 @@ from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, Default, NotCovered
 from foretrain.measured.degrees import Degrees
 from foretrain.measured.run import MeasuredRun
-from foretrain.plan.plan import Recompute, Sends, Sharding
+from foretrain.plan.plan import Offload, Recompute, Sends, Sharding
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
+
+Rung = tuple[Recompute, int]
+"""What is computed twice, and in how many layers (0 for all)."""
 
 RECOMPUTE: Mapping[str, Recompute] = MappingProxyType(
     {
@@ -29,10 +32,13 @@ RECOMPUTE: Mapping[str, Recompute] = MappingProxyType(
 OTHER_LAYER = "every other layer"
 FUSED = ("flash", "sdpa", "memory-efficient")
 UNFUSED = ("unfused", "pre-flash")
-FLASH_PUBLISHED = "2022-06"
+FLASH_ADOPTED = "2023"
 OVERLAP_SINCE = 2023
 MEGATRON = ("megatron", "nemo", "neox")
 EXAMPLES = "(ngc)"
+OFFLOAD: Mapping[str, Offload] = MappingProxyType(
+    {"": Offload.NONE, **{each.name.lower(): each for each in Offload}}
+)
 GROUP = re.compile(r"group ([0-9]+)")
 
 
@@ -50,28 +56,45 @@ def sharding_of(
     return stage, 0 if shard == replicas else shard
 
 
-def recompute_of(
-    run: MeasuredRun, model: Model, assumptions: Assumptions
-) -> tuple[tuple[Recompute, ...], int]:
-    """What is computed twice, the choices in order of cost, and in how many layers (0 for all)."""
+def recompute_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> tuple[Rung, ...]:
+    """What is computed twice, the choices in order of cost."""
     words = run.layout.recompute.split("+")[0].strip()
     if not words:
         default = defaults.RECOMPUTE_AS_NEEDED if _by_recipe(run) else defaults.NO_RECOMPUTE
-        return assumptions.take(default), 0
+        return _rungs(model, assumptions.take(default))
     if words not in RECOMPUTE:
         raise NotCovered(f"recomputation '{words}'")
-    layers = model.cuttable_layers // 2 if OTHER_LAYER in words else 0
-    return (RECOMPUTE[words],), layers
+    share = 0.5 if OTHER_LAYER in words else 1.0
+    return _rungs(model, ((RECOMPUTE[words], share),))
+
+
+def _rungs(model: Model, shares: tuple[tuple[Recompute, float], ...]) -> tuple[Rung, ...]:
+    """Whole layers for shares of a model; selective only where there is something to select."""
+    layers = model.cuttable_layers
+    selective = any(operator.selective for _, operator in model.operators)
+    return tuple(
+        dict.fromkeys(
+            (each, int(share * layers) if share < 1.0 else 0)
+            for each, share in shares
+            if len(shares) == 1 or selective or each is not Recompute.SELECTIVE
+            if share * layers >= 1.0
+        )
+    )
+
+
+def offload_of(run: MeasuredRun) -> Offload:
+    """What waits in the host's memory; nothing unless a source says so."""
+    return OFFLOAD[run.layout.offload]
 
 
 def sequence_parallel_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions) -> bool:
     """Whether the tensor axis divides tokens too."""
     if degrees.tensor == 1:
         return False
+    if run.layout.sequence_parallel is not None:
+        return run.layout.sequence_parallel
     if "sequence parallel" in run.layout.recompute:
         return True
-    if "sequence parallelism off" in run.notes:
-        return False
     default = defaults.SEQUENCE_PARALLEL if _by_recipe(run) else defaults.NO_SEQUENCE_PARALLEL
     return assumptions.take(default)
 
@@ -91,7 +114,7 @@ def attention_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> At
         raise NotCovered(f"attention '{words}'")
     if EXAMPLES in run.framework.lower():
         return assumptions.take(defaults.UNFUSED_ATTENTION)
-    early = run.year is not None and run.date < FLASH_PUBLISHED
+    early = run.year is not None and run.date < FLASH_ADOPTED
     return assumptions.take(defaults.PLAIN_ATTENTION if early else defaults.FLASH_ATTENTION)
 
 
@@ -112,4 +135,15 @@ def sends_of(
 def _by_recipe(run: MeasuredRun) -> bool:
     """Whether it follows the recipes of Megatron-Bridge or of NeMo's decoders for MLPerf."""
     mlperf = "MLPerf" in run.task and (run.year or 0) >= OVERLAP_SINCE
-    return "megatron-bridge" in run.framework.lower() or (mlperf and run.network.family != "bert")
+    return "megatron-bridge" in run.framework.lower() or (mlperf and not of_bert(run))
+
+
+def of_bert(run: MeasuredRun) -> bool:
+    """Whether the network reads in both directions."""
+    return run.network.family == "bert"
+
+
+def interleaving_of(run: MeasuredRun) -> Default[int | None]:
+    """What stands for blank chunks per stage."""
+    mlperf = "MLPerf" in run.task and not of_bert(run)
+    return defaults.FINEST_INTERLEAVING if mlperf else defaults.NO_INTERLEAVING

@@ -16,9 +16,11 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
         "fp16": Precision.FP16,
         "fp16 mixed": Precision.FP16,
         "fp16 amp": Precision.FP16,
+        "fp16 storage": Precision.FP16,
         "amp": Precision.FP16,
         "bf16": Precision.BF16,
         "bf16 mixed": Precision.BF16,
+        "bf16-true": Precision.BF16,
         "tf32": Precision.TF32,
         "fp32": Precision.FP32,
         "fp8": Precision.FP8,
@@ -31,7 +33,6 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
 )
 """Current scaling (`fp8-cs`) has one scale per matrix, as delayed scaling has."""
 
-FP8_NOTE = "use FP8 linear layers"
 CONTAINERS = "(ngc)"
 
 
@@ -41,18 +42,20 @@ def precision_of(run: MeasuredRun, device: Device, assumptions: Assumptions) -> 
     Raises:
         NotCovered: a precision that foretrain does not know.
     """
-    words = run.precision.lower()
+    words = run.precision.lower().partition(" + ")[0]
     if words:
         if words not in PRECISIONS:
             raise NotCovered(f"precision '{run.precision}' is not covered")
         written = PRECISIONS[words]
+        if written is Precision.FP16 and device.peak.fp16 is None:
+            return assumptions.take(defaults.HALF_STORAGE)
         automatic = CONTAINERS in run.framework.lower() and device.peak.tf32 is not None
         if written is Precision.FP32 and automatic:
             return assumptions.take(defaults.TF32_AS_FP32)
         return written
     if run.subject is Subject.ACTIVATION_SHARE:
         return assumptions.take(defaults.SIXTEEN_BIT)
-    if FP8_NOTE in run.notes:
+    if run.linear_precision == Precision.FP8:
         return assumptions.take(defaults.FP8_OF_MLPERF)
     brain = device.peak.bf16 is not None
     return assumptions.take(defaults.BRAIN_FLOAT if brain else defaults.HALF_FLOAT)

@@ -1,0 +1,77 @@
+"""Kinds of software: every framework of the tables has one, by its name alone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.measured.runs import GPT, case
+
+from foretrain.files.measurements import read_measurements
+from foretrain.measured import defaults
+from foretrain.measured.coverage import Assumptions
+from foretrain.measured.run import Place, Stack
+from foretrain.measured.software import KINDS, execution_of
+from foretrain.plan.execution import AttentionKernel, Execution
+
+TABLES = Path(__file__).parents[2] / "validation" / "tables"
+TRAINING = ("llm_training", "cnn_training", "other_training", "single_device")
+
+
+def execution(framework, **changes):
+    return execution_of(replace(GPT, framework=framework, **changes), Assumptions())
+
+
+@pytest.mark.parametrize("table", TRAINING)
+def test_the_software_of_every_row_is_known(table):
+    assumptions = Assumptions()
+    for run in read_measurements(TABLES / f"{table}.csv"):
+        execution_of(run, assumptions)
+    assert not assumptions.words
+
+
+@pytest.mark.parametrize(
+    ("framework", "kind"),
+    [
+        ("PyTorch (NGC)", Execution.EAGER),
+        ("Composer + PyTorch FSDP", Execution.EAGER),
+        ("torchtitan (PyTorch FSDP2)", Execution.EAGER),
+        ("CuDNN[R4]-fp16 (Torch)", Execution.EAGER),
+        ("TensorFlow2 (NGC)", Execution.GRAPH),
+        ("LiBai (OneFlow)", Execution.GRAPH),
+        ("MaxText (JAX)", Execution.GRAPH),
+        ("Megatron-DeepSpeed", Execution.TUNED),
+        ("Megatron-Bridge (Megatron-Core)", Execution.TUNED),
+        ("DeepSpeed transformer kernel", Execution.TUNED),
+    ],
+)
+def test_a_framework_is_of_the_kind_that_its_name_tells(framework, kind):
+    assert execution(framework) is kind
+
+
+def test_submissions_to_mlperf_are_tuned_on_gpus_and_compiled_elsewhere():
+    assert execution("MXNet NVIDIA Release 20.06", source_id="mlperf-v0.7") is Execution.TUNED
+    tensor = {"source_id": "mlperf-v0.7", "place": Place(device="TPU v3")}
+    assert execution("research-tf", **tensor) is Execution.GRAPH
+
+
+def test_a_compiler_makes_a_graph_of_an_eager_program_and_leaves_others_as_they_are():
+    compiled = {"stack": Stack(compiled=True)}
+    assert execution("PyTorch", **compiled) is Execution.GRAPH
+    assert execution("Megatron-LM", **compiled) is Execution.TUNED
+
+
+def test_an_unknown_name_is_taken_as_eager_and_listed():
+    run = replace(GPT, framework="in-house")
+    assert case(run).software.execution is Execution.EAGER
+    assert defaults.EAGER_SOFTWARE.words in case(run).assumed
+
+
+def test_a_case_knows_graphs_and_the_kernel_of_attention():
+    stack = Stack(graphs=True, attention=AttentionKernel.CUDNN)
+    software = case(replace(GPT, stack=stack)).software
+    assert (software.execution, software.graphs) == (Execution.TUNED, True)
+    assert software.kernel is AttentionKernel.CUDNN
+
+
+def test_every_kind_says_why():
+    assert all(kind.why for kind in KINDS)
