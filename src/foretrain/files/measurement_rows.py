@@ -31,6 +31,7 @@ MEMORY_SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "parameters + gradients + optimizer per GPU": Subject.STATE,
         "max GPU memory per device": Subject.PEAK_MEMORY,
         "GPU memory": Subject.PEAK_MEMORY,
+        "growth of the process": Subject.PROCESS,
     }
 )
 PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE})

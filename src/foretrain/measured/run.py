@@ -37,6 +37,7 @@ class Subject(StrEnum):
     ACTIVATIONS = "activations on a device of the first stage"
     ACTIVATION_SHARE = "activations over those of tensor parallelism without recomputation"
     STATE = "weights, gradients and optimizer on a device"
+    PROCESS = "growth of the process"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ WRITE: Final[Mapping[Subject, Callable[[float], str]]] = {
     Subject.ACTIVATIONS: partial(written, BYTES),
     Subject.ACTIVATION_SHARE: percent,
     Subject.STATE: partial(written, BYTES),
+    Subject.PROCESS: partial(written, BYTES),
 }
 
 

@@ -44,6 +44,7 @@ QUANTITIES: Mapping[Subject, Quantity] = MappingProxyType(
         Subject.ACTIVATIONS: Quantity.PEAK_MEMORY,
         Subject.ACTIVATION_SHARE: Quantity.PEAK_MEMORY,
         Subject.STATE: Quantity.PEAK_MEMORY,
+        Subject.PROCESS: Quantity.PEAK_MEMORY,
     }
 )
 

@@ -27,6 +27,7 @@ def _gpt(name: str, layers: int, hidden: int, *, heads: int, vocabulary: int = 5
         kv_heads=heads,
         feed_forward=4 * hidden,
         vocabulary=vocabulary,
+        listed=name.startswith("gpt-2"),
     )
 
 
@@ -55,6 +56,8 @@ def _llama(
         kv_heads=heads[1],
         feed_forward=width,
         vocabulary=vocabulary,
+        tied=name.startswith("llama-3.2"),
+        listed=name.startswith("llama-3.2"),
     )
 
 
@@ -69,8 +72,8 @@ GPT_2 = _gpt("gpt-2-124m", 12, 768, heads=12)
 GPT_2_MEDIUM = _gpt("gpt-2-355m", 24, 1024, heads=16)
 GPT_2_LARGE = _gpt("gpt-2-774m", 36, 1280, heads=20)
 LLAMA_TINY = _llama("llama-like-tiny", 4, 256, heads=(4, 2), width=704, vocabulary=8192)
-LLAMA_1B = _llama("llama-like-1b", 16, 2048, heads=(32, 8), width=8192, vocabulary=32000)
-LLAMA_3B = _llama("llama-like-3b", 28, 3072, heads=(24, 8), width=8192, vocabulary=32000)
+LLAMA_1B = _llama("llama-3.2-1b", 16, 2048, heads=(32, 8), width=8192, vocabulary=128256)
+LLAMA_3B = _llama("llama-3.2-3b", 28, 3072, heads=(24, 8), width=8192, vocabulary=128256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

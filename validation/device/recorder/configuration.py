@@ -50,7 +50,7 @@ class Language:
     """The sizes of a transformer on text.
 
     Attributes:
-        name: as foretrain's library spells it, or a name of our own.
+        name: as foretrain's library spells it, or one of our own.
         family: GPT and BERT with biases and dropout 0.1, Llama with neither.
         layers: blocks.
         hidden: width of the residual stream.
@@ -58,6 +58,8 @@ class Language:
         kv_heads: key-value heads.
         feed_forward: width of the feed-forward part.
         vocabulary: rows of the embedding.
+        tied: whether the head shares the embedding's weights.
+        listed: whether foretrain's library has it under this name.
     """
 
     name: str
@@ -68,6 +70,8 @@ class Language:
     kv_heads: int
     feed_forward: int
     vocabulary: int
+    tied: bool = True
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

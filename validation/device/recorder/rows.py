@@ -81,7 +81,7 @@ class Recording:
         return {
             **self._shared(training, TRAINING),
             **self._alone(),
-            "family": sizes.family.value,
+            "family": "" if sizes.listed else sizes.family.value,
             "layers": sizes.layers,
             "hidden": sizes.hidden,
             "ffn_hidden": sizes.feed_forward,

@@ -148,13 +148,13 @@ class Transformer(nn.Module):
 
 
 class Decoder(Transformer):
-    """GPT, whose head shares the embedding's weights, or Llama, whose head does not."""
+    """GPT or Llama, with a head that may share the embedding's weights."""
 
     def __init__(self, training: Training) -> None:
         super().__init__(training)
         self.head = nn.Linear(self.sizes.hidden, self.sizes.vocabulary, bias=False)
         self.dropout = DROPOUT if self.sizes.family is Family.GPT else 0.0
-        if self.sizes.family is Family.GPT:
+        if self.sizes.tied:
             self.head.weight = self.tokens.weight
 
     def forward(self, tokens: Tensor) -> Tensor:

@@ -100,6 +100,7 @@ def _build_electra(shape: Electra, sequence: int) -> Model:
 
 
 ENTRIES = (
+    _bert("bert-mini", (4, 256, 4)),
     _bert("bert-base", (12, 768, 12), "bert-base-uncased"),
     _bert("bert-base-cased", (12, 768, 12), "bert-base-(biobert)", vocabulary=28_996),
     _bert("bert-large", (24, 1024, 16), "bert-large-uncased"),
