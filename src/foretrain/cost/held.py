@@ -40,8 +40,10 @@ class Loads:
         transient: bytes of the largest layer while it is computed again.
         whole: bytes of the parameters of the largest layer and of the largest that can be cut,
             one of which runs while the other comes. [holding, run, pair]
-        learnt: parameters that are trained in those two. [holding, run, pair]
+        graded: parameters that have a gradient. [holding, run, pair]
+        learnt: those of them in these two layers. [holding, run, pair]
         moving: bytes that the layer which keeps most keeps.
+        unpacked: bytes of the largest weights that a product unpacks.
     """
 
     layers: Floats
@@ -51,8 +53,10 @@ class Loads:
     met: Floats
     transient: Floats
     whole: Floats
+    graded: Floats
     learnt: Floats
     moving: Floats
+    unpacked: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,6 +127,10 @@ class Held:
         """Trained parameters on one stage of a run. [plan]"""
         return self.of_holding("trained", run, holding)
 
+    def graded(self, run: Run, holding: Holding) -> Column:
+        """Parameters with a gradient on one stage of a run. [plan]"""
+        return self.of_holding("graded", run, holding)
+
 
 def _at(values: Floats, run: Run, place: Rows) -> Column:
     """Values of a run at some places; `take` is many times as quick as an index of two arrays."""
@@ -182,6 +190,8 @@ def _loads(
     weights[0] = weights[0] - model.tied * setting.workload.precision.value_bytes * once
     trained[0] = trained[0] - model.tied_trained * once
     ends = weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros_like(weights[0])
+    gradients = _gradients(setting, layers).take(layer, axis=2)
+    flat = setting.software.flat
     return Loads(
         layers=weighted(counts, np.ones_like(kept)),
         weights=np.stack(weights),
@@ -190,9 +200,19 @@ def _loads(
         met=ends,
         transient=_most(counts, transient),
         whole=_two(setting, counts, layers.weights.take(layer, axis=2)),
-        learnt=_two(setting, counts, layers.trained.take(layer, axis=2)),
+        graded=np.stack([weighted(counts, each) for each in gradients] if flat else trained),
+        learnt=_two(setting, counts, gradients),
         moving=_most(counts[:body], kept[:body]),
+        unpacked=_most(counts, layers.unpacked.take(layer, axis=1)),
     )
+
+
+def _gradients(setting: Setting, layers: LayerMemory) -> Floats:
+    """Parameters that have a gradient in a layer of each kind. [holding, kind, combination]"""
+    if not setting.software.flat:
+        return layers.trained
+    every: Floats = layers.weights / setting.workload.precision.value_bytes
+    return every * (layers.trained > 0)
 
 
 def _most(counts: Floats, values: Floats) -> Floats:

@@ -221,7 +221,8 @@ def _unpacked(setting: Setting, plans: PlanTable) -> Floats:
     packed = (operators.matmul & (operators.stored > 0)).ravel()
     if not packed.any():
         return largest
-    size = setting.workload.precision.value_bytes / share_of(operators, plans).weights
+    copies = setting.software.unpacked * setting.workload.precision.value_bytes
+    size = copies / share_of(operators, plans).weights
     for operator in np.flatnonzero(packed):
         kind = operators.layer[operator]
         mine = (operators.weights * size)[operator]

@@ -29,7 +29,8 @@ class MemoryColumns:
         gradients: accumulated gradients.
         optimizer: optimizer state and master copy.
         activations: kept for the backward pass, all micro-batches in flight.
-        buffers: the layer being computed again, and what the framework reserves.
+        buffers: the layer being computed again, what passes through a layer, and `outside`.
+        outside: what the framework's allocator does not hand out, part of `buffers`.
     """
 
     weights: Column
@@ -37,11 +38,17 @@ class MemoryColumns:
     optimizer: Column
     activations: Column
     buffers: Column
+    outside: Column
 
     @property
     def total(self) -> Column:
         """Their sum. [plan]"""
         return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
+
+    @property
+    def allocated(self) -> Column:
+        """What the framework's allocator hands out. [plan]"""
+        return self.total - self.outside
 
 
 def stage_memory(
@@ -55,18 +62,26 @@ def stage_memory(
         run: position of the run, or of the run of each plan.
         later: stages of the run before the one asked for; its first one keeps most.
     """
-    plans, state = held.plans, _state(setting, held, run=run)
+    plans, state, known = held.plans, _state(setting, held, run=run), setting.coefficients.memory
     here, moving = _activations(setting, held, run=run, later=later)
-    return MemoryColumns(
-        weights=state.weights,
-        gradients=state.gradients * ~offload.of_gradients(plans) + state.feedback,
-        optimizer=state.optimizer * ~offload.of_optimizer(plans),
-        activations=here,
-        buffers=held.of_stage("transient", run)
+    gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
+    optimizer = state.optimizer * ~offload.of_optimizer(plans)
+    passing = (
+        held.of_stage("transient", run)
+        + held.of_stage("unpacked", run)
         + moving
         + _gathered(setting, held, run=run)
-        + held.of_stage("unpacked", run)
-        + setting.coefficients.memory.reserve,
+        + known.temporaries * here
+    )
+    handed_out = state.weights + gradients + optimizer + here + passing
+    outside = known.fragmentation * handed_out + known.reserve
+    return MemoryColumns(
+        weights=state.weights,
+        gradients=gradients,
+        optimizer=optimizer,
+        activations=here,
+        buffers=passing + outside,
+        outside=outside,
     )
 
 

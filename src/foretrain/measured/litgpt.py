@@ -7,13 +7,13 @@ trained parameters that the table states confirm ranks, prompts and what is scal
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.run import MeasuredRun
-from foretrain.plan.software import FLAT_SHARDS, SHARED, Software
+from foretrain.plan.software import CAST_AFTER_UNPACKING, FLAT_SHARDS, SHARED, Software
 from foretrain.workload.eager import eager
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.prompts import Prompt, prompted
@@ -21,36 +21,23 @@ from foretrain.workload.trainable import Storage, Trainable, adapted
 
 FRAMEWORK = "litgpt"
 SHARDED = "FSDP"
-PROMPT_TOKENS = 10
-WITHOUT_PROMPT = 2
 RANK = 8
 TARGETS = ("q_proj", "v_proj")
+PROMPT = 10
+"""Learned tokens of a layer."""
+FIRST = 2
+"""Layers without a prompt."""
 
 STORAGE: Mapping[str, Storage] = MappingProxyType(
     {"bnb.nf4": Storage.NF4_PLAIN, "bnb.nf4-dq": Storage.NF4, "bnb.int8": Storage.INT8}
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Recipe:
-    """What is trained.
-
-    Attributes:
-        scales: of adapters of the second version.
-        prompt: whether prompts are learned.
-    """
-
-    prompt: bool = False
-    scales: bool = False
-
-
-RECIPES: Mapping[str, _Recipe] = MappingProxyType(
-    {
-        "fine-tune LoRA": _Recipe(),
-        "fine-tune Adapter": _Recipe(prompt=True),
-        "fine-tune Adapter v2": _Recipe(prompt=True, scales=True),
-    }
+LORA = "fine-tune LoRA"
+SCALES: Mapping[str, bool] = MappingProxyType(
+    {"fine-tune Adapter": False, "fine-tune Adapter v2": True}
 )
+"""Tasks that learn prompts, and whether they scale products too."""
 
 
 def by_litgpt(run: MeasuredRun) -> bool:
@@ -85,17 +72,15 @@ def tuned(run: MeasuredRun, model: Model) -> Model:
     Raises:
         NotCovered: another way of fine-tuning, or of storing weights.
     """
-    recipe, stored = RECIPES.get(run.task), stored_of(run)
-    if recipe is None:
-        raise NotCovered(f"LitGPT's task '{run.task}' is not covered")
-    if recipe.prompt:
-        prompt = Prompt(
-            tokens=PROMPT_TOKENS, first=WITHOUT_PROMPT, scales=recipe.scales, stored=stored
-        )
+    stored = stored_of(run)
+    if run.task == LORA:
+        found = adapted(model, Trainable(lora=RANK, targets=TARGETS, stored=stored, dropout=True))
+    elif run.task in SCALES:
+        scales = SCALES[run.task]
+        prompt = Prompt(tokens=PROMPT, first=FIRST, scales=scales, stored=stored)
         found = prompted(model, prompt)
     else:
-        trainable = Trainable(lora=RANK, targets=TARGETS, stored=stored, dropout=True)
-        found = adapted(model, trainable)
+        raise NotCovered(f"LitGPT's task '{run.task}' is not covered")
     return eager(_packed_head(found, stored), keeps_inputs=stored is not None)
 
 
@@ -108,8 +93,12 @@ def stored_of(run: MeasuredRun) -> Storage | None:
 
 
 def software_of(run: MeasuredRun) -> Software:
-    """What the trainer's sharding holds."""
-    return FLAT_SHARDS if by_litgpt(run) and SHARDED in run.notes else SHARED
+    """What the trainer's sharding and its kernels hold."""
+    if not by_litgpt(run):
+        return SHARED
+    if SHARDED in run.notes:
+        return FLAT_SHARDS
+    return CAST_AFTER_UNPACKING if stored_of(run) else SHARED
 
 
 def _packed_head(model: Model, stored: Storage | None) -> Model:

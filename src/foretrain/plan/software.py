@@ -16,6 +16,7 @@ class Software:
             gradient as soon as one of them is trained.
         waits: whether gradients of a shard are added up whole, and reduced with the last
             micro-batch alone.
+        unpacked: copies of the weights that a product unpacks from fewer bits, while it runs.
         execution: how kernels come about and are launched.
         graphs: whether kernels are launched as graphs.
         kernel: generation of the fused attention kernel; None if there is none or not known.
@@ -23,7 +24,8 @@ class Software:
 
     flat: bool = False
     waits: bool = False
-    execution: Execution = Execution.EAGER
+    unpacked: int = 1
+    execution: Execution = Execution.TUNED
     graphs: bool = False
     kernel: AttentionKernel | None = None
 
@@ -36,3 +38,6 @@ FLAT_SHARDS = Software(flat=True, waits=True)
 
 Source: zhao2023, section 4.2 (flat parameters) and 3.3.4 (accumulation without communication).
 """
+
+CAST_AFTER_UNPACKING = Software(unpacked=2)
+"""bitsandbytes in 2023 unpacked to fp16 and then cast to bf16 (from memory)."""

@@ -1,0 +1,174 @@
+"""Memory beside what is counted: coefficients from measured runs, and how far off they are.
+
+A run states what the framework's allocator handed out, or what the whole device held. The rows of
+one model of one source share their errors, so each such group counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import exp, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.coefficients.coefficient import Coefficient
+from foretrain.coefficients.memory import MemoryErrors, Reserve
+from foretrain.errors import InputError
+
+Floats = NDArray[np.float64]
+
+NOISE = 0.05
+"""Scatter of log(measured) that no coefficient explains: blocks, samples' lengths, moments."""
+
+ROUNDS = 20
+TENTH = 1.2816
+"""Normal score of the 90th percentile."""
+
+NAMES = tuple(field.name for field in fields(Reserve))
+PERCENTILES = (0.02, 0.1, 0.5, 0.9, 0.98)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRow:
+    """A measured peak and what it consists of.
+
+    Attributes:
+        id: of the run.
+        source: who published it.
+        model: what was trained.
+        measured: bytes.
+        counted: bytes that formulas count, without what coefficients add.
+        kept: bytes of them that are kept for the backward pass.
+        allocated: whether the measured bytes are what the allocator handed out.
+    """
+
+    id: str
+    source: str
+    model: str
+    measured: float
+    counted: float
+    kept: float
+    allocated: bool
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """The rows that share their errors."""
+        return self.source, self.model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """Coefficients that were fitted.
+
+    Attributes:
+        values: by name.
+        low: tenth percentiles.
+        high: ninetieth percentiles.
+    """
+
+    values: Reserve
+    low: Reserve
+    high: Reserve
+
+
+def predicted(row: MemoryRow, known: Reserve) -> float:
+    """Bytes of a run."""
+    handed_out = row.counted + known.temporaries * row.kept
+    if row.allocated:
+        return handed_out
+    return handed_out * (1.0 + known.fragmentation) + known.reserve
+
+
+def residual(row: MemoryRow, known: Reserve) -> float:
+    """log(measured / predicted): above 0 where a run needed more than predicted."""
+    return log(row.measured / predicted(row, known))
+
+
+def fit(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> Fitted:
+    """The coefficients by least squares towards their priors, within the priors' intervals.
+
+    Args:
+        rows: measured runs; without any the priors stand.
+        priors: of `Reserve`'s fields, by their names.
+    """
+    low, high = (
+        np.array([getattr(priors[name], end) for name in NAMES]) for end in ("low", "high")
+    )
+    start = np.array([priors[name].value for name in NAMES])
+    width, share = (high - low) / (2.0 * TENTH), _shares(rows)
+    values, certainty = start, np.diag(1.0 / width**2)
+    for _ in range(ROUNDS):
+        errors, slopes = _linear(rows, _reserve(values))
+        weighed = slopes * share[:, np.newaxis] / NOISE**2
+        certainty = weighed.T @ slopes + np.diag(1.0 / width**2)
+        pull = weighed.T @ errors - (values - start) / width**2
+        values = np.clip(values + np.linalg.solve(certainty, pull), low, high)
+    spread = TENTH * np.sqrt(np.diag(np.linalg.inv(certainty)))
+    return Fitted(
+        values=_reserve(values),
+        low=_reserve(np.maximum(values - spread, low)),
+        high=_reserve(np.minimum(values + spread, high)),
+    )
+
+
+def left_out(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> dict[str, float]:
+    """Residuals of runs by their ids, each group by the coefficients of all others."""
+    groups = dict.fromkeys(row.group for row in rows)
+    found: dict[str, float] = {}
+    for group in groups:
+        known = fit([row for row in rows if row.group != group], priors).values
+        found |= {row.id: residual(row, known) for row in rows if row.group == group}
+    return found
+
+
+def percentiles(rows: Sequence[MemoryRow], residuals: Mapping[str, float]) -> MemoryErrors:
+    """Percentiles of residuals; every source counts the same, however many rows it has.
+
+    Raises:
+        InputError: there are too few different residuals.
+    """
+    sources = [row.source for row in rows]
+    if len(set(residuals.values())) < len(PERCENTILES):
+        raise InputError(f"percentiles need {len(PERCENTILES)} residuals that differ.")
+    pairs = sorted((residuals[row.id], 1.0 / sources.count(row.source)) for row in rows)
+    values, weights = np.array(pairs).T
+    middle = (np.cumsum(weights) - weights / 2.0) / weights.sum()
+    found = np.interp(PERCENTILES, middle, values)
+    names = (field.name for field in fields(MemoryErrors))
+    return MemoryErrors(**dict(zip(names, found.tolist(), strict=True)))
+
+
+def _shares(rows: Sequence[MemoryRow]) -> Floats:
+    """What a row counts: all of a group once."""
+    groups = [row.group for row in rows]
+    return np.array([1.0 / groups.count(group) for group in groups])
+
+
+def _linear(rows: Sequence[MemoryRow], known: Reserve) -> tuple[Floats, Floats]:
+    """Residuals, and by how much each coefficient moves the logarithm of a prediction."""
+    errors = np.array([residual(row, known) for row in rows])
+    slopes = np.array([_slopes(row, known) for row in rows]).reshape(len(rows), len(NAMES))
+    return errors, slopes
+
+
+def _slopes(row: MemoryRow, known: Reserve) -> tuple[float, ...]:
+    """Derivatives of the logarithm of a prediction, in the order of `Reserve`'s fields."""
+    whole = predicted(row, known)
+    outside = 0.0 if row.allocated else 1.0
+    slopes = {
+        "reserve": outside / whole,
+        "fragmentation": outside * (row.counted + known.temporaries * row.kept) / whole,
+        "temporaries": row.kept * (1.0 + outside * known.fragmentation) / whole,
+    }
+    return tuple(slopes[name] for name in NAMES)
+
+
+def _reserve(values: Floats) -> Reserve:
+    return Reserve(**dict(zip(NAMES, values.tolist(), strict=True)))
+
+
+def ratio(error: float) -> float:
+    """What a residual is as predicted over measured, less 1."""
+    return exp(-error) - 1.0
