@@ -55,6 +55,8 @@ class Link:
         kind: shape of the level.
         technology: what it is made of.
         in_network: whether its switches add up what they pass on (NVLink SHARP, SHARP).
+        ordered: whether bytes arrive in the order in which they were sent, on which protocols for
+            short messages rely; those of EFA may not.
     """
 
     latency: Annotated[float, SECONDS]
@@ -64,6 +66,7 @@ class Link:
     kind: Topology = Topology.SWITCH
     technology: Technology
     in_network: bool = False
+    ordered: bool = True
 
     def __post_init__(self) -> None:
         if not self.latency >= 0:

@@ -132,6 +132,7 @@ def _slower(one: Link, other: Link, *, ratio: float) -> Link:
         capacity=min(known, default=None),
         duplex=one.duplex and other.duplex,
         in_network=one.in_network and other.in_network,
+        ordered=one.ordered and other.ordered,
     )
 
 

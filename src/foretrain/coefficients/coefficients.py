@@ -13,6 +13,7 @@ from foretrain.coefficients.links import Links
 from foretrain.coefficients.matrix import Matrix
 from foretrain.coefficients.memory import Reserve
 from foretrain.coefficients.overlap import Overlap
+from foretrain.coefficients.protocols import Protocols
 from foretrain.coefficients.traffic import Traffic
 from foretrain.coefficients.uncertainty import Uncertainty
 from foretrain.errors import InputError
@@ -32,6 +33,7 @@ class Coefficients:
     traffic: Traffic
     host: HostWork
     links: Links
+    protocols: Protocols
     overlap: Overlap
     memory: Reserve
     job: JobTimes

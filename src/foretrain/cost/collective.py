@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cost.collectives import ALGORITHMS
-from foretrain.cost.collectives.group import group
+from foretrain.cost.collectives.group import Group, group
 from foretrain.cost.collectives.line import Line, Number
-from foretrain.cost.collectives.network import Network
+from foretrain.cost.collectives.network import Network, Protocol
 from foretrain.plan.table import Rows, distinct
 from foretrain.strategies.strategy import Pattern
+
+FLAGGED = ("ring", "tree")
+"""Algorithms that have protocols for short messages."""
 
 Inside = tuple[tuple[float, ...], ...]
 """Members that share a group of each level, of a few groups. [level][group]"""
@@ -118,12 +121,12 @@ def _sends(net: Network, inside: Inside) -> Line:
 @lru_cache(maxsize=1024)
 def menu_of(net: Network, inside: Inside, pattern: Pattern) -> Menu:
     """The algorithms of a pattern, without those that another one of the group always beats."""
-    groups = group([np.array(members) for members in inside], net)
-    names = tuple(name for name in ALGORITHMS[pattern] if name in net.known)
-    lines = [ALGORITHMS[pattern][name](groups) for name in names]
-    alone = groups.members <= 1.0
-    fixed = np.where(alone, 0.0, net.start + np.stack([line.fixed for line in lines]))
-    per_byte = np.where(alone, 0.0, np.stack([line.per_byte for line in lines]))
+    members = [np.array(level) for level in inside]
+    lines = dict(_lines(net, members, pattern))
+    names = tuple(lines)
+    alone = members[-1] <= 1.0
+    fixed = np.where(alone, 0.0, np.stack([line.fixed for line in lines.values()]))
+    per_byte = np.where(alone, 0.0, np.stack([line.per_byte for line in lines.values()]))
     order = np.lexsort((per_byte, fixed), axis=0)
     return shortened(
         Menu(
@@ -133,6 +136,30 @@ def menu_of(net: Network, inside: Inside, pattern: Pattern) -> Menu:
             names=names,
         )
     )
+
+
+def _lines(net: Network, members: Sequence[Number], pattern: Pattern) -> Iterator[tuple[str, Line]]:
+    """What each algorithm takes, its start-up included, by its name and that of a protocol."""
+    groups = group(members, net)
+    known = {name: it for name, it in ALGORITHMS[pattern].items() if name in net.known}
+    for name, algorithm in known.items():
+        yield name, algorithm(groups).after(net.start)
+    for protocol in net.protocols:
+        over = net.over(protocol)
+        quicker = group(members, over)
+        never = _refused(groups, net, protocol)
+        for name in (name for name in FLAGGED if name in known):
+            line = known[name](quicker).after(over.start)
+            yield f"{name} {protocol.name}", replace(line, fixed=line.fixed + never)
+
+
+def _refused(groups: Group, net: Network, protocol: Protocol) -> Number:
+    """Infinitely long where a level on the way does not carry a protocol, otherwise nothing."""
+    refused = np.zeros_like(groups.members)
+    for level, wire in zip(groups.stretches, net.wires, strict=True):
+        if protocol.name not in wire.carries:
+            refused = np.where(level.crossed, np.inf, refused)
+    return refused
 
 
 def shortened(menu: Menu) -> Menu:

@@ -33,6 +33,7 @@ LEVEL: Final = re.compile(r"levels\[(\d+)\]")
 LEVEL_NAME: Final = re.compile(r"levels\[\d+\]\.name")
 REMARKS: Final[Mapping[tuple[str, str], str]] = {
     ("in_network", "yes"): "adds up on the way",
+    ("ordered", "no"): "out of order",
     ("duplex", "no"): "one direction at a time",
 }
 """What is said of a link where a key has a value."""

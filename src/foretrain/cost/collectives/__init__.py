@@ -20,16 +20,17 @@ from foretrain.cost.collectives import (
     tree,
 )
 from foretrain.cost.collectives.group import Algorithm
+from foretrain.cost.collectives.relay import relayed
 from foretrain.strategies.strategy import Pattern
 
 ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
     {
         Pattern.REDUCE: {
             "ring": ring.reduce,
-            "tree": tree.reduce,
+            **relayed("tree", tree.reduce),
             "hierarchical": hierarchical.reduce,
-            "in-network": in_network.reduce,
-            "in-network-tree": in_network.reduce_over_trees,
+            **relayed("in-network", in_network.reduce),
+            **relayed("in-network-tree", in_network.reduce_over_trees),
             "doubling": doubling.reduce,
             "halving-doubling": doubling.reduce_in_halves,
             "direct": direct.reduce,
@@ -38,7 +39,7 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
         Pattern.GATHER: {
             "ring": ring.gather,
             "hierarchical": hierarchical.gather,
-            "in-network": in_network.gather,
+            **relayed("in-network", in_network.gather),
             "doubling": doubling.gather,
             "direct": direct.gather,
         },
@@ -49,9 +50,9 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
             "direct": direct.all_to_all,
         },
         Pattern.BROADCAST: {
-            "ring": ring.broadcast,
-            "tree": tree.broadcast,
-            "in-network": in_network.broadcast,
+            **relayed("ring", ring.broadcast),
+            **relayed("tree", tree.broadcast),
+            **relayed("in-network", in_network.broadcast),
             "halving-doubling": doubling.broadcast,
         },
     }

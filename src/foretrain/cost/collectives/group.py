@@ -27,6 +27,8 @@ class Stretch:
         pairs: the same when each has one partner at a time.
         all: the same when each sends to every other at once.
         adding: the same into switches that add up; 0 where they do not.
+        into_switch: seconds of a hop into those.
+        chained: whether the library's trees are chains on it.
     """
 
     inside: Number
@@ -38,6 +40,8 @@ class Stretch:
     pairs: Number
     all: Number
     adding: float
+    into_switch: float
+    chained: bool
 
     @property
     def units(self) -> Number:
@@ -56,9 +60,11 @@ class Group:
 
     Attributes:
         stretches: one per level, innermost first.
+        piece: bytes that a member receives before it hands them on.
     """
 
     stretches: tuple[Stretch, ...]
+    piece: float
 
     @property
     def members(self) -> Number:
@@ -97,7 +103,8 @@ def group(inside: Sequence[Number], net: Network) -> Group:
     """
     below = [np.ones_like(inside[0]), *inside[:-1]]
     levels = zip(net.wires, inside, below, strict=True)
-    return Group(stretches=tuple(_stretch(wire, here, under) for wire, here, under in levels))
+    stretches = tuple(_stretch(wire, here, under) for wire, here, under in levels)
+    return Group(stretches=stretches, piece=net.piece)
 
 
 def _stretch(wire: Wire, inside: Number, below: Number) -> Stretch:
@@ -112,4 +119,6 @@ def _stretch(wire: Wire, inside: Number, below: Number) -> Stretch:
         pairs=wire.share * shape.pairs,
         all=wire.share * shape.all,
         adding=wire.adding,
+        into_switch=max(wire.latency, wire.into_switch),
+        chained=wire.chained,
     )

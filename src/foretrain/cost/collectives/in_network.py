@@ -13,41 +13,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cost.collectives.group import Group, Stretch
-from foretrain.cost.collectives.line import Line, Number
+from foretrain.cost.collectives.line import Number
+from foretrain.cost.collectives.relay import Relay
 from foretrain.cost.collectives.topologies import depth
+from foretrain.cost.collectives.tree import shared_by_roots
 
 
-def reduce(group: Group) -> Line:
+def reduce(group: Group) -> Relay:
     """Up into the switches and down again; on inner levels without them twice around rings.
 
     Never where the outermost switches do not add up: the library joins nodes by trees there.
 
     Source: graham2016 (trees of switches that add up); nvidia-nccl, NVLS and CollNet chain.
     """
+
+    def around(level: Stretch) -> Number:
+        return (level.units - 1.0) / (level.inside * level.around)
+
     return _reduce(
         group,
         hops=lambda level: (level.units - 1.0) * level.hop,
-        busy=lambda level: (level.units - 1.0) / (level.inside * level.around),
+        way=around,
+        busy=around,
         works=_outermost_adds(group),
     )
 
 
-def reduce_over_trees(group: Group) -> Line:
+def reduce_over_trees(group: Group) -> Relay:
     """Up into the switches and down again; up and down a tree where they do not add up.
-
-    Of two units each is the root for half of the bytes: they pass once each way, not twice.
 
     Source: nvidia-nccl, NVLS tree.
     """
+
+    def busy(level: Stretch) -> Number:
+        return shared_by_roots(level) / (level.below * level.pairs)
+
     return _reduce(
         group,
         hops=lambda level: depth(level.units) * level.far,
-        busy=lambda level: np.minimum(level.units - 1.0, 2.0) / (2.0 * level.below * level.pairs),
+        way=lambda level: depth(level.units) * busy(level),
+        busy=busy,
         works=group.most(lambda level: np.where(level.crossed, level.adding, 0.0)) > 0.0,
     )
 
 
-def gather(group: Group) -> Line:
+def gather(group: Group) -> Relay:
     """Every member's part up once and to all others; a reduce-scatter goes the other way.
 
     Source: nvidia-nccl, NVLS: inside a node, and over nodes where their fabric adds up, too.
@@ -55,7 +65,7 @@ def gather(group: Group) -> Line:
     return _handed_out(group, lambda level: (level.units - 1.0) / level.inside)
 
 
-def broadcast(group: Group) -> Line:
+def broadcast(group: Group) -> Relay:
     """Up once and to all others.
 
     Source: nvidia-nccl, NVLS.
@@ -63,42 +73,50 @@ def broadcast(group: Group) -> Line:
     return _handed_out(group, lambda level: level.crossed / level.below)
 
 
-def _handed_out(group: Group, share: Callable[[Stretch], Number]) -> Line:
+def _handed_out(group: Group, share: Callable[[Stretch], Number]) -> Relay:
     """By switches alone: each level takes its share of the bytes, all at once."""
-    return Line(
-        fixed=group.total(_hops),
-        per_byte=group.most(lambda level: share(level) / (level.adding or np.inf)),
-    )
+
+    def busy(level: Stretch) -> Number:
+        return share(level) / (level.adding or np.inf)
+
+    return Relay(hops=group.total(_hops), way=group.total(busy), busiest=group.most(busy))
 
 
 def _hops(level: Stretch) -> Number:
     """To the switch and on; never where it does not add up."""
-    return np.where(level.crossed, level.hop if level.adding else np.inf, 0.0)
+    return np.where(level.crossed, level.into_switch if level.adding else np.inf, 0.0)
 
 
 def _reduce(
     group: Group,
     *,
     hops: Callable[[Stretch], Number],
+    way: Callable[[Stretch], Number],
     busy: Callable[[Stretch], Number],
     works: NDArray[np.bool_],
-) -> Line:
-    """An all-reduce whose levels without switches that add up take `hops` and `busy` each way.
+) -> Relay:
+    """An all-reduce whose levels without switches that add up take so much each way.
 
-    Hops of all levels, the busiest one's bytes; never where it does not work.
+    Links to switches carry one direction each way, the others both ways the same load; hops of all
+    levels, the busiest one's bytes. Never where it does not work.
     """
 
-    def both_hops(level: Stretch) -> Number:
-        return 2.0 * (level.hop * level.crossed if level.adding else hops(level))
+    def added(level: Stretch) -> Number:
+        return level.crossed / (level.below * level.adding)
 
-    def both_busy(level: Stretch) -> Number:
-        if level.adding:
-            return level.crossed / (level.below * level.adding)
-        return 2.0 * busy(level)
+    def all_hops(level: Stretch) -> Number:
+        return 2.0 * (level.into_switch * level.crossed if level.adding else hops(level))
 
-    return Line(
-        fixed=np.where(works, group.total(both_hops), np.inf),
-        per_byte=np.where(works, group.most(both_busy), 0.0),
+    def all_links(level: Stretch) -> Number:
+        return 2.0 * (added(level) if level.adding else way(level))
+
+    def load(level: Stretch) -> Number:
+        return added(level) if level.adding else 2.0 * busy(level)
+
+    return Relay(
+        hops=np.where(works, group.total(all_hops), np.inf),
+        way=np.where(works, group.total(all_links), 0.0),
+        busiest=np.where(works, group.most(load), 0.0),
     )
 
 

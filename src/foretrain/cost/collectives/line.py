@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Number = NDArray[np.float64]
 
+WHOLE = "-whole"
+"""How the names of algorithms end that hand on whole messages."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line:
@@ -25,6 +28,10 @@ class Line:
     def take(self, index: NDArray[np.intp]) -> Line:
         """The lines of some groups. [plan]"""
         return Line(fixed=self.fixed[index], per_byte=self.per_byte[index])
+
+    def after(self, start: float) -> Line:
+        """The same, begun later."""
+        return Line(fixed=start + self.fixed, per_byte=self.per_byte)
 
     def twice(self) -> Line:
         """Two passes, such as a reduce-scatter and an all-gather."""

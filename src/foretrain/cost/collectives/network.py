@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import inf
 from operator import mul
+from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level, Topology
+from foretrain.cluster.link import Level, Technology, Topology
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.protocols import Protocols
+from foretrain.cost.collectives.line import WHOLE
 
-NCCL = frozenset({"ring", "tree", "hierarchical", "in-network", "in-network-tree", "pairwise"})
+RELAYS = ("ring", "tree", "in-network", "in-network-tree")
+"""Algorithms whose members hand messages on, in pieces or as a whole."""
+
+NCCL = frozenset({*RELAYS, *(name + WHOLE for name in RELAYS), "hierarchical", "pairwise"})
 """Algorithms of the library that trainings use, and of the frameworks on top of it."""
+
+FABRICS = frozenset({Technology.INFINIBAND, Technology.ETHERNET})
+"""Links between nodes; inside a node the library's trees are chains."""
+
+CARRIED: Mapping[Technology, frozenset[str]] = MappingProxyType(
+    {
+        Technology.NVLINK: frozenset({"LL", "LL128"}),
+        Technology.PCIE: frozenset({"LL"}),
+        Technology.INFINITY_FABRIC: frozenset({"LL"}),
+        Technology.INFINIBAND: frozenset({"LL", "LL128"}),
+        Technology.ETHERNET: frozenset({"LL", "LL128"}),
+    }
+)
+"""Protocols for short messages that NCCL and RCCL have over links; other libraries have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +47,9 @@ class Wire:
         adding: the same into switches that add up what they pass on; 0 where they do not.
         kind: shape of the level.
         members: groups of the level below that it connects; all of them, used or not.
+        into_switch: least seconds of a hop into switches that add up.
+        chained: whether the library's trees are chains on it.
+        carries: protocols for short messages that work over it.
     """
 
     latency: float
@@ -34,6 +58,26 @@ class Wire:
     adding: float = 0.0
     kind: Topology = Topology.SWITCH
     members: int = 1
+    into_switch: float = 0.0
+    chained: bool = False
+    carries: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """A way to send short messages: flags travel with the data, so that nobody waits for signals.
+
+    Attributes:
+        name: LL or LL128.
+        start: seconds before a collective's first message.
+        hop: share of a hop's latency that is left.
+        share: share of the bandwidth that is left.
+    """
+
+    name: str
+    start: float
+    hop: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +88,47 @@ class Network:
         wires: one per level.
         start: seconds before a collective's first message.
         known: names of the algorithms that the collective library has.
+        piece: bytes that a member receives before it hands them on.
+        protocols: those for short messages.
     """
 
     wires: tuple[Wire, ...]
     start: float
     known: frozenset[str] = NCCL
+    piece: float = 0.0
+    protocols: tuple[Protocol, ...] = ()
+
+    def over(self, protocol: Protocol) -> Network:
+        """The same as a protocol for short messages has it: flags let every word pass at once."""
+        wires = tuple(
+            replace(
+                wire,
+                latency=protocol.hop * wire.latency,
+                alone=protocol.share * wire.alone,
+                share=protocol.share * wire.share,
+                adding=0.0,
+            )
+            for wire in self.wires
+        )
+        return replace(self, wires=wires, start=protocol.start, piece=0.0)
+
+    def slowed(self, factor: float) -> Network:
+        """The same where everything takes so many times as long."""
+        if factor == 1.0:
+            return self
+        wires = tuple(
+            replace(
+                wire,
+                latency=wire.latency * factor,
+                into_switch=wire.into_switch * factor,
+                alone=wire.alone / factor,
+                share=wire.share / factor,
+                adding=wire.adding / factor,
+            )
+            for wire in self.wires
+        )
+        protocols = tuple(replace(each, start=each.start * factor) for each in self.protocols)
+        return replace(self, wires=wires, start=self.start * factor, protocols=protocols)
 
 
 def network(cluster: Cluster, coefficients: Coefficients) -> Network:
@@ -60,7 +140,25 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
         passed = wires[-1].share if len(wires) > 1 else inf
         wires.append(_wire(level, coefficients, below=below, passed=passed))
         below *= level.members
-    return Network(wires=tuple(wires), start=coefficients.links.start)
+    reached = coefficients.protocols
+    return Network(
+        wires=tuple(wires),
+        start=coefficients.links.start,
+        piece=reached.piece,
+        protocols=_protocols(reached),
+    )
+
+
+def _protocols(reached: Protocols) -> tuple[Protocol, ...]:
+    return (
+        Protocol(name="LL", start=reached.ll_start, hop=reached.ll_hop, share=reached.ll_share),
+        Protocol(
+            name="LL128",
+            start=reached.ll128_start,
+            hop=reached.ll128_hop,
+            share=reached.ll128_share,
+        ),
+    )
 
 
 def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float) -> Wire:
@@ -71,13 +169,17 @@ def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float
     alone = reached * link.bandwidth
     capacity = inf if link.capacity is None else reached * link.capacity
     share = min(alone, capacity / below, passed)
+    ethernet = link.technology is Technology.ETHERNET
     return Wire(
-        latency=link.latency,
+        latency=(coefficients.protocols.ethernet_hop if ethernet else 1.0) * link.latency,
         alone=alone,
         share=share,
         adding=coefficients.links.in_network * share if link.in_network else 0.0,
         kind=link.kind,
         members=level.members,
+        into_switch=coefficients.protocols.switch_hop if link.in_network else 0.0,
+        chained=link.technology not in FABRICS,
+        carries=CARRIED.get(link.technology, frozenset()) if link.ordered else frozenset(),
     )
 
 

@@ -1,18 +1,23 @@
 """Ring: every member passes on what it got from one neighbour to the other.
 
 The members below a level each carry one ring over it, so that their shares add up; the ring runs
-at the pace of the slowest level that it crosses.
+at the pace of the slowest level that it crosses. Nobody waits for the slowest hop in each step: a
+part meets every hop of the ring once a round.
 """
 
 from __future__ import annotations
 
-from foretrain.cost.collectives.group import Group
+from foretrain.cost.collectives.group import Group, Stretch
 from foretrain.cost.collectives.line import Line, Number
+from foretrain.cost.collectives.relay import Relay
 
 
-def slowest_hop(group: Group) -> Number:
-    """Seconds of a step, bytes apart."""
-    return group.most(lambda level: level.hop * level.crossed)
+def hops(group: Group) -> Number:
+    """Seconds of the n - 1 hops from a member around to the last one.
+
+    Source: nvidia-nccl, src/graph/tuning.cc (steps inside nodes and between them).
+    """
+    return group.total(lambda level: _steps(group, level) * level.hop)
 
 
 def byte_time(group: Group) -> Number:
@@ -25,8 +30,8 @@ def gather(group: Group) -> Line:
 
     Source: thakur2005, section 4.1.
     """
-    steps = group.members - 1.0
-    return Line(fixed=steps * slowest_hop(group), per_byte=steps / group.members * byte_time(group))
+    share = (group.members - 1.0) / group.members
+    return Line(fixed=hops(group), per_byte=share * byte_time(group))
 
 
 def reduce(group: Group) -> Line:
@@ -37,9 +42,18 @@ def reduce(group: Group) -> Line:
     return gather(group).twice()
 
 
-def broadcast(group: Group) -> Line:
-    """From neighbour to neighbour in pieces that follow one another: the last waits n - 1 hops.
+def broadcast(group: Group) -> Relay:
+    """From neighbour to neighbour: the last waits n - 1 hops.
 
     Source: nvidia-nccl, ring broadcast.
     """
-    return Line(fixed=(group.members - 1.0) * slowest_hop(group), per_byte=byte_time(group))
+    return Relay(
+        hops=hops(group),
+        way=group.total(lambda level: _steps(group, level) / (level.below * level.around)),
+        busiest=byte_time(group),
+    )
+
+
+def _steps(group: Group, level: Stretch) -> Number:
+    """Hops over a level on the way from a member around to the last one."""
+    return group.members / level.inside * (level.units - 1.0)
