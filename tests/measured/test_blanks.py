@@ -252,3 +252,14 @@ def test_context_and_experts_are_axes_of_the_plan():
     assert case(run).plan.context == 2
     assert case(MOE).plan.expert == 8
     assert case(network(name="gpt", family="gpt")).plan.expert == 1
+
+
+def test_an_encoder_of_stated_sizes_is_the_librarys_of_these_sizes():
+    sizes = {"layers": 24, "hidden": 1024, "heads": 16, "sequence": 512}
+    found = case(replace(GPT, network=Network(name="BERT-24L-1024h", family="bert", **sizes)))
+    assert found.workload.model.parameters == build("bert-large", sequence=512).parameters
+    assert defaults.WORD_PIECES.words in found.assumed
+
+
+def test_a_blank_vocabulary_of_a_plain_decoder_is_gpt_2s():
+    assert defaults.VOCABULARY.words in case(network(vocabulary=None)).assumed

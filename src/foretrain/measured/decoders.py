@@ -72,7 +72,7 @@ def shape_of(network: Network, assumptions: Assumptions) -> Decoder:
         heads=heads,
         feed_forward=_width(network, family, assumptions),
         kv_heads=_kv_heads(network, family, assumptions),
-        vocabulary=stated(network.vocabulary, "vocabulary"),
+        vocabulary=_vocabulary(network, family, assumptions),
         gated=family.gated,
         bias=family.bias,
         dropout=family.dropout,
@@ -104,6 +104,13 @@ def sized(network: Network, assumptions: Assumptions) -> Decoder:
         positions=family.positions,
         tied=family.tied,
     )
+
+
+def _vocabulary(network: Network, family: Family, assumptions: Assumptions) -> int:
+    """GPT-2's unless stated; gated families have one of their own each."""
+    if network.vocabulary is None and not family.gated:
+        return assumptions.take(defaults.VOCABULARY)
+    return stated(network.vocabulary, "vocabulary")
 
 
 def _width(network: Network, family: Family, assumptions: Assumptions) -> int:

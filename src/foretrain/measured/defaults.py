@@ -113,6 +113,11 @@ VOCABULARY = Default(
     words="a vocabulary of 51200",
     why="GPT-2's, padded as in narayanan2021",
 )
+WORD_PIECES = Default(
+    value=30522,
+    words="a vocabulary of 30522",
+    why="that of devlin2019, which every BERT of the tables that states one has",
+)
 NO_PREDICTION = Default(
     value=False,
     words="no multi-token prediction",

@@ -10,6 +10,7 @@ from foretrain.errors import InputError
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.decoders import FAMILIES, shape_of, sized
+from foretrain.measured.encoders import FAMILY, encoder_of
 from foretrain.measured.images import images_of
 from foretrain.measured.listed import listed_of
 from foretrain.measured.litgpt import by_litgpt, longest, tuned
@@ -74,6 +75,8 @@ def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
 
 def _in_library(run: MeasuredRun, assumptions: Assumptions) -> Model:
     network = run.network
+    if not _known(network.name) and network.family == FAMILY and network.layers is not None:
+        return encoder_of(network, assumptions, sequence=_sequence(network, assumptions))
     if not _known(network.name):
         raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
     name = find(network.name).name
