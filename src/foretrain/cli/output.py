@@ -42,14 +42,19 @@ def save(text: str, path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def check_page(page: Path, study: Path) -> None:
+def check_page(page: Path, study: Path, *, what: str = "study") -> None:
     """Refuse a page that cannot be written, before the work whose answer it would hold.
+
+    Args:
+        page: where it is to be written.
+        study: the file that it answers.
+        what: what that file is called.
 
     Raises:
         InputError: if it would take the study's place, is a folder, or lies where nothing may be.
     """
     if page.exists() and study.exists() and page.samefile(study):
-        raise InputError(f"--html {page} is the study itself. Give the page a name of its own.")
+        raise InputError(f"--html {page} is the {what} itself. Give the page a name of its own.")
     if page.is_dir():
         raise InputError(f"--html {page} is a folder. Name a file, such as {page / 'answer.html'}.")
     if not page.parent.is_dir():

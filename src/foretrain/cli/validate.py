@@ -13,17 +13,38 @@ Tables = Annotated[list[Path], typer.Argument(metavar="TABLE...", help="Measured
 Kind = Annotated[
     str | None, typer.Option("--kind", help="Kind of the tables, where their names do not say it.")
 ]
+Page = Annotated[
+    Path | None, typer.Option("--html", metavar="PAGE", help="Also write the report as a web page.")
+]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the rows.")]
 
 
-def validate(tables: Tables, *, kind: Kind = None, as_json: AsJson = False) -> None:
+def validate(
+    tables: Tables,
+    *,
+    kind: Kind = None,
+    as_json: AsJson = False,
+    html: Page = None,
+    workers: Workers = 1,
+) -> None:
     """Hold predictions against measured runs, row by row."""
-    from foretrain.cli.output import show
+    from foretrain.cli.output import check_page, save, show
+    from foretrain.cli.rows import rows_done
     from foretrain.files.measurements import read_measurements
     from foretrain.report.validate import validation_text
+    from foretrain.report.validation_page import validation_page
     from foretrain.results.document import document
     from foretrain.verbs import validate as verb
+    from foretrain.verbs.engine import engine
     from foretrain.verbs.provenance import provenance
 
+    if html is not None:
+        for table in tables:
+            check_page(html, table, what="table")
     runs = [run for table in tables for run in read_measurements(table, kind=kind)]
-    answer = verb.validate(runs)
+    with engine(workers) as spread, rows_done(len(runs)) as done:
+        answer = verb.validate(runs, engine=spread, progress=done)
+    if html is not None:
+        save(validation_page(answer, provenance(runs)), html)
+        typer.echo(f"Wrote {html}.", err=True)
     show(document("validate", answer, provenance(runs)) if as_json else validation_text(answer))

@@ -1,4 +1,4 @@
-"""The web page of a search: one file that needs nothing but itself."""
+"""Web pages: one file that needs nothing but itself; here that of a search."""
 
 from __future__ import annotations
 
@@ -37,11 +37,29 @@ def search_page(
     """
     told = [section(study, result) for section in SECTIONS]
     asked = inputs(study, result, provenance)
-    return _template().render(
+    return page(
+        kind="Best plan",
         title=_title(home(study, result.best)),
         subtitle=_subtitle(study),
         sections=[section for section in (*told, *more, asked) if section is not None],
         provenance=provenance,
+    )
+
+
+def page(
+    *, kind: str, title: str, subtitle: str, sections: Sequence[Section], provenance: Provenance
+) -> str:
+    """An HTML page that is complete in itself.
+
+    Args:
+        kind: what it answers, in the window's title.
+        title: the heading.
+        subtitle: what was asked.
+        sections: what stands below, in order.
+        provenance: what it was computed from.
+    """
+    return _template().render(
+        kind=kind, title=title, subtitle=subtitle, sections=sections, provenance=provenance
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -39,23 +40,25 @@ WRITE: Final[Mapping[Subject, Callable[[float], str]]] = {
 
 def validation_text(validation: Validation) -> Group:
     """What the terminal shows of a validation."""
-    summary = _summary(validation.summary)
-    scored = [row for row in validation.rows if _is_scored(row)]
+    shown = summary(validation.summary)
+    scored = [row for row in validation.rows if is_scored(row)]
     return Group(
         terminal.heading(f"{count(len(validation.rows), 'row')}, {len(scored)} scored"),
-        terminal.table(summary),
-        terminal.legend(summary.columns),
+        terminal.table(shown),
+        terminal.legend(shown.columns),
         *_remarks(scored),
         *_worst(scored),
-        *_missed([row for row in validation.rows if not _is_scored(row)]),
+        *_missed([row for row in validation.rows if not is_scored(row)]),
     )
 
 
-def _is_scored(row: ValidationRow) -> bool:
+def is_scored(row: ValidationRow) -> bool:
+    """Whether a row counts."""
     return row.status is Status.PREDICTED and row.error is not None
 
 
-def _summary(summaries: tuple[ValidationSummary, ...]) -> Table:
+def summary(summaries: tuple[ValidationSummary, ...]) -> Table:
+    """How far predictions are off, by source and subject."""
     columns = (
         Column(name="source"),
         Column(name="subject"),
@@ -106,30 +109,37 @@ def _row(row: ValidationRow) -> tuple[str, ...]:
 
 
 def _remarks(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
-    """What was assumed for blanks or is to be known of scored rows, the commonest first."""
-    remarks = Counter(row.reason for row in scored if row.reason).most_common()
-    if not remarks:
-        return ()
-    more = len(remarks) - REMARKS
-    columns = (Column(name="rows", number=True), Column(name="remark"))
-    counted = tuple((f"{number:,}", remark) for remark, number in remarks[:REMARKS])
-    return (
-        terminal.heading("Assumed for the rows that are scored, and other remarks"),
-        terminal.table(Table(columns=columns, rows=counted)),
-        *([terminal.note(f"... and {more} more remarks: --json")] if more > 0 else []),
+    return _first(
+        remarks(scored), REMARKS, "Assumed for the rows that are scored, and other remarks"
     )
 
 
 def _missed(rows: list[ValidationRow]) -> tuple[RenderableType, ...]:
+    return _first(missed(rows), REASONS, "Not scored")
+
+
+def _first(content: Table, most: int, title: str) -> tuple[RenderableType, ...]:
+    """The first lines of a table, and how many more there are; nothing of an empty one."""
+    if not content.rows:
+        return ()
+    more = len(content.rows) - most
+    what = content.columns[-1].name
+    return (
+        terminal.heading(title),
+        terminal.table(replace(content, rows=content.rows[:most])),
+        *([terminal.note(f"... and {more} more {what}s: --json")] if more > 0 else []),
+    )
+
+
+def remarks(scored: Sequence[ValidationRow]) -> Table:
+    """What was assumed for blanks or is to be known of scored rows, the commonest first."""
+    counted = Counter(row.reason for row in scored if row.reason).most_common()
+    columns = (Column(name="rows", number=True), Column(name="remark"))
+    return Table(columns=columns, rows=tuple((f"{number:,}", remark) for remark, number in counted))
+
+
+def missed(rows: Sequence[ValidationRow]) -> Table:
     """Rows that were not scored, counted by reason, the commonest first."""
     reasons = Counter((row.status.replace("_", " "), row.reason) for row in rows).most_common()
-    if not reasons:
-        return ()
     columns = (Column(name="rows", number=True), Column(name="status"), Column(name="reason"))
-    counted = tuple((f"{number:,}", *why) for why, number in reasons[:REASONS])
-    more = len(reasons) - REASONS
-    return (
-        terminal.heading("Not scored"),
-        terminal.table(Table(columns=columns, rows=counted)),
-        *([terminal.note(f"... and {more} more reasons: --json")] if more > 0 else []),
-    )
+    return Table(columns=columns, rows=tuple((f"{number:,}", *why) for why, number in reasons))

@@ -1,5 +1,5 @@
 // The page is whole without this: it only tells under a drawing what one points at, and sorts.
-for (const drawing of document.querySelectorAll(".drawing")) {
+for (const drawing of document.querySelectorAll(".drawing:has(.told)")) {
   const told = drawing.querySelector(".told");
   told.hidden = false;
   told.textContent = "Point at a plan, or choose it.";

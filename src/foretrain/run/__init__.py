@@ -1,0 +1,1 @@
+"""Run: engines that do work in other processes."""
