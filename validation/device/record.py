@@ -101,7 +101,7 @@ def _operator_row(
         "tflops": f"{operator.flop / seconds / 1e12:.4g}" if operator.flop else "",
         "gbs": f"{operator.moved / seconds / 1e9:.4g}" if operator.moved else "",
         "check": "other programs took part of the processor" if timing.disturbed else "",
-        "notes": f"others took {timing.others:.1%} of the processor" if timing.others else "",
+        "notes": machine.seconds_of,
     }
 
 

@@ -49,6 +49,7 @@ TEMPLATES = (
     Template(device="V100 SXM", cluster="dgx-1-v100", node_link="nvlink 2"),
     Template(device="V100S", cluster="pcie-8x-v100s"),
     Template(device="A100 SXM", cluster="jean-zay-a100", node_link="nvlink 3", words="jean zay"),
+    Template(device="A100 SXM", cluster="aws-p4de-24xlarge", node_link="nvlink 3", words="efa"),
     Template(device="A100 SXM", cluster="dgx-a100", node_link="nvlink 3"),
     Template(device="A100 PCIe 40GB", cluster="pcie-8x-a100-40gb"),
     Template(device="A100 PCIe", cluster="pcie-8x-a100-bridged", words="nvlink"),
@@ -65,9 +66,11 @@ TEMPLATES = (
     Template(device="Titan V", cluster="pcie-4x-titan-v"),
     Template(device="GTX Titan X", cluster="pcie-4x-titan-x"),
     Template(device="H100 SXM", cluster="hgx-h100-4x", node_link="nvlink 4", node_devices=4),
+    Template(device="H100 SXM", cluster="aws-p5-48xlarge", node_link="nvlink 4", words="efa"),
     Template(device="H100 SXM", cluster="dgx-h100", node_link="nvlink 4"),
     Template(device="H100 NVL", cluster="pcie-8x-h100-nvl", node_link="nvlink 4"),
     Template(device="H100 PCIe", cluster="pcie-8x-h100"),
+    Template(device="H200 SXM", cluster="aws-p5en-48xlarge", node_link="nvlink 4", words="efa"),
     Template(device="H200 SXM", cluster="hgx-h200", node_link="nvlink 4"),
     Template(device="H200 NVL", cluster="pcie-8x-h200-nvl", node_link="nvlink 4"),
     Template(device="B200", cluster="hgx-b200", node_link="nvlink 5"),
@@ -81,7 +84,9 @@ TEMPLATES = (
     Template(device="Ascend", cluster="ascend-910-node", node_link="hccs"),
     Template(device="Gaudi2", cluster="gaudi2-node", node_link="100gb/s ethernet"),
     Template(device="Gaudi", cluster="gaudi-node", node_link="100gbe"),
+    Template(device="MI250X", cluster="frontier", node_link="infinity fabric"),
     Template(device="Graphcore", cluster="ipu-pod", node_link="ipulink"),
+    Template(device="AMD EPYC", cluster="processor-cores"),
 )
 """The first that suits a place is taken."""
 

@@ -19,8 +19,8 @@ class Family(StrEnum):
 class Precision(StrEnum):
     """Numbers of products and activations, in the words of the tables.
 
-    Mixed keeps weights of 32 bits and casts where PyTorch's autocast does; the true one has weights,
-    gradients and optimizer of 16 bits.
+    Mixed keeps weights of 32 bits and casts where PyTorch's autocast does; the true one has
+    weights, gradients and optimizer of 16 bits.
     """
 
     FP32 = "fp32"

@@ -9,8 +9,6 @@ import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
-
 from recorder.timing import Clock, DeviceClock, HostClock
 
 NAMES = {
@@ -66,8 +64,16 @@ class Machine:
         return self.device == "cuda"
 
     @property
+    def seconds_of(self) -> str:
+        """What is counted as time."""
+        alone = not self.is_gpu and self.cores == 1
+        return "processor time of one thread" if alone else "time on the wall"
+
+    @property
     def clock(self) -> Clock:
         """What times its steps."""
+        import torch
+
         return DeviceClock(torch.cuda) if self.is_gpu else HostClock(self.cores)
 
     @property
@@ -98,6 +104,8 @@ def this_machine(*, cores: int | None = None) -> Machine:
     Args:
         cores: that PyTorch may use of a processor; all by default.
     """
+    import torch
+
     if torch.cuda.is_available():
         return _gpu()
     if cores is not None:
@@ -106,6 +114,8 @@ def this_machine(*, cores: int | None = None) -> Machine:
 
 
 def _gpu() -> Machine:
+    import torch
+
     facts = torch.cuda.get_device_properties(0)
     return Machine(
         device="cuda",
@@ -132,6 +142,8 @@ def _driver() -> str:
 
 
 def _processor() -> Machine:
+    import torch
+
     facts = _processor_facts()
     model = facts.get("model name", platform.processor() or platform.machine())
     key = (int(facts.get("cpu family", 0)), int(facts.get("model", 0)))
@@ -159,4 +171,6 @@ def _processor_facts() -> dict[str, str]:
 
 
 def _software() -> dict[str, str]:
+    import torch
+
     return {"pytorch": torch.__version__, "python": platform.python_version()}

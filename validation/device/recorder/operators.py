@@ -13,10 +13,11 @@ from torch.nn import functional
 from recorder.machine import Machine
 from recorder.timing import Mark, Timing, timed
 
-COLUMNS = (
+_NAMES = (
     "id source_id date gpu_norm framework operator pass precision shape flop bytes calls seconds "
     "lower_quartile least repeats tflops gbs check notes"
-).split()
+)
+COLUMNS = tuple(_NAMES.split())
 
 Call = Callable[[], object]
 
@@ -244,7 +245,7 @@ def _memory_bound(dtype: torch.dtype, *, gpu: bool) -> Iterator[Operator]:
         rows, size = values // 1024, dtype.itemsize
         for name, passes, function in (
             ("copy", 2, lambda x, y: y.copy_(x)),
-            ("add", 3, lambda x, y: torch.add(x, y)),
+            ("add", 3, torch.add),
             ("gelu", 2, lambda x, _: functional.gelu(x)),
             ("softmax", 2, lambda x, _: torch.softmax(x, -1)),
             ("layer norm", 2, lambda x, _: functional.layer_norm(x, (1024,))),

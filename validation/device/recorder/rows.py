@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from recorder.configuration import Language, Precision, Recompute, Training, Vision
 from recorder.machine import Machine
-from recorder.memory import Memory
+from recorder.outcome import Memory, Outcome
 from recorder.timing import Timing
-from recorder.training import Outcome
 
 Row = dict[str, object]
 
@@ -18,14 +17,14 @@ COLUMNS = {
     "llm_training": (
         f"{_ORIGIN} family layers hidden ffn_hidden heads kv_heads vocab seq_len params_b gpu "
         "gpu_norm gpus_total gpus_per_node tp pp cp dp mbs gbs grad_accum precision recompute "
-        "attention_impl step_time_s samples_per_s tokens_per_s_total oom check notes"
+        "attention_impl step_time_s samples_per_s tokens_per_s_total oom check notes optimizer"
     ).split(),
     "cnn_training": (
         f"{_ORIGIN} input gpu gpu_norm gpus_total gpus_per_node parallelism dp batch_per_gpu gbs "
         "precision data images_per_s step_time_s check notes"
     ).split(),
     "single_device": (
-        f"{_ORIGIN} input seq_len gpu gpu_norm batch precision layout throughput unit step_time_s "
+        f"{_ORIGIN} input gpu gpu_norm batch precision layout throughput unit step_time_s "
         "fwd_time_s bwd_time_s params_m check notes"
     ).split(),
     "memory": (
@@ -53,7 +52,7 @@ class Recording:
         whole = self._language if language else self._vision
         if outcome.timing or language:
             yield "llm_training" if language else "cnn_training", whole(training, outcome)
-        if outcome.timing:
+        if outcome.timing and not language:
             yield "single_device", self._passes(training, outcome, outcome.timing)
         yield "memory", self._memory(training, outcome)
 
@@ -104,7 +103,8 @@ class Recording:
             and _rounded(training.batch * training.size / timing.seconds),
             "oom": "" if timing else "yes",
             "check": _check(timing),
-            "notes": _notes(training, timing),
+            "notes": self._notes(training, timing),
+            "optimizer": "adamw",
         }
 
     def _vision(self, training: Training, outcome: Outcome) -> Row:
@@ -121,27 +121,24 @@ class Recording:
             "images_per_s": _rounded(training.batch / timing.seconds),
             "step_time_s": _rounded(timing.seconds),
             "check": _check(timing),
-            "notes": _notes(training, timing),
+            "notes": self._notes(training, timing),
         }
 
     def _passes(self, training: Training, outcome: Outcome, timing: Timing) -> Row:
-        forward, backward, update = timing.phases
-        vision = isinstance(training.network, Vision)
-        order = "nhwc" if training.channels_last else "nchw"
+        forward, backward, _ = timing.phases
         return {
             **self._shared(training, PASSES),
-            "input": training.size if vision else "",
-            "seq_len": "" if vision else training.size,
+            "input": training.size,
             "batch": training.batch,
-            "layout": order if vision else "",
+            "layout": "nhwc" if training.channels_last else "nchw",
             "throughput": _rounded(training.batch / (forward + backward)),
-            "unit": "img/s" if vision else "samples/s",
+            "unit": "img/s",
             "step_time_s": _rounded(forward + backward),
             "fwd_time_s": _rounded(forward),
             "bwd_time_s": _rounded(backward),
             "params_m": _rounded(outcome.parameters / 1e6),
             "check": _check(timing),
-            "notes": f"update {_rounded(update)} s more; {_notes(training, timing)}",
+            "notes": self._notes(training, timing),
         }
 
     def _memory(self, training: Training, outcome: Outcome) -> Row:
@@ -165,6 +162,24 @@ class Recording:
             "notes": _memory_notes(training, memory if gpu else None),
         }
 
+    def _notes(self, training: Training, timing: Timing | None) -> str:
+        if timing is None:
+            return _how(training)
+        counted = str(timing.counted) if timing.counted else "the quicker half of the"
+        phases = zip(PHASES, timing.phases, strict=True)
+        return "; ".join(
+            (
+                _how(training),
+                f"{self.machine.seconds_of}, median of {counted} steps of {timing.repeats}",
+                f"lower quartile {_rounded(timing.lower_quartile)} s",
+                f"least {_rounded(timing.least)} s",
+                *(f"{name} {_rounded(seconds)} s" for name, seconds in phases),
+            )
+        )
+
+
+PHASES = ("forward", "backward", "update")
+
 
 def _memory_notes(training: Training, memory: Memory | None) -> str:
     if memory is None:
@@ -180,20 +195,6 @@ def _check(timing: Timing | None) -> str:
     if timing is None or not timing.disturbed:
         return ""
     return f"other programs took {timing.others:.0%} of the processor while this was timed"
-
-
-def _notes(training: Training, timing: Timing | None) -> str:
-    if timing is None:
-        return _how(training)
-    counted = (
-        f"median of {timing.counted} of {timing.repeats} steps"
-        if timing.counted
-        else f"median of the quicker half of {timing.repeats} steps"
-    )
-    return (
-        f"{_how(training)}; {counted}, lower quartile {_rounded(timing.lower_quartile)} s, "
-        f"least {_rounded(timing.least)} s, others took {timing.others:.1%} of the processor"
-    )
 
 
 def _how(training: Training) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -13,33 +12,17 @@ from torch import nn
 from recorder.configuration import Family, Precision, Training, Vision
 from recorder.convolution import Classifier
 from recorder.machine import Machine
-from recorder.memory import Memory, memory_of, start_of_memory
-from recorder.timing import Mark, Timing, timed
+from recorder.memory import memory_of, start_of_memory
+from recorder.outcome import Outcome
+from recorder.timing import Mark, timed
 from recorder.transformer import Decoder, Encoder
 
 CAST = {Precision.FP16_MIXED: torch.float16, Precision.BF16_MIXED: torch.bfloat16}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of a training.
-
-    Attributes:
-        timing: of a step and its phases: forward, backward, update; None if it ran out of memory.
-        memory: at the peak; None if it ran out of memory.
-        parameters: of the network.
-    """
-
-    timing: Timing | None
-    memory: Memory | None
-    parameters: int
-
-
 def outcome_of(training: Training, machine: Machine, *, repeats: int) -> Outcome:
     """Runs a training for some steps."""
     gc.collect()
-    if machine.is_gpu:
-        torch.cuda.empty_cache()
     _allow_tf32(training.precision is Precision.TF32)
     before = start_of_memory(machine)
     parameters = 0
@@ -92,7 +75,7 @@ def _samples(training: Training, machine: Machine) -> torch.Tensor:
 def _step(network: nn.Module, training: Training, machine: Machine) -> Callable[[Mark], None]:
     """One step on the same samples again and again: no input pipeline is measured."""
     samples = _samples(training, machine)
-    optimizer = _optimizer(network, training, machine)
+    optimizer = _optimizer(network, training)
     cast = CAST.get(training.precision)
     scaler = torch.amp.GradScaler(
         machine.device, enabled=training.precision is Precision.FP16_MIXED
@@ -113,10 +96,8 @@ def _step(network: nn.Module, training: Training, machine: Machine) -> Callable[
     return step
 
 
-def _optimizer(network: nn.Module, training: Training, machine: Machine) -> torch.optim.Optimizer:
-    """SGD with momentum for images, AdamW for text; fused on a GPU, as trainers run it."""
+def _optimizer(network: nn.Module, training: Training) -> torch.optim.Optimizer:
+    """SGD with momentum for images, AdamW for text, each in one kernel."""
     if isinstance(training.network, Vision):
-        return torch.optim.SGD(
-            network.parameters(), lr=1e-4, momentum=0.9, fused=machine.is_gpu or None
-        )
-    return torch.optim.AdamW(network.parameters(), lr=1e-5, fused=machine.is_gpu or None)
+        return torch.optim.SGD(network.parameters(), lr=1e-4, momentum=0.9, fused=True)
+    return torch.optim.AdamW(network.parameters(), lr=1e-5, fused=True)
