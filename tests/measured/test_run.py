@@ -35,3 +35,24 @@ def test_what_was_measured_is_above_0(measured):
 )
 def test_the_year_is_read_from_the_date(date, year):
     assert run(date=date).year == year
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"check": "audit: duplicate"},
+        {"doubt": "device not stated"},
+        {"source_kind": "memory"},
+        {"out_of_memory": True},
+        {"network": Network(name="bert-large", sequence=512, fill=0.5)},
+    ],
+)
+def test_nothing_is_learned_from_a_row_whose_numbers_mean_something_else(changes):
+    assert run().may_be_fitted
+    assert not run(**changes).may_be_fitted
+
+
+@pytest.mark.parametrize("fill", [0.0, 1.1, float("nan")])
+def test_a_sample_fills_some_of_the_sequence_and_no_more_than_all(fill):
+    with pytest.raises(InputError, match="above 0 and at most 1"):
+        Network(name="bert-large", fill=fill)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foretrain.errors import InputError
+from foretrain.measured.message import Message
 from foretrain.plan.execution import AttentionKernel
 from foretrain.workload.library.inventory import Inventory
 
@@ -179,6 +180,7 @@ class MeasuredRun:
         network: what was trained.
         place: where.
         layout: how.
+        message: what a collective moved; None unless its time is measured.
         global_batch: samples per step.
         precision: of matrix products, in the source's words.
         linear_precision: of linear layers, where only the notes of the source tell it.
@@ -205,6 +207,7 @@ class MeasuredRun:
     network: Network
     place: Place = Place()
     layout: Layout = Layout()
+    message: Message | None = None
     global_batch: int | None = None
     precision: str = ""
     linear_precision: str = ""
@@ -220,6 +223,12 @@ class MeasuredRun:
             raise InputError("MeasuredRun needs an id and a source_id.")
         if self.measured is not None and not self.measured > 0:
             raise InputError(f"MeasuredRun '{self.id}': measured must be above 0.")
+
+    @property
+    def may_be_fitted(self) -> bool:
+        """Whether coefficients may learn from it: its numbers mean what their names say."""
+        whole = self.network.fill in (None, 1.0) and not self.out_of_memory
+        return whole and not self.check and not self.doubt and self.source_kind != "memory"
 
     @property
     def year(self) -> int | None:
