@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.random_nouns import devices
 
 from foretrain.cost import compute
-from foretrain.cost.compute import FILL, TILES, Rates, Tile, peak, product_time, rates
-from foretrain.errors import InputError
-from foretrain.files.catalogue import device
-from foretrain.files.coefficients import DEFAULT
-from foretrain.workload.workload import Precision
+from foretrain.cost.compute import FILL, TILES, Tile, product_time
+from foretrain.cost.rates import Rates
 
 # One unit computes a tile of 128 x 128 of depth 256 (and the fill of 128) in one second.
 SECOND = 2.0 * 128 * 128 * (256 + FILL)
@@ -24,6 +20,8 @@ A100 = Rates(
     flash_backward=1.0,
     memory=1.0,
     launch=0.0,
+    gap=0.0,
+    unfused=1.0,
     units=108.0,
 )
 
@@ -104,30 +102,3 @@ def test_large_product_comes_near_the_rate():
 def test_tiles_are_no_larger_than_half_the_accumulators_of_a_unit():
     # 65,536 registers of 4 bytes; a tile keeps one for each of its outputs.
     assert max(tile.rows * tile.columns for tile in TILES) <= 65_536 / 2
-
-
-def test_measured_product_counts_more_than_the_data_sheet():
-    chip = device("a100-sxm-80gb")
-    found = rates(chip, Precision.BF16, DEFAULT)
-    assert found.matmul == pytest.approx(chip.matmul * DEFAULT.matmul_sustained, rel=1e-12)
-    guessed = rates(replace(chip, matmul=None), Precision.BF16, DEFAULT)
-    assert guessed.matmul == 312e12 * DEFAULT.matmul_best * DEFAULT.matmul_sustained
-
-
-def test_other_precisions_reach_the_same_share_of_their_data_sheet():
-    chip = device("a100-sxm-80gb")
-    half, full = (rates(chip, each, DEFAULT) for each in (Precision.BF16, Precision.FP32))
-    assert full.matmul / 19.5e12 == pytest.approx(half.matmul / 312e12, rel=1e-12)
-
-
-def test_precision_without_units_is_refused_with_those_there_are():
-    with pytest.raises(InputError, match=r"has no bf16 units\. Known for it: fp32, fp16\."):
-        peak(device("v100-sxm2-16gb"), Precision.BF16)
-
-
-@given(chip=devices(), precision=st.sampled_from(Precision))
-def test_no_rate_exceeds_the_data_sheet(chip, precision):
-    found = rates(chip, precision, DEFAULT)
-    top = peak(chip, precision)
-    assert max(found.matmul, found.flash_forward, found.flash_backward) <= top
-    assert found.memory <= chip.memory_bandwidth

@@ -39,6 +39,8 @@ class Device:
         matmul: FLOP/s of the best 16-bit matrix product that somebody measured; None if nobody.
         memory: bytes.
         memory_bandwidth: bytes per second, data sheet.
+        asynchronous: whether matrix units reach their peak only with instructions that do not wait
+            (Hopper and later).
         units: processors that work on tiles of a matrix side by side (streaming multiprocessors).
         power: watts, rated; None where nobody states it. A cluster's energy counts whole nodes.
         idle_power: watts with nothing to do; None where nobody states it.
@@ -50,6 +52,7 @@ class Device:
     memory: Annotated[float, BYTES]
     memory_bandwidth: Annotated[float, BYTES_PER_SECOND]
     units: int
+    asynchronous: bool = False
     power: Annotated[float, WATTS] | None = None
     idle_power: Annotated[float, WATTS] | None = None
 

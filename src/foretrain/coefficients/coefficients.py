@@ -11,8 +11,9 @@ from foretrain.coefficients.host import HostWork
 from foretrain.coefficients.job import JobTimes
 from foretrain.coefficients.links import Links
 from foretrain.coefficients.matrix import Matrix
-from foretrain.coefficients.memory import Reserve
+from foretrain.coefficients.memory import MemoryErrors, Reserve
 from foretrain.coefficients.overlap import Overlap
+from foretrain.coefficients.step import Pace
 from foretrain.coefficients.protocols import Protocols
 from foretrain.coefficients.traffic import Traffic
 from foretrain.coefficients.uncertainty import Uncertainty
@@ -36,7 +37,9 @@ class Coefficients:
     protocols: Protocols
     overlap: Overlap
     memory: Reserve
+    memory_errors: MemoryErrors
     job: JobTimes
+    step: Pace
     uncertainty: Uncertainty
 
     def value(self, name: str) -> float:
@@ -52,10 +55,7 @@ class Coefficients:
             groups.setdefault(group, {})[field] = value
         return replace(
             self,
-            **{
-                group: replace(getattr(self, group), **inside)
-                for group, inside in groups.items()
-            },
+            **{group: replace(getattr(self, group), **inside) for group, inside in groups.items()},
         )
 
 

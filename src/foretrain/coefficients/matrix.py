@@ -14,9 +14,13 @@ class Matrix:
         best: best measured matrix product over the peak, for devices without a measurement.
         fp8: share of their peak that fp8 products keep, over the same share of 16 bits.
         fp4: the same for fp4.
+        fp32: share of their peak that products of plain fp32 keep.
+        tf32: share of their peak that tf32 products keep, over the same share of 16 bits.
     """
 
     sustained: float
     best: float
     fp8: float
     fp4: float
+    fp32: float
+    tf32: float

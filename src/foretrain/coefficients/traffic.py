@@ -11,6 +11,10 @@ class Traffic:
 
     Attributes:
         sustained: memory traffic of simple kernels over the data sheet's bandwidth.
+        eager: what operations one by one move, and how many kernels they are, over fused ones.
+        graph: the same of a runtime that fuses what it finds in a graph.
     """
 
     sustained: float
+    eager: float
+    graph: float

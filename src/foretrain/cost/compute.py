@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cluster.device import Device
-from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.launches import backward_kernels
-from foretrain.errors import InputError
+from foretrain.cost.rates import Rates
 from foretrain.plan.table import Column
 from foretrain.strategies.strategy import Share
 from foretrain.workload.columns import Operators
@@ -53,69 +51,6 @@ TILES = (
 FILL = 128.0
 """Depth that a tile loads before its first product: two of three stages of 64. Source: cutlass,
 default_gemm_configuration.h for 16-bit values on sm80, from memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
-    """What one device reaches inside a training.
-
-    Attributes:
-        matmul: FLOP/s of large matrix products of activations.
-        narrow: FLOP/s of products with weights over those; above 1 where they read fewer bits.
-        flash_forward: FLOP/s of fused attention, forward.
-        flash_backward: the same, backward.
-        memory: bytes per second.
-        launch: seconds in which the host starts a kernel.
-        gap: seconds lost between two kernels.
-        units: tiles that run side by side.
-    """
-
-    matmul: float
-    narrow: float
-    flash_forward: float
-    flash_backward: float
-    memory: float
-    launch: float
-    gap: float
-    units: float
-
-
-def peak(device: Device, precision: Precision) -> float:
-    """FLOP/s that the data sheet promises.
-
-    Raises:
-        InputError: the device has no units of that precision.
-    """
-    rate: float | None = getattr(device.peak, precision.peak)
-    if rate is None:
-        known = [name for name in Precision if getattr(device.peak, name.peak) is not None]
-        raise InputError(
-            f"workload.precision: {device.name} has no {precision.value} units. "
-            f"Known for it: {', '.join(known)}."
-        )
-    return rate
-
-
-def rates(device: Device, precision: Precision, coefficients: Coefficients) -> Rates:
-    """The rates of a device: data sheet times what was measured of it.
-
-    Attention and whatever else multiplies activations stays at 16 bits where weights are narrower.
-    """
-    top = peak(device, precision)
-    half = device.peak.bf16 or device.peak.fp16
-    best = device.matmul / half if device.matmul and half else coefficients.matrix.best
-    wide = half if precision.product_bytes < precision.value_bytes and half else top
-    kept = {"fp8": coefficients.matrix.fp8, "fp4": coefficients.matrix.fp4}
-    return Rates(
-        matmul=wide * best * coefficients.matrix.sustained,
-        narrow=top / wide * kept.get(precision.peak, 1.0),
-        flash_forward=wide * coefficients.attention.forward,
-        flash_backward=wide * coefficients.attention.backward,
-        memory=device.memory_bandwidth * coefficients.traffic.sustained,
-        launch=coefficients.host.launch,
-        gap=coefficients.host.gap,
-        units=float(device.units),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -161,7 +96,8 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     unpacked = _unpacking(work) / rate.memory
     forward = np.where(operators.matmul, product, forward) + unpacked
     backward = np.where(operators.matmul, left + right, backward) + unpacked
-    lost = operators.kernels * rate.gap
+    alone = operators.matmul | operators.fused
+    lost = operators.kernels * np.where(alone, 1.0, rate.unfused) * rate.gap
     returns, _ = backward_kernels(operators)
     return OperatorTimes(
         forward=forward + lost,
@@ -180,6 +116,7 @@ def _unpacking(work: Work) -> Column:
 def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
+    part = part * np.where(operators.fused, 1.0, rate.unfused)
     value_bytes = work.precision.value_bytes
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed

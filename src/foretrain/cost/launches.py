@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foretrain.cost.rates import Rates
 from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Attention
 
@@ -32,17 +33,19 @@ class Launches:
     chosen: Floats
 
 
-def launches(operators: Operators, *, kinds: int, launch: float) -> Launches:
+def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
     """What the host takes for each kind of layer, whichever kernel attention has.
 
     Args:
         operators: of the model.
         kinds: kinds of layers.
-        launch: seconds per kernel.
+        rate: of the device and its host.
     """
     returns, learns = backward_kernels(operators)
-    forward = operators.kernels * launch
-    backward = (operators.kernels * returns + learns) * launch
+    alone = operators.matmul | operators.fused
+    kernels = operators.kernels * np.where(alone, 1.0, rate.unfused)
+    forward = kernels * rate.launch
+    backward = (kernels * returns + learns) * rate.launch
     layer = np.asarray(operators.layer, np.intp)
     exists = np.hstack(
         [(operators.attention < 0) | (operators.attention == kernel) for kernel in Attention]

@@ -179,7 +179,8 @@ def _with_host(
     host, (layers, layer) = setting.cluster.host, held
     if host is None or not plans.offload.any():
         return np.zeros((1, 1)), np.zeros((1, 1))
-    rate = setting.coefficients.links.pcie * host.device_bandwidth
+    reached = setting.coefficients
+    rate = reached.links.pcie * host.device_bandwidth / reached.step.factor
     body = np.arange(len(layers.kept))[:, np.newaxis] < setting.body
     kept = layers.kept.take(layer, axis=1) * body * offload.of_activations(plans) / rate
     sent = np.zeros_like(kept)

@@ -9,9 +9,9 @@ from functools import lru_cache
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.collectives.network import Network, network
-from foretrain.cost.compute import Rates, rates
 from foretrain.cost.launches import Launches, launches
 from foretrain.cost.parts import Part, parts_of
+from foretrain.cost.rates import Rates, rates
 from foretrain.plan.software import SHARED, Software
 from foretrain.workload.columns import Operators, operators_of
 from foretrain.workload.workload import Workload
@@ -41,7 +41,7 @@ class Setting:
         holdings: the kinds of parameters that the model has.
         attends: whether its tokens meet one another.
         body: kinds of layers up to the last one that can be cut.
-        software: habits of the trainer that decide what it holds.
+        software: habits of the trainer.
     """
 
     workload: Workload
@@ -74,8 +74,8 @@ def setting(
     """
     operators = operators_of(workload.model)
     kinds = len(workload.model.layers)
-    rate = rates(cluster.device, workload.precision, coefficients)
-    net = network(cluster, coefficients)
+    rate = rates(cluster.device, workload.precision, coefficients, software=software)
+    net = network(cluster, coefficients).slowed(coefficients.step.factor)
     return Setting(
         workload=workload,
         cluster=cluster,
@@ -83,7 +83,7 @@ def setting(
         operators=operators,
         parts=parts_of(operators, workload.precision, kinds=kinds),
         rate=rate,
-        launches=launches(operators, kinds=kinds, launch=rate.launch),
+        launches=launches(operators, kinds=kinds, rate=rate),
         network=net,
         between=net,
         holdings=tuple(Holding) if workload.model.experts else (Holding.COMMON,),

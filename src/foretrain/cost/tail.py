@@ -125,4 +125,5 @@ def _host_seconds(setting: Setting, *, touched: float, crossing: Column) -> Colu
     if host is None:
         return np.zeros(1)
     memory = reached.host.memory * host.memory_bandwidth / setting.cluster.node_devices
-    return crossing / (reached.links.pcie * host.device_bandwidth) + touched / memory
+    seconds = crossing / (reached.links.pcie * host.device_bandwidth) + touched / memory
+    return reached.step.factor * seconds

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from foretrain.cluster.mixed import Mixed, dollars, watts
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.closed_form import closed_form
-from foretrain.cost.compute import peak
+from foretrain.cost.rates import peak
 from foretrain.cost.factors import factors
 from foretrain.cost.flop import model_flop
 from foretrain.cost.held import hold
@@ -26,7 +26,7 @@ from foretrain.plan.table import table_of
 from foretrain.results.estimate import Memory
 from foretrain.results.mixed import Kind, MixedPlan
 from foretrain.simulate.step import simulate
-from foretrain.verbs.price import AGREEMENT, PASSES, price_plan
+from foretrain.verbs.price import AGREEMENT, PASSES, memory_of, price_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,12 +221,4 @@ def _memory(pair: Pair, work: Work) -> Memory:
     """Bytes on the stages of one kind."""
     whole = price_plan(work.setting, pair.plan, played=False).memory
     stages = tuple(whole.stages[stage] for stage in work.stages)
-    worst = max(stages, key=lambda stage: stage.total)
-    parts = {each.name: getattr(worst, each.name) for each in fields(worst)}
-    del parts["stage"]
-    return Memory(
-        **parts,
-        low=worst.total * (whole.low / whole.total),
-        high=worst.total * (whole.high / whole.total),
-        stages=stages,
-    )
+    return memory_of(work.setting, max(stages, key=lambda stage: stage.total), stages)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from foretrain.cost.closed_form import closed_step
-from foretrain.cost.compute import peak
 from foretrain.cost.factors import Factors, factors
 from foretrain.cost.flop import model_flop, recomputed_flop
 from foretrain.cost.held import Held, hold
 from foretrain.cost.memory import stage_memory
 from foretrain.cost.price import cost, energy
+from foretrain.cost.rates import peak
 from foretrain.cost.room import interval as memory_interval
 from foretrain.cost.room import probability
 from foretrain.cost.setting import Setting

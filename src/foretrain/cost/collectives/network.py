@@ -18,8 +18,11 @@ from foretrain.cost.collectives.line import WHOLE
 RELAYS = ("ring", "tree", "in-network", "in-network-tree")
 """Algorithms whose members hand messages on, in pieces or as a whole."""
 
-NCCL = frozenset({*RELAYS, *(name + WHOLE for name in RELAYS), "hierarchical", "pairwise"})
-"""Algorithms of the library that trainings use, and of the frameworks on top of it."""
+LIBRARY = frozenset({*RELAYS, *(name + WHOLE for name in RELAYS), "pairwise"})
+"""Algorithms of the library that trainings use (NCCL, RCCL)."""
+
+NCCL = LIBRARY | {"hierarchical"}
+"""The same with what frameworks on top of it make from its parts."""
 
 FABRICS = frozenset({Technology.INFINIBAND, Technology.ETHERNET})
 """Links between nodes; inside a node the library's trees are chains."""
