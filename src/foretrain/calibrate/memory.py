@@ -7,7 +7,7 @@ one model of one source share their errors, so each such group counts once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from math import exp, log
 
 import numpy as np
@@ -15,18 +15,26 @@ from numpy.typing import NDArray
 
 from foretrain.coefficients.coefficient import Coefficient
 from foretrain.coefficients.memory import MemoryErrors, Reserve
-from foretrain.errors import InputError
 
 Floats = NDArray[np.float64]
 
 NOISE = 0.05
 """Scatter of log(measured) that no coefficient explains: blocks, samples' lengths, moments."""
 
+WHOLE_NOISE = 0.1
+"""The same where the whole device was read: repeats of `bigscience-v100` scatter so."""
+
+ROUNDED = 0.01
+"""Width of the steps in which sources print, as a part of a value."""
+
 ROUNDS = 20
 TENTH = 1.2816
 """Normal score of the 90th percentile."""
 
 NAMES = tuple(field.name for field in fields(Reserve))
+TAIL = 0.1
+POINTS = 10_001
+"""Where percentiles are looked for: beyond the residuals, and how finely."""
 PERCENTILES = (0.02, 0.1, 0.5, 0.9, 0.98)
 
 
@@ -101,7 +109,7 @@ def fit(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> Fitted:
     values, certainty = start, np.diag(1.0 / width**2)
     for _ in range(ROUNDS):
         errors, slopes = _linear(rows, _reserve(values))
-        weighed = slopes * share[:, np.newaxis] / NOISE**2
+        weighed = slopes * share[:, np.newaxis]
         certainty = weighed.T @ slopes + np.diag(1.0 / width**2)
         pull = weighed.T @ errors - (values - start) / width**2
         values = np.clip(values + np.linalg.solve(certainty, pull), low, high)
@@ -126,24 +134,40 @@ def left_out(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> di
 def percentiles(rows: Sequence[MemoryRow], residuals: Mapping[str, float]) -> MemoryErrors:
     """Percentiles of residuals; every source counts the same, however many rows it has.
 
-    Raises:
-        InputError: there are too few different residuals.
+    Steps of their distribution are as soft as printed values are rounded.
     """
     sources = [row.source for row in rows]
-    if len(set(residuals.values())) < len(PERCENTILES):
-        raise InputError(f"percentiles need {len(PERCENTILES)} residuals that differ.")
-    pairs = sorted((residuals[row.id], 1.0 / sources.count(row.source)) for row in rows)
-    values, weights = np.array(pairs).T
-    middle = (np.cumsum(weights) - weights / 2.0) / weights.sum()
-    found = np.interp(PERCENTILES, middle, values)
+    values = np.array([residuals[row.id] for row in rows])
+    weights = np.array([1.0 / sources.count(source) for source in sources])
+    places = np.linspace(values.min() - TAIL, values.max() + TAIL, POINTS)
+    steps = 1.0 / (1.0 + np.exp((values - places[:, np.newaxis]) / ROUNDED))
+    found = np.interp(PERCENTILES, steps @ weights / weights.sum(), places)
     names = (field.name for field in fields(MemoryErrors))
     return MemoryErrors(**dict(zip(names, found.tolist(), strict=True)))
 
 
+def percentile_range(
+    rows: Sequence[MemoryRow], residuals: Mapping[str, float]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The least and the most of every percentile as one group after the other is left out."""
+    groups = dict.fromkeys(row.group for row in rows)
+    found = [
+        asdict(percentiles([row for row in rows if row.group != group], residuals))
+        for group in groups
+    ]
+    names = tuple(found[0])
+    return (
+        {name: min(each[name] for each in found) for name in names},
+        {name: max(each[name] for each in found) for name in names},
+    )
+
+
 def _shares(rows: Sequence[MemoryRow]) -> Floats:
-    """What a row counts: all of a group once."""
+    """What a row counts: all of a group once, by how far it may scatter."""
     groups = [row.group for row in rows]
-    return np.array([1.0 / groups.count(group) for group in groups])
+    noise = np.array([NOISE if row.allocated else WHOLE_NOISE for row in rows])
+    shares: Floats = np.array([1.0 / groups.count(group) for group in groups]) / noise**2
+    return shares
 
 
 def _linear(rows: Sequence[MemoryRow], known: Reserve) -> tuple[Floats, Floats]:

@@ -1,0 +1,147 @@
+"""Peak memory of published runs beside our predictions, and how many are told to fit.
+
+    python validation/memory.py
+
+Each model's rows are predicted with coefficients that were fitted to all other rows. The exit
+status is 1 if parameter-efficient rows miss a limit. Peaks of full training are reported while
+there are fewer than twenty; `bigscience-v100` prints round gigabytes of one configuration.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from foretrain.calibrate.memory import (
+    Fitted,
+    MemoryRow,
+    fit,
+    left_out,
+    percentile_range,
+    percentiles,
+    ratio,
+)
+from foretrain.errors import ForetrainError
+from foretrain.files.coefficients import DEFAULT, PRIORS
+from foretrain.files.measurements import read_measurements
+from foretrain.measured.run import MeasuredRun, Subject
+from foretrain.verbs.peaks import Need, memory_row, need
+
+TABLES = Path(__file__).parent / "tables"
+GB = 1e9
+EFFICIENT = "litgpt"
+MEAN, UNDER = 0.08, 0.10
+"""Limits of the mean error and of the 95th percentile of under-prediction."""
+AIMS = (0.03, 0.05)
+VALUES = 39
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """Errors of some rows, as fractions."""
+
+    rows: int
+    mean: float
+    under: float
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return (
+            f"{self.rows} values, mean error {self.mean:.1%}, "
+            f"95th percentile of under-prediction {self.under:.1%}"
+        )
+
+
+def main() -> int:
+    """Prints every row and what it amounts to; 1 if a limit is missed."""
+    runs = [run for run in read_measurements(TABLES / "memory.csv") if run.source_id == EFFICIENT]
+    training = read_measurements(TABLES / "llm_training.csv")
+    rows = [*_peaks(runs), *_trained(training)]
+    priors = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
+    residuals = left_out(rows, priors)
+    kept = _show(rows, residuals)
+    _show_fit(rows, fit(rows, priors), residuals)
+    _show_fits("litgpt", runs)
+    _show_fits("training", training)
+    return 0 if kept else 1
+
+
+def _peaks(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
+    """Rows whose subject is the peak."""
+    for run in runs:
+        if run.subject is Subject.PEAK_MEMORY and run.measured is not None:
+            yield memory_row(run, run.measured, DEFAULT)
+
+
+def _trained(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
+    """Rows of another subject that state a peak too."""
+    with (TABLES / "llm_training.csv").open(encoding="utf-8", newline="") as file:
+        stated = {row["id"]: row["peak_mem_gb"] for row in csv.DictReader(file)}
+    for run in runs:
+        if stated[run.id]:
+            yield memory_row(run, float(stated[run.id]) * GB, DEFAULT)
+
+
+def _show(rows: Sequence[MemoryRow], residuals: Mapping[str, float]) -> bool:
+    """Every row and the scores; whether the limits are kept."""
+    for row in rows:
+        error = ratio(residuals[row.id])
+        print(
+            f"  {row.id:<22} {row.model:<22} measured {row.measured / GB:6.2f} GB   "
+            f"predicted {row.measured * (1 + error) / GB:6.2f} GB   error {error:+6.1%}"
+        )
+    efficient = _score([residuals[row.id] for row in rows if row.source == EFFICIENT])
+    whole = _score([residuals[row.id] for row in rows if row.source != EFFICIENT])
+    kept = efficient.rows == VALUES and efficient.mean <= MEAN and efficient.under <= UNDER
+    print(f"\nparameter-efficient: {efficient.text}: {'kept' if kept else 'MISSED'}")
+    print(f"  (at most {MEAN:.0%} and {UNDER:.0%}; aims {AIMS[0]:.0%} and {AIMS[1]:.0%})")
+    print(f"full training: {whole.text} (reported)")
+    return kept
+
+
+def _score(residuals: Sequence[float]) -> Score:
+    errors = np.array([ratio(each) for each in residuals])
+    return Score(
+        rows=len(errors),
+        mean=float(np.abs(errors).mean()),
+        under=float(np.quantile(np.maximum(-errors, 0.0), 0.95)),
+    )
+
+
+def _show_fit(rows: Sequence[MemoryRow], fitted: Fitted, residuals: Mapping[str, float]) -> None:
+    """What a set of coefficients should say."""
+    print("\nfitted to all rows")
+    for name, value in asdict(fitted.values).items():
+        print(f"  memory.{name} = {value:.6g} ({getattr(fitted.low, name):.6g} to ", end="")
+        print(f"{getattr(fitted.high, name):.6g})")
+    low, high = percentile_range(rows, residuals)
+    for name, value in asdict(percentiles(rows, residuals)).items():
+        print(f"  memory_errors.{name} = {value:.4f} ({low[name]:.4f} to {high[name]:.4f})")
+
+
+def _show_fits(name: str, runs: Sequence[MeasuredRun]) -> None:
+    """How many runs are told to fit, of those that ran and of those that did not."""
+    ran, failed = [], []
+    for run in runs:
+        try:
+            (failed if run.out_of_memory else ran).append(need(run, DEFAULT))
+        except ForetrainError:
+            continue
+    print(f"\n{name}: out of memory and told not to fit: {_share(failed, fits=False)}")
+    print(f"{name}: ran and told to fit: {_share(ran, fits=True)}")
+
+
+def _share(needs: Sequence[Need], *, fits: bool) -> str:
+    right = sum(each.fits is fits for each in needs)
+    sure = np.mean([each.probability for each in needs]) if needs else float("nan")
+    return f"{right} of {len(needs)} (mean probability of fitting {sure:.0%})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
