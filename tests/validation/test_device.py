@@ -10,7 +10,7 @@ from recorder.configuration import Language, Precision, Recompute
 from recorder.machine import Machine
 from recorder.outcome import Memory, Outcome
 from recorder.tables import TableFile
-from recorder.timing import HostClock, Lap, Timing, summarised, timed
+from recorder.timing import DeviceClock, HostClock, Lap, Timing, summarised, timed
 
 from foretrain.files.measurement_columns import COLUMNS
 from foretrain.files.measurements import read_measurements
@@ -135,6 +135,37 @@ def test_step_is_repeated_as_often_as_asked_after_warming_up():
 
     assert timed(step, HostClock(1), warm_up=2, repeats=10, seconds=0.0).repeats == 10
     assert len(calls) == 12
+
+
+class Queue:
+    """A GPU on which every mark passes a millisecond after the one before."""
+
+    def __init__(self):
+        self.marks = 0
+
+    def Event(self, *, enable_timing):  # noqa: N802
+        assert enable_timing
+        return QueuedMark(self)
+
+    def synchronize(self):
+        self.marks += 1000  # whoever reads a clock before waiting sees another time
+
+
+class QueuedMark:
+    def __init__(self, queue):
+        self.queue = queue
+
+    def record(self):
+        self.queue.marks += 1
+        self.passed = self.queue.marks
+
+    def elapsed_time(self, end):
+        return float(end.passed - self.passed)
+
+
+def test_steps_of_a_gpu_are_timed_by_marks_in_its_queue_without_waiting_between_them():
+    laps = DeviceClock(Queue()).laps(lambda mark: [mark() for _ in range(4)], 3)
+    assert [lap.phases for lap in laps] == [pytest.approx((1e-3, 1e-3, 1e-3))] * 3
 
 
 @pytest.mark.parametrize("file", TABLES, ids=lambda file: f"{file.parent.name}/{file.stem}")

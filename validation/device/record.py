@@ -17,6 +17,7 @@ from recorder.campaign import ON_CPU, ON_GPU
 from recorder.machine import Machine, this_machine
 from recorder.rows import COLUMNS, Recording
 from recorder.tables import TableFile
+from recorder.timing import Timing
 from recorder.training import outcome_of
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -73,14 +74,13 @@ def _record_operators(recording: Recording, folder: Path, *, until: float) -> No
     for number, operator in enumerate(_in_time(sweep, until), 1):
         row = _operator_row(recording, operator, machine)
         table.append(row)
-        print(f"{number}/{len(sweep)} {operator.slug}: {row['seconds']} s", flush=True)
+        print(f"{number}/{len(sweep)} {operator.slug}: {row.get('seconds', 'no')} s", flush=True)
 
 
 def _operator_row(
     recording: Recording, operator: operators.Operator, machine: Machine
 ) -> dict[str, object]:
     timing = operators.timing_of(operator, machine)
-    seconds = timing.seconds / operator.calls
     return {
         "id": _id(recording, operator.slug),
         "source_id": recording.source_id,
@@ -94,6 +94,15 @@ def _operator_row(
         "flop": f"{operator.flop:.6g}",
         "bytes": f"{operator.moved:.6g}",
         "calls": operator.calls,
+        "notes": machine.seconds_of,
+        **(_reached(operator, timing) if timing else {"check": "out of memory"}),
+    }
+
+
+def _reached(operator: operators.Operator, timing: Timing) -> dict[str, object]:
+    """Seconds of one call, and the rates that they mean."""
+    seconds = timing.seconds / operator.calls
+    return {
         "seconds": f"{seconds:.6g}",
         "lower_quartile": f"{timing.lower_quartile / operator.calls:.6g}",
         "least": f"{timing.least / operator.calls:.6g}",
@@ -101,7 +110,6 @@ def _operator_row(
         "tflops": f"{operator.flop / seconds / 1e12:.4g}" if operator.flop else "",
         "gbs": f"{operator.moved / seconds / 1e9:.4g}" if operator.moved else "",
         "check": "other programs took part of the processor" if timing.disturbed else "",
-        "notes": machine.seconds_of,
     }
 
 

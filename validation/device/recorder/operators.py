@@ -61,10 +61,18 @@ class Operator:
         return "-".join(words).replace(" ", "-").replace("=", "")
 
 
-def timing_of(operator: Operator, machine: Machine) -> Timing:
-    """Seconds of one lap."""
+def timing_of(operator: Operator, machine: Machine) -> Timing | None:
+    """Seconds of one lap; None if the operator ran out of memory."""
     torch.backends.cuda.matmul.allow_tf32 = operator.tf32
     torch.backends.cudnn.allow_tf32 = operator.tf32
+    torch.backends.cudnn.benchmark = True
+    try:
+        return _timed(operator, machine)
+    except torch.OutOfMemoryError:
+        return None
+
+
+def _timed(operator: Operator, machine: Machine) -> Timing:
     with torch.device(machine.device):
         call = operator.make()
 
