@@ -16,10 +16,12 @@ from foretrain.cost.setting import setting
 from foretrain.files.catalogue import cluster
 from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan, Recompute, Sharding
+from foretrain.plan.software import Software
 from foretrain.plan.table import table_of
 from foretrain.verbs.price import price_plan
 from foretrain.workload.library.entries import ENTRIES, build
 from foretrain.workload.operator import Attention
+from foretrain.workload.trainable import Storage, Trainable, adapted
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 SEQUENCE = 2048
@@ -189,7 +191,60 @@ def test_recomputation_never_keeps_more(question, recompute):
     np.testing.assert_allclose(less + layers.transient[:, -1], everything, rtol=1e-12)
 
 
+def test_what_the_allocator_does_not_hand_out_is_a_share_and_a_reserve():
+    small = question("llama-2-7b", nodes=1)
+    found = stage_memory(small, hold(small, table_of([plan(data=8)])), run=0)
+    known = DEFAULT.memory
+    np.testing.assert_allclose(
+        found.outside, known.fragmentation * found.allocated + known.reserve, rtol=1e-12
+    )
+    np.testing.assert_allclose(found.allocated + found.outside, found.total, rtol=1e-12)
+
+
 def test_reserve_is_there_even_without_a_model_in_flight():
     small = question("llama-2-7b", nodes=1)
-    held = hold(small, table_of([plan(data=8)]))
-    assert stage_memory(small, held, run=0).buffers[0] == DEFAULT.memory_reserve
+    found = stage_memory(small, hold(small, table_of([plan(data=8)])), run=0)
+    known = DEFAULT.memory
+    passing = found.buffers[0] - found.outside[0]
+    assert passing == pytest.approx(known.temporaries * found.activations[0], rel=1e-6)
+    assert found.outside[0] > known.reserve
+
+
+def adapters(storage, **habits):
+    """Fine-tuning of adapters beside weights that are stored as asked, with a trainer's habits."""
+    trainable = Trainable(lora=8, targets=("q_proj", "v_proj"), stored=storage)
+    model = adapted(build("llama-2-7b", sequence=SEQUENCE), trainable)
+    workload = Workload(model=model, global_batch=64, precision=Precision.BF16)
+    return setting(workload, cluster("dgx-a100", nodes=1), DEFAULT, software=Software(**habits))
+
+
+def parts(known, **fields):
+    found = Plan(**fields)
+    return stage_memory(known, hold(known, table_of([found])), run=0)
+
+
+def test_product_whose_weights_are_stored_in_four_bits_unpacks_the_largest_of_them():
+    """The gate and the other branch: 4096 x 22016 weights of two bytes."""
+    packed, plain = (parts(adapters(storage)) for storage in (Storage.NF4, None))
+    unpacked = 4096 * 2 * 11008 * 2
+    extra = (packed.buffers - packed.outside) - (plain.buffers - plain.outside)
+    assert extra[0] == pytest.approx(unpacked)
+    twice = parts(adapters(Storage.NF4, unpacked=2))
+    more = (twice.buffers - twice.outside) - (packed.buffers - packed.outside)
+    assert more[0] == pytest.approx(unpacked)
+
+
+def test_flat_parameters_have_gradients_though_almost_all_are_frozen():
+    sharded = {"data": 8, "sharding": Sharding.PARAMETERS}
+    own, flat = (parts(adapters(None, flat=flat), **sharded) for flat in (False, True))
+    blocks = 32 * (4 * 4096**2 + 3 * 4096 * 11008 + 2 * 4096) + 32 * 2 * 8 * (4096 + 4096)
+    assert flat.gradients[0] == pytest.approx(blocks * 4 / 8)
+    assert own.gradients[0] < flat.gradients[0] / 100
+    assert flat.optimizer[0] == own.optimizer[0]
+
+
+def test_gradients_that_wait_are_whole():
+    sharded = {"data": 8, "sharding": Sharding.PARAMETERS}
+    soon, late = (parts(adapters(None, waits=waits), **sharded) for waits in (False, True))
+    assert late.gradients[0] == pytest.approx(8 * soon.gradients[0])
+    assert late.weights[0] == soon.weights[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from foretrain.plan.study import Study
 from foretrain.report import rent
 from foretrain.report.words import count, percent, written
-from foretrain.results.estimate import Estimate, Parts, StageMemory
+from foretrain.results.estimate import Estimate, Memory, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
 from foretrain.results.search import Ranked
 from foretrain.units import (
@@ -31,6 +31,8 @@ ASSUMED = "assumed "
 """How a warning begins that names a default."""
 
 TIGHT = "memory may not suffice"
+UNSURE = (0.02, 0.98)
+"""Probabilities of fitting between which they are told."""
 """How a warning begins that doubts whether the plan fits."""
 
 
@@ -100,8 +102,16 @@ def memory(study: Study, estimate: Estimate) -> Fact:
     return Fact(
         label="Memory",
         text=f"{span(device.total, capacity, BYTES, between='of')} per device",
-        more=f"{percent(device.total / capacity)}; {interval}{_where(estimate)}",
+        more=f"{percent(device.total / capacity)}; {interval}{_where(estimate)}{_sure(device)}",
     )
+
+
+def _sure(memory: Memory) -> str:
+    """How likely the device holds it, where that is a question."""
+    low, high = UNSURE
+    if not low < memory.probability_fits < high:
+        return ""
+    return f"; fits with a probability of {percent(memory.probability_fits)}"
 
 
 def span(low: float, high: float, quantity: Quantity, *, between: str = "to") -> str:

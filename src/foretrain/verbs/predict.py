@@ -9,11 +9,13 @@ from types import MappingProxyType
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
+from foretrain.cost.transfer import transfer
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster, device
 from foretrain.measured.case import PASSES, Case, case_of
 from foretrain.measured.counted import counts_allocated
 from foretrain.measured.coverage import NotCovered
+from foretrain.measured.exchange import exchange_case
 from foretrain.measured.place import Catalogue
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
@@ -71,6 +73,8 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         NotCovered: foretrain does not predict such a run, or a blank must not be guessed.
         InputError: the row contradicts itself.
     """
+    if run.subject is Subject.TRANSFER_TIME:
+        return _transfer_time(run, coefficients)
     if run.subject not in (Subject.STEP_TIME, *_PREDICTORS):
         raise NotCovered(f"{run.subject} is not covered")
     case = case_of(run, CATALOGUE)
@@ -88,8 +92,15 @@ def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]
         NotCovered: foretrain does not predict such a run.
     """
     part = _STAGE_PARTS[run.subject]
-    memory = _memory(case_of(run, CATALOGUE), coefficients)
+    memory = memory_of_case(case_of(run, CATALOGUE), coefficients)
     return tuple(part(stage) for stage in memory.stages)
+
+
+def _transfer_time(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
+    """A collective, priced as those of a step are."""
+    case = exchange_case(run, CATALOGUE)
+    (seconds,) = transfer(case.cluster, coefficients, case.pattern, sizes=[case.size])
+    return Prediction(value=float(seconds), assumed=case.assumed)
 
 
 def _step_time(
@@ -139,7 +150,7 @@ def _of_tokens(run: MeasuredRun, case: Case) -> float | None:
 
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
     """What a source counts: the whole device, or what a framework's allocator says of itself."""
-    memory = _memory(case, coefficients)
+    memory = memory_of_case(case, coefficients)
     counted = memory.allocated / memory.total if counts_allocated(run) else 1.0
     return Prediction(
         value=counted * memory.total, low=counted * memory.low, high=counted * memory.high
@@ -149,8 +160,8 @@ def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Pr
 def _stage_part(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
     """Blocks alone on the first stage, as such tables count; the true stages in the remark."""
     part = _STAGE_PARTS[run.subject]
-    blocks = _memory(_blocks(case), coefficients).stages[0]
-    whole = _memory(case, coefficients).stages
+    blocks = memory_of_case(_blocks(case), coefficients).stages[0]
+    whole = memory_of_case(case, coefficients).stages
     return Prediction(
         value=part(blocks),
         remark=f"blocks alone; with embedding and head {BYTES.write(part(whole[0]))} on the first "
@@ -162,7 +173,7 @@ def _activation_share(run: MeasuredRun, case: Case, coefficients: Coefficients) 
     blocks = _blocks(case)
     plan = replace(blocks.plan, recompute=Recompute.NONE, sequence_parallel=False)
     kept, most = (
-        _activations(_memory(variant, coefficients).stages[0])
+        _activations(memory_of_case(variant, coefficients).stages[0])
         for variant in (blocks, replace(blocks, plan=plan))
     )
     return Prediction(value=kept / most, remark="blocks alone")
@@ -202,7 +213,7 @@ _PREDICTORS: Mapping[Subject, Callable[[MeasuredRun, Case, Coefficients], Predic
 )
 
 
-def _memory(case: Case, coefficients: Coefficients) -> Memory:
+def memory_of_case(case: Case, coefficients: Coefficients) -> Memory:
     """Bytes do not depend on how the step plays out, so it is not simulated."""
     return _estimate(case, coefficients, played=False).memory
 
