@@ -36,6 +36,17 @@ def _host(old, factor):
     )
 
 
+STARTS = (
+    "host.launch",
+    "host.gap",
+    "links.start",
+    "protocols.ll_start",
+    "protocols.ll128_start",
+    "protocols.switch_hop",
+)
+"""Coefficients in seconds on which a step depends."""
+
+
 def quickened(old, factor):
     """Every rate times a factor, every latency over it."""
     return changed(
@@ -48,10 +59,7 @@ def quickened(old, factor):
         device={"memory_bandwidth": old.cluster.device.memory_bandwidth * factor},
         host=factor,
         peak=factor,
-        coefficients={
-            name: old.coefficients.value(name) / factor
-            for name in ("host.launch", "host.gap", "links.start")
-        },
+        coefficients={name: old.coefficients.value(name) / factor for name in STARTS},
     )
 
 

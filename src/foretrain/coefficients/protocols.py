@@ -23,6 +23,7 @@ class Protocols:
         piece: bytes of a message that a member receives before it hands them on, simple protocol.
         switch_hop: seconds of a hop into switches that add up, or out of them.
         ethernet_hop: latency of a hop over Ethernet, over the one that the cluster states.
+        rccl_wait: starts and latencies of RCCL, AMD's library, over those of NCCL.
     """
 
     ll_start: float
@@ -34,3 +35,4 @@ class Protocols:
     piece: float
     switch_hop: float
     ethernet_hop: float
+    rccl_wait: float

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from foretrain.errors import InputError, nearest
+from foretrain.measured.message import Message
 from foretrain.measured.run import (
     Layout,
     MeasuredRun,
@@ -63,6 +64,7 @@ def run_of(cells: Cells, table: Table) -> MeasuredRun:
         network=_network(cells, table),
         place=_place(cells, table),
         layout=_layout(cells, table),
+        message=_message(cells) if subject is Subject.TRANSFER_TIME else None,
         global_batch=_count(cells, "gbs"),
         precision=cells.get("precision", ""),
         linear_precision=cells.get("linear_precision", ""),
@@ -130,6 +132,16 @@ def _network(cells: Cells, table: Table) -> Network:
         fill=_number(cells, "sequence_fill"),
         token_prediction=_flag(cells, "token_prediction"),
         image=_count(cells, "input") if table in PICTURES else None,
+    )
+
+
+def _message(cells: Cells) -> Message:
+    return Message(
+        collective=cells["collective"],
+        size=_number(cells, "message_bytes"),
+        library=cells.get("library", ""),
+        datatype=cells.get("dtype", ""),
+        placement=cells.get("placement", ""),
     )
 
 

@@ -143,44 +143,53 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
         passed = wires[-1].share if len(wires) > 1 else inf
         wires.append(_wire(level, coefficients, below=below, passed=passed))
         below *= level.members
-    reached = coefficients.protocols
-    return Network(
+    net = Network(
         wires=tuple(wires),
         start=coefficients.links.start,
-        piece=reached.piece,
-        protocols=_protocols(reached),
+        piece=coefficients.protocols.piece,
+        protocols=_protocols(coefficients.protocols),
     )
+    by_amd = any(level.link.technology is Technology.INFINITY_FABRIC for level in cluster.levels)
+    return _waiting(net, coefficients.protocols.rccl_wait) if by_amd else net
 
 
 def _protocols(reached: Protocols) -> tuple[Protocol, ...]:
-    return (
-        Protocol(name="LL", start=reached.ll_start, hop=reached.ll_hop, share=reached.ll_share),
-        Protocol(
-            name="LL128",
-            start=reached.ll128_start,
-            hop=reached.ll128_hop,
-            share=reached.ll128_share,
-        ),
+    flagged = Protocol(
+        name="LL", start=reached.ll_start, hop=reached.ll_hop, share=reached.ll_share
+    )
+    in_lines = Protocol(
+        name="LL128", start=reached.ll128_start, hop=reached.ll128_hop, share=reached.ll128_share
+    )
+    return flagged, in_lines
+
+
+def _waiting(net: Network, factor: float) -> Network:
+    """The same with longer starts and latencies."""
+    return replace(
+        net,
+        start=factor * net.start,
+        wires=tuple(replace(wire, latency=factor * wire.latency) for wire in net.wires),
+        protocols=tuple(replace(it, start=factor * it.start) for it in net.protocols),
     )
 
 
 def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float) -> Wire:
     """One level that connects groups of `below` devices, which get `passed` on the way to it."""
-    link = level.link
+    link, protocols = level.link, coefficients.protocols
     # One direction at a time halves what a device can send while it receives.
     reached = (1.0 if link.duplex else 0.5) * coefficients.links.share(link.technology)
     alone = reached * link.bandwidth
     capacity = inf if link.capacity is None else reached * link.capacity
     share = min(alone, capacity / below, passed)
-    ethernet = link.technology is Technology.ETHERNET
+    hop = protocols.ethernet_hop if link.technology is Technology.ETHERNET else 1.0
     return Wire(
-        latency=(coefficients.protocols.ethernet_hop if ethernet else 1.0) * link.latency,
+        latency=hop * link.latency,
         alone=alone,
         share=share,
         adding=coefficients.links.in_network * share if link.in_network else 0.0,
         kind=link.kind,
         members=level.members,
-        into_switch=coefficients.protocols.switch_hop if link.in_network else 0.0,
+        into_switch=protocols.switch_hop if link.in_network else 0.0,
         chained=link.technology not in FABRICS,
         carries=CARRIED.get(link.technology, frozenset()) if link.ordered else frozenset(),
     )

@@ -1,0 +1,147 @@
+"""Protocol terms of collectives: the coefficients that explain measured transfer times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from foretrain.calibrate.fit import Fit, Rows, fit, weights
+from foretrain.calibrate.free import Floats, Free, free_of, values_of
+from foretrain.cluster.cluster import Cluster
+from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.protocols import Protocols
+from foretrain.cost.transfer import transfer
+from foretrain.strategies.strategy import Pattern
+
+LEAST = 65536.0
+"""Bytes of the smallest messages that are fitted and scored: trainings send few smaller ones."""
+
+NAMES = (
+    "links.start",
+    "links.in_network",
+    *(f"protocols.{name}" for name in Protocols.__dataclass_fields__),
+)
+"""Coefficients that transfer times speak of."""
+
+
+COMMAND = "validation/collectives.py"
+"""What fits them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """A collective that somebody timed.
+
+    Attributes:
+        id: of the row.
+        run: what was measured in one go, messages of many sizes.
+        cluster: where; all of its devices took part.
+        pattern: what was exchanged; None for a message of each member to the next.
+        size: bytes.
+        seconds: measured.
+    """
+
+    id: str
+    run: str
+    cluster: Cluster
+    pattern: Pattern | None
+    size: float
+    seconds: float
+
+
+def quickest(rows: Sequence[Timed]) -> tuple[Timed, ...]:
+    """The least time of each size, of runs of the same configuration.
+
+    Whatever else a machine does only adds to what a collective takes.
+    """
+    best: dict[tuple[Cluster, Pattern | None, float], Timed] = {}
+    for row in rows:
+        key = row.cluster, row.pattern, row.size
+        if key not in best or row.seconds < best[key].seconds:
+            best[key] = row
+    return tuple(best.values())
+
+
+def predicted(rows: Sequence[Timed], coefficients: Coefficients) -> Floats:
+    """Seconds of some collectives. [row]"""
+    seconds = np.empty(len(rows))
+    for (cluster, pattern), places in _together(rows).items():
+        sizes = [rows[place].size for place in places]
+        seconds[places] = transfer(cluster, coefficients, pattern, sizes=sizes)
+    return seconds
+
+
+def fitted(
+    rows: Sequence[Timed], priors: Mapping[str, Coefficient], before: Coefficients
+) -> Mapping[str, Coefficient]:
+    """Protocol terms that explain some rows, no farther from their priors than these demand.
+
+    Args:
+        rows: measured collectives.
+        priors: what was known of each coefficient before.
+        before: the other coefficients.
+
+    Returns:
+        The coefficients that the rows say something of, with intervals, by name.
+    """
+    free = [free_of(name, priors[name]) for name in NAMES]
+
+    def predict(vectors: Sequence[Floats]) -> Sequence[Floats]:
+        sets = (before.changed(values_of(free, scores)) for scores in vectors)
+        return [np.log(predicted(rows, coefficients)) for coefficients in sets]
+
+    found = fit(_measured(rows), predict, start=np.zeros(len(free)))
+    told = np.abs(found.slopes).max(axis=0) > 0.0
+    ids = tuple(row.id for row in rows)
+    return MappingProxyType(
+        {
+            each.name: _coefficient(priors[each.name], found, (free, place), rows=ids)
+            for place, each in enumerate(free)
+            if told[place]
+        }
+    )
+
+
+def errors(rows: Sequence[Timed], coefficients: Coefficients) -> Floats:
+    """What is predicted over what was measured, less 1. [row]"""
+    found: Floats = predicted(rows, coefficients) / _seconds(rows) - 1.0
+    return found
+
+
+def _measured(rows: Sequence[Timed]) -> Rows:
+    """Runs weigh the same, however many sizes they have."""
+    runs = [row.run for row in rows]
+    return Rows(measured=np.log(_seconds(rows)), weight=weights(runs, [row.id for row in rows]))
+
+
+def _seconds(rows: Sequence[Timed]) -> Floats:
+    return np.array([row.seconds for row in rows])
+
+
+def _together(rows: Sequence[Timed]) -> Mapping[tuple[Cluster, Pattern | None], list[int]]:
+    """Places of the rows that differ in nothing but size."""
+    found: dict[tuple[Cluster, Pattern | None], list[int]] = {}
+    for place, row in enumerate(rows):
+        found.setdefault((row.cluster, row.pattern), []).append(place)
+    return found
+
+
+def _coefficient(
+    prior: Coefficient, found: Fit, which: tuple[Sequence[Free], int], *, rows: tuple[str, ...]
+) -> Coefficient:
+    """What a fit found of one of the free coefficients."""
+    free, place = which
+    low, high = found.interval(free, place)
+    return replace(
+        prior,
+        value=free[place].value(float(found.scores[place])),
+        low=low,
+        high=high,
+        kind=Kind.MEASURED,
+        source=COMMAND,
+        rows=rows,
+    )

@@ -1,0 +1,131 @@
+"""Transfer times: protocol terms fitted to one machine, held against another.
+
+    python validation/collectives.py
+
+Three checks over published runs of nccl-tests, all-reduces of 64 KB and more, at most 12 % off in
+the mean: H100 on two nodes predicts one node; one node predicts two nodes, whose network terms it
+cannot know, so that they come from two nodes of A100; H100 predicts A100, from its data sheet.
+Sizes that were run twice on two nodes of H100 count by the quicker run; the other one, up to 2.2
+times as slow, and what one node alone says of two stand below as they are.
+
+Then the terms that all rows together ask for, as they stand in the set of coefficients. The exit
+status is 1 if a check is missed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from foretrain.calibrate.collectives import LEAST, NAMES, Timed, errors, fitted, predicted, quickest
+from foretrain.coefficients.coefficient import Coefficient
+from foretrain.cost.transfer import algorithms
+from foretrain.files.coefficients import DEFAULT, PRIORS
+from foretrain.files.measurements import read_measurements
+from foretrain.measured.exchange import exchange_case
+from foretrain.strategies.strategy import Pattern
+from foretrain.units import BYTES, SECONDS
+from foretrain.verbs.predict import CATALOGUE
+
+TABLE = Path(__file__).parent / "tables" / "collectives.csv"
+BAR = 0.12
+BEFORE = DEFAULT.changed({name: PRIORS.known[name].value for name in NAMES})
+"""The shipped set with protocol terms as they were known before any fit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Terms fitted to some runs, held against others.
+
+    Attributes:
+        title: what is held against what.
+        fit: runs.
+        held: the others.
+        bar: largest mean error; None if it is only told.
+    """
+
+    title: str
+    fit: Sequence[Timed]
+    held: Sequence[Timed]
+    bar: float | None = BAR
+
+
+def timed() -> Iterator[Timed]:
+    """The rows that are fitted and scored."""
+    for run in read_measurements(TABLE):
+        if run.check or run.measured is None:
+            continue
+        case = exchange_case(run, CATALOGUE)
+        if case.size >= LEAST:
+            yield Timed(
+                id=run.id,
+                run=f"{run.place.devices} {run.place.device}, {case.pattern}",
+                cluster=case.cluster,
+                pattern=case.pattern,
+                size=case.size,
+                seconds=run.measured,
+            )
+
+
+def checks(rows: Sequence[Timed]) -> Iterator[Check]:
+    """What is fitted to what, and held against what."""
+    reduced = [row for row in rows if row.pattern is Pattern.REDUCE]
+    node = [row for row in reduced if row.run.startswith("8 H100")]
+    every = [row for row in reduced if row.run.startswith("16 H100")]
+    nodes, a100 = quickest(every), [row for row in reduced if "A100" in row.run]
+    amd = [row for row in rows if "MI250X" in row.run]
+    yield Check(title="H100: two nodes predict one", fit=nodes, held=node)
+    yield Check(
+        title="H100: one node, and A100's network, predict two", fit=[*node, *a100], held=nodes
+    )
+    yield Check(title="H100 predicts A100", fit=[*node, *nodes], held=a100)
+    yield Check(title="H100: one node alone predicts two", fit=node, held=nodes, bar=None)
+    yield Check(title="the same, slow repeats too", fit=[*node, *a100], held=every, bar=None)
+    for pattern in (Pattern.REDUCE, Pattern.GATHER):
+        held = [row for row in amd if row.pattern is pattern]
+        fit = [*node, *nodes, *a100]
+        yield Check(title=f"NCCL predicts RCCL, {pattern}", fit=fit, held=held, bar=None)
+
+
+def passed(check: Check) -> bool:
+    """Print one check; whether it is kept."""
+    terms = fitted(check.fit, PRIORS.known, BEFORE)
+    coefficients = BEFORE.changed({name: term.value for name, term in terms.items()})
+    off = errors(check.held, coefficients)
+    mean = float(np.abs(off).mean())
+    kept = check.bar is None or mean <= check.bar
+    verdict = "told" if check.bar is None else "kept" if kept else "MISSED"
+    print(
+        f"{check.title}: {len(off)} rows, mean error {mean:.1%}, bias {off.mean():+.1%}: {verdict}"
+    )
+    seconds = predicted(check.held, coefficients)
+    for row, found, error in zip(check.held, seconds, off, strict=True):
+        assert row.pattern is not None
+        (name,) = algorithms(row.cluster, coefficients, row.pattern, sizes=[row.size])
+        told = f"{SECONDS.write(row.seconds):>10s}  predicted {SECONDS.write(float(found)):>10s}"
+        print(f"  {BYTES.write(row.size):>9s}  measured {told}  {error:+6.0%}  {name}")
+    return kept
+
+
+def terms_of(rows: Sequence[Timed]) -> Mapping[str, Coefficient]:
+    """What all rows together ask for, repeats by the quicker one."""
+    return fitted(quickest(rows), PRIORS.known, BEFORE)
+
+
+def main() -> bool:
+    """Print everything; whether all checks are kept."""
+    rows = tuple(timed())
+    kept = [passed(check) for check in checks(rows)]
+    print("terms fitted to all rows: value, interval, value of the shipped set")
+    for name, term in terms_of(rows).items():
+        interval = f"{term.low:.3g} to {term.high:.3g}"
+        print(f"  {name:24s} {term.value:.3g}  {interval:22s} {DEFAULT.value(name):.3g}")
+    return all(kept)
+
+
+if __name__ == "__main__":
+    sys.exit(not main())
