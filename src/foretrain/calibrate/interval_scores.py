@@ -5,7 +5,7 @@ Source: gneiting2007, section 6.2 (the interval score).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean, median
@@ -72,29 +72,42 @@ LARGE = 20
 """Rows of a source whose coverage is looked at on its own."""
 
 
-def held_out(
-    observed: Sequence[Observed], prior: Uncertainty, *, anchored: Sequence[Observed] = ()
-) -> tuple[Held, ...]:
-    """Every row with the interval that the other publishers' rows give.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lessons:
+    """What intervals are learned from.
 
-    Args:
-        observed: rows of at least three publishers.
+    Attributes:
         prior: widths known before.
-        anchored: rows whose framework one run has moved; if given, these are answered.
+        rows: of three publishers or more.
+        anchored: rows whose framework one run has moved; if there are any, intervals are those
+            after an anchor.
     """
-    found: list[Held] = []
-    for publisher in sorted({it.publisher for it in observed}):
-        others = _without(observed, publisher)
-        uncertainty = fitted(others, prior)
-        if anchored:
-            uncertainty = after_anchor(with_anchor(_without(anchored, publisher), uncertainty))
-        covers = covered([it.situation for it in others])
-        for it in anchored or observed:
-            if it.publisher == publisher:
-                wide = spread(it.situation, uncertainty, covers)
-                ends = log(wide.low_factor), log(wide.high_factor)
-                found.append(Held(observed=it, low=ends[0], high=ends[1]))
-    return tuple(found)
+
+    prior: Uncertainty
+    rows: Sequence[Observed]
+    anchored: Sequence[Observed] = ()
+
+
+def held_out(lessons: Lessons, judged: Iterable[Observed]) -> tuple[Held, ...]:
+    """Every row with the interval that the other publishers' rows give."""
+    by_publisher = grouped(judged, lambda it: it.publisher)
+    return tuple(
+        held
+        for publisher, its in sorted(by_publisher.items())
+        for held in _held(lessons, publisher, its)
+    )
+
+
+def _held(lessons: Lessons, publisher: str, judged: Iterable[Observed]) -> Iterator[Held]:
+    others = _without(lessons.rows, publisher)
+    uncertainty = fitted(others, lessons.prior)
+    if lessons.anchored:
+        moved = _without(lessons.anchored, publisher)
+        uncertainty = after_anchor(with_anchor(moved, uncertainty))
+    covers = covered([it.situation for it in others])
+    for it in judged:
+        wide = spread(it.situation, uncertainty, covers)
+        yield Held(observed=it, low=log(wide.low_factor), high=log(wide.high_factor))
 
 
 def _without(rows: Sequence[Observed], publisher: str) -> list[Observed]:

@@ -10,7 +10,7 @@ section 3 (rows come in groups: every group weighs the same, and one more is to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import exp, hypot, log
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.calibrate.difficulty import FEATURES, covered, outside
+from foretrain.calibrate.scored import Scored
 from foretrain.calibrate.scores import grouped
 from foretrain.coefficients.calibration import Covers
 from foretrain.coefficients.uncertainty import Uncertainty
@@ -68,6 +69,26 @@ class Observed:
     publisher: str
     residual: float
     situation: Situation
+
+
+def observed(rows: Iterable[Scored], *, moved: bool = False) -> tuple[Observed, ...]:
+    """Scored rows as residuals.
+
+    Args:
+        rows: those that have a situation.
+        moved: whether one run of their framework has moved the predictions, and with them what
+            choices that sources do not state make of all.
+    """
+    return tuple(
+        Observed(
+            source_id=row.run.source_id,
+            publisher=row.publisher,
+            residual=row.residual,
+            situation=replace(row.situation, lower=0.0, higher=0.0) if moved else row.situation,
+        )
+        for row in rows
+        if row.situation is not None
+    )
 
 
 def spread(situation: Situation, uncertainty: Uncertainty, covers: Covers) -> Spread:

@@ -8,6 +8,7 @@ from math import log
 
 from foretrain.errors import InputError
 from foretrain.measured.run import MeasuredRun
+from foretrain.results.situation import Situation
 from foretrain.results.validate import Quantity, Status, ValidationRow
 
 
@@ -21,12 +22,14 @@ class Scored:
             together.
         measured: seconds, or whatever the run's subject is counted in.
         predicted: the same.
+        situation: what the width of the prediction's interval follows from, where it has one.
     """
 
     run: MeasuredRun
     publisher: str
     measured: float
     predicted: float
+    situation: Situation | None = None
 
     def __post_init__(self) -> None:
         if not (self.measured > 0 and self.predicted > 0):
@@ -68,6 +71,7 @@ def scored_rows(
             publisher=publishers.get(run.source_id, run.source_id),
             measured=row.measured,
             predicted=row.predicted,
+            situation=row.situation,
         )
         for run, row in zip(runs, rows, strict=True)
         if row.status is Status.PREDICTED and row.quantity is quantity

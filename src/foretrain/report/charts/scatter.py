@@ -36,7 +36,7 @@ REST = "other"
 NEAR = 1.25
 """Ratio of predicted to measured at the dashed lines, and its inverse."""
 
-ROOM = 7.0
+ROOM = 9.0
 """Per cent between two ticks."""
 
 

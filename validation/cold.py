@@ -1,0 +1,83 @@
+"""Predictions of published runs by coefficients that were fitted without their publisher.
+
+`folds/PUBLISHER.toml` is the set that was fitted without that publisher, over the priors. Runs of
+a publisher without such a set are predicted with the shipped one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from foretrain.calibrate.scored import Scored, scored_rows
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.files.coefficients import DEFAULT, PRIORS, calibration
+from foretrain.files.measurements import read_measurements
+from foretrain.files.publishers import read_publishers
+from foretrain.measured.run import MeasuredRun
+from foretrain.results.validate import ValidationRow
+from foretrain.verbs.validate import Engine, validate
+
+HERE = Path(__file__).parent
+FOLDS = HERE / "folds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The runs of a table, each predicted without its publisher.
+
+    Attributes:
+        runs: all.
+        rows: what is said of each.
+        scored: those that count.
+    """
+
+    runs: tuple[MeasuredRun, ...]
+    rows: tuple[ValidationRow, ...]
+    scored: tuple[Scored, ...]
+
+
+def publishers() -> Mapping[str, str]:
+    """Who published each source."""
+    return read_publishers(HERE / "publishers.toml")
+
+
+def folds() -> Mapping[str, Coefficients]:
+    """The set of every publisher that one was fitted without."""
+    return {
+        file.stem: calibration(file.read_text("utf-8"), over=PRIORS, where=file.name).coefficients
+        for file in sorted(FOLDS.glob("*.toml"))
+    }
+
+
+def judged(table: str, sets: Mapping[str, Coefficients], *, engine: Engine = map) -> Judged:
+    """The runs of a table, each predicted with the set of its publisher.
+
+    Args:
+        table: name of the file, without its end.
+        sets: coefficients by publisher; the shipped ones stand for those that are missing.
+        engine: applies a function to every item, in order.
+    """
+    runs = read_measurements(HERE / "tables" / f"{table}.csv")
+    known = publishers()
+    found = {
+        row.id: row
+        for publisher, its in _by_publisher(runs, known)
+        for row in validate(
+            its, coefficients=sets.get(publisher, DEFAULT), played=False, engine=engine
+        ).rows
+    }
+    rows = tuple(found[run.id] for run in runs)
+    return Judged(runs=runs, rows=rows, scored=scored_rows(runs, rows, known))
+
+
+def _by_publisher(
+    runs: Sequence[MeasuredRun], known: Mapping[str, str]
+) -> Iterator[tuple[str, list[MeasuredRun]]]:
+    def publisher(run: MeasuredRun) -> str:
+        return known.get(run.source_id, run.source_id)
+
+    for name, its in groupby(sorted(runs, key=publisher), key=publisher):
+        yield name, list(its)
