@@ -144,8 +144,8 @@ def _side_by_side(
     if arrangement is Arrangement.PARALLEL:
         first = replace(first, output=0.0, kept=NOTHING)
     else:
-        # It reads the same stream, which the first norm keeps.
-        norms.append(replace(norm(f"{title} norm", stream), kept=NOTHING))
+        # Both norms read the same stream, which is kept once.
+        norms = [replace(norms[0], kept=NOTHING), norm(f"{title} norm", stream)]
     return (*norms, *mixing, first, *between, last, residual("residual", stream))
 
 
