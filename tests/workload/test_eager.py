@@ -1,0 +1,82 @@
+"""Eager: what separate kernels keep, counted by hand, and laws."""
+
+import pytest
+
+from foretrain.workload.eager import eager
+from foretrain.workload.library.entries import ENTRIES, build
+from foretrain.workload.library.entry import Reads
+from foretrain.workload.prompts import Prompt, prompted
+from foretrain.workload.trainable import Storage, Trainable, adapted
+
+TOKENS = 512
+LORA = Trainable(lora=8, targets=("q_proj", "v_proj"), dropout=True)
+
+
+def kept(model, layer=1):
+    """Bytes that one block keeps of a token, at two bytes a value, without the sums of softmax."""
+    operators = model.layers[layer].operators
+    sizes = [2 * each.kept.values + each.kept.fixed for each in operators if not _core(each)]
+    return sum(sizes) / TOKENS
+
+
+def _core(operator):
+    return operator.attention is not None
+
+
+def test_block_of_llama_with_adapters_keeps_what_each_operation_needs():
+    """Two norms in fp32; dropout's mask and copy; q, k, v, rotated q and k; the adapters' padded
+    outputs; what attention wrote; both branches of the gate and the activated one."""
+    model = eager(adapted(build("llama-2-7b", sequence=TOKENS), LORA))
+    hidden, wide, rank = 4096, 11008, 8
+    norms, dropped, heads, padded, attended = 2 * 4, 1 + 2, 2 * 5, 2 * 2, 2
+    by_hand = (norms + dropped + heads + padded + attended) * hidden + 3 * 2 * wide
+    assert kept(model) == by_hand + 2 * rank * 2
+
+
+def test_block_of_neox_with_adapters_keeps_what_each_operation_needs():
+    """One input for both norms, and no gate."""
+    model = eager(adapted(build("stablelm-alpha-3b", sequence=TOKENS), LORA))
+    hidden, rank = 4096, 8
+    by_hand = (2 + (1 + 2) + 2 * 5 + 2 * 2 + 2) * hidden + 2 * 4 * hidden
+    assert kept(model) == by_hand + 2 * rank * 2
+
+
+@pytest.mark.parametrize("name", ["llama-2-7b", "stablelm-alpha-3b", "phi-1.5"])
+def test_products_of_packed_weights_keep_each_input_once(name):
+    """The output of each norm, and what the last product reads."""
+    packed = Trainable(lora=8, targets=("q_proj",), stored=Storage.NF4)
+    model = adapted(build(name, sequence=TOKENS), packed)
+    hidden = model.layers[1].input / TOKENS
+    wide = {"llama-2-7b": 11008}.get(name, 4 * hidden)
+    norms = {"phi-1.5": 1}.get(name, 2)
+    more = kept(eager(model, keeps_inputs=True)) - kept(eager(model))
+    assert more == 2 * (norms * hidden + wide)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, entry in ENTRIES.items() if entry.reads is Reads.TOKENS]
+)
+def test_eager_models_keep_no_less_and_compute_the_same(name):
+    model = build(name, sequence=TOKENS)
+    found = eager(model)
+    assert found.parameters == model.parameters
+    for (_, before), (_, after) in zip(model.operators, found.operators, strict=True):
+        assert 2 * after.kept.values + after.kept.fixed >= (
+            2 * before.kept.values + before.kept.fixed
+        )
+        assert (after.flop, after.forward, after.trained) == (
+            before.flop,
+            before.forward,
+            before.trained,
+        )
+
+
+def test_norm_whose_weights_are_trained_keeps_what_it_normalised_too():
+    model = build("llama-2-7b", sequence=TOKENS)
+    scaled = prompted(model, Prompt(tokens=10, scales=True))
+    plain = prompted(model, Prompt(tokens=10))
+    norms = [
+        [each.kept.fixed for each in eager(found).layers[1].operators if "norm" in each.name]
+        for found in (plain, scaled)
+    ]
+    assert norms[1] == [2 * size for size in norms[0]]
