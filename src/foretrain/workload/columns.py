@@ -61,6 +61,9 @@ class Operators:
     routed: Floats
     keys: Floats
     queries: Floats
+    family: Floats
+    window: Floats
+    first: Flags
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
         """Some of the operators, in order."""
@@ -90,7 +93,7 @@ def operators_of(model: Model) -> Operators:
 
 
 _NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name != "layer")
-_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input")
+_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "first")
 
 
 def _numbers(operator: Operator) -> tuple[float, ...]:
@@ -128,4 +131,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.routed,
         operator.keys,
         operator.queries,
+        operator.family,
+        operator.window,
+        operator.first,
     )

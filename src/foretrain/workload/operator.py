@@ -39,6 +39,27 @@ class Attention(IntEnum):
     FLASH = 1
 
 
+class Family(IntEnum):
+    """Kernels over pictures, whose rates are known apart from those of other kernels."""
+
+    GENERAL = 0
+    """Any other: priced by what it computes and moves, fused as its software fuses."""
+    CONVOLUTION = 1
+    """A window over all channels."""
+    SQUARE = 2
+    """Such a window of 3 x 3 pixels with stride 1, for which Winograd's algorithm is made."""
+    GROUPED = 3
+    """A window over some of the channels."""
+    DEPTHWISE = 4
+    """A window over one channel."""
+    NORM = 5
+    """Statistics over pixels, then a scale and a shift."""
+    FUSIBLE = 6
+    """Value by value behind one of the above, which may do its work in passing."""
+    PICTURE = 7
+    """What remains: pooling, copies, resizing, losses."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
     """How much data, for one sample.
@@ -126,6 +147,9 @@ class Operator:
         keys: values of keys and values that queries of other tokens meet: what the context axis
             passes around.
         queries: values of queries and outputs, which it exchanges where it divides heads.
+        family: the kernels that run it.
+        window: pixels under the window of a convolution; 1 for anything else.
+        first: whether its input needs no gradient, being the samples or what is frozen.
     """
 
     name: str
@@ -154,6 +178,9 @@ class Operator:
     routed: float = 0.0
     keys: float = 0.0
     queries: float = 0.0
+    family: Family = Family.GENERAL
+    window: float = 1.0
+    first: bool = False
 
     def __post_init__(self) -> None:
         if (self.kind is Kind.MATMUL) != (self.matrices is not None):

@@ -1,15 +1,19 @@
 """Networks that find objects: a classifier's groups, a pyramid of pictures, and heads on them.
 
 Heads share their weights between the pictures of a pyramid; the pixels of all of them are one
-matrix product here. Matching boxes to objects and the sum of the losses are not counted.
+matrix product here. Matching boxes to objects and the sum of the losses are not counted. The stem
+and the first group of a backbone stay as they were trained before, and so do all its norms
+(torchvision and the rules of MLPerf, from memory).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from foretrain.workload.library.convolution.network import Network
-from foretrain.workload.library.convolution.operators import connection, loss, pointwise
+from foretrain.workload.library.convolution.operators import connection, loss
+from foretrain.workload.library.convolution.operators import regions as regions_of
 from foretrain.workload.library.convolution.picture import Picture, Window, square
 from foretrain.workload.library.convolution.resnet import ResNet, resnet_groups
 from foretrain.workload.library.convolution.trunk import POINT, Trunk
@@ -101,7 +105,8 @@ def retinanet(backbone: ResNet, image: int, *, classes: int) -> Network:
 
     Source: lin2017b, section 4; torchvision (two more pictures from the pyramid's smallest).
     """
-    trunk = Trunk(square(image))
+    backbone = replace(backbone, frozen=1)
+    trunk = Trunk(square(image), frozen_norms=True)
     resnet_groups(trunk, backbone, carried=2)
     pictures = _pyramid(trunk, [trunk.take(), trunk.take()])
     top = trunk.at(pictures[0])
@@ -123,7 +128,8 @@ def mask_rcnn(
 
     Source: he2017, sections 3 and 3.1; torchvision (3 boxes per pixel, sizes of the heads).
     """
-    trunk = Trunk(Picture(channels=3, sides=sides))
+    backbone = replace(backbone, frozen=1)
+    trunk = Trunk(Picture(channels=3, sides=sides), frozen_norms=True)
     resnet_groups(trunk, backbone, carried=3)
     pictures = _pyramid(trunk, [trunk.take() for _ in range(3)])
     top = trunk.at(pictures[0])
@@ -145,7 +151,7 @@ def _proposals(trunk: Trunk, pictures: Sequence[Picture]) -> None:
 
 def _boxes(trunk: Trunk, proposals: int, classes: int) -> None:
     values = PYRAMID * 7 * 7
-    trunk.append(pointwise("box regions", float(proposals * values), read=1))
+    trunk.append(regions_of("box regions", float(proposals * values)))
     rows = (
         ("box first", values, 1024),
         ("box second", 1024, 1024),
@@ -158,7 +164,7 @@ def _boxes(trunk: Trunk, proposals: int, classes: int) -> None:
 
 def _masks(trunk: Trunk, regions: int, classes: int) -> None:
     head = trunk.at(Picture(channels=PYRAMID, sides=(14 * regions, 14)), kept=False)
-    head.append(pointwise("mask regions", head.picture.values, read=1))
+    head.append(regions_of("mask regions", head.picture.values))
     for index in range(1, 5):
         head.convolve(f"mask {index}", PYRAMID, window=THREE, bias=True)
         head.activate(f"mask {index} activation")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.library.convolution.picture import Picture, Window
 from foretrain.workload.operator import Operator
+from foretrain.workload.trainable import forward_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class Section:
         input: values per sample that the section reads, skip connections past it included.
         output: values per sample that it hands on, skip connections past it included.
         cuttable: whether a pipeline can be cut before and after it.
+        frozen: whether it is not trained, nor anything before it.
     """
 
     name: str
@@ -50,11 +52,12 @@ class Section:
     input: float
     output: float
     cuttable: bool
+    frozen: bool = False
 
     @property
     def layer(self) -> Layer:
         """The section without its pictures."""
-        return Layer(
+        layer = Layer(
             name=self.name,
             operators=tuple(block.operator for block in self.blocks),
             repeats=self.repeats,
@@ -63,6 +66,7 @@ class Section:
             cuttable=self.cuttable,
             recomputable=self.cuttable,
         )
+        return forward_only(layer) if self.frozen else layer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

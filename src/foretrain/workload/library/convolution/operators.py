@@ -6,10 +6,17 @@ whatever reads it. Smooth activations keep their input.
 
 from __future__ import annotations
 
-from foretrain.workload.library.convolution.picture import Picture, Window
-from foretrain.workload.operator import UNDIVIDED, Kind, Matrices, Operator, Size, matmul
+from dataclasses import replace
+
+from foretrain.workload.library.convolution.picture import Picture, Window, along
+from foretrain.workload.operator import UNDIVIDED, Family, Kind, Matrices, Operator, Size, matmul
 
 UNSPLIT_UNIT = f"convolutions have {UNDIVIDED}"
+TAPS = 16
+"""Values that one value of an aligned region reads: four points, each between four pixels.
+
+Source: he2017, section 3 (RoIAlign).
+"""
 
 
 def convolution(
@@ -32,7 +39,7 @@ def convolution(
         return _depthwise(
             name, pictures, flop=2.0 * area * result.values, weights=weights, kept=kept
         )
-    return matmul(
+    product = matmul(
         name,
         Matrices(
             rows=result.pixels,
@@ -46,6 +53,16 @@ def convolution(
         units=1,
         unit=UNSPLIT_UNIT,
     )
+    return replace(product, family=_family(picture, window, groups=groups), window=float(area))
+
+
+def _family(picture: Picture, window: Window, *, groups: int) -> Family:
+    if groups > 1:
+        return Family.GROUPED
+    dimensions = len(picture.sides)
+    sizes, strides = along(window.size, dimensions), along(window.stride, dimensions)
+    square = sizes == (3, 3) and strides == (1, 1)
+    return Family.SQUARE if square else Family.CONVOLUTION
 
 
 def _depthwise(
@@ -62,6 +79,8 @@ def _depthwise(
         forward=Size(values=moved),
         backward=Size(values=2.0 * moved),
         kept=Size(values=kept),
+        family=Family.DEPTHWISE,
+        window=flop / (2.0 * pictures[1].values),
     )
 
 
@@ -104,10 +123,26 @@ def normalisation(name: str, picture: Picture, *, kept: float) -> Operator:
         forward=Size(values=3 * picture.values),
         backward=Size(values=5 * picture.values),
         kept=Size(values=kept),
+        family=Family.NORM,
     )
 
 
-def pointwise(name: str, values: float, *, read: int, kept: float = 0.0) -> Operator:
+def scaling(name: str, picture: Picture) -> Operator:
+    """A frozen normalisation: every channel times a number, plus another; nothing is kept."""
+    frozen = pointwise(name, picture.values, read=1, family=Family.FUSIBLE)
+    return replace(
+        frozen, backward=frozen.forward, weights=float(2 * picture.channels), trained=0.0
+    )
+
+
+def pointwise(
+    name: str,
+    values: float,
+    *,
+    read: int,
+    kept: float = 0.0,
+    family: Family = Family.PICTURE,
+) -> Operator:
     """An activation, addition or pooling of `read` inputs."""
     return Operator(
         name=name,
@@ -115,6 +150,18 @@ def pointwise(name: str, values: float, *, read: int, kept: float = 0.0) -> Oper
         forward=Size(values=(read + 1) * values),
         backward=Size(values=(read + 2) * values),
         kept=Size(values=kept),
+        family=family,
+    )
+
+
+def regions(name: str, values: float) -> Operator:
+    """Aligned regions of pictures: gradients are added up where they were read."""
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        forward=Size(values=(TAPS + 1) * values),
+        backward=Size(values=(2 * TAPS + 1) * values),
+        family=Family.PICTURE,
     )
 
 
@@ -127,4 +174,5 @@ def loss(values: float) -> Operator:
         backward=Size(values=values, fixed=12 * values),
         kept=Size(fixed=4 * values),
         kernels=4,
+        family=Family.PICTURE,
     )

@@ -26,6 +26,7 @@ class ResNet:
         stem: window of the first convolution; 3 for small images, which are not halved there.
         early: whether a bottleneck's first 1x1 strides (v1, the original), not its 3x3 (v1.5).
         classes: outputs of the classifier.
+        frozen: groups that are not trained, the stem with them; norms are then frozen in all.
     """
 
     blocks: tuple[int, int, int, int]
@@ -36,6 +37,7 @@ class ResNet:
     stem: int = 7
     early: bool = False
     classes: int = 1000
+    frozen: int = 0
 
     @property
     def expansion(self) -> int:
@@ -74,14 +76,15 @@ def resnet_groups(
     trunk.unit("stem", 64, window=Window(size=shape.stem, stride=1 if small else 2))
     if not small:
         trunk.pool("stem pooling", POOL)
-    trunk.section("stem", cuttable=False)
+    trunk.section("stem", cuttable=False, frozen=shape.frozen > 0)
     for index, stride in enumerate(strides):
         first, rest = f"group {index + 2} first", f"group {index + 2} rest"
+        frozen = index < shape.frozen
         _block(trunk, shape, width=WIDTHS[index], stride=stride)
-        trunk.section(first)
+        trunk.section(first, frozen=frozen)
         if shape.blocks[index] > 1:
             _block(trunk, shape, width=WIDTHS[index])
-            trunk.section(rest, repeats=shape.blocks[index] - 1)
+            trunk.section(rest, repeats=shape.blocks[index] - 1, frozen=frozen)
         if len(strides) - 1 - carried <= index < len(strides) - 1:
             trunk.skip()
 

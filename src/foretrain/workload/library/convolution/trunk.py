@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from foretrain.workload.library.convolution import operators
 from foretrain.workload.library.convolution.network import Block, Network, Section
 from foretrain.workload.library.convolution.picture import Picture, Window, along
-from foretrain.workload.operator import Operator
+from foretrain.workload.operator import Family, Operator
 
 POINT = Window()
 """The window of a 1 x 1 convolution."""
@@ -18,8 +20,9 @@ class Trunk:
     result of a ReLU, which works in place, is owed to it: whoever reads the result keeps it.
     """
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: Picture, *, frozen_norms: bool = False) -> None:
         self.picture = picture
+        self._frozen_norms = frozen_norms
         self._blocks: list[Block] = []
         self._sections: list[Section] = []
         self._start = picture.values
@@ -41,6 +44,7 @@ class Trunk:
         operator = operators.convolution(
             name, (self.picture, result), window, groups=groups, bias=bias, kept=self._keep()
         )
+        operator = replace(operator, first=not (self._sections or self._blocks))
         self._append(operator, result, window=window, groups=groups)
 
     def enlarge(self, name: str, channels: int, *, factor: int = 2, bias: bool = True) -> None:
@@ -54,16 +58,20 @@ class Trunk:
         self._append(operator, result, window=window)
 
     def normalise(self, name: str) -> None:
-        """A normalisation with a scale and a shift per channel."""
+        """A normalisation with a scale and a shift per channel, or these alone if it is frozen."""
+        if self._frozen_norms:
+            self._append(operators.scaling(name, self.picture), self.picture)
+            return
         operator = operators.normalisation(name, self.picture, kept=self._keep())
         self._append(operator, self.picture)
 
     def activate(self, name: str, *, smooth: bool = False) -> None:
         """A ReLU in place, or a smooth activation, which keeps its input."""
         kept = self._keep() if smooth else 0.0
-        self._append(
-            operators.pointwise(name, self.picture.values, read=1, kept=kept), self.picture
+        operator = operators.pointwise(
+            name, self.picture.values, read=1, kept=kept, family=Family.FUSIBLE
         )
+        self._append(operator, self.picture)
         self._owed = not smooth
 
     def unit(
@@ -123,14 +131,16 @@ class Trunk:
 
     def at(self, picture: Picture, *, kept: bool = True) -> Trunk:
         """A branch from a picture that was made before, and whether somebody keeps that already."""
-        branch = Trunk(picture)
+        branch = Trunk(picture, frozen_norms=self._frozen_norms)
+        branch._sections = self._sections
         branch._blocks = self._blocks
         branch._kept = kept
         return branch
 
     def add(self, name: str, *, read: int = 2) -> None:
         """The sum with other branches, and its activation if it has one, in one kernel."""
-        self._append(operators.pointwise(name, self.picture.values, read=read), self.picture)
+        operator = operators.pointwise(name, self.picture.values, read=read, family=Family.FUSIBLE)
+        self._append(operator, self.picture)
 
     def join(self, name: str, *others: Trunk) -> None:
         """The channels of all branches, copied side by side.
@@ -159,10 +169,12 @@ class Trunk:
         """Carry no picture any further."""
         self._skips.clear()
 
-    def section(self, name: str, *, repeats: int = 1, cuttable: bool = True) -> None:
+    def section(
+        self, name: str, *, repeats: int = 1, cuttable: bool = True, frozen: bool = False
+    ) -> None:
         """Close a section: what was written down since the last one, which may repeat."""
-        carried = sum(picture.values for picture in self._skips)
-        self._close(name, self.picture.values + carried, repeats=repeats, cuttable=cuttable)
+        output = self.picture.values + sum(picture.values for picture in self._skips)
+        self._close(name, output, repeats=repeats, cuttable=cuttable, frozen=frozen)
 
     def classify(self, classes: int) -> Network:
         """Average, one fully connected layer, and the network is complete."""
@@ -175,7 +187,9 @@ class Trunk:
         self._close(name, 0.0, repeats=1, cuttable=cuttable)
         return Network(sections=tuple(self._sections))
 
-    def _close(self, name: str, output: float, *, repeats: int, cuttable: bool) -> None:
+    def _close(
+        self, name: str, output: float, *, repeats: int, cuttable: bool, frozen: bool = False
+    ) -> None:
         section = Section(
             name=name,
             blocks=tuple(self._blocks),
@@ -183,6 +197,7 @@ class Trunk:
             input=self._start,
             output=output,
             cuttable=cuttable,
+            frozen=frozen,
         )
         self._sections.append(section)
         self._blocks.clear()
