@@ -1,0 +1,201 @@
+"""Steps of many networks on one device, priced side by side: what a fit of hundreds of them needs.
+
+One device exchanges nothing, so a step is two passes and an update. The operators of all networks
+are priced at once, as if they were one network whose operators take samples of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.calibrate.fit import Rows, fit, refit, weights
+from foretrain.calibrate.free import Floats, Free, values_of
+from foretrain.cluster.device import Device
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.cost.compute import Work, operator_times
+from foretrain.cost.launches import launches
+from foretrain.cost.rates import rates
+from foretrain.measured.case import Case
+from foretrain.plan.software import Software
+from foretrain.strategies.strategy import Share
+from foretrain.workload.columns import Operators, operators_of
+from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Optimizer, Precision, Workload
+
+Kind = tuple[Device, Precision, Optimizer, Software]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bench:
+    """Trainings on devices of one kind, driven by one software.
+
+    Attributes:
+        kind: what they share.
+        rows: place of each training among all. [training]
+        operators: of all networks. [operator, 1]
+        layer: kind of layer of each. [operator]
+        training: whose each kind of layer is. [layer]
+        repeats: of each kind of layer. [layer]
+        samples: of one step. [training]
+        parameters: that are trained. [training]
+    """
+
+    kind: Kind
+    rows: NDArray[np.intp]
+    operators: Operators
+    layer: NDArray[np.intp]
+    training: NDArray[np.intp]
+    repeats: Floats
+    samples: Floats
+    parameters: Floats
+
+    def of_operators(self, values: Floats) -> Floats:
+        """Sums over the operators of each training. [training]"""
+        kinds = np.bincount(self.layer, values.ravel(), minlength=len(self.repeats))
+        return self.of_layers(kinds)
+
+    def of_layers(self, values: Floats) -> Floats:
+        """Sums over the layers of each training. [training]"""
+        return np.bincount(self.training, values * self.repeats, minlength=len(self.rows))
+
+
+def benches_of(cases: Sequence[Case]) -> tuple[Bench, ...]:
+    """All trainings, those of one kind together. Each runs alone, in one micro-batch."""
+    places: dict[Kind, list[int]] = {}
+    for place, case in enumerate(cases):
+        assert case.cluster.devices == 1
+        assert case.plan.micro_batch == case.workload.global_batch
+        workload = case.workload
+        kind = (case.cluster.device, workload.precision, workload.optimizer, case.software)
+        places.setdefault(kind, []).append(place)
+    return tuple(
+        _bench(kind, rows, [cases[row].workload for row in rows]) for kind, rows in places.items()
+    )
+
+
+def _bench(kind: Kind, rows: Sequence[int], workloads: Sequence[Workload]) -> Bench:
+    models = [workload.model for workload in workloads]
+    layers = [layer for model in models for layer in model.layers]
+    whose = np.repeat(np.arange(len(models)), [len(model.layers) for model in models])
+    operators = _stacked([operators_of(model) for model in models])
+    return Bench(
+        kind=kind,
+        rows=np.array(rows, np.intp),
+        operators=operators,
+        layer=np.array(operators.layer, np.intp),
+        training=whose,
+        repeats=np.array([float(layer.repeats) for layer in layers]),
+        samples=np.array([float(workload.global_batch) for workload in workloads]),
+        parameters=np.array([model.trainable for model in models]),
+    )
+
+
+def _stacked(tables: Sequence[Operators]) -> Operators:
+    """The operators of several networks, whose kinds of layers are numbered on."""
+    layers: list[int] = []
+    for table in tables:
+        first = 1 + max(layers, default=-1)
+        layers.extend(first + layer for layer in table.layer)
+    columns = {
+        field.name: np.concatenate([getattr(table, field.name) for table in tables])
+        for field in fields(Operators)
+        if field.name != "layer"
+    }
+    return Operators(layer=tuple(layers), **columns)
+
+
+def step_times(
+    benches: Sequence[Bench], coefficients: Coefficients, *, update: NDArray[np.bool_]
+) -> Floats:
+    """Seconds of one step of every training, and whether that includes the update. [training]"""
+    found = np.zeros(len(update))
+    for bench in benches:
+        found[bench.rows] = _passes(bench, coefficients)
+        found[bench.rows] += _update(bench, coefficients) * update[bench.rows]
+    return found
+
+
+def _passes(bench: Bench, coefficients: Coefficients) -> Floats:
+    """Seconds of both passes; a host that starts kernels too slowly decides. [training]"""
+    device, precision, _, software = bench.kind
+    rate = rates(device, precision, coefficients, software=software)
+    work = Work(
+        operators=bench.operators,
+        share=Share(),
+        micro_batch=bench.samples[bench.training[bench.layer], np.newaxis],
+        precision=precision,
+    )
+    times = operator_times(work, rate)
+    exists = bench.operators.attention <= float(Attention.PLAIN)
+    host = launches(bench.operators, kinds=len(bench.repeats), rate=rate)
+    total = np.zeros(len(bench.rows))
+    for device_times, host_times in (
+        (times.forward, host.forward),
+        (times.backward, host.backward),
+    ):
+        busy = bench.of_operators(device_times * exists)
+        starting = bench.of_layers(host_times[:, Attention.PLAIN])
+        total += np.maximum(busy, starting)
+    return total
+
+
+def _update(bench: Bench, coefficients: Coefficients) -> Floats:
+    """Seconds of the optimizer: gradients read twice and set to zero, state and weights both ways.
+
+    As `foretrain.cost.tail` has it for one device. [training]
+    """
+    device, precision, optimizer, software = bench.kind
+    rate = rates(device, precision, coefficients, software=software)
+    copy = precision.value_bytes if precision.master_bytes else 0.0
+    state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
+    moved = bench.parameters * (3.0 * precision.gradient_bytes + state + copy)
+    return moved / rate.memory + rate.gap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """The measured side of trainings on one device. [training]
+
+    Attributes:
+        benches: the trainings.
+        seconds: of a step, as measured.
+        groups: what weighs the same as any other, and is left out whole.
+        update: whether a measured step includes the optimizer's update.
+    """
+
+    benches: tuple[Bench, ...]
+    seconds: Floats
+    groups: tuple[str, ...]
+    update: NDArray[np.bool_]
+
+    def predict(self, coefficients: Coefficients) -> Floats:
+        """Log seconds of what was measured. [training]"""
+        return np.log(step_times(self.benches, coefficients, update=self.update))
+
+
+def left_out(measured: Measured, free: Sequence[Free], base: Coefficients) -> Floats:
+    """Seconds of every training, by coefficients that were fitted to the other groups. [training]
+
+    Args:
+        measured: what was measured.
+        free: coefficients that the fit moves.
+        base: the values of all others.
+    """
+
+    def predict(scores: Sequence[Floats]) -> Sequence[Floats]:
+        return [measured.predict(base.changed(values_of(free, each))) for each in scores]
+
+    names = np.asarray(measured.groups)
+    counted = weights(measured.groups, tuple(str(place) for place in range(len(names))))
+    rows = Rows(measured=np.log(measured.seconds), weight=counted)
+    whole = fit(rows, predict, start=np.zeros(len(free)))
+    found = np.zeros(len(names))
+    for name in dict.fromkeys(measured.groups):
+        others = replace(rows, weight=np.where(names == name, 0.0, counted))
+        told = refit(whole, others, predict).predicted
+        found = np.where(names == name, np.exp(told), found)
+    return found
