@@ -103,3 +103,16 @@ def test_ratio_is_predicted_over_measured():
     assert ratio(log(2.0)) == pytest.approx(-0.5)
     assert ratio(0.0) == 0.0
     assert exp(-log(1.25)) - 1 == pytest.approx(ratio(log(1.25)))
+
+
+def test_a_run_that_had_enough_says_nothing_and_one_that_had_too_little_pulls():
+    [row, *others] = rows()
+    had = replace(row, id="had", bound=True, allocated=False)
+    enough, short, misread = (
+        replace(had, measured=times * had.measured) for times in (2, 0.97, 0.5)
+    )
+    before = fit(others, PRIOR)
+    assert fit([*others, enough], PRIOR) == before
+    assert fit([*others, misread], PRIOR) == before
+    assert predicted(short, fit([*others, short], PRIOR).values) < predicted(short, before.values)
+    assert "had" not in left_out([*others, short], PRIOR)

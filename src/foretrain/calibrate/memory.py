@@ -1,7 +1,8 @@
 """Memory beside what is counted: coefficients from measured runs, and how far off they are.
 
-A run states what the framework's allocator handed out, or what the whole device held. The rows of
-one model of one source share their errors, so each such group counts once.
+A run states what the framework's allocator handed out, or what the whole device held; one that ran
+on a device says at least that it needed no more than there is. The rows of one model of one source
+share their errors, so each such group counts once.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ NOISE = 0.05
 
 WHOLE_NOISE = 0.1
 """The same where the whole device was read: repeats of `bigscience-v100` scatter so."""
+
+MISREAD = 0.1
+"""A run that is predicted to need so much more than it had was not read as it ran."""
 
 ROUNDED = 0.01
 """Width of the steps in which sources print, as a part of a value."""
@@ -50,6 +54,7 @@ class MemoryRow:
         counted: bytes that formulas count, without what coefficients add.
         kept: bytes of them that are kept for the backward pass.
         allocated: whether the measured bytes are what the allocator handed out.
+        bound: whether they are not what the run needed, but what it had: the device's memory.
     """
 
     id: str
@@ -59,6 +64,7 @@ class MemoryRow:
     counted: float
     kept: float
     allocated: bool
+    bound: bool = False
 
     @property
     def group(self) -> tuple[str, str]:
@@ -90,8 +96,12 @@ def predicted(row: MemoryRow, known: Reserve) -> float:
 
 
 def residual(row: MemoryRow, known: Reserve) -> float:
-    """log(measured / predicted): above 0 where a run needed more than predicted."""
-    return log(row.measured / predicted(row, known))
+    """log(measured / predicted): above 0 where a run needed more than predicted.
+
+    A run that had enough says nothing where less is predicted than it had.
+    """
+    found = log(row.measured / predicted(row, known))
+    return 0.0 if row.bound and not -MISREAD < found < 0.0 else found
 
 
 def fit(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> Fitted:
@@ -122,12 +132,13 @@ def fit(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> Fitted:
 
 
 def left_out(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> dict[str, float]:
-    """Residuals of runs by their ids, each group by the coefficients of all others."""
-    groups = dict.fromkeys(row.group for row in rows)
+    """Residuals of measured runs by their ids, each group by the coefficients of all others."""
+    groups = dict.fromkeys(row.group for row in rows if not row.bound)
     found: dict[str, float] = {}
     for group in groups:
         known = fit([row for row in rows if row.group != group], priors).values
-        found |= {row.id: residual(row, known) for row in rows if row.group == group}
+        mine = (row for row in rows if row.group == group and not row.bound)
+        found |= {row.id: residual(row, known) for row in mine}
     return found
 
 
@@ -174,19 +185,20 @@ def _linear(rows: Sequence[MemoryRow], known: Reserve) -> tuple[Floats, Floats]:
     """Residuals, and by how much each coefficient moves the logarithm of a prediction."""
     errors = np.array([residual(row, known) for row in rows])
     slopes = np.array([_slopes(row, known) for row in rows]).reshape(len(rows), len(NAMES))
-    return errors, slopes
+    silent = np.array([row.bound for row in rows], bool) & (errors == 0.0)
+    return errors, slopes * ~silent[:, np.newaxis]
 
 
 def _slopes(row: MemoryRow, known: Reserve) -> tuple[float, ...]:
     """Derivatives of the logarithm of a prediction, in the order of `Reserve`'s fields."""
     whole = predicted(row, known)
     outside = 0.0 if row.allocated else 1.0
-    slopes = {
+    found = {
         "reserve": outside / whole,
         "fragmentation": outside * (row.counted + known.temporaries * row.kept) / whole,
         "temporaries": row.kept * (1.0 + outside * known.fragmentation) / whole,
     }
-    return tuple(slopes[name] for name in NAMES)
+    return tuple(found[name] for name in NAMES)
 
 
 def _reserve(values: Floats) -> Reserve:

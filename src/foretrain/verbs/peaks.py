@@ -30,11 +30,13 @@ class Need:
         total: bytes.
         room: bytes of the device.
         probability: how likely it fits.
+        choices: plans that it may have had.
     """
 
     total: float
     room: float
     probability: float
+    choices: int
 
     @property
     def fits(self) -> bool:
@@ -42,8 +44,16 @@ class Need:
         return self.total <= self.room
 
 
-def memory_row(run: MeasuredRun, measured: float, coefficients: Coefficients) -> MemoryRow:
+def memory_row(
+    run: MeasuredRun, measured: float, coefficients: Coefficients, *, bound: bool = False
+) -> MemoryRow:
     """A measured peak and what formulas count of it.
+
+    Args:
+        run: the run.
+        measured: bytes of the peak.
+        coefficients: for all but what they add to memory.
+        bound: whether `measured` is what the device has instead.
 
     Raises:
         NotCovered: foretrain does not predict such a run.
@@ -57,7 +67,8 @@ def memory_row(run: MeasuredRun, measured: float, coefficients: Coefficients) ->
         measured=measured,
         counted=memory.total,
         kept=memory.activations,
-        allocated=counts_allocated(run),
+        allocated=counts_allocated(run) and not bound,
+        bound=bound,
     )
 
 
@@ -69,12 +80,14 @@ def need(run: MeasuredRun, coefficients: Coefficients) -> Need:
         InputError: the plan cannot run on the cluster.
     """
     case = case_of(run, CATALOGUE)
-    total, room = min(_totals(case, coefficients)), case.cluster.device.memory
+    totals, room = tuple(_totals(case, coefficients)), case.cluster.device.memory
+    total = min(totals)
     spread = case.workload.model.spread
     return Need(
         total=total,
         room=room,
         probability=probability(total, room, coefficients.memory_errors, spread=spread),
+        choices=len(totals),
     )
 
 
