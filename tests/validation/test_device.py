@@ -112,6 +112,12 @@ def test_recording_goes_on_after_the_rows_that_it_has(tmp_path):
     assert table.path.read_text("utf-8") == "id,value\nfirst,\nsecond,2\n"
 
 
+def test_rows_are_not_added_under_other_columns(tmp_path):
+    TableFile(tmp_path / "table.csv", ("id", "value")).append({"id": "first"})
+    with pytest.raises(SystemExit, match="has other columns. Give another folder"):
+        TableFile(tmp_path / "table.csv", ("id", "seconds")).ids()
+
+
 def test_steps_that_others_disturbed_do_not_count_where_enough_others_remain():
     quiet = [Lap(phases=(1.0, 2.0))] * 5
     loud = [Lap(phases=(9.0, 9.0), others=0.5)] * 20

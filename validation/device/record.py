@@ -55,7 +55,7 @@ def _asked() -> argparse.Namespace:
 
 def _record_trainings(recording: Recording, folder: Path, *, until: float) -> None:
     tables = {name: TableFile(folder / f"{name}.csv", each) for name, each in COLUMNS.items()}
-    done = tables["memory"].ids()
+    done = {name: table.ids() for name, table in tables.items()}["memory"]
     campaign = ON_GPU if recording.machine.is_gpu else ON_CPU
     left = [each for each in campaign if f"{recording.source_id}-{each.slug}" not in done]
     for number, training in enumerate(_in_time(left, until), 1):

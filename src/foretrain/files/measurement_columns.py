@@ -55,7 +55,7 @@ COLUMNS: Mapping[Table, tuple[str, ...]] = MappingProxyType(
             Table.MEMORY: (
                 f"{_ORIGIN} task model params_b gpu gpu_norm gpus_total seq_len mbs gbs precision "
                 "tp pp vpp cp dp ep zero_stage shard_strategy recompute quantity value unit oom "
-                "check notes"
+                "check notes input attention_impl optimizer"
             ),
             Table.CLUSTER_TRACES: (
                 f"{_ORIGIN} model dataset gpu gpus_total nodes placement inter_link batch_per_gpu "

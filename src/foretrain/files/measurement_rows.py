@@ -35,7 +35,7 @@ MEMORY_SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "growth of the process": Subject.PROCESS,
     }
 )
-PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE})
+PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE, Table.MEMORY})
 """Tables whose `input` is pixels per side."""
 
 BATCHES = ("batch_per_gpu", "batch", "mbs")

@@ -13,7 +13,7 @@ from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.degrees import degrees_of
 from foretrain.measured.layout import plans_of
 from foretrain.measured.litgpt import by_litgpt, completed, software_of
-from foretrain.measured.network import PICTURES, model_of
+from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.place import Catalogue, cluster_of
 from foretrain.measured.precision import precision_of
 from foretrain.measured.run import MeasuredRun, Place, Subject, Table
@@ -142,7 +142,7 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
         return Optimizer.ADAMW_16BIT
     if run.optimizer:
         return _stated_optimizer(run.optimizer)
-    images = run.table in PICTURES
+    images = reads_images(run)
     return assumptions.take(defaults.MOMENTUM if images else defaults.ADAM)
 
 

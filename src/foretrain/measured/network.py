@@ -30,13 +30,18 @@ PREDICTING: Mapping[str, str] = MappingProxyType({"deepseek-v3": "deepseek-v3-mt
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
+def reads_images(run: MeasuredRun) -> bool:
+    """Whether a row is about a network of images: by its table, or as it states their size."""
+    return run.table in PICTURES or run.network.image is not None
+
+
 def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     """The model of a row, with adapters where only they are trained.
 
     Raises:
         NotCovered: foretrain has no model for it, or the row does not state its structure.
     """
-    if run.table in PICTURES:
+    if reads_images(run):
         return images_of(run, assumptions)
     if run.table is Table.OTHER_TRAINING:
         return listed_of(run, assumptions)

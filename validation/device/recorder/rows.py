@@ -17,11 +17,12 @@ COLUMNS = {
     "llm_training": (
         f"{_ORIGIN} family layers hidden ffn_hidden heads kv_heads vocab seq_len params_b gpu "
         "gpu_norm gpus_total gpus_per_node tp pp cp dp mbs gbs grad_accum precision recompute "
-        "attention_impl step_time_s samples_per_s tokens_per_s_total oom check notes optimizer"
+        "attention_impl step_time_s samples_per_s tokens_per_s_total peak_mem_gb oom check notes "
+        "optimizer"
     ).split(),
     "cnn_training": (
         f"{_ORIGIN} input gpu gpu_norm gpus_total gpus_per_node parallelism dp batch_per_gpu gbs "
-        "precision data images_per_s step_time_s check notes"
+        "precision data images_per_s step_time_s peak_mem_gb check notes"
     ).split(),
     "single_device": (
         f"{_ORIGIN} input gpu gpu_norm batch precision layout throughput unit step_time_s "
@@ -29,7 +30,7 @@ COLUMNS = {
     ).split(),
     "memory": (
         f"{_ORIGIN} params_b gpu gpu_norm gpus_total seq_len mbs gbs precision tp pp cp dp "
-        "recompute quantity value unit oom check notes"
+        "recompute quantity value unit oom check notes input attention_impl optimizer"
     ).split(),
 }
 """The columns of each table that a recording fills."""
@@ -101,6 +102,7 @@ class Recording:
             "samples_per_s": timing and _rounded(training.batch / timing.seconds),
             "tokens_per_s_total": timing
             and _rounded(training.batch * training.size / timing.seconds),
+            "peak_mem_gb": self._peak(outcome),
             "oom": "" if timing else "yes",
             "check": _check(timing),
             "notes": self._notes(training, timing),
@@ -120,6 +122,7 @@ class Recording:
             "data": "synthetic",
             "images_per_s": _rounded(training.batch / timing.seconds),
             "step_time_s": _rounded(timing.seconds),
+            "peak_mem_gb": self._peak(outcome),
             "check": _check(timing),
             "notes": self._notes(training, timing),
         }
@@ -142,13 +145,13 @@ class Recording:
         }
 
     def _memory(self, training: Training, outcome: Outcome) -> Row:
-        memory = outcome.memory
-        gpu = self.machine.is_gpu
+        memory, gpu = outcome.memory, self.machine.is_gpu
+        language = isinstance(training.network, Language)
         return {
             **self._shared(training, TRAINING),
             **self._alone(),
             "params_b": _rounded(outcome.parameters / 1e9),
-            "seq_len": training.size if isinstance(training.network, Language) else "",
+            "seq_len": training.size if language else "",
             "mbs": training.batch,
             "gbs": training.batch,
             "tp": 1,
@@ -160,7 +163,15 @@ class Recording:
             "unit": "GB",
             "oom": "" if outcome.timing else "yes",
             "notes": _memory_notes(training, memory if gpu else None),
+            "input": "" if language else training.size,
+            "attention_impl": training.attention.value if language else "",
+            "optimizer": "adamw" if language else "momentum",
         }
+
+    def _peak(self, outcome: Outcome) -> str | None:
+        """Billions of bytes of tensors; a process is no device."""
+        memory = outcome.memory
+        return _rounded(memory.used / 1e9) if memory and self.machine.is_gpu else None
 
     def _notes(self, training: Training, timing: Timing | None) -> str:
         if timing is None:

@@ -19,11 +19,18 @@ class TableFile:
         self.path, self.columns = path, tuple(columns)
 
     def ids(self) -> set[str]:
-        """The rows that an earlier recording wrote."""
+        """The rows that an earlier recording wrote.
+
+        Raises:
+            SystemExit: if its columns are others, so that new rows would not fit.
+        """
         if not self.path.exists():
             return set()
         with self.path.open(newline="", encoding="utf-8") as lines:
-            return {row["id"] for row in csv.DictReader(lines)}
+            reader = csv.DictReader(lines)
+            if tuple(reader.fieldnames or ()) != self.columns:
+                raise SystemExit(f"{self.path}: has other columns. Give another folder with --out.")
+            return {row["id"] for row in reader}
 
     def append(self, row: Mapping[str, object]) -> None:
         """Writes one row at once; blanks are what is not known."""
