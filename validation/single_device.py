@@ -2,9 +2,9 @@
 
     python validation/single_device.py
 
-Coefficients are fitted to all architecture families but one (`families.toml`), and predict that one;
-then to all devices but one. Nothing that is fitted here is shipped. The exit status is 1 if a figure
-that foretrain must keep is missed.
+Coefficients are fitted to all architecture families but one (`families.toml`), and predict that
+one; then to all devices but one. Nothing that is fitted here is shipped. The exit status is 1 if a
+figure that foretrain must keep is missed.
 """
 
 from __future__ import annotations

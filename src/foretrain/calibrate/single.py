@@ -56,11 +56,12 @@ class Bench:
     def of_operators(self, values: Floats) -> Floats:
         """Sums over the operators of each training. [training]"""
         kinds = np.bincount(self.layer, values.ravel(), minlength=len(self.repeats))
-        return self.of_layers(kinds)
+        return self.of_layers(kinds.astype(np.float64))
 
     def of_layers(self, values: Floats) -> Floats:
         """Sums over the layers of each training. [training]"""
-        return np.bincount(self.training, values * self.repeats, minlength=len(self.rows))
+        sums = np.bincount(self.training, values * self.repeats, minlength=len(self.rows))
+        return sums.astype(np.float64)
 
 
 def benches_of(cases: Sequence[Case]) -> tuple[Bench, ...]:

@@ -6,15 +6,21 @@ tells as much of the time as the code does, for images of one size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.library.convolution import operators
 from foretrain.workload.library.convolution.operators import UNSPLIT_UNIT
 from foretrain.workload.library.convolution.picture import Picture, Window
-from foretrain.workload.operator import Kind, Matrices, Operator, Size, matmul
+from foretrain.workload.operator import Family, Kind, Matrices, Operator, Size, matmul
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {"batch norm": Family.NORM, "group norm": Family.NORM, "pointwise": Family.FUSIBLE}
+)
+"""The families of kinds of moves; every other kind runs as it is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +135,7 @@ class Inventory:
     def _layers(self) -> Iterator[Layer]:
         named = 0.0
         for index, each in enumerate(self.convolutions, start=1):
-            operator = _convolution(f"convolution {index}", each)
+            operator = self._convolution(f"convolution {index}", each)
             named += each.count * operator.weights
             yield _layer(operator, each.count)
         for index, product in enumerate(self.products, start=1):
@@ -140,15 +146,24 @@ class Inventory:
             yield _layer(_move(move), 1)
         yield _layer(_rest(self, max(0.0, self.parameters - named)), 1)
 
+    def _convolution(self, name: str, of: Convolution) -> Operator:
+        """A convolution; the samples themselves need no gradient."""
+        strides = tuple(
+            -(-side // result)
+            for side, result in zip(of.picture.sides, of.result.sides, strict=True)
+        )
+        operator = operators.convolution(
+            name,
+            (of.picture, of.result),
+            Window(size=of.window, stride=strides),
+            groups=of.groups,
+        )
+        samples = of.picture == Picture(channels=3, sides=(self.image, self.image))
+        return replace(operator, first=samples)
+
 
 def _layer(operator: Operator, count: int) -> Layer:
     return Layer(name=operator.name, operators=(operator,), repeats=count, input=0.0, output=0.0)
-
-
-def _convolution(name: str, of: Convolution) -> Operator:
-    return operators.convolution(
-        name, (of.picture, of.result), Window(size=of.window), groups=of.groups
-    )
 
 
 def _product(name: str, of: Product) -> Operator:
