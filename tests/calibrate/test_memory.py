@@ -80,9 +80,9 @@ def test_a_model_is_judged_by_the_others_alone():
     assert ratio(found[lone.id]) < -0.85
 
 
-def test_percentiles_of_two_sources_count_the_same_however_many_rows_they_have():
-    many = [replace(row, source="many") for row in rows()]
-    few_rows = [replace(row, source="few", id=f"few {row.id}") for row in rows(models=5)]
+def test_percentiles_of_two_groups_count_the_same_however_many_rows_they_have():
+    many = [replace(row, source="many", model="m") for row in rows()]
+    few_rows = [replace(row, source="few", model="m", id=f"few {row.id}") for row in rows(models=5)]
     residuals = {row.id: 0.0 for row in many} | {row.id: log(1.2) for row in few_rows}
     found = percentiles([*many, *few_rows], residuals)
     assert found.p10 == pytest.approx(0.0, abs=0.02)

@@ -143,13 +143,12 @@ def left_out(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> di
 
 
 def percentiles(rows: Sequence[MemoryRow], residuals: Mapping[str, float]) -> MemoryErrors:
-    """Percentiles of residuals; every source counts the same, however many rows it has.
+    """Percentiles of residuals; every group counts the same, however many rows it has.
 
     Steps of their distribution are as soft as printed values are rounded.
     """
-    sources = [row.source for row in rows]
     values = np.array([residuals[row.id] for row in rows])
-    weights = np.array([1.0 / sources.count(source) for source in sources])
+    weights = _votes(rows)
     places = np.linspace(values.min() - TAIL, values.max() + TAIL, POINTS)
     steps = 1.0 / (1.0 + np.exp((values - places[:, np.newaxis]) / ROUNDED))
     found = np.interp(PERCENTILES, steps @ weights / weights.sum(), places)
@@ -174,11 +173,16 @@ def percentile_range(
 
 
 def _shares(rows: Sequence[MemoryRow]) -> Floats:
-    """What a row counts: all of a group once, by how far it may scatter."""
-    groups = [row.group for row in rows]
+    """What a row counts in a fit: all of a group once, by how far it may scatter."""
     noise = np.array([NOISE if row.allocated else WHOLE_NOISE for row in rows])
-    shares: Floats = np.array([1.0 / groups.count(group) for group in groups]) / noise**2
+    shares: Floats = _votes(rows) / noise**2
     return shares
+
+
+def _votes(rows: Sequence[MemoryRow]) -> Floats:
+    """What a row counts: all of a group once."""
+    groups = [row.group for row in rows]
+    return np.array([1.0 / groups.count(group) for group in groups])
 
 
 def _linear(rows: Sequence[MemoryRow], known: Reserve) -> tuple[Floats, Floats]:

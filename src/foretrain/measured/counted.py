@@ -5,7 +5,7 @@ from __future__ import annotations
 from foretrain.measured.litgpt import by_litgpt
 from foretrain.measured.run import MeasuredRun
 
-OWN_RUNS = "foretrain"
+OWN_RUNS = "own-"
 """How the sources of our own recordings start."""
 
 
