@@ -179,6 +179,7 @@ def _move(of: Move) -> Operator:
         forward=Size(values=of.forward.half, fixed=4.0 * of.forward.full),
         backward=Size(values=of.backward.half, fixed=4.0 * of.backward.full),
         kernels=round((of.forward.kernels + of.backward.kernels) / 2),
+        family=FAMILIES.get(of.name, Family.PICTURE),
     )
 
 
