@@ -30,6 +30,8 @@ LEAST: Mapping[str, float] = MappingProxyType(
 )
 """Share of the rows of each table that must be predicted; the last table is listed only."""
 
+MOST_REASONS = 15
+
 Pair = tuple[MeasuredRun, ValidationRow]
 
 
@@ -105,8 +107,10 @@ def lines(name: str, found: Coverage, *, least: float) -> Iterator[str]:
     verdict = "kept" if found.share >= least else "MISSED"
     yield f"{name}: {found.rows} rows, {found.stated} with model, device, count and batch"
     yield f"  {found.predicted} predicted, {found.share:.1%}: {verdict} (at least {least:.0%})"
-    for reason, rows in found.missed.most_common():
+    for reason, rows in found.missed.most_common(MOST_REASONS):
         yield f"    {rows:4} {reason}"
+    if len(found.missed) > MOST_REASONS:
+        yield f"    and {len(found.missed) - MOST_REASONS} more reasons"
     for blank, rows in found.blank.most_common():
         yield f"  {rows} do not state: {blank}"
     yield "  out of memory: {} rows, {} predicted not to fit".format(*found.failed)

@@ -24,7 +24,8 @@ def is_of_experts(run: MeasuredRun) -> bool:
 
 def is_low_precision(run: MeasuredRun) -> bool:
     """Whether matrix products have 8 or 4 bits."""
-    return any(bits in run.precision.lower() for bits in LOW_PRECISION)
+    words = f"{run.precision} {run.linear_precision}".lower()
+    return any(bits in words for bits in LOW_PRECISION)
 
 
 def is_told(run: MeasuredRun) -> bool:

@@ -114,9 +114,10 @@ VOCABULARY = Default(
     why="GPT-2's, padded as in narayanan2021",
 )
 WORD_PIECES = Default(
-    value=30522,
-    words="a vocabulary of 30522",
-    why="that of devlin2019, which every BERT of the tables that states one has",
+    value=30592,
+    words="a vocabulary of 30592",
+    why="the 30522 of devlin2019, which every BERT of the tables that states one has, made a "
+    "multiple of 128 as Megatron-LM does by default",
 )
 NO_PREDICTION = Default(
     value=False,

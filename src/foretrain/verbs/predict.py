@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.cost.setting import setting
+from foretrain.cost.setting import Setting, setting
 from foretrain.cost.transfer import transfer
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster, device
@@ -23,6 +23,7 @@ from foretrain.plan.plan import Plan, Recompute
 from foretrain.results.estimate import Estimate, Memory, Parts, StageMemory
 from foretrain.results.situation import Situation
 from foretrain.units import BYTES
+from foretrain.verbs.ladder import climb
 from foretrain.verbs.price import price_plan
 from foretrain.verbs.situation import among, interval
 
@@ -132,13 +133,11 @@ def _lightest(
     case: Case, coefficients: Coefficients, *, played: bool
 ) -> tuple[Estimate, tuple[float, ...]]:
     """The estimate of the first plan that fits, or of the last; seconds of all that fit."""
-    every = [
-        _estimate(replace(case, plan=plan), coefficients, played=False)
-        for plan in case.plausible
-    ]
-    found = next((each for each in every if each.fits), every[-1])
-    seconds = tuple(each.closed_form for each in every if each.fits)
-    return _estimate(replace(case, plan=found.plan), coefficients) if played else found, seconds
+    if not case.heavier:
+        found = _estimate(case, coefficients, played=played)
+        return found, (found.closed_form,) if found.fits else ()
+    rung = climb(_setting(case, coefficients), case.plausible)
+    return _estimate(replace(case, plan=rung.plan), coefficients, played=played), rung.seconds
 
 
 def _of_tokens(run: MeasuredRun, case: Case) -> float | None:
@@ -224,8 +223,16 @@ def _estimate(case: Case, coefficients: Coefficients, *, played: bool = True) ->
     Raises:
         InputError: the plan cannot run on the cluster.
     """
+    return price_plan(_setting(case, coefficients), case.plan, played=played)
+
+
+def _setting(case: Case, coefficients: Coefficients) -> Setting:
+    """What every plan of the case is priced in.
+
+    Raises:
+        InputError: the case's own plan cannot run on the cluster.
+    """
     wrong = problems(case.workload, case.cluster, case.plan)
     if wrong:
         raise InputError("\n".join(wrong))
-    priced = setting(case.workload, case.cluster, coefficients, software=case.software)
-    return price_plan(priced, case.plan, played=played)
+    return setting(case.workload, case.cluster, coefficients, software=case.software)
