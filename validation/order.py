@@ -29,13 +29,11 @@ from foretrain.calibrate.decisions import (
     regrets,
     repeat_scatter,
 )
+from foretrain.calibrate.lessons import UNSTEADY
 from foretrain.calibrate.rules import RULES
 from foretrain.calibrate.scored import Scored
 from foretrain.calibrate.scores import grouped
 from foretrain.verbs.engine import engine
-
-UNSTEADY = 0.10
-"""Scatter of repeats from which on a source cannot be ordered."""
 
 
 def main() -> int:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from math import exp
 from statistics import fmean
 
@@ -21,9 +20,8 @@ from validation.claims import Claim, table
 from validation.cold import Judged, folds, judged
 
 from foretrain.calibrate.classes import CLASSES
-from foretrain.calibrate.decisions import repeat_scatter
-from foretrain.calibrate.interval_scores import Held, Lessons, held_out, interval_score
-from foretrain.calibrate.intervals import observed
+from foretrain.calibrate.interval_scores import Held, held_out, interval_score
+from foretrain.calibrate.lessons import lessons_of, observed
 from foretrain.calibrate.scaling import Scaling, scaling
 from foretrain.calibrate.scored import Scored
 from foretrain.calibrate.scores import Score, anchored, grouped, score
@@ -36,9 +34,6 @@ BARS = {
     "experts": (0.28, 0.20),
 }
 """Most that the mean and the median error may be, by class; others are reported."""
-
-UNSTEADY = 0.10
-"""Scatter of repeats from which on residuals of a source say little of predictions."""
 
 INSIDE = 0.6
 """Share of a source's rows that its intervals must hold at least."""
@@ -124,16 +119,10 @@ def of_intervals(texts: Judged) -> Iterator[Claim]:
 
 
 def intervals(scored: Sequence[Scored]) -> tuple[tuple[Held, ...], tuple[Held, ...]]:
-    """Every row with the interval that other publishers' rows give: cold, and anchored.
-
-    Intervals are not learned from sources whose repeats do not agree.
-    """
-    scatter = repeat_scatter(scored)
-    steady = [row for row in scored if scatter.get(row.run.source_id, 0.0) < UNSTEADY]
-    cold = Lessons(prior=PRIORS.coefficients.uncertainty, rows=observed(steady))
-    after = replace(cold, anchored=observed(anchored(steady), moved=True))
+    """Every row with the interval that other publishers' rows give: cold, and anchored."""
+    lessons = lessons_of(scored, PRIORS.coefficients.uncertainty)
     moved = observed(anchored(scored), moved=True)
-    return held_out(cold, observed(scored)), held_out(after, moved)
+    return held_out(lessons, observed(scored)), held_out(lessons, moved, moved=True)
 
 
 def _ratio(name: str, held: Sequence[Held], *, most: float) -> Claim:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 
+from foretrain.calibrate.alike import software
 from foretrain.calibrate.batches import passes, step_samples
 from foretrain.calibrate.scored import Scored
 from foretrain.calibrate.scores import grouped
@@ -82,9 +83,8 @@ def decisions(rows: Iterable[Scored]) -> tuple[Decision, ...]:
 
 
 def _alike(run: MeasuredRun) -> Hashable:
-    """All but plan and batch; a date stands for the software's version."""
-    told = (run.source_id, run.framework, run.date, run.task, run.precision)
-    return (*told, run.network, run.place)
+    """All but plan and batch."""
+    return (software(run), run.network, run.place)
 
 
 def _choices(rows: Sequence[Scored]) -> tuple[Choice, ...]:

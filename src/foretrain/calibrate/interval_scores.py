@@ -5,21 +5,16 @@ Source: gneiting2007, section 6.2 (the interval score).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean, median
 
 from foretrain.calibrate.difficulty import covered
-from foretrain.calibrate.intervals import (
-    LEVEL,
-    Observed,
-    after_anchor,
-    fitted,
-    spread,
-    with_anchor,
-)
+from foretrain.calibrate.intervals import LEVEL, after_anchor, spread
+from foretrain.calibrate.lessons import Lessons, Observed, learned
 from foretrain.calibrate.scores import grouped
+from foretrain.coefficients.calibration import Covers
 from foretrain.coefficients.uncertainty import Uncertainty
 
 
@@ -72,46 +67,31 @@ LARGE = 20
 """Rows of a source whose coverage is looked at on its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lessons:
-    """What intervals are learned from.
+def held_out(
+    lessons: Lessons, judged: Iterable[Observed], *, moved: bool = False
+) -> tuple[Held, ...]:
+    """Every row with the interval that the other publishers' rows give.
 
-    Attributes:
-        prior: widths known before.
-        rows: of three publishers or more.
-        anchored: rows whose framework one run has moved; if there are any, intervals are those
-            after an anchor.
+    Args:
+        lessons: rows of three publishers or more.
+        judged: rows to give intervals to.
+        moved: whether a run of the same framework has moved their predictions.
     """
-
-    prior: Uncertainty
-    rows: Sequence[Observed]
-    anchored: Sequence[Observed] = ()
-
-
-def held_out(lessons: Lessons, judged: Iterable[Observed]) -> tuple[Held, ...]:
-    """Every row with the interval that the other publishers' rows give."""
     by_publisher = grouped(judged, lambda it: it.publisher)
     return tuple(
-        held
+        _held(it, uncertainty, covers)
         for publisher, its in sorted(by_publisher.items())
-        for held in _held(lessons, publisher, its)
+        for others in [lessons.without(publisher)]
+        for covers in [covered([row.situation for row in others.rows])]
+        for whole in [learned(others)]
+        for uncertainty in [after_anchor(whole) if moved else whole]
+        for it in its
     )
 
 
-def _held(lessons: Lessons, publisher: str, judged: Iterable[Observed]) -> Iterator[Held]:
-    others = _without(lessons.rows, publisher)
-    uncertainty = fitted(others, lessons.prior)
-    if lessons.anchored:
-        moved = _without(lessons.anchored, publisher)
-        uncertainty = after_anchor(with_anchor(moved, uncertainty))
-    covers = covered([it.situation for it in others])
-    for it in judged:
-        wide = spread(it.situation, uncertainty, covers)
-        yield Held(observed=it, low=log(wide.low_factor), high=log(wide.high_factor))
-
-
-def _without(rows: Sequence[Observed], publisher: str) -> list[Observed]:
-    return [it for it in rows if it.publisher != publisher]
+def _held(row: Observed, uncertainty: Uncertainty, covers: Covers) -> Held:
+    wide = spread(row.situation, uncertainty, covers)
+    return Held(observed=row, low=log(wide.low_factor), high=log(wide.high_factor))
 
 
 def interval_score(rows: Sequence[Held]) -> IntervalScore:

@@ -1,40 +1,21 @@
-"""Intervals: how far from a prediction the measured time may lie, and how that is learned.
+"""Intervals: how far from a prediction the measured time may lie.
 
 The half-width of an interval, in logarithms, is that of an easy case times a factor for everything
-that makes a case harder. Both follow from residuals of predictions whose own publisher was left
-out, so an interval says what to expect of somebody whose runs nobody has seen.
-
-Sources: lei2018, section 5.2 (residuals over a spread that depends on the case); dunn2022,
-section 3 (rows come in groups: every group weighs the same, and one more is to come).
+that makes a case harder. `lessons` says how both are learned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import exp, hypot, log
+from math import exp, hypot
 
-import numpy as np
-from numpy.typing import NDArray
-
-from foretrain.calibrate.difficulty import FEATURES, covered, outside
-from foretrain.calibrate.scored import Scored
-from foretrain.calibrate.scores import grouped
+from foretrain.calibrate.difficulty import FEATURES, outside
 from foretrain.coefficients.calibration import Covers
 from foretrain.coefficients.uncertainty import Uncertainty
-from foretrain.errors import InputError
 from foretrain.results.situation import Situation
-
-Columns = NDArray[np.float64]
 
 LEVEL = 0.8
 """Share of measured times that an interval is to hold: from the 10th to the 90th percentile."""
-
-TRUST = 0.2
-"""Standard deviation of what is known of a widening before it is fitted, as a logarithm."""
-
-EASY = (0.02, 1.0)
-"""Bounds of the mean absolute residual of an easy case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,43 +33,6 @@ class Spread:
     high_factor: float
     inside: bool
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """A prediction that was held against a measurement.
-
-    Attributes:
-        source_id: rows of one source weigh as much as those of any other.
-        publisher: whose rows are left out together.
-        residual: logarithm of measured / predicted, without the publisher's rows in any fit.
-        situation: what was predicted.
-    """
-
-    source_id: str
-    publisher: str
-    residual: float
-    situation: Situation
-
-
-def observed(rows: Iterable[Scored], *, moved: bool = False) -> tuple[Observed, ...]:
-    """Scored rows as residuals.
-
-    Args:
-        rows: those that have a situation.
-        moved: whether one run of their framework has moved the predictions, and with them what
-            choices that sources do not state make of all.
-    """
-    return tuple(
-        Observed(
-            source_id=row.run.source_id,
-            publisher=row.publisher,
-            residual=row.residual,
-            situation=replace(row.situation, lower=0.0, higher=0.0) if moved else row.situation,
-        )
-        for row in rows
-        if row.situation is not None
-    )
 
 
 def spread(situation: Situation, uncertainty: Uncertainty, covers: Covers) -> Spread:
@@ -121,104 +65,3 @@ def half_width(situation: Situation, uncertainty: Uncertainty, covers: Covers) -
 def after_anchor(uncertainty: Uncertainty) -> Uncertainty:
     """The same once a measured run has moved the factor of its framework."""
     return replace(uncertainty, time=uncertainty.anchored)
-
-
-def fitted(observed: Sequence[Observed], prior: Uncertainty) -> Uncertainty:
-    """Widths that hold what was observed, every source weighing the same.
-
-    Widenings stay near the prior unless many sources speak against it, and are never below 0:
-    what is harder is not predicted more surely. Of the publisher to come nothing is known: it
-    weighs as much as each of the others, above all that was observed.
-
-    Raises:
-        InputError: there are fewer than two publishers, so none could be left out.
-    """
-    difficulties, weights = _difficulties(observed), _weights(observed)
-    sizes = np.array([abs(it.residual) for it in observed])
-    sources = len({it.source_id for it in observed})
-    widenings = _fit(difficulties, sizes, (weights, _named(prior)), sources=sources)
-    net = _net(observed) / np.exp(difficulties @ widenings)
-    values = dict(zip(FEATURES, widenings.tolist(), strict=True))
-    publishers = len({it.publisher for it in observed})
-    time = _quantile(net, weights, level=LEVEL * (publishers + 1) / publishers)
-    return replace(prior, **values, time=time)
-
-
-def with_anchor(observed: Sequence[Observed], uncertainty: Uncertainty) -> Uncertainty:
-    """The same with the width after an anchor, from residuals that one run each has moved."""
-    widenings = _difficulties(observed) @ _named(uncertainty)
-    net = np.array([abs(it.residual) for it in observed]) / np.exp(widenings)
-    return replace(uncertainty, anchored=_quantile(net, _weights(observed), level=LEVEL))
-
-
-def _named(uncertainty: Uncertainty) -> Columns:
-    return np.array([getattr(uncertainty, name) for name in FEATURES])
-
-
-def _difficulties(observed: Sequence[Observed]) -> Columns:
-    """Features of every row against what the other publishers' rows cover. [rows, features]"""
-    publishers = sorted({it.publisher for it in observed})
-    if len(publishers) < 2:
-        raise InputError("intervals need the rows of two publishers or more.")
-    others = {
-        name: covered([it.situation for it in observed if it.publisher != name])
-        for name in publishers
-    }
-    return np.array(
-        [
-            [feature(it.situation, others[it.publisher]) for feature in FEATURES.values()]
-            for it in observed
-        ]
-    )
-
-
-def _weights(observed: Sequence[Observed]) -> Columns:
-    """Weights that add up to 1, every source's to the same."""
-    many = {name: len(its) for name, its in grouped(observed, lambda it: it.source_id).items()}
-    return np.array([1.0 / many[it.source_id] / len(many) for it in observed])
-
-
-def _net(observed: Sequence[Observed]) -> Columns:
-    """What of a residual an unknown choice among plans leaves to be explained."""
-    sizes = [
-        (abs(it.residual), it.situation.lower if it.residual < 0 else it.situation.higher)
-        for it in observed
-    ]
-    return np.array([max(0.0, size**2 - choice**2) ** 0.5 for size, choice in sizes])
-
-
-def _fit(
-    difficulties: Columns, sizes: Columns, known: tuple[Columns, Columns], *, sources: int
-) -> Columns:
-    """The widenings that are likeliest, beside the mean residual of an easy case.
-
-    Residuals are taken to have a Laplace distribution whose scale is the width, which is convex;
-    `known` are the weights of the rows and the widenings expected before.
-    """
-    from scipy.optimize import minimize
-
-    weights, expected = known
-    trust = 1.0 / (2.0 * sources * TRUST**2)
-
-    def loss(values: Columns) -> tuple[float, Columns]:
-        wide = values[0] + difficulties @ values[1:]
-        over = sizes * np.exp(-wide)
-        apart = values[1:] - expected
-        slope = weights * (1.0 - over)
-        steps = difficulties.T @ slope + 2.0 * trust * apart
-        return float(weights @ (wide + over) + trust * apart @ apart), np.r_[slope.sum(), steps]
-
-    least, most = (log(end) for end in EASY)
-    bounds = [(least, most), *[(0.0, None)] * len(expected)]
-    start = np.r_[(least + most) / 2.0, expected]
-    found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
-    fitted_widenings: Columns = found.x[1:]
-    return fitted_widenings
-
-
-def _quantile(values: Columns, weights: Columns, *, level: float) -> float:
-    """The least of the values that is no less than a share of all, or the largest."""
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order]) / weights.sum()
-    place = min(int(np.searchsorted(reached, level)), len(values) - 1)
-    return float(values[order][place])

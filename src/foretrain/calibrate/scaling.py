@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from foretrain.calibrate.alike import software
 from foretrain.calibrate.batches import share
 from foretrain.calibrate.scored import Scored
 from foretrain.calibrate.scores import grouped
@@ -58,8 +59,7 @@ def scaling(rows: Iterable[Scored]) -> tuple[Scaling, ...]:
 def _alike(run: MeasuredRun) -> Hashable:
     """All but what follows from the number of devices."""
     layout = replace(run.layout, data=None, accumulation=None)
-    told = (run.source_id, run.framework, run.task, run.precision, run.date)
-    return (*told, run.network, run.place.device, layout)
+    return (software(run), run.network, run.place.device, layout)
 
 
 def _points(family: Sequence[Scored]) -> list[Scaling]:
