@@ -30,6 +30,9 @@ Columns = NDArray[np.float64]
 TRUST = 0.2
 """Standard deviation of what is known of a widening before it is fitted, as a logarithm."""
 
+SOURCE_ROWS = 5.0
+"""Rows that a source counts as beside what is known before: its rows err alike."""
+
 EASY = (0.02, 1.0)
 """Bounds of the mean absolute residual of an easy case."""
 
@@ -192,7 +195,7 @@ def _fit(
     from scipy.optimize import minimize
 
     weights, expected = known
-    trust = 1.0 / (2.0 * sources * TRUST**2)
+    trust = 1.0 / (2.0 * sources * SOURCE_ROWS * TRUST**2)
 
     def loss(values: Columns) -> tuple[float, Columns]:
         wide = values[0] + difficulties @ values[1:]
