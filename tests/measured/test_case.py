@@ -150,6 +150,7 @@ def test_model_of_another_family_is_taken_from_the_library():
     ("run", "reason"),
     [
         (replace(GPT, table=Table.COLLECTIVES), "tables of kind collectives are not covered"),
+        (replace(GPT, table=Table.PARAMETER_SERVER), "plans have no parameter servers yet"),
         (replace(GPT, task="distillation"), "task 'distillation' is not covered"),
         (replace(GPT, precision="int8 (AQT)"), "precision 'int8 \\(AQT\\)' is not covered"),
         (replace(GPT, global_batch=63), "whole number of micro-batches"),

@@ -115,3 +115,23 @@ def test_options_of_the_notes_reach_the_plan_and_the_workload():
     }
     assert case(ROWS["bigscience-v100-0069"]).plan.offload in (Offload.NONE, Offload.ACTIVATIONS)
     assert case(of("mpt")[0]).plan.sharding is Sharding.PARAMETERS
+
+
+def test_micro_batches_of_mlperfs_gpt_3_are_a_multiple_of_its_stages_as_interleaving_demands():
+    rows = [run for run in of("mlperf", "GPT-3 175B") if run.layout.pipeline]
+    assert len(rows) == 11
+    for run in rows:
+        plan = case(run).plan
+        replica = run.global_batch // (plan.data * plan.micro_batch)
+        assert replica % plan.pipeline == 0
+        assert plan.interleaving * plan.pipeline == 96
+
+
+def test_batches_of_libai_that_keep_all_activations_do_not_fit_in_16_gb():
+    """Korthikanti et al., equation 1: s b h (34 + 5 a s / h) bytes per layer."""
+    layout = ROWS["libai-0001"].layout
+    network = ROWS["libai-0001"].network
+    assert (layout.recompute, layout.micro_batch) == ("none", 24.0)
+    values = network.sequence * layout.micro_batch * network.hidden
+    per_value = 34 + 5 * network.heads * network.sequence / network.hidden
+    assert network.layers * values * per_value > 16e9

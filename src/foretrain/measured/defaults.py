@@ -152,7 +152,7 @@ DEVICES: Mapping[str, Default[str]] = MappingProxyType(
             words="V100 SXM devices of 32 GB",
             why="its publisher's other table (DLPerf) was run on nodes of eight V100 SXM; "
             "24 samples of BERT without recomputation need more than 16 GB (korthikanti2022, "
-            "equation 2)",
+            "equation 1)",
         )
     }
 )
