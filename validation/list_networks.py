@@ -13,9 +13,8 @@ from __future__ import annotations
 import csv
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import timm
 import torch
@@ -28,26 +27,84 @@ SAMPLES = 37
 
 HALF = frozenset(
     (
-        "conv1d conv2d conv3d conv_transpose2d linear matmul __matmul__ __rmatmul__ bmm mm addmm "
-        "baddbmm addbmm einsum prelu"
-    ).split()
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose2d",
+        "linear",
+        "matmul",
+        "__matmul__",
+        "__rmatmul__",
+        "bmm",
+        "mm",
+        "addmm",
+        "baddbmm",
+        "addbmm",
+        "einsum",
+        "prelu",
+    )
 )
 FULL = frozenset(
     (
-        "layer_norm group_norm softmax log_softmax cross_entropy cross_entropy_loss norm pow "
-        "__pow__ sum prod cumsum exp log cosine_similarity softplus __rpow__ reciprocal rsqrt "
-        "cdist"
-    ).split()
+        "layer_norm",
+        "group_norm",
+        "softmax",
+        "log_softmax",
+        "cross_entropy",
+        "cross_entropy_loss",
+        "norm",
+        "pow",
+        "__pow__",
+        "sum",
+        "prod",
+        "cumsum",
+        "exp",
+        "log",
+        "cosine_similarity",
+        "softplus",
+        "__rpow__",
+        "reciprocal",
+        "rsqrt",
+        "cdist",
+    )
 )
 """What autocast computes in 16 bits and in 32. Source: PyTorch's page on torch.amp."""
 
 VIEWS = frozenset(
     (
-        "view _unsafe_view t transpose permute expand slice select unsqueeze squeeze detach alias "
-        "split split_with_sizes unbind as_strided reshape _reshape_alias chunk empty empty_like "
-        "new_empty new_empty_strided empty_strided lift_fresh is_same_size unfold diagonal "
-        "movedim set_ resize_ squeeze_"
-    ).split()
+        "view",
+        "_unsafe_view",
+        "t",
+        "transpose",
+        "permute",
+        "expand",
+        "slice",
+        "select",
+        "unsqueeze",
+        "squeeze",
+        "detach",
+        "alias",
+        "split",
+        "split_with_sizes",
+        "unbind",
+        "as_strided",
+        "reshape",
+        "_reshape_alias",
+        "chunk",
+        "empty",
+        "empty_like",
+        "new_empty",
+        "new_empty_strided",
+        "empty_strided",
+        "lift_fresh",
+        "is_same_size",
+        "unfold",
+        "diagonal",
+        "movedim",
+        "set_",
+        "resize_",
+        "squeeze_",
+    )
 )
 """Operators that start no kernel."""
 
@@ -70,6 +127,12 @@ TWICE = {"batch norm": (3 / 2, 5 / 3), "group norm": (3 / 2, 5 / 3)}
 """Norms over a whole picture read their inputs once more, for the statistics; forward, backward."""
 
 Amounts = tuple[float, float]
+Kernel = tuple[bool, str, Amounts, Amounts]
+"""Whether it is of the backward pass, its name, what it reads and what it writes."""
+
+Operation = Callable[..., object]
+Arguments = tuple[object, ...]
+Keywords = Mapping[str, object]
 
 
 class MixedPrecision(TorchFunctionMode):
@@ -79,7 +142,9 @@ class MixedPrecision(TorchFunctionMode):
         super().__init__()
         self._cast: dict[int, torch.Tensor] = {}
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Operation, _: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> object:
         name = getattr(func, "__name__", "")
         kwargs = kwargs or {}
         if name in HALF or name in FULL:
@@ -90,7 +155,7 @@ class MixedPrecision(TorchFunctionMode):
             args = (self._as(list(args[0]), torch.float32), *args[1:])
         return func(*args, **kwargs)
 
-    def _as(self, value: Any, kind: torch.dtype) -> Any:
+    def _as(self, value: object, kind: torch.dtype) -> object:
         if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
             return type(value)(self._as(each, kind) for each in value)
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
@@ -110,33 +175,37 @@ class Recorder(TorchDispatchMode):
         self.backward = False
         self.convolutions: Counter[str] = Counter()
         self.products: Counter[str] = Counter()
-        self.moves: list[tuple[bool, str, Amounts, Amounts]] = []
+        self.moves: list[Kernel] = []
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: Operation, _: object, args: Arguments = (), kwargs: Keywords | None = None
+    ) -> object:
         result = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
         if name not in VIEWS:
-            self._record(name, args, tensors((args, kwargs)), tensors(result))
+            self._record(name, args, (tensors((args, kwargs)), tensors(result)))
         return result
 
     def _record(
-        self, name: str, args: Any, inputs: list[torch.Tensor], results: list[torch.Tensor]
+        self, name: str, args: Arguments, touched: tuple[list[torch.Tensor], list[torch.Tensor]]
     ) -> None:
+        inputs, results = touched
         product = name in {"mm", "addmm", "bmm", "baddbmm"}
         if name == "convolution_backward" or (product and self.backward):
             return
         if product:
             left, right = inputs[-2:]
             self.products[product_form(left, right)] += 1
-        elif name == "convolution" and args[0].numel() % SAMPLES == 0:
-            form, count = convolution_form(args[0], results[0], args[1], args[8])
+        elif name == "convolution" and inputs[0].numel() % SAMPLES == 0:
+            pictures = (inputs[0], results[0])
+            form, count = convolution_form(pictures, sides(inputs[1].shape[2:]), args[8])
             self.convolutions[form] += count
         else:
             moved = (amounts(distinct(inputs)), amounts(results))
             self.moves.append((self.backward, name, *moved))
 
 
-def tensors(value: Any) -> list[torch.Tensor]:
+def tensors(value: object) -> list[torch.Tensor]:
     """The tensors in nested arguments."""
     return [each for each in tree_flatten(value)[0] if isinstance(each, torch.Tensor)]
 
@@ -166,22 +235,20 @@ def sides(of: Iterable[int]) -> str:
 
 
 def convolution_form(
-    picture: torch.Tensor, result: torch.Tensor, weights: torch.Tensor, groups: int
+    pictures: tuple[torch.Tensor, torch.Tensor], window: str, groups: int
 ) -> tuple[str, int]:
     """One convolution, and how many such a sample has.
 
     Where every sample has weights of its own (mixed from experts), samples are groups.
     """
+    picture, result = pictures
     count, own = picture.shape[0], 1
     if count % SAMPLES == 0:
         count //= SAMPLES
     else:
         own = SAMPLES
     read, written = picture.shape[1] // own, result.shape[1] // own
-    form = (
-        f"{read}@{sides(picture.shape[2:])}>{written}@{sides(result.shape[2:])}"
-        f"/{sides(weights.shape[2:])}"
-    )
+    form = f"{read}@{sides(picture.shape[2:])}>{written}@{sides(result.shape[2:])}/{window}"
     return form + (f" g{groups // own}" if groups > own else ""), count
 
 
@@ -207,11 +274,11 @@ def kind_of(name: str) -> str:
     return "pointwise"
 
 
-def fused(moves: list[tuple[bool, str, Amounts, Amounts]]) -> Iterable[tuple[Any, ...]]:
+def fused(moves: list[Kernel]) -> Iterator[Kernel]:
     """The kernels with the casts around a softmax in its own kernel, as CUDA has them."""
-    waiting: tuple[bool, str, Amounts, Amounts] | None = None
+    waiting: Kernel | None = None
     for move in moves:
-        backward, name, read, written = move
+        backward, name, _, written = move
         if waiting is not None:
             casts = (waiting[1], name) if not backward else (name, waiting[1])
             if casts[0] == "_to_copy" and "softmax" in casts[1] and waiting[0] == backward:
@@ -224,7 +291,7 @@ def fused(moves: list[tuple[bool, str, Amounts, Amounts]]) -> Iterable[tuple[Any
         yield waiting
 
 
-def moves_form(moves: list[tuple[bool, str, Amounts, Amounts]]) -> str:
+def moves_form(moves: list[Kernel]) -> str:
     """Every kind of kernel that only moves data: values of 16 and 32 bits and kernels, by pass."""
     totals: dict[str, list[list[float]]] = {}
     for backward, name, read, written in fused(moves):
@@ -247,7 +314,7 @@ def made(name: str) -> torch.nn.Module:
     torch.linspace = lambda *args, **kwargs: ranges(*args, **{**kwargs, "device": "cpu"})
     try:
         with torch.device("meta"):
-            return timm.create_model(name)
+            return timm.create_model(name).to("meta")
     except (NotImplementedError, RuntimeError):
         return timm.create_model(name).to("meta")
     finally:
