@@ -210,6 +210,17 @@ def test_reserve_is_there_even_without_a_model_in_flight():
     assert found.outside[0] > known.reserve
 
 
+def test_what_passes_through_a_layer_is_of_one_micro_batch_however_many_are_in_flight():
+    staged = question("megatron-22b", nodes=2)
+    few, many = (
+        stage_memory(staged, hold(staged, table_of([plan(tensor=8, pipeline=2)])), run=0, later=k)
+        for k in (1.0, 0.0)
+    )
+    assert many.activations[0] == pytest.approx(2 * few.activations[0])
+    passing = [each.buffers[0] - each.outside[0] for each in (few, many)]
+    assert passing[0] == pytest.approx(passing[1])
+
+
 def adapters(storage, **habits):
     """Fine-tuning of adapters beside weights that are stored as asked, with a trainer's habits."""
     trainable = Trainable(lora=8, targets=("q_proj", "v_proj"), stored=storage)

@@ -52,7 +52,7 @@ class MemoryRow:
         model: what was trained.
         measured: bytes.
         counted: bytes that formulas count, without what coefficients add.
-        kept: bytes of them that are kept for the backward pass.
+        kept: bytes that one micro-batch keeps for its backward pass.
         allocated: whether the measured bytes are what the allocator handed out.
         bound: whether they are not what the run needed, but what it had: the device's memory.
     """

@@ -15,7 +15,7 @@ class Reserve:
     Attributes:
         reserve: bytes outside the framework's allocator: context, libraries, communication.
         fragmentation: what the allocator holds and cannot hand out, over what it has handed out.
-        temporaries: what passes through a layer at the peak, over what is kept.
+        temporaries: what passes through a layer at the peak, over what a micro-batch keeps.
     """
 
     reserve: float

@@ -71,7 +71,7 @@ def stage_memory(
         + held.of_stage("unpacked", run)
         + moving
         + _gathered(setting, held, run=run)
-        + known.temporaries * here
+        + known.temporaries * (held.of_stage("kept", run) + held.of_stage("met", run))
     )
     handed_out = state.weights + gradients + optimizer + here + passing
     outside = known.fragmentation * handed_out + known.reserve

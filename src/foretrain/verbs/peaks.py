@@ -20,6 +20,8 @@ from foretrain.plan.table import table_of
 from foretrain.verbs.predict import CATALOGUE, memory_of_case
 
 NOTHING_ADDED = {"memory.reserve": 0.0, "memory.fragmentation": 0.0, "memory.temporaries": 0.0}
+KEPT_ADDED = NOTHING_ADDED | {"memory.temporaries": 1.0}
+"""What a micro-batch keeps is then counted once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +61,18 @@ def memory_row(
         NotCovered: foretrain does not predict such a run.
         InputError: the plan cannot run on the cluster.
     """
-    memory = memory_of_case(case_of(run, CATALOGUE), coefficients.changed(NOTHING_ADDED))
+    case = case_of(run, CATALOGUE)
+    counted, with_kept = (
+        memory_of_case(case, coefficients.changed(added)).total
+        for added in (NOTHING_ADDED, KEPT_ADDED)
+    )
     return MemoryRow(
         id=run.id,
         source=run.source_id,
         model=run.network.name + f" {run.network.parameters or 0:g}",
         measured=measured,
-        counted=memory.total,
-        kept=memory.activations,
+        counted=counted,
+        kept=with_kept - counted,
         allocated=counts_allocated(run) and not bound,
         bound=bound,
     )
