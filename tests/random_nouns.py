@@ -1,6 +1,5 @@
 """Random clusters, workloads and legal plans on them, for the laws of the cost model."""
 
-from dataclasses import replace
 from itertools import pairwise
 from math import gcd, prod
 
@@ -96,11 +95,14 @@ def clusters(draw):
 @st.composite
 def coefficients(draw):
     """The default set with other latencies and another overlap."""
-    return replace(
-        DEFAULT,
-        launch=draw(st.sampled_from([0.0, 1e-6, 4e-6])),
-        collective_start=draw(st.sampled_from([0.0, 8.4e-6])),
-        gradient_overlap=draw(st.sampled_from([0.0, 0.5, 0.9, 1.0])),
+    return DEFAULT.changed(
+        {
+            "host.launch": draw(st.sampled_from([0.0, 1e-6, 4e-6])),
+            "links.start": draw(st.sampled_from([0.0, 8.4e-6])),
+            "protocols.ll_start": draw(st.sampled_from([0.0, 6.6e-6])),
+            "protocols.piece": draw(st.sampled_from([0.0, 2.0**23])),
+            "overlap.gradients": draw(st.sampled_from([0.0, 0.5, 0.9, 1.0])),
+        }
     )
 
 

@@ -91,7 +91,7 @@ MORE = {
         old, device={"memory_bandwidth": old.cluster.device.memory_bandwidth * factor}
     ),
     "bandwidth to the host": lambda old, factor: changed(old, host=factor),
-    "overlap": lambda old, factor: changed(old, gradient_overlap=1.0),
+    "overlap": lambda old, factor: changed(old, coefficients={"overlap.gradients": 1.0}),
 }
 
 

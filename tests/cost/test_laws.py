@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.cost.prices import parts, prices, seconds
-from tests.cost.resources import MORE, changed, quickened, settled
+from tests.cost.resources import MORE, STARTS, changed, quickened, settled
 from tests.examples import few
 from tests.random_nouns import plans, questions
 from tests.random_nouns import settings as random_settings
@@ -204,7 +204,7 @@ def test_one_device_spends_its_step_on_compute_and_update(data):
 @given(question=questions())
 def test_infinitely_quick_links_leave_compute_bubble_and_update(question):
     old, [plan] = question
-    instant = partial(changed, old, collective_start=0.0)
+    instant = partial(changed, old, coefficients=dict.fromkeys(STARTS, 0.0))
     quick = instant(link=lambda _: {"latency": 0.0, "bandwidth": 1e300, "capacity": None})
     found = parts(quick, plan)
     moved = ("tensor", "expert", "pipeline", "gradients", "parameters")

@@ -43,15 +43,15 @@ def test_link_of_one_direction_at_a_time_halves_what_passes():
 def test_four_adapters_serve_eight_devices_of_a_dgx_1():
     # 100 Gb/s each, 400 Gb/s out of a node, 8 devices: 50 Gb/s or 6.25 GB/s a device.
     inner, outer = network(cluster("dgx-1-v100", nodes=2), DEFAULT).wires
-    assert outer.alone == DEFAULT.infiniband * 12.5 * GB
-    assert outer.share == DEFAULT.infiniband * 50 * GB / 8 == outer.alone / 2
-    assert inner.share == inner.alone == DEFAULT.nvlink * 150 * GB
+    assert outer.alone == DEFAULT.links.infiniband * 12.5 * GB
+    assert outer.share == DEFAULT.links.infiniband * 50 * GB / 8 == outer.alone / 2
+    assert inner.share == inner.alone == DEFAULT.links.nvlink * 150 * GB
     assert (inner.kind, inner.members) == (Topology.CUBE_MESH, 8)
 
 
 def test_adapter_for_every_device_leaves_each_its_bandwidth():
     outer = network(cluster("dgx-a100", nodes=2), DEFAULT).wires[1]
-    assert outer.share == outer.alone == DEFAULT.infiniband * 25 * GB
+    assert outer.share == outer.alone == DEFAULT.links.infiniband * 25 * GB
 
 
 def test_capacity_above_what_the_devices_send_is_no_gain():
@@ -67,7 +67,7 @@ def test_what_leaves_a_rack_has_left_its_node_by_the_same_adapters():
     nodes = cluster("abci", nodes=1088)
     wide = [replace(level, link=replace(level.link, capacity=None)) for level in nodes.levels[2:]]
     wires = network(replace(nodes, levels=(*nodes.levels[:2], *wide)), DEFAULT).wires
-    assert {wire.share for wire in wires[1:]} == {DEFAULT.infiniband * 25 * GB / 4}
+    assert {wire.share for wire in wires[1:]} == {DEFAULT.links.infiniband * 25 * GB / 4}
 
 
 def test_racks_of_abci_share_a_third_of_what_their_nodes_send():
@@ -77,5 +77,5 @@ def test_racks_of_abci_share_a_third_of_what_their_nodes_send():
 
 def test_switches_that_add_up_reach_a_share_of_what_rings_do():
     adding = network(cluster("dgx-h100", nodes=2), DEFAULT).wires[0]
-    assert adding.adding == DEFAULT.in_network * adding.share
+    assert adding.adding == DEFAULT.links.in_network * adding.share
     assert network(cluster("dgx-a100", nodes=2), DEFAULT).wires[0].adding == 0.0
