@@ -1,0 +1,26 @@
+"""Processes: the same answers in the same order, wherever they are computed."""
+
+import operator
+from functools import partial
+
+import pytest
+
+from foretrain.errors import InputError
+from foretrain.run.processes import processes
+from foretrain.verbs.engine import engine
+
+
+def test_several_processes_answer_like_one():
+    items = list(range(40))
+    with processes(2) as spread:
+        assert list(spread(partial(operator.mul, 3), items)) == [3 * item for item in items]
+
+
+def test_one_worker_needs_no_other_process():
+    with engine(1) as spread:
+        assert spread is map
+
+
+def test_fewer_than_one_worker_is_refused():
+    with pytest.raises(InputError, match="give 1 or more"):
+        engine(0)
