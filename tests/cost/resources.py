@@ -6,7 +6,7 @@ from foretrain.cost.setting import setting
 from foretrain.plan.plan import Offload, Schedule, Sharding
 
 
-def changed(old, *, link=None, device=None, host=1.0, peak=1.0, **coefficients):
+def changed(old, *, link=None, device=None, host=1.0, peak=1.0, coefficients=None):
     """A setting whose links, device, host or coefficients are others."""
     levels = tuple(
         replace(level, link=replace(level.link, **(link(level.link) if link else {})))
