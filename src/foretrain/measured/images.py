@@ -9,7 +9,7 @@ from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.run import MeasuredRun
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import build, find
+from foretrain.workload.library.entries import build, find, known
 from foretrain.workload.library.entry import Entry, Reads
 
 NNUNET = "nnUNet"
@@ -23,7 +23,7 @@ def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     Raises:
         NotCovered: the library has no network of that name.
     """
-    if run.network.inventory is not None and not _in_library(run.network.name):
+    if run.network.inventory is not None and not _built(run.network.name):
         return run.network.inventory.model
     entry = _entry(run, assumptions)
     if entry.reads is not Reads.IMAGE:
@@ -38,11 +38,10 @@ def network(name: str, *, image: int | None = None) -> Model:
     return build(name, image=image)
 
 
-def _in_library(name: str) -> bool:
-    try:
-        return find(name).reads is Reads.IMAGE
-    except InputError:
-        return False
+def _built(name: str) -> bool:
+    """Whether the library builds a network of images of that name."""
+    entry = known(name)
+    return entry is not None and entry.reads is Reads.IMAGE
 
 
 def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:

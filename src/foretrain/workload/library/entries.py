@@ -78,14 +78,23 @@ def find(name: str) -> Entry:
     Raises:
         InputError: the library has no such model; the message names the nearest.
     """
-    key = name.strip().lower().replace("_", "-").replace(" ", "-")
-    key = ALIASES.get(key, key)
+    key = _key(name)
     if key not in ENTRIES:
         raise InputError(
             f"unknown model '{name}'.{nearest(key, [*ENTRIES, *ALIASES])} "
             f"'foretrain catalogue models' lists all {len(ENTRIES)}."
         )
     return ENTRIES[key]
+
+
+def known(name: str) -> Entry | None:
+    """The entry of a name or alias, if the library has such a model."""
+    return ENTRIES.get(_key(name))
+
+
+def _key(name: str) -> str:
+    key = name.strip().lower().replace("_", "-").replace(" ", "-")
+    return ALIASES.get(key, key)
 
 
 def build(name: str, *, sequence: int | None = None, image: int | None = None) -> Model:
