@@ -3,6 +3,7 @@
 from dataclasses import fields, replace
 
 from foretrain.cost.setting import setting
+from foretrain.files.coefficients import PRIORS
 from foretrain.plan.plan import Offload, Schedule, Sharding
 
 
@@ -36,13 +37,10 @@ def _host(old, factor):
     )
 
 
-STARTS = (
-    "host.launch",
-    "host.gap",
-    "links.start",
-    "protocols.ll_start",
-    "protocols.ll128_start",
-    "protocols.switch_hop",
+STARTS = tuple(
+    name
+    for name, known in PRIORS.known.items()
+    if known.unit == "s" and not name.startswith("job.")
 )
 """Coefficients in seconds on which a step depends."""
 
