@@ -67,11 +67,11 @@ def main() -> int:
     """Prints every row and what it amounts to; 1 if a limit is missed."""
     runs = [run for run in read_measurements(TABLES / "memory.csv") if run.source_id == EFFICIENT]
     training = read_measurements(TABLES / "llm_training.csv")
-    rows = [*_peaks(runs), *_trained(training), *_bounds(training)]
+    rows = [*peaks(runs), *trained(training), *_bounds(training)]
     priors = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
     residuals = left_out(rows, priors)
     measured = [row for row in rows if not row.bound]
-    kept = _show(measured, residuals)
+    kept = show(measured, residuals)
     _show_fit(measured, fit(rows, priors), residuals)
     print("  runs that nearly filled their device:", *(row.id for row in rows if row.bound))
     _show_fits("litgpt", runs)
@@ -79,14 +79,14 @@ def main() -> int:
     return 0 if kept else 1
 
 
-def _peaks(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
+def peaks(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
     """Rows whose subject is the peak."""
     for run in runs:
         if run.subject is Subject.PEAK_MEMORY and run.measured is not None:
             yield memory_row(run, run.measured, DEFAULT)
 
 
-def _trained(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
+def trained(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
     """Rows of another subject that state a peak too."""
     with (TABLES / "llm_training.csv").open(encoding="utf-8", newline="") as file:
         stated = {row["id"]: row["peak_mem_gb"] for row in csv.DictReader(file)}
@@ -108,7 +108,7 @@ def _bounds(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
             yield memory_row(run, found.room, DEFAULT, bound=True)
 
 
-def _show(rows: Sequence[MemoryRow], residuals: Mapping[str, float]) -> bool:
+def show(rows: Sequence[MemoryRow], residuals: Mapping[str, float]) -> bool:
     """Every row and the scores; whether the limits are kept."""
     for row in rows:
         error = ratio(residuals[row.id])
@@ -116,8 +116,8 @@ def _show(rows: Sequence[MemoryRow], residuals: Mapping[str, float]) -> bool:
             f"  {row.id:<22} {row.model:<22} measured {row.measured / GB:6.2f} GB   "
             f"predicted {row.measured * (1 + error) / GB:6.2f} GB   error {error:+6.1%}"
         )
-    efficient = _score([residuals[row.id] for row in rows if row.source == EFFICIENT])
-    whole = _score([residuals[row.id] for row in rows if row.source != EFFICIENT])
+    efficient = score([residuals[row.id] for row in rows if row.source == EFFICIENT])
+    whole = score([residuals[row.id] for row in rows if row.source != EFFICIENT])
     kept = efficient.rows == VALUES and efficient.mean <= MEAN and efficient.under <= UNDER
     print(f"\nparameter-efficient: {efficient.text}: {'kept' if kept else 'MISSED'}")
     print(f"  (at most {MEAN:.0%} and {UNDER:.0%}; aims {AIMS[0]:.0%} and {AIMS[1]:.0%})")
@@ -125,7 +125,8 @@ def _show(rows: Sequence[MemoryRow], residuals: Mapping[str, float]) -> bool:
     return kept
 
 
-def _score(residuals: Sequence[float]) -> Score:
+def score(residuals: Sequence[float]) -> Score:
+    """What residuals amount to."""
     errors = np.array([ratio(each) for each in residuals])
     return Score(
         rows=len(errors),

@@ -173,7 +173,7 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
         ({"workload": {"trainable": {"frozen": 81}}}, "has 80 layers; 81 cannot be frozen"),
         (
             {"workload": {"trainable": {"quantised": "nf4"}}},
-            ": targets and quantised need adapters",
+            ": targets, quantised and dropout need adapters",
         ),
         ({"workload": {"gradients": "int9"}}, "gradients: unknown 'int9'. Did you mean 'int8'?"),
         ({"workload": {"gradients": {"top": 1}}}, "gradients: top: 1 has no unit; wanted a share"),

@@ -7,7 +7,7 @@ from tests.random_models import decoders
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import build
-from foretrain.workload.operator import NOTHING, Split
+from foretrain.workload.operator import NOTHING, Size, Split
 from foretrain.workload.trainable import Storage, Trainable, adapted
 
 LLAMA = build("llama-2-7b", sequence=4096)
@@ -97,6 +97,22 @@ def test_input_of_a_product_is_kept_once_for_all_its_adapters():
         == 0
     )
     assert sizes["query-key-value v_proj adapter up"] == 4096 * 16
+
+
+def test_dropout_before_adapters_keeps_a_copy_and_a_mask_once_for_a_product():
+    trainable = Trainable(lora=16, targets=("q_proj", "v_proj", "o_proj"), dropout=True)
+    block = adapted(LLAMA, trainable).layers[1]
+    sizes = {each.name: each.kept for each in block.operators}
+    values = 4096 * 4096
+    for name in ("query-key-value q_proj", "attention output o_proj"):
+        assert sizes[f"{name} adapter down"] == Size(values=values, fixed=values)
+    assert sizes["query-key-value v_proj adapter down"] == NOTHING
+    assert sizes["attention output"].values == values
+
+
+def test_scales_that_are_not_quantised_again_take_half_a_bit():
+    assert Storage.NF4_PLAIN.weight_bytes * 8 == 4.5
+    assert Storage.NF4.weight_bytes < Storage.NF4_PLAIN.weight_bytes < Storage.INT8.weight_bytes
 
 
 def test_output_of_fused_attention_stays_for_its_own_backward_pass():
