@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.cost import compute
-from foretrain.cost.compute import FILL, TILES, Tile, product_time
+from foretrain.cost.compute import product_time
+from foretrain.cost.picture_rates import PictureRates
 from foretrain.cost.rates import Rates
+from foretrain.cost.tiles import FILL, TILES, Tile, Tiling
 
 # One unit computes a tile of 128 x 128 of depth 256 (and the fill of 128) in one second.
 SECOND = 2.0 * 128 * 128 * (256 + FILL)
@@ -23,6 +25,18 @@ A100 = Rates(
     gap=0.0,
     unfused=1.0,
     units=108.0,
+    pictures=PictureRates(
+        tiling=Tiling(tiles=TILES, fill=FILL, units=108.0, rate=108 * SECOND),
+        squares=1.0,
+        grouped=1.0,
+        relaid=0.0,
+        depthwise=1.0,
+        depthwise_backward=1.0,
+        memory=1.0,
+        fused=0.0,
+        norm_forward=1.0,
+        norm_backward=1.0,
+    ),
 )
 
 

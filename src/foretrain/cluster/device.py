@@ -42,6 +42,8 @@ class Device:
         asynchronous: whether matrix units reach their peak only with instructions that do not wait
             (Hopper and later).
         units: processors that work on tiles of a matrix side by side (streaming multiprocessors).
+        quick_windows: whether libraries have Winograd's algorithm for its fp32 (NVIDIA's have it
+            from Maxwell on).
         power: watts, rated; None where nobody states it. A cluster's energy counts whole nodes.
         idle_power: watts with nothing to do; None where nobody states it.
     """
@@ -53,6 +55,7 @@ class Device:
     memory_bandwidth: Annotated[float, BYTES_PER_SECOND]
     units: int
     asynchronous: bool = False
+    quick_windows: bool = True
     power: Annotated[float, WATTS] | None = None
     idle_power: Annotated[float, WATTS] | None = None
 

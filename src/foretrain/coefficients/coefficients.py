@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, get_type_hints
 
 from foretrain.coefficients.attention import FusedAttention
+from foretrain.coefficients.convolution import Pictures, PictureSteps
 from foretrain.coefficients.host import HostWork
 from foretrain.coefficients.job import JobTimes
 from foretrain.coefficients.links import Links
@@ -32,6 +33,8 @@ class Coefficients:
     matrix: Matrix
     attention: FusedAttention
     traffic: Traffic
+    pictures: Pictures
+    picture_steps: PictureSteps
     host: HostWork
     links: Links
     protocols: Protocols

@@ -1,9 +1,9 @@
 """Compute: seconds of operators on one device.
 
-A matrix product is cut into tiles that the device's units work on in waves; a wave that is not
-full takes as long as a full one. Everything else is limited by memory traffic.
+Matrix products are cut into tiles (`cost.tiles`); kernels over pictures have rates of their own
+(`cost.convolution`). Everything else is limited by memory traffic.
 
-Sources: nvidia-matmul (tiles and waves), williams2009 (roofline), cutlass (tile sizes).
+Source: williams2009 (roofline).
 """
 
 from __future__ import annotations
@@ -12,45 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cost.launches import backward_kernels
+from foretrain.cost.convolution import CONVOLUTIONS, convolution_times, moving_times, of_family
+from foretrain.cost.launches import backward_kernels, kernels_of
 from foretrain.cost.rates import Rates
+from foretrain.cost.tiles import FILL, TILES, Tiling, tiled_time
 from foretrain.plan.table import Column
 from foretrain.strategies.strategy import Share
 from foretrain.workload.columns import Operators
 from foretrain.workload.workload import Precision
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
-    """A part of the output that one unit computes.
-
-    Attributes:
-        rows: of the output.
-        columns: of the output.
-        speed: share of the unit's rate that the second-level cache can feed: an A100 delivers 47
-            bytes per unit and clock, of which three quarters are assumed to arrive, and a tile of
-            r x c needs 2048 (r + c) / (r c) for 16-bit values. Source: nvidia-a100, from memory.
-    """
-
-    rows: float
-    columns: float
-    speed: float
-
-
-TILES = (
-    Tile(rows=256, columns=128, speed=1.0),
-    Tile(rows=128, columns=256, speed=1.0),
-    Tile(rows=128, columns=128, speed=1.0),
-    Tile(rows=256, columns=64, speed=0.88),
-    Tile(rows=64, columns=256, speed=0.88),
-    Tile(rows=128, columns=64, speed=0.73),
-    Tile(rows=64, columns=128, speed=0.73),
-    Tile(rows=64, columns=64, speed=0.55),
-)
-
-FILL = 128.0
-"""Depth that a tile loads before its first product: two of three stages of 64. Source: cutlass,
-default_gemm_configuration.h for 16-bit values on sm80, from memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,11 +62,13 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     forward = np.maximum(forward, operators.flop * fused / rate.flash_forward)
     backward = np.maximum(backward, operators.backward_flop * fused / rate.flash_backward)
     product, left, right = _product_times(work, rate)
+    if operators.family.any():
+        product, left, right = _convolved(work, rate, (product, left, right))
+        forward, backward = _over_pictures(work, rate, (forward, backward))
     unpacked = _unpacking(work) / rate.memory
     forward = np.where(operators.matmul, product, forward) + unpacked
     backward = np.where(operators.matmul, left + right, backward) + unpacked
-    alone = operators.matmul | operators.fused
-    lost = operators.kernels * np.where(alone, 1.0, rate.unfused) * rate.gap
+    lost = kernels_of(operators, rate) * rate.gap
     returns, _ = backward_kernels(operators)
     return OperatorTimes(
         forward=forward + lost,
@@ -121,6 +92,38 @@ def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed
     return forward * part / rate.memory, backward * part / rate.memory
+
+
+def _convolved(
+    work: Work, rate: Rates, products: tuple[Column, Column, Column]
+) -> tuple[Column, Column, Column]:
+    """Convolutions in the place of the products that they are. [operator, plan]"""
+    convolved = convolution_times(
+        work.operators,
+        work.micro_batch,
+        value_bytes=work.precision.value_bytes,
+        rate=rate.pictures,
+    )
+    result, left, right = convolved
+    learns = (work.operators.trained > 0) * rate.gap
+    mine = of_family(work.operators, *CONVOLUTIONS)
+    return (
+        np.where(mine, result, products[0]),
+        np.where(mine, left, products[1]),
+        np.where(mine, right + learns, products[2]),
+    )
+
+
+def _over_pictures(work: Work, rate: Rates, passes: tuple[Column, Column]) -> tuple[Column, Column]:
+    """Other kernels over pictures in the place of what only moves data. [operator, plan]"""
+    moved = moving_times(
+        work.operators,
+        work.micro_batch,
+        value_bytes=work.precision.value_bytes,
+        rate=rate.pictures,
+    )
+    mine = work.operators.family > 0
+    return np.where(mine, moved[0], passes[0]), np.where(mine, moved[1], passes[1])
 
 
 def _product_times(work: Work, rate: Rates) -> tuple[Column, Column, Column]:
@@ -166,14 +169,7 @@ def product_time(
 ) -> Column:
     """Seconds of `batch` products (rows x depth) by (depth x columns), compute alone.
 
-    The library picks the tile that ends first; where the tiles do not fill the units, they are
-    cut along the depth too. [any shape]
+    The library picks the tile that ends first. [any shape]
     """
-    best = np.full(np.broadcast_shapes(rows.shape, columns.shape, batch.shape), np.inf)
-    for tile in TILES:
-        tiles = batch * np.ceil(rows / tile.rows) * np.ceil(columns / tile.columns)
-        parts = np.maximum(1.0, np.floor(np.minimum(rate.units / tiles, depth / (4.0 * FILL))))
-        waves = np.ceil(tiles * parts / rate.units)
-        flop = 2.0 * tile.rows * tile.columns * (depth / parts + FILL)
-        best = np.minimum(best, waves * (rate.units * flop) / (rate.matmul * tile.speed))
-    return best
+    tiling = Tiling(tiles=TILES, fill=FILL, units=rate.units, rate=rate.matmul)
+    return tiled_time(rows, columns, depth, batch=batch, tiling=tiling)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foretrain.cost.convolution import kept_share
 from foretrain.cost.rates import Rates
 from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Attention
@@ -42,8 +43,7 @@ def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
         rate: of the device and its host.
     """
     returns, learns = backward_kernels(operators)
-    alone = operators.matmul | operators.fused
-    kernels = operators.kernels * np.where(alone, 1.0, rate.unfused)
+    kernels = kernels_of(operators, rate)
     forward = kernels * rate.launch
     backward = (kernels * returns + learns) * rate.launch
     layer = np.asarray(operators.layer, np.intp)
@@ -55,6 +55,14 @@ def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
     for total, seconds in zip(found, quantities, strict=True):
         np.add.at(total, layer, seconds * exists)
     return Launches(forward=found[0], backward=found[1], chosen=found[2])
+
+
+def kernels_of(operators: Operators, rate: Rates) -> Floats:
+    """Kernels that are started in the forward pass, as the software fuses them. [operator, 1]"""
+    alone = operators.matmul | operators.fused
+    general = np.where(alone, 1.0, rate.unfused)
+    over_pictures = kept_share(operators, rate.pictures)
+    return operators.kernels * np.where(operators.family > 0, over_pictures, general)
 
 
 def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from foretrain.cluster.device import Device
 from foretrain.coefficients.attention import FusedAttention
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.cost.picture_rates import PictureRates, picture_rates
 from foretrain.errors import InputError
 from foretrain.plan.execution import AttentionKernel, Execution
 from foretrain.plan.software import SHARED, Software
@@ -27,6 +28,7 @@ class Rates:
         gap: seconds lost between two kernels.
         unfused: kernels, and what they move, over what fused ones do.
         units: tiles that run side by side.
+        pictures: what kernels over pictures reach.
     """
 
     matmul: float
@@ -38,6 +40,7 @@ class Rates:
     gap: float
     unfused: float
     units: float
+    pictures: PictureRates
 
 
 def peak(device: Device, precision: Precision) -> float:
@@ -86,6 +89,7 @@ def rates(
         gap=host.gap * slower,
         unfused=moves.get(software.execution, 1.0),
         units=float(device.units),
+        pictures=picture_rates(device, precision, coefficients, software=software),
     )
 
 
@@ -95,6 +99,10 @@ def _product_share(device: Device, precision: Precision, coefficients: Coefficie
     if precision.peak == "fp32":
         return matrix.fp32
     best = device.matmul / half if device.matmul and half else matrix.best
+    if device.asynchronous:
+        best = best * matrix.asynchronous
+    elif device.peak.bf16 is None:
+        best = best * matrix.earliest
     return best * matrix.sustained * (matrix.tf32 if precision.peak == "tf32" else 1.0)
 
 

@@ -15,6 +15,7 @@ from foretrain.cost.factors import Factors
 from foretrain.cost.held import weighted
 from foretrain.cost.layers import Floats
 from foretrain.cost.passes import exposed
+from foretrain.cost.picture_steps import straggling
 from foretrain.cost.setting import Setting
 from foretrain.cost.stages import Number, Passing, Stages
 from foretrain.cost.timeline import StageTimes, StepTimes
@@ -89,7 +90,8 @@ class _Slowest:
         held = factors.held
         kinds = held.cuts.layers.shape[1]
         self._counts = [held.cuts.layers[slowest, kind, held.cut] for kind in range(kinds)]
-        self._micro_batches = micro_batches(setting.workload, factors.plans)
+        passes = micro_batches(setting.workload, factors.plans)
+        self._micro_batches = passes * straggling(setting, factors.plans)
         self._passing = factors.passing
         self._time = factors.passes.time[factors.passing]
 
@@ -158,13 +160,14 @@ def order_columns(setting: Setting, factors: Factors) -> Passing:
 def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
     """One stage of every run: what it computes, exchanges and updates. [plan]"""
     found, stage, tails, tail = factors.stages, factors.stage, factors.tails, factors.tail
+    slowest = straggling(setting, factors.plans)
     waits = bool((factors.plans.schedule == Schedule.ZERO_BUBBLE).any())
     return [
         Stages(
             count=factors.held.stages(run),
-            forward=found.forward[run].take(stage),
-            backward=found.backward[run].take(stage),
-            weights=found.weights[run].take(stage) if waits else 0.0,
+            forward=slowest * found.forward[run].take(stage),
+            backward=slowest * found.backward[run].take(stage),
+            weights=slowest * found.weights[run].take(stage) if waits else 0.0,
             gradients=tails.gradients[run].take(tail),
             buckets=tails.buckets[run].take(tail),
             update=tails.update[run].take(tail) + tails.offload[run].take(tail),

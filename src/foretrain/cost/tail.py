@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foretrain.cost import picture_steps
 from foretrain.cost.held import Held
 from foretrain.cost.placements import Placements, replicas_of
-from foretrain.cost.setting import Setting
+from foretrain.cost.setting import Holding, Setting
 from foretrain.plan.table import Column, Rows, distinct
 from foretrain.strategies import offload, owners_of, parameter_transfers_of
 from foretrain.strategies.strategy import When
@@ -116,7 +117,8 @@ def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
         crossing = np.where(offload.of_gradients(plans), 0.0, gradient) + copy
         seconds = _host_seconds(setting, touched=gradient + state, crossing=crossing)
         moved = moved + trained / owners.optimizer * seconds
-    return update + rate.gap, np.where(away, moved, 0.0)
+    lost = rate.gap + picture_steps.once(setting, replicas_of(plans, Holding.COMMON))
+    return update + lost, np.where(away, moved, 0.0)
 
 
 def _host_seconds(setting: Setting, *, touched: float, crossing: Column) -> Column:

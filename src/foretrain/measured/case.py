@@ -14,6 +14,7 @@ from foretrain.measured.degrees import degrees_of
 from foretrain.measured.layout import plans_of
 from foretrain.measured.litgpt import by_litgpt, completed, software_of
 from foretrain.measured.network import model_of, reads_images
+from foretrain.measured.pictures import relays, sees_all
 from foretrain.measured.place import Catalogue, cluster_of
 from foretrain.measured.precision import precision_of
 from foretrain.measured.run import MeasuredRun, Place, Subject, Table
@@ -21,7 +22,7 @@ from foretrain.measured.software import execution_of
 from foretrain.plan.plan import Plan
 from foretrain.plan.software import SHARED, Software
 from foretrain.workload.gradients import CODECS, FP32
-from foretrain.workload.workload import Optimizer, Workload
+from foretrain.workload.workload import Optimizer, Precision, Workload
 
 TABLES = frozenset(
     {
@@ -110,7 +111,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
     model = model_of(run, assumptions)
     cluster = cluster_of(_placed(run, assumptions), catalogue, assumptions)
     degrees = degrees_of(run, model, assumptions)
-    batch = batch_of(run, degrees, assumptions)
+    batch = batch_of(run, degrees, assumptions, tokens=model.tokens)
     plan, *heavier = plans_of(run, model, (degrees, batch), assumptions=assumptions)
     workload = Workload(
         model=model,
@@ -119,7 +120,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         optimizer=_optimizer(run, assumptions),
         gradients=CODECS["bf16"] if run.precision.startswith(PURE) else FP32,
     )
-    software = _software(run, assumptions)
+    software = _software(run, workload.precision, assumptions)
     return Case(
         workload=workload,
         cluster=cluster,
@@ -152,9 +153,13 @@ def _stated_optimizer(name: str) -> Optimizer:
     return Optimizer(name)
 
 
-def _software(run: MeasuredRun, assumptions: Assumptions) -> Software:
+def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) -> Software:
+    pictures = reads_images(run)
     return replace(
         software_of(run),
+        relays=pictures and relays(run, precision),
+        compiled=pictures and bool(run.stack.compiled),
+        whole=pictures and sees_all(run),
         execution=execution_of(run, assumptions),
         graphs=bool(run.stack.graphs),
         kernel=run.stack.attention,

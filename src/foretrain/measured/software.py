@@ -53,6 +53,11 @@ KINDS = (
     ),
     Kind(
         execution=Execution.TUNED,
+        names=("mxnet (ngc)",),
+        why="NVIDIA's MXNet has the fused norms of its submissions to MLPerf (from memory)",
+    ),
+    Kind(
+        execution=Execution.TUNED,
         names=("megatron", "nemo", "neox"),
         why="fused bias, GELU, dropout and masked softmax since 2020 (narayanan2021, section 4.2)",
     ),

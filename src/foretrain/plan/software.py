@@ -19,6 +19,9 @@ class Software:
         unpacked: copies of the weights that a product unpacks from fewer bits, while it runs.
         execution: how kernels come about and are launched.
         graphs: whether kernels are launched as graphs.
+        relays: whether matrix units are handed pictures channel by channel, to be laid out anew.
+        compiled: whether a compiler fuses what it can of the kernels between products.
+        whole: whether the device runs nothing else than what a compiler makes of the whole network.
         kernel: generation of the fused attention kernel; None if there is none or not known.
     """
 
@@ -27,6 +30,9 @@ class Software:
     unpacked: int = 1
     execution: Execution = Execution.TUNED
     graphs: bool = False
+    relays: bool = False
+    compiled: bool = False
+    whole: bool = False
     kernel: AttentionKernel | None = None
 
 

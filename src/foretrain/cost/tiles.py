@@ -1,0 +1,83 @@
+"""Tiles: a matrix product is cut into parts that a device's units work on in waves.
+
+A wave that is not full takes as long as a full one.
+
+Sources: nvidia-matmul (tiles and waves), cutlass (tile sizes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from foretrain.plan.table import Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A part of the output that one unit computes.
+
+    Attributes:
+        rows: of the output.
+        columns: of the output.
+        speed: share of the unit's rate that the second-level cache can feed: an A100 delivers 47
+            bytes per unit and clock, of which three quarters are assumed to arrive, and a tile of
+            r x c needs 2048 (r + c) / (r c) for 16-bit values. Source: nvidia-a100, from memory.
+    """
+
+    rows: float
+    columns: float
+    speed: float = 1.0
+
+
+TILES = (
+    Tile(rows=256, columns=128, speed=1.0),
+    Tile(rows=128, columns=256, speed=1.0),
+    Tile(rows=128, columns=128, speed=1.0),
+    Tile(rows=256, columns=64, speed=0.88),
+    Tile(rows=64, columns=256, speed=0.88),
+    Tile(rows=128, columns=64, speed=0.73),
+    Tile(rows=64, columns=128, speed=0.73),
+    Tile(rows=64, columns=64, speed=0.55),
+)
+
+FILL = 128.0
+"""Depth that a tile loads before its first product: two of three stages of 64. Source: cutlass,
+default_gemm_configuration.h for 16-bit values on sm80, from memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiling:
+    """How a library cuts products.
+
+    Attributes:
+        tiles: from which it picks the one that ends first.
+        fill: depth that a tile loads before its first product.
+        units: of the device, which work side by side.
+        rate: FLOP/s of large products.
+    """
+
+    tiles: Sequence[Tile]
+    fill: float
+    units: float
+    rate: float
+
+
+def tiled_time(
+    rows: Column, columns: Column, depth: Column, *, batch: Column, tiling: Tiling
+) -> Column:
+    """Seconds of `batch` products (rows x depth) by (depth x columns), compute alone.
+
+    Where the tiles do not fill the units, they are cut along the depth too. [any shape]
+    """
+    units, fill = tiling.units, tiling.fill
+    best = np.full(np.broadcast_shapes(rows.shape, columns.shape, batch.shape), np.inf)
+    for tile in tiling.tiles:
+        tiles = batch * np.ceil(rows / tile.rows) * np.ceil(columns / tile.columns)
+        parts = np.maximum(1.0, np.floor(np.minimum(units / tiles, depth / (4.0 * fill))))
+        waves = np.ceil(tiles * parts / units)
+        flop = 2.0 * tile.rows * tile.columns * (depth / parts + fill)
+        best = np.minimum(best, waves * (units * flop) / (tiling.rate * tile.speed))
+    return best
