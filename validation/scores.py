@@ -18,6 +18,7 @@ from statistics import fmean
 
 from validation.claims import Claim, table
 from validation.cold import Judged, folds, judged
+from validation.widths import taught
 
 from foretrain.calibrate.classes import CLASSES
 from foretrain.calibrate.interval_scores import Held, held_out, interval_score
@@ -120,7 +121,7 @@ def of_intervals(texts: Judged) -> Iterator[Claim]:
 
 def intervals(scored: Sequence[Scored]) -> tuple[tuple[Held, ...], tuple[Held, ...]]:
     """Every row with the interval that other publishers' rows give: cold, and anchored."""
-    lessons = lessons_of(scored, PRIORS.coefficients.uncertainty)
+    lessons = lessons_of(taught(scored), PRIORS.coefficients.uncertainty)
     moved = observed(anchored(scored), moved=True)
     return held_out(lessons, observed(scored)), held_out(lessons, moved, moved=True)
 

@@ -1,0 +1,85 @@
+"""Learns how wide intervals are, and writes it to the set of coefficients that foretrain ships.
+
+    python -m validation.widths
+
+After `python -m validation.calibrate`, since residuals are those of its folds. Also writes what the
+set covers: devices, sizes and kinds of the runs that it was fitted to.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+
+from validation.calibrate import SHIPPED as FILE
+from validation.calibrate import kept_apart
+from validation.cold import folds, judged
+
+from foretrain.calibrate.difficulty import covered
+from foretrain.calibrate.lessons import Lessons, learned, lessons_of
+from foretrain.calibrate.scored import Scored
+from foretrain.coefficients.calibration import Calibration
+from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
+from foretrain.verbs.engine import engine
+
+TABLES = ("llm_training", "cnn_training")
+SOURCE = "cross-validated residuals, by python -m validation.widths"
+
+
+def main() -> int:
+    """Writes the shipped set anew."""
+    with engine(os.cpu_count() or 1) as spread:
+        sets = folds()
+        scored = [row for name in TABLES for row in judged(name, sets, engine=spread).scored]
+    made = with_widths(SHIPPED, taught(scored))
+    about = FILE.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+    FILE.write_text(as_toml(made, over=PRIORS, about=about), "utf-8")
+    for name, it in made.known.items():
+        if name.startswith("uncertainty."):
+            print(f"{name:24} {it.value:.3f} ({it.low:.3f} to {it.high:.3f})")
+    return 0
+
+
+def taught(scored: Sequence[Scored]) -> list[Scored]:
+    """The rows that something may be fitted to."""
+    apart = kept_apart()
+    return [row for row in scored if row.run.source_id not in apart]
+
+
+def with_widths(made: Calibration, scored: Sequence[Scored]) -> Calibration:
+    """A calibration with the widths that cold residuals teach, and what their rows cover."""
+    lessons = lessons_of(scored, PRIORS.coefficients.uncertainty)
+    whole, parts = asdict(learned(lessons)), [asdict(learned(it)) for it in _left_out(lessons)]
+    rows = tuple(row.run.id for row in scored)
+    widths = {
+        f"uncertainty.{name}": _coefficient(value, [part[name] for part in parts], rows)
+        for name, value in whole.items()
+    }
+    covers = covered([row.situation for row in scored if row.situation is not None])
+    known: Mapping[str, Coefficient] = {**made.known, **widths}
+    return replace(made, known=known, covers=replace(covers, nearest=made.covers.nearest))
+
+
+def _left_out(lessons: Lessons) -> list[Lessons]:
+    """The lessons without each publisher."""
+    return [lessons.without(name) for name in sorted({it.publisher for it in lessons.rows})]
+
+
+def _coefficient(value: float, without: Sequence[float], rows: tuple[str, ...]) -> Coefficient:
+    """A width, between the least and the most that comes out without some publisher."""
+    return Coefficient(
+        value=value,
+        unit="1",
+        low=min(value, *without),
+        high=max(value, *without),
+        kind=Kind.MEASURED,
+        source=SOURCE,
+        rows=rows,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
