@@ -19,6 +19,7 @@ CONFIGURATION = re.compile(r"config file name \S+_mbs[0-9]+(_cg)?\.sh")
 MEAN_TOKENS = re.compile(r"about ([0-9]+) tokens per sample")
 BINS = re.compile(r"LDDL bins of ([0-9]+)")
 PACKED = re.compile(r"samples packed to ([0-9]+) tokens")
+TOKENS_OF_A_DEVICE = re.compile(r"batch column = ([0-9]+) tokens per GPU")
 BUCKET = re.compile(r"bucket (\S+?)(?:;|$)")
 LIBRARIES = re.compile(r"CUDA [0-9.]+[0-9], CuDNN [0-9.]+[0-9]")
 FP8 = "use FP8 linear layers"
@@ -125,6 +126,12 @@ def optimizer(row: Row) -> str:
     return _first(row, {"Muon optimizer": "muon"})
 
 
+def batch_tokens(row: Row) -> str:
+    """Tokens of the batch of one device, where a batch is as many samples as they fill."""
+    found = TOKENS_OF_A_DEVICE.search(row["notes"])
+    return found[1] if found else ""
+
+
 def linear_precision(row: Row) -> str:
     """Precision of linear layers, where only the notes tell it."""
     return _first(row, {FP8: "fp8"})
@@ -205,6 +212,7 @@ COLUMNS: Mapping[str, Mapping[str, Rule]] = MappingProxyType(
             "cuda_graphs": cuda_graphs,
             "attention_kernel": attention_kernel,
             "sequence_fill": sequence_fill,
+            "batch_tokens": batch_tokens,
             "linear_precision": linear_precision,
             "optimizer": optimizer,
             "sequence_parallel": sequence_parallel,

@@ -264,3 +264,11 @@ def test_an_encoder_of_stated_sizes_is_the_librarys_of_these_sizes():
 
 def test_a_blank_vocabulary_of_a_plain_decoder_is_gpt_2s():
     assert defaults.VOCABULARY.words in case(network(vocabulary=None)).assumed
+
+
+def test_a_batch_of_tokens_is_as_many_samples_as_they_fill():
+    run = layout(micro_batch=None, batch_tokens=8200, pipeline=1, interleaving=None, data=16)
+    run = replace(run, global_batch=None)
+    assert not blanks(run)
+    assert case(run).plan.micro_batch == 4
+    assert case(run).workload.global_batch == 64

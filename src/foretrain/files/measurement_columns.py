@@ -19,8 +19,9 @@ _IMAGES = (
     "container compiled unit doubt repeat"
 )
 _OPTIONS = (
-    "container compiled cuda_graphs attention_kernel sequence_fill linear_precision optimizer "
-    "sequence_parallel offload bucket token_prediction expert_dispatch expert_balance doubt repeat"
+    "container compiled cuda_graphs attention_kernel sequence_fill batch_tokens linear_precision "
+    "optimizer sequence_parallel offload bucket token_prediction expert_dispatch expert_balance "
+    "doubt repeat"
 )
 
 COLUMNS: Mapping[Table, tuple[str, ...]] = MappingProxyType(
@@ -80,7 +81,8 @@ REQUIRED: Mapping[Table, tuple[str, ...]] = MappingProxyType(
 
 _COUNTS = (
     "layers hidden ffn_hidden heads kv_heads vocab seq_len experts topk gpus_total gpus_per_node "
-    "tp pp vpp cp dp ep mbs gbs grad_accum batch nodes workers gpus_per_worker ps_tasks input"
+    "tp pp vpp cp dp ep mbs gbs grad_accum batch batch_tokens nodes workers gpus_per_worker "
+    "ps_tasks input"
 )
 _NUMBERS = (
     "params_b params_m step_time_s samples_per_s tokens_per_s_total tokens_per_s_per_gpu "

@@ -174,6 +174,7 @@ def _layout(cells: Cells, table: Table) -> Layout:
         zero_stage=_count(cells, "zero_stage"),
         sharding=cells.get("shard_strategy", ""),
         micro_batch=_number(cells, next((name for name in BATCHES if name in cells), "")),
+        batch_tokens=_count(cells, "batch_tokens"),
         accumulation=_count(cells, "grad_accum"),
         sequence_parallel=_flag(cells, "sequence_parallel"),
         recompute=cells.get("recompute", ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
@@ -18,12 +18,19 @@ class Batch:
     micro: int
 
 
-def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions) -> Batch:
+def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions, *, tokens: int) -> Batch:
     """The samples of a run.
+
+    Args:
+        run: the run.
+        degrees: of its axes.
+        assumptions: takes what stands for blanks.
+        tokens: of a sample.
 
     Raises:
         NotCovered: no batch is stated, or replicas do not get whole micro-batches.
     """
+    run = _in_samples(run, tokens)
     step = run.global_batch
     if step is None:
         step = _of_all(run, degrees, assumptions)
@@ -31,6 +38,14 @@ def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions) -> Ba
     if not micro.is_integer() or micro < 1 or step % (int(micro) * degrees.data):
         raise NotCovered("global batch is not a whole number of micro-batches on every replica")
     return Batch(step=step, micro=int(micro))
+
+
+def _in_samples(run: MeasuredRun, tokens: int) -> MeasuredRun:
+    """A batch of so many tokens holds as many samples as they fill."""
+    layout = run.layout
+    if layout.micro_batch is not None or layout.batch_tokens is None:
+        return run
+    return replace(run, layout=replace(layout, micro_batch=float(layout.batch_tokens // tokens)))
 
 
 def _of_all(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions) -> int:

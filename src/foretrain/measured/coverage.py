@@ -74,7 +74,7 @@ def blanks(run: MeasuredRun) -> tuple[str, ...]:
     A row without such blanks names its model and its device, and states the number of devices and
     a batch: of a step, or of one device. Coverage is counted over these rows.
     """
-    batch = run.global_batch or run.layout.micro_batch
+    batch = run.global_batch or run.layout.micro_batch or run.layout.batch_tokens
     needed = {
         "model": run.network.name,
         "device": run.place.device,

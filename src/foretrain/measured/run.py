@@ -117,6 +117,7 @@ class Layout:
         sharding: how, in the source's words.
         micro_batch: samples that one replica passes through the network at once; an average where
             replicas differ.
+        batch_tokens: tokens of a micro-batch, where it is as many samples as they fill.
         accumulation: micro-batches of one replica per step.
         sequence_parallel: whether the tensor axis divides tokens too.
         recompute: what is computed twice, in the source's words.
@@ -135,6 +136,7 @@ class Layout:
     zero_stage: int | None = None
     sharding: str = ""
     micro_batch: float | None = None
+    batch_tokens: int | None = None
     accumulation: int | None = None
     sequence_parallel: bool | None = None
     recompute: str = ""
