@@ -63,6 +63,18 @@ class Score:
         )
 
 
+def scores() -> tuple[Score, Score]:
+    """The scores of parameter-efficient rows and of full training, each model left out."""
+    runs = [run for run in read_measurements(TABLES / "memory.csv") if run.source_id == EFFICIENT]
+    training = read_measurements(TABLES / "llm_training.csv")
+    measured = [*peaks(runs), *trained(training)]
+    priors = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
+    residuals = left_out([*measured, *_bounds(training)], priors)
+    efficient = [residuals[row.id] for row in measured if row.source == EFFICIENT]
+    whole = [residuals[row.id] for row in measured if row.source != EFFICIENT]
+    return score(efficient), score(whole)
+
+
 def main() -> int:
     """Prints every row and what it amounts to; 1 if a limit is missed."""
     runs = [run for run in read_measurements(TABLES / "memory.csv") if run.source_id == EFFICIENT]
