@@ -132,7 +132,9 @@ def drops(found: Sequence[Claim], before: Mapping[str, Mapping[str, object]]) ->
 
 
 def _dropped(claim: Claim, then: float) -> bool:
-    """Whether a figure is farther from what is wanted than it was."""
+    """Whether a figure with a bar is farther from what is wanted than it was."""
+    if claim.most is None and claim.least is None:
+        return False
     if claim.figure is None:
         return True
     if claim.most is not None and claim.least is not None:

@@ -1,0 +1,74 @@
+"""Claims about accuracy: bars, drops, and the table that the README shows."""
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from validation.accuracy import RECORD, as_toml, drops, markdown, recorded
+from validation.claims import Claim, table
+
+README = Path(__file__).parents[2] / "README.md"
+MOST = Claim(name="error", figure=0.10, most=0.12)
+LEAST = Claim(name="order", figure=0.95, least=0.9)
+BOTH = Claim(name="inside", figure=0.8, least=0.75, most=0.87)
+TOLD = Claim(name="hybrids", figure=0.4)
+
+
+@pytest.mark.parametrize(
+    ("claim", "figure", "kept"),
+    [
+        (MOST, 0.12, True),
+        (MOST, 0.13, False),
+        (LEAST, 0.89, False),
+        (BOTH, 0.9, False),
+        (BOTH, 0.7, False),
+        (BOTH, 0.8, True),
+        (TOLD, 0.4, None),
+        (MOST, None, None),
+    ],
+)
+def test_a_bar_is_kept_up_to_and_including_its_end(claim, figure, kept):
+    assert replace(claim, figure=figure).kept is kept
+
+
+def test_the_table_says_what_is_missed():
+    lines = list(table([MOST, replace(LEAST, figure=0.5), BOTH, TOLD]))
+    assert [line.split()[-1] for line in lines] == ["kept", "MISSED", "kept", "40.0%"]
+    assert "75.0% to 87.0%" in lines[2]
+
+
+def before(*claims):
+    return tomllib.loads(as_toml(claims))
+
+
+def test_what_is_recorded_is_not_dropped():
+    claims = [MOST, LEAST, BOTH, TOLD]
+    assert list(drops(claims, before(*claims))) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "worse", "better"),
+    [(MOST, 0.115, 0.05), (LEAST, 0.93, 0.99), (BOTH, 0.95, 0.76)],
+)
+def test_a_figure_that_is_worse_than_recorded_has_dropped(claim, worse, better):
+    assert list(drops([replace(claim, figure=worse)], before(claim)))
+    assert not list(drops([replace(claim, figure=better)], before(claim)))
+
+
+def test_a_figure_that_is_only_reported_does_not_drop():
+    assert not list(drops([replace(TOLD, figure=0.5)], before(TOLD)))
+
+
+def test_a_figure_that_is_gone_has_dropped():
+    assert "GONE" in next(drops([], before(MOST)))
+    assert list(drops([replace(MOST, figure=None)], before(MOST)))
+
+
+def test_a_claim_that_is_new_cannot_have_dropped():
+    assert not list(drops([MOST], {}))
+
+
+@pytest.mark.skipif(not RECORD.exists(), reason="nothing is recorded yet")
+def test_the_readme_shows_what_is_recorded():
+    assert markdown(recorded(RECORD)) in README.read_text("utf-8")
