@@ -15,6 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
 RECORDED := benchmarks/recorded
+CHECKS := coverage korthikanti decisions memory accuracy
 
 # The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -48,7 +49,7 @@ docs: $(VENV)/.docs
 	@echo "The documentation: $(CURDIR)/site/index.html"
 
 validate: $(VENV)/.test
-	@for script in validation/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for name in $(CHECKS); do echo "== validation/$$name.py"; $(BIN)/python -m validation.$$name || exit 1; done
 
 bench: $(VENV)/.core
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
