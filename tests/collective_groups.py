@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.link import Topology
 from foretrain.cost.collectives import EVERY
-from foretrain.cost.collectives.network import Network, Wire
+from foretrain.cost.collectives.network import Network, Protocol, Wire
 
 sizes = st.sampled_from([0.0, 1.0]) | st.floats(1.0, 1e12)
 
@@ -37,7 +37,16 @@ def wires(draw, kinds):
         adding=draw(st.sampled_from([0.0, 0.75])) * share,
         kind=draw(st.sampled_from(kinds)),
         members=8,
+        into_switch=draw(st.sampled_from([0.0, 1.25e-5])),
+        chained=draw(st.booleans()),
+        carries=frozenset(draw(st.sets(st.sampled_from(["LL", "LL128"])))),
     )
+
+
+PROTOCOLS = (
+    Protocol(name="LL", start=6.6e-6, hop=0.2, share=0.35),
+    Protocol(name="LL128", start=1.4e-5, hop=0.45, share=0.85),
+)
 
 
 @st.composite
@@ -45,7 +54,13 @@ def groups(draw, *, kinds=tuple(Topology)):
     """A group of members, and the network that it is on."""
     levels = draw(st.lists(wires(kinds), min_size=1, max_size=3))
     start = draw(st.sampled_from([0.0, 8.4e-6]))
-    net = Network(wires=tuple(levels), start=start, known=EVERY)
+    net = Network(
+        wires=tuple(levels),
+        start=start,
+        known=EVERY,
+        piece=draw(st.sampled_from([0.0, 2.0**23])),
+        protocols=draw(st.sampled_from([(), PROTOCOLS[:1], PROTOCOLS])),
+    )
     members, below = [], 1
     for _ in net.wires:
         below *= draw(st.sampled_from([1, 1, 2, 3, 4, 6, 8]))

@@ -23,7 +23,7 @@ import numpy as np
 
 from foretrain.calibrate.collectives import LEAST, NAMES, Timed, errors, fitted, predicted, quickest
 from foretrain.coefficients.coefficient import Coefficient
-from foretrain.cost.transfer import algorithms
+from foretrain.cost.transfer import PATTERNS, algorithms
 from foretrain.files.coefficients import DEFAULT, PRIORS
 from foretrain.files.measurements import read_measurements
 from foretrain.measured.exchange import exchange_case
@@ -60,12 +60,13 @@ def timed() -> Iterator[Timed]:
         if run.check or run.measured is None:
             continue
         case = exchange_case(run, CATALOGUE)
+        pattern = PATTERNS[case.collective]
         if case.size >= LEAST:
             yield Timed(
                 id=run.id,
-                run=f"{run.place.devices} {run.place.device}, {case.pattern}",
+                run=f"{run.place.devices} {run.place.device}, {case.collective}",
                 cluster=case.cluster,
-                pattern=case.pattern,
+                pattern=pattern,
                 size=case.size,
                 seconds=run.measured,
             )

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from foretrain.calibrate.fit import Fit, Rows, fit, weights
-from foretrain.calibrate.free import Floats, Free, free_of, values_of
+from foretrain.calibrate.fit import NOISE, weights
+from foretrain.calibrate.free import FARTHEST, TENTH, Floats, Free, free_of, values_of
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.coefficients.coefficients import Coefficients
@@ -88,20 +88,28 @@ def fitted(
     Returns:
         The coefficients that the rows say something of, with intervals, by name.
     """
+    from scipy.optimize import least_squares
+
     free = [free_of(name, priors[name]) for name in NAMES]
+    measured = np.log(_seconds(rows))
+    # Runs weigh the same, however many sizes they have.
+    scale = np.sqrt(weights([row.run for row in rows], [row.id for row in rows])) / NOISE
 
-    def predict(vectors: Sequence[Floats]) -> Sequence[Floats]:
-        sets = (before.changed(values_of(free, scores)) for scores in vectors)
-        return [np.log(predicted(rows, coefficients)) for coefficients in sets]
+    def residuals(scores: Floats) -> Floats:
+        seconds = predicted(rows, before.changed(values_of(free, scores)))
+        return np.concatenate([scores, scale * (np.log(seconds) - measured)])
 
-    found = fit(_measured(rows), predict, start=np.zeros(len(free)))
-    told = np.abs(found.slopes).max(axis=0) > 0.0
+    found = least_squares(
+        residuals, np.zeros(len(free)), bounds=(-FARTHEST, FARTHEST), loss="soft_l1"
+    )
+    spread = np.sqrt(np.diagonal(np.linalg.inv(found.jac.T @ found.jac)))
+    told = np.abs(found.jac[len(free) :]).max(axis=0) > 0.0
     ids = tuple(row.id for row in rows)
     return MappingProxyType(
         {
-            each.name: _coefficient(priors[each.name], found, (free, place), rows=ids)
-            for place, each in enumerate(free)
-            if told[place]
+            each.name: _coefficient(priors[each.name], each, (score, width), rows=ids)
+            for each, score, width, known in zip(free, found.x, spread, told, strict=True)
+            if known
         }
     )
 
@@ -110,12 +118,6 @@ def errors(rows: Sequence[Timed], coefficients: Coefficients) -> Floats:
     """What is predicted over what was measured, less 1. [row]"""
     found: Floats = predicted(rows, coefficients) / _seconds(rows) - 1.0
     return found
-
-
-def _measured(rows: Sequence[Timed]) -> Rows:
-    """Runs weigh the same, however many sizes they have."""
-    runs = [row.run for row in rows]
-    return Rows(measured=np.log(_seconds(rows)), weight=weights(runs, [row.id for row in rows]))
 
 
 def _seconds(rows: Sequence[Timed]) -> Floats:
@@ -131,16 +133,15 @@ def _together(rows: Sequence[Timed]) -> Mapping[tuple[Cluster, Pattern | None], 
 
 
 def _coefficient(
-    prior: Coefficient, found: Fit, which: tuple[Sequence[Free], int], *, rows: tuple[str, ...]
+    prior: Coefficient, free: Free, found: tuple[float, float], *, rows: tuple[str, ...]
 ) -> Coefficient:
-    """What a fit found of one of the free coefficients."""
-    free, place = which
-    low, high = found.interval(free, place)
+    """A coefficient at a score with a standard deviation, in place of its prior."""
+    score, spread = found
     return replace(
         prior,
-        value=free[place].value(float(found.scores[place])),
-        low=low,
-        high=high,
+        value=free.value(score),
+        low=free.value(score - TENTH * spread),
+        high=free.value(score + TENTH * spread),
         kind=Kind.MEASURED,
         source=COMMAND,
         rows=rows,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from operator import mul
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,6 +16,18 @@ from foretrain.cost.collective import Exchange, exchange, send
 from foretrain.cost.collectives.line import Number
 from foretrain.cost.collectives.network import LIBRARY, Network, network
 from foretrain.strategies.strategy import Pattern
+
+PATTERNS: Mapping[str, Pattern | None] = MappingProxyType(
+    {
+        "all_reduce": Pattern.REDUCE,
+        "all_gather": Pattern.GATHER,
+        "reduce_scatter": Pattern.GATHER,
+        "alltoall": Pattern.ALL_TO_ALL,
+        "broadcast": Pattern.BROADCAST,
+        "sendrecv": None,
+    }
+)
+"""Patterns of the calls of `nccl-tests`, whose bytes are counted as ours; None is a message."""
 
 
 def transfer(

@@ -1,32 +1,24 @@
-"""A measured collective in the words of the nouns: where, by what pattern, how many bytes."""
+"""A measured collective in the words of the nouns: where, what, how many bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import nearest
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.place import Catalogue, cluster_of
 from foretrain.measured.run import MeasuredRun
-from foretrain.strategies.strategy import Pattern
 
-SEND = "sendrecv"
-"""Every member sends to the next one, the last to the first."""
-
-PATTERNS: Mapping[str, Pattern | None] = MappingProxyType(
-    {
-        "all_reduce": Pattern.REDUCE,
-        "all_gather": Pattern.GATHER,
-        "reduce_scatter": Pattern.GATHER,
-        "alltoall": Pattern.ALL_TO_ALL,
-        "broadcast": Pattern.BROADCAST,
-        SEND: None,
-    }
+COLLECTIVES = (
+    "all_reduce",
+    "all_gather",
+    "reduce_scatter",
+    "alltoall",
+    "broadcast",
+    "sendrecv",
 )
-"""Patterns of the calls of `nccl-tests`, whose bytes are counted as ours; None is a message."""
+"""Calls of `nccl-tests` that are predicted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +27,13 @@ class ExchangeCase:
 
     Attributes:
         cluster: where.
-        pattern: what is exchanged; None for a message to the next member.
-        size: bytes, as `Exchange.seconds` counts them.
+        collective: name of the call.
+        size: bytes of the buffer.
         assumed: every default that stands for a blank.
     """
 
     cluster: Cluster
-    pattern: Pattern | None
+    collective: str
     size: float
     assumed: tuple[str, ...]
 
@@ -55,15 +47,15 @@ def exchange_case(run: MeasuredRun, catalogue: Catalogue) -> ExchangeCase:
     message = run.message
     if message is None:
         raise NotCovered("no collective is stated")
-    if message.collective not in PATTERNS:
+    if message.collective not in COLLECTIVES:
         raise NotCovered(
             f"collective '{message.collective}' is not covered."
-            f"{nearest(message.collective, PATTERNS)} Known: {', '.join(PATTERNS)}"
+            f"{nearest(message.collective, COLLECTIVES)} Known: {', '.join(COLLECTIVES)}"
         )
     assumptions = Assumptions()
     return ExchangeCase(
         cluster=cluster_of(run.place, catalogue, assumptions),
-        pattern=PATTERNS[message.collective],
+        collective=message.collective,
         size=stated(message.size, "bytes of the message"),
         assumed=assumptions.words,
     )

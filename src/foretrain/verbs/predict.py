@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import Setting, setting
-from foretrain.cost.transfer import transfer
+from foretrain.cost.transfer import PATTERNS, transfer
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster, device
 from foretrain.measured.case import PASSES, Case, case_of
@@ -100,7 +100,8 @@ def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]
 def _transfer_time(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
     """A collective, priced as those of a step are."""
     case = exchange_case(run, CATALOGUE)
-    (seconds,) = transfer(case.cluster, coefficients, case.pattern, sizes=[case.size])
+    pattern = PATTERNS[case.collective]
+    (seconds,) = transfer(case.cluster, coefficients, pattern, sizes=[case.size])
     return Prediction(value=float(seconds), assumed=case.assumed)
 
 

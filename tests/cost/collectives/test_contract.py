@@ -80,6 +80,7 @@ def test_time_scales_with_all_rates_and_latencies(name, of, size, factor):
             replace(
                 wire,
                 latency=wire.latency / factor,
+                into_switch=wire.into_switch / factor,
                 alone=wire.alone * factor,
                 share=wire.share * factor,
                 adding=wire.adding * factor,

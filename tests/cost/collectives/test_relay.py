@@ -1,0 +1,68 @@
+"""Relays: a message in pieces, and as a whole."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.collective_groups import TWO, groups, inside, wire
+from tests.examples import few
+
+from foretrain.cost.collectives import in_network, ring, tree
+from foretrain.cost.collectives.group import group
+from foretrain.cost.collectives.network import Network
+from foretrain.cost.collectives.relay import relayed
+
+RELAYS = {
+    "tree": tree.reduce,
+    "tree down": tree.broadcast,
+    "ring": ring.broadcast,
+    "switches": in_network.reduce,
+    "switches and trees": in_network.reduce_over_trees,
+}
+
+
+def least(way, members, size):
+    """Seconds by the better of both lines."""
+    lines = [algorithm(members) for algorithm in relayed("any", way).values()]
+    return min(float(line.fixed[0] + line.per_byte[0] * size) for line in lines)
+
+
+@few(40)
+@given(
+    of=groups(), name=st.sampled_from(sorted(RELAYS)), size=st.sampled_from([1.0, 1e6, 1e7, 1e9])
+)
+def test_a_piece_is_the_message_or_as_large_as_pieces_may_be(of, name, size):
+    members = group(*of)
+    way = RELAYS[name](members)
+    if np.isfinite(way.hops[0]):
+        piece = min(size, members.piece)
+        seconds = way.hops + way.busiest * size + (way.way - way.busiest) * piece
+        np.testing.assert_allclose(least(RELAYS[name], members, size), seconds[0], rtol=1e-9)
+
+
+@few(40)
+@given(of=groups(), name=st.sampled_from(sorted(RELAYS)))
+def test_no_link_carries_more_than_all_links_on_the_way(of, name):
+    way = RELAYS[name](group(*of))
+    assert 0.0 <= way.busiest[0] <= way.way[0] * (1 + 1e-12)
+
+
+def test_chain_of_four_fills_before_it_runs():
+    chain = Network(wires=(wire(0.25, 2.0),), start=0.0, piece=4.0)
+    links = group(inside(4), chain)
+    # Three hops; a piece of 4 bytes over three links of 2 bytes/s, then 12 more over the last one.
+    assert least(ring.broadcast, links, 16.0) == 3 * 0.25 + 3 * 4 / 2 + 12 / 2
+    # A message smaller than a piece goes over one link after the other.
+    assert least(ring.broadcast, links, 2.0) == 3 * 0.25 + 3 * 2 / 2
+
+
+def test_trees_inside_nodes_are_chains():
+    inner, outer = TWO.wires
+    chained = Network(
+        wires=(type(inner)(latency=0.25, alone=8.0, share=8.0, chained=True), outer), start=0.0
+    )
+    # Three hops along a node of four and one to the other node, up and down; all bytes pass each
+    # device of the chain twice, and half of them the way out each way.
+    members = group(inside(4, 8), chained)
+    assert tree.reduce(members).hops[0] == 2 * (3 * 0.25 + 0.5)
+    assert tree.reduce(members).way[0] == 2 * (3 / 8 + 0.5 / 4)
+    assert tree.reduce(members).busiest[0] == 2 / 8

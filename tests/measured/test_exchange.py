@@ -1,0 +1,58 @@
+"""Measured collectives in the words of the nouns."""
+
+import pytest
+
+from foretrain.cost.transfer import PATTERNS
+from foretrain.measured.coverage import NotCovered
+from foretrain.measured.exchange import COLLECTIVES, exchange_case
+from foretrain.measured.message import Message
+from foretrain.measured.run import MeasuredRun, Network, Place, Subject, Table
+from foretrain.verbs.predict import CATALOGUE
+
+H100 = Place(
+    device="H100 SXM 80GB",
+    devices=16,
+    node_devices=8,
+    node_link="NVLink 4 / NVSwitch",
+    fabric="EFA 3200Gbps per node (p5.48xlarge)",
+)
+
+
+def timed(collective="all_reduce", *, size=2.0**20, place=H100):
+    return MeasuredRun(
+        id="row-1",
+        source_id="mine",
+        table=Table.COLLECTIVES,
+        subject=Subject.TRANSFER_TIME,
+        measured=1e-3,
+        network=Network(name=collective),
+        place=place,
+        message=Message(collective=collective, size=size),
+    )
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_calls_of_the_benchmark_keep_their_bytes(collective):
+    case = exchange_case(timed(collective), CATALOGUE)
+    assert (case.collective, case.size) == (collective, 2.0**20)
+
+
+def test_calls_that_are_covered_have_patterns():
+    assert set(COLLECTIVES) == set(PATTERNS)
+
+
+def test_instances_of_a_cloud_have_its_fabric():
+    cluster = exchange_case(timed(), CATALOGUE).cluster
+    assert cluster.name == "aws-p5-48xlarge"
+    assert [level.members for level in cluster.levels] == [8, 2]
+    assert not cluster.levels[1].link.ordered
+
+
+def test_unknown_collectives_are_not_covered():
+    with pytest.raises(NotCovered, match=r"'all_reduc' is not covered\. Did you mean 'all_reduce'"):
+        exchange_case(timed("all_reduc"), CATALOGUE)
+
+
+def test_blank_number_of_bytes_is_not_guessed():
+    with pytest.raises(NotCovered, match="bytes of the message not stated"):
+        exchange_case(timed(size=None), CATALOGUE)
