@@ -6,7 +6,7 @@ a publisher without such a set are predicted with the shipped one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -50,6 +50,12 @@ def folds() -> Mapping[str, Coefficients]:
         file.stem: calibration(file.read_text("utf-8"), over=PRIORS, where=file.name).coefficients
         for file in sorted(FOLDS.glob("*.toml"))
     }
+
+
+def stand_ins(every: Iterable[Judged], sets: Mapping[str, Coefficients]) -> tuple[str, ...]:
+    """Publishers whose scored rows were predicted with the shipped set: these are not cold."""
+    found = {row.publisher for each in every for row in each.scored}
+    return tuple(sorted(found - set(sets)))
 
 
 def judged(table: str, sets: Mapping[str, Coefficients], *, engine: Engine = map) -> Judged:

@@ -2,13 +2,20 @@
 
 import tomllib
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from validation.accuracy import RECORD, as_toml, drops, markdown, recorded
+from validation.accuracy import (
+    AROUND,
+    README,
+    RECORD,
+    as_toml,
+    drops,
+    markdown,
+    recorded,
+    shown_in,
+)
 from validation.claims import Claim, table
 
-README = Path(__file__).parents[2] / "README.md"
 MOST = Claim(name="error", figure=0.10, most=0.12)
 LEAST = Claim(name="order", figure=0.95, least=0.9)
 BOTH = Claim(name="inside", figure=0.8, least=0.75, most=0.87)
@@ -67,6 +74,16 @@ def test_a_figure_that_is_gone_has_dropped():
 
 def test_a_claim_that_is_new_cannot_have_dropped():
     assert not list(drops([MOST], {}))
+
+
+def test_the_table_takes_the_place_of_the_one_before():
+    text = f"before\n{AROUND[0]}\nold\n{AROUND[1]}\nafter\n"
+    once = shown_in(text, before(MOST, TOLD))
+    assert "| error | <= 12.0% | 10.0% | kept |" in once
+    assert "hybrids" not in once
+    assert "old" not in once
+    assert (once.startswith("before\n"), once.endswith("\nafter\n")) == (True, True)
+    assert shown_in(once, before(MOST, TOLD)) == once
 
 
 @pytest.mark.skipif(not RECORD.exists(), reason="nothing is recorded yet")
