@@ -20,6 +20,7 @@ from foretrain.cost.compute import Work, operator_times
 from foretrain.cost.launches import launches
 from foretrain.cost.rates import rates
 from foretrain.measured.case import Case
+from foretrain.plan.execution import Execution
 from foretrain.plan.software import Software
 from foretrain.strategies.strategy import Share
 from foretrain.workload.columns import Operators, operators_of
@@ -154,7 +155,17 @@ def _update(bench: Bench, coefficients: Coefficients) -> Floats:
     copy = precision.value_bytes if precision.master_bytes else 0.0
     state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
     moved = bench.parameters * (3.0 * precision.gradient_bytes + state + copy)
-    return moved / rate.memory + rate.gap
+    return moved / rate.memory + rate.gap + _once(bench, coefficients)
+
+
+def _once(bench: Bench, coefficients: Coefficients) -> Floats:
+    """What a training on pictures does once a step, as `foretrain.cost.picture_steps` has it."""
+    software = bench.kind[-1]
+    execution = Execution.TUNED if software.whole else software.execution
+    own: float = getattr(coefficients.picture_steps, execution.value)
+    pictures = bench.of_operators(np.where(bench.operators.family > 0, 1.0, 0.0)) > 0
+    found: Floats = np.where(pictures, coefficients.step.factor * own, 0.0)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -187,8 +198,8 @@ def left_out(measured: Measured, free: Sequence[Free], base: Coefficients) -> Fl
         base: the values of all others.
     """
 
-    def predict(scores: Sequence[Floats]) -> Sequence[Floats]:
-        return [measured.predict(base.changed(values_of(free, each))) for each in scores]
+    def predict(asked: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> Sequence[Floats]:
+        return [measured.predict(base.changed(values_of(free, scores))) for scores, _ in asked]
 
     names = np.asarray(measured.groups)
     counted = weights(measured.groups, tuple(str(place) for place in range(len(names))))
