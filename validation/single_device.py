@@ -74,19 +74,19 @@ class Figures:
 
 def main() -> int:
     """Print the figures; 1 if one that must be kept is missed."""
-    found = of_families()
+    found = offamilies()
     told = tuple(_told(read_measurements(TABLE)))
     _held(told, lambda run: run.place.device, title="device", parts=lambda run: run.framework)
     return 0 if found.kept else 1
 
 
-def of_families() -> Figures:
+def offamilies() -> Figures:
     """Print and tell what comes out if each architecture family is left out once."""
     runs = read_measurements(TABLE)
     told = tuple(_told(runs))
     complete = sum(not blanks(run) for run in runs)
     print(f"predicted: {len(told)} of {complete} rows with model, device, count and batch")
-    family = _families()
+    family = families()
     timm = [each for each in told if each[0].source_id == SOURCE]
     median, mean = _held(timm, lambda run: family(run.network.name), title="architecture family")
     return Figures(share=len(told) / complete, median=median, mean=mean)
@@ -141,7 +141,7 @@ def _free() -> tuple[Free, ...]:
     return tuple(free_of(name, PRIORS.known[name]) for name in FREE)
 
 
-def _families() -> Callable[[str], str]:
+def families() -> Callable[[str], str]:
     """The family of a network's name."""
     table = tomllib.loads((HERE / "families.toml").read_text(encoding="utf-8"))
     prefixes: Mapping[str, str] = {
