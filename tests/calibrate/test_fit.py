@@ -16,7 +16,7 @@ def coefficient(value, low, high, unit="1"):
 
 
 def linear(slopes):
-    return lambda many: [slopes @ scores for scores in many]
+    return lambda many: [slopes @ scores * rows for scores, rows in many]
 
 
 SLOPES = np.array([[0.3, 0.0], [0.3, 0.1], [0.1, 0.4], [0.2, 0.2]])

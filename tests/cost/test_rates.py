@@ -62,7 +62,14 @@ def test_graph_that_was_launched_before_leaves_the_host_nothing_to_do():
 
 def test_kernels_written_for_older_devices_lose_on_newer_ones():
     old, new, known = device("a100-sxm-80gb"), device("h100-sxm"), DEFAULT.attention
-    second = AttentionKernel.SECOND
+    second = Software(kernel=AttentionKernel.SECOND)
     assert flash_share(new, second, known) == known.legacy * flash_share(old, second, known)
-    assert flash_share(new, None, known) == known.asynchronous > flash_share(new, second, known)
-    assert flash_share(old, None, known) == flash_share(old, AttentionKernel.CUDNN, known)
+    assert flash_share(new, Software(), known) == known.asynchronous
+
+
+def test_kernel_that_nobody_names_is_the_newest_in_tuned_software_alone():
+    new, known = device("h100-sxm"), DEFAULT.attention
+    eager = Software(execution=Execution.EAGER)
+    assert flash_share(new, eager, known) == known.legacy * known.second
+    old = device("a100-sxm-80gb")
+    assert flash_share(old, Software(), known) == flash_share(old, eager, known) == known.second

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.calibrate.free import FARTHEST, TENTH, Floats, Free
 
@@ -31,12 +32,24 @@ SOURCE_ROWS = 12.0
 STEP = 0.25
 """Standard deviations by which a coefficient is moved to see what it does."""
 
-ROUNDS = 6
+TURNS = 2
+"""Times that slopes are taken: at the start, and where the first ones lead."""
+
+ROUNDS = 4
+"""Steps with the same slopes, each of which needs only predictions."""
+
 STILL = 0.02
 """Standard deviations below which a fit has come to rest."""
 
-Predict = Callable[[Sequence[Floats]], Sequence[Floats]]
-"""Log seconds of every run, for some vectors of scores; rows over processes, if there are any."""
+UNTOUCHED = 1e-6
+"""Slopes below this are none: a link says nothing of a run without it."""
+
+Flags = NDArray[np.bool_]
+Ask = tuple[Floats, Flags]
+"""Scores, and the rows to predict with them. [free], [row]"""
+
+Predict = Callable[[Sequence[Ask]], Sequence[Floats]]
+"""Log seconds of the rows asked for, 0 for all others. [row]"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,43 +111,40 @@ def fit(rows: Rows, predict: Predict, *, start: Floats) -> Fit:
         predict: log seconds at some scores; slopes are differences of it.
         start: scores to begin with. [free]
     """
-    scores, found = start, None
+    slopes = np.ones((len(rows.measured), len(start)))
+    found = Fit(scores=start, slopes=slopes, predicted=rows.measured, covariance=np.eye(len(start)))
+    for _ in range(TURNS):
+        slopes = _slopes(predict, found.scores, touched=np.abs(found.slopes) > UNTOUCHED)
+        found = refit(replace(found, slopes=slopes), rows, predict)
+    return found
+
+
+def refit(known: Fit, rows: Rows, predict: Predict) -> Fit:
+    """A fit from a known one, with its slopes: what a fold needs, whose left-out rows weigh 0."""
+    everything = np.ones(len(rows.measured), np.bool_)
+    found, scores = known, known.scores
     for _ in range(ROUNDS):
-        predicted, slopes = _slopes(predict, scores)
-        found = _stepped(rows, scores, predicted, slopes=slopes)
+        (predicted,) = predict([(scores, everything)])
+        found = _stepped(rows, scores, predicted, slopes=known.slopes)
         moved = float(np.max(np.abs(found.scores - scores), initial=0.0))
         scores = found.scores
         if moved < STILL:
             break
-    assert found is not None
-    (predicted,) = predict([scores])
+    (predicted,) = predict([(scores, everything)])
     return replace(found, predicted=predicted)
 
 
-def refit(whole: Fit, rows: Rows, predict: Predict) -> Fit:
-    """The fit of some rows from that of all, with the slopes of the whole: what a fold needs.
-
-    Rows that are left out have weight 0. Slopes change little between the two, so that only
-    predictions are made anew.
-    """
-    found, scores = whole, whole.scores
-    for _ in range(ROUNDS):
-        (predicted,) = predict([scores])
-        found = _stepped(rows, scores, predicted, slopes=whole.slopes)
-        moved = float(np.max(np.abs(found.scores - scores), initial=0.0))
-        scores = found.scores
-        if moved < STILL:
-            break
-    (predicted,) = predict([scores])
-    return replace(found, predicted=predicted)
-
-
-def _slopes(predict: Predict, scores: Floats) -> tuple[Floats, Floats]:
-    """Log predictions, and what each score does to them. [row], [row, free]"""
+def _slopes(predict: Predict, scores: Floats, *, touched: Flags) -> Floats:
+    """What each score does to log predictions. [row, free]"""
     moves = STEP * np.eye(len(scores))
-    here, *there = predict([scores, *(scores + move for move in moves)])
-    slopes = [(each - here) / STEP for each in there]
-    return here, np.stack(slopes, axis=1) if slopes else np.zeros((len(here), 0))
+    asks = [(scores + move, rows) for move, rows in zip(moves, touched.T, strict=True)]
+    anywhere: Flags = np.asarray(touched.any(axis=1))
+    here, *there = predict([(scores, anywhere), *asks])
+    slopes = np.zeros(touched.shape)
+    for place, each in enumerate(there):
+        rows = touched[:, place]
+        slopes[rows, place] = (each[rows] - here[rows]) / STEP
+    return slopes
 
 
 def _stepped(rows: Rows, scores: Floats, predicted: Floats, *, slopes: Floats) -> Fit:

@@ -27,6 +27,8 @@ class Rates:
         launch: seconds in which the host starts a kernel.
         gap: seconds lost between two kernels.
         unfused: kernels, and what they move, over what fused ones do.
+        casts: kernels that make one factor of a product narrow.
+        each: whether every expert has kernels of its own.
         units: tiles that run side by side.
         pictures: what kernels over pictures reach.
     """
@@ -39,6 +41,8 @@ class Rates:
     launch: float
     gap: float
     unfused: float
+    casts: float
+    each: bool
     units: float
     pictures: PictureRates
 
@@ -72,7 +76,7 @@ def rates(
     matrix, host, slower = coefficients.matrix, coefficients.host, coefficients.step.factor
     traffic = coefficients.traffic
     kept = {"fp8": matrix.fp8, "fp4": matrix.fp4}
-    flash = wide * flash_share(device, software.kernel, coefficients.attention) / slower
+    flash = wide * flash_share(device, software, coefficients.attention) / slower
     waits = {Execution.EAGER: host.launch, Execution.GRAPH: host.graph_launch}
     moves = {
         Execution.EAGER: coefficients.traffic.eager,
@@ -88,6 +92,8 @@ def rates(
         launch=launch * slower,
         gap=host.gap * slower,
         unfused=moves.get(software.execution, 1.0),
+        casts=float(precision.cast_kernels),
+        each=software.execution is not Execution.GRAPH,
         units=float(device.units),
         pictures=picture_rates(device, precision, coefficients, software=software),
     )
@@ -107,14 +113,15 @@ def _product_share(device: Device, precision: Precision, coefficients: Coefficie
 
 
 def flash_share(
-    device: Device, kernel: AttentionKernel | None, coefficients: FusedAttention
+    device: Device, software: Software, coefficients: FusedAttention
 ) -> float:
     """What fused attention reaches of the peak, forward.
 
-    A kernel that is not named is the newest that suits the device.
+    A kernel that is not named is the newest that suits the device in tuned software, and elsewhere
+    the one that comes with PyTorch, of the second generation.
     """
-    newest = AttentionKernel.CUDNN if device.asynchronous else AttentionKernel.SECOND
-    chosen = kernel or newest
+    tuned = software.execution is Execution.TUNED
+    chosen = software.kernel or (AttentionKernel.CUDNN if tuned else AttentionKernel.SECOND)
     if chosen in (AttentionKernel.THIRD, AttentionKernel.CUDNN) and device.asynchronous:
         return coefficients.asynchronous
     first = chosen is AttentionKernel.FIRST

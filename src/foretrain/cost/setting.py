@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 
@@ -90,4 +90,20 @@ def setting(
         attends=workload.model.attends,
         body=1 + max(k for k, layer in enumerate(workload.model.layers) if layer.cuttable),
         software=software,
+    )
+
+
+def recalibrated(known: Setting, coefficients: Coefficients) -> Setting:
+    """A setting with other coefficients, without what does not depend on them being made anew."""
+    workload, cluster, software = known.workload, known.cluster, known.software
+    rate = rates(cluster.device, workload.precision, coefficients, software=software)
+    kinds = len(workload.model.layers)
+    net = network(cluster, coefficients).slowed(coefficients.step.factor)
+    return replace(
+        known,
+        coefficients=coefficients,
+        rate=rate,
+        launches=launches(known.operators, kinds=kinds, rate=rate),
+        network=net,
+        between=net,
     )

@@ -102,6 +102,66 @@ def _shipped(name: str, over: Calibration | None = None) -> Calibration:
     return calibration((SETS / file).read_text("utf-8"), over=over, where=file)
 
 
+def as_toml(made: Calibration, *, over: Calibration, about: str) -> str:
+    """The text of a set: what differs from another one.
+
+    Args:
+        made: the set.
+        over: what holds for coefficients that the text leaves out.
+        about: comment at its head, one line.
+    """
+    entries = [_entry(name, it) for name, it in made.known.items() if it != over.known.get(name)]
+    head = f'# {about}\n\nname = "{made.name}"\ndate = {made.date}\n'
+    return "\n".join([head, *filter(None, [_covered(made.covers)]), *entries])
+
+
+def _covered(covers: Covers) -> str:
+    if not covers.devices:
+        return ""
+    devices, kinds = (
+        ", ".join(f'"{name}"' for name in sorted(names)) for names in (covers.devices, covers.kinds)
+    )
+    sizes, counts = (
+        ", ".join(f"{end:.6g}" for end in ends) for ends in (covers.parameters, covers.counts)
+    )
+    return (
+        f"[{COVERS}]\ndevices = [{devices}]\nparameters = [{sizes}]\ncounts = [{counts}]\n"
+        f'kinds = [{kinds}]\nnearest = "{covers.nearest}"\n'
+    )
+
+
+def _entry(name: str, it: Coefficient) -> str:
+    lines = [f"[{name}]", *(f"{key} = {getattr(it, key):.6g}" for key in ("value", "low", "high"))]
+    lines += [f'kind = "{it.kind}"', f'source = "{it.source}"']
+    if it.rows:
+        lines += ["rows = [", *(f'    "{each}",' for each in _spans(it.rows)), "]"]
+    return "\n".join([*lines, ""])
+
+
+def _spans(rows: tuple[str, ...]) -> Iterator[str]:
+    """Ids, neighbours as a first and a last one."""
+    span: list[str] = []
+    for row in rows:
+        if span and row == _next(span[-1]):
+            span.append(row)
+            continue
+        yield from _span(span)
+        span = [row]
+    yield from _span(span)
+
+
+def _span(span: list[str]) -> Iterator[str]:
+    if len(span) > 1:
+        yield f"{span[0]}..{span[-1]}"
+    else:
+        yield from span
+
+
+def _next(row: str) -> str:
+    name, _, number = row.rpartition("-")
+    return f"{name}-{int(number) + 1:0{len(number)}}" if number.isdigit() else ""
+
+
 PRIORS: Calibration = _shipped(PRIORS_FILE)
 """Every coefficient as it was known before anything was fitted."""
 

@@ -67,8 +67,14 @@ KINDS = (
         why="a layer of few hand-fused kernels, which its name says",
     ),
     Kind(
+        execution=Execution.TUNED,
+        names=("oneflow",),
+        why="its GPT and BERT fuse bias with GELU, bias with dropout, and scale, mask and softmax, "
+        "as Megatron-LM does (options of LiBai, from memory)",
+    ),
+    Kind(
         execution=Execution.GRAPH,
-        names=("oneflow", "tensorflow", "mxnet", "paddle", "jax", "maxtext", "pax", "mindspore"),
+        names=("tensorflow", "mxnet", "paddle", "jax", "maxtext", "pax", "mindspore"),
         why="the graph is known before it runs; XLA or the library's own passes fuse chains",
     ),
     Kind(

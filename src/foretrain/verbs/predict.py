@@ -121,7 +121,7 @@ def _step_time(
         value=kept * found.step_time,
         low=kept * found.step_time * wide.low_factor,
         high=kept * found.step_time * wide.high_factor,
-        measured=_of_tokens(run, case),
+        measured=measured_seconds(run, case),
         fits=found.fits,
         remark="; ".join(filter(None, (recompute, misfit))),
         plan=found.plan,
@@ -141,10 +141,10 @@ def _lightest(
     return _estimate(replace(case, plan=rung.plan), coefficients, played=played), rung.seconds
 
 
-def _of_tokens(run: MeasuredRun, case: Case) -> float | None:
-    """Seconds that the tokens of a step take at the rate that the source states."""
+def measured_seconds(run: MeasuredRun, case: Case) -> float | None:
+    """Seconds of a step, as stated or at the rate of tokens that is stated instead."""
     if run.measured is not None or run.token_rate is None:
-        return None
+        return run.measured
     return case.workload.global_batch * case.workload.model.tokens / run.token_rate
 
 

@@ -1,0 +1,208 @@
+"""Calibrate: fits coefficients to measured runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+
+from foretrain.calibrate.fit import UNTOUCHED, Ask, Fit, Flags, Rows, fit, refit, weights
+from foretrain.calibrate.free import Floats, Free, free_of, values_of
+from foretrain.coefficients.calibration import Calibration
+from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.errors import InputError
+from foretrain.files.coefficients import PRIORS
+from foretrain.measured.run import MeasuredRun
+from foretrain.results.calibrate import Calibrated, Moved
+from foretrain.verbs.observe import Question, log_seconds, observed
+
+PIECE = 48
+"""Runs that are predicted together, so that each process prepares few of them."""
+
+
+class Engine(Protocol):
+    """Applies a function to every item and gives the answers in the items' order, like `map`."""
+
+    def __call__(
+        self, function: Callable[[Question], list[Floats]], items: Sequence[Question], /
+    ) -> Iterable[list[Floats]]:
+        """The answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """What is fitted, and to what.
+
+    Attributes:
+        free: names of the coefficients that may move.
+        kept_apart: sources to which nothing is fitted.
+        publishers: of sources, each of which is left out once; one that is not named stands for
+            itself.
+        name: of the new set.
+        date: of the fit, year first.
+        command: by which it can be made again.
+    """
+
+    free: tuple[str, ...]
+    kept_apart: AbstractSet[str]
+    publishers: Mapping[str, str]
+    name: str
+    date: str
+    command: str
+
+
+def calibrate(
+    runs: Sequence[MeasuredRun],
+    fitting: Fitting,
+    *,
+    priors: Calibration = PRIORS,
+    engine: Engine = map,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Calibrated:
+    """Which coefficients do measured runs speak for?
+
+    Args:
+        runs: measured runs; those that are doubtful, recalled or kept apart are left out.
+        fitting: what is fitted, and to what.
+        priors: what was known before, from which no fit goes farther than rows demand.
+        engine: applies a function to every item, in order; `map`, or one of several processes.
+        progress: told in words what is done.
+
+    Returns:
+        The set fitted to all runs, and those fitted without each publisher.
+
+    Raises:
+        InputError: no run is left, or a coefficient cannot be fitted.
+    """
+    used = tuple(run for run in runs if _counts(run, fitting) and observed(run))
+    if not used:
+        raise InputError("calibrate: no run is left to fit to. Runs need a measured step time.")
+    free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
+    ask = _Predicting(used, free, priors=priors, engine=engine)
+    rows = _rows(used)
+    progress(f"{len(used)} runs, {len(free)} coefficients")
+    whole = fit(rows, ask, start=np.zeros(len(free)))
+    progress(f"fitted to all runs: {_error(whole, rows):.3f}")
+    folds = {}
+    for publisher in sorted({_publisher(run, fitting) for run in used}):
+        keep = np.array([_publisher(run, fitting) != publisher for run in used])
+        found = refit(whole, Rows(measured=rows.measured, weight=rows.weight * keep), ask)
+        folds[publisher] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
+        progress(f"fitted without {publisher}")
+    keep = np.ones(len(used), np.bool_)
+    return Calibrated(
+        calibration=_calibration(whole, free, fitting, priors=priors, used=used, keep=keep),
+        moved=_moved(whole, free, priors),
+        folds=MappingProxyType(folds),
+        rows=tuple(run.id for run in used),
+        error=_error(whole, rows),
+    )
+
+
+class _Predicting:
+    """Predictions of all runs with some scores, piece by piece wherever the engine works."""
+
+    def __init__(
+        self,
+        runs: tuple[MeasuredRun, ...],
+        free: Sequence[Free],
+        *,
+        priors: Calibration,
+        engine: Engine,
+    ) -> None:
+        self._pieces = [runs[at : at + PIECE] for at in range(0, len(runs), PIECE)]
+        self._free, self._engine = free, engine
+        self._coefficients = priors.coefficients
+
+    def __call__(self, asks: Sequence[Ask]) -> Sequence[Floats]:
+        """Log seconds for each of some scores, of the rows that are asked for. [row]"""
+        sets = tuple(
+            self._coefficients.changed(values_of(self._free, scores)) for scores, _ in asks
+        )
+        questions = []
+        for place, piece in enumerate(self._pieces):
+            inside = slice(place * PIECE, place * PIECE + len(piece))
+            asked = tuple(tuple(map(int, np.flatnonzero(rows[inside]))) for _, rows in asks)
+            questions.append(Question(runs=piece, sets=sets, asked=asked))
+        found = list(self._engine(log_seconds, questions))
+        return [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
+
+
+def _counts(run: MeasuredRun, fitting: Fitting) -> bool:
+    """Whether a run may be fitted to."""
+    return run.may_be_fitted and run.source_id not in fitting.kept_apart
+
+
+def _publisher(run: MeasuredRun, fitting: Fitting) -> str:
+    return fitting.publishers.get(run.source_id, run.source_id)
+
+
+def _known(priors: Calibration, name: str) -> Coefficient:
+    if name not in priors.known:
+        raise InputError(f"coefficient '{name}': unknown. Known: {', '.join(priors.known)}.")
+    return priors.known[name]
+
+
+def _rows(runs: Sequence[MeasuredRun]) -> Rows:
+    measured = [seen.measured for seen in map(observed, runs) if seen is not None]
+    return Rows(
+        measured=np.log(measured),
+        weight=weights([run.source_id for run in runs], [run.repeat or run.id for run in runs]),
+    )
+
+
+def _error(found: Fit, rows: Rows) -> float:
+    return float(np.sqrt(np.mean((found.predicted - rows.measured) ** 2)))
+
+
+def _calibration(
+    found: Fit,
+    free: Sequence[Free],
+    fitting: Fitting,
+    *,
+    priors: Calibration,
+    used: Sequence[MeasuredRun],
+    keep: Flags,
+) -> Calibration:
+    """The set with what was fitted, each value with the rows that it makes a difference to."""
+    known = dict(priors.known)
+    for place, each in enumerate(free):
+        touched = keep & (np.abs(found.slopes[:, place]) > UNTOUCHED)
+        rows = tuple(used[int(row)].id for row in np.flatnonzero(touched))
+        if not rows:
+            continue
+        low, high = found.interval(free, place)
+        known[each.name] = Coefficient(
+            value=each.value(float(found.scores[place])),
+            unit=known[each.name].unit,
+            low=low,
+            high=high,
+            kind=Kind.MEASURED,
+            source=fitting.command,
+            rows=rows,
+        )
+    return Calibration(name=fitting.name, date=fitting.date, known=known, covers=priors.covers)
+
+
+def _moved(found: Fit, free: Sequence[Free], priors: Calibration) -> tuple[Moved, ...]:
+    moved = []
+    for place, each in enumerate(free):
+        low, high = found.interval(free, place)
+        moved.append(
+            Moved(
+                name=each.name,
+                prior=priors.known[each.name].value,
+                value=each.value(float(found.scores[place])),
+                low=low,
+                high=high,
+                unit=priors.known[each.name].unit,
+                score=float(found.scores[place]),
+                rows=int(np.sum(np.abs(found.slopes[:, place]) > UNTOUCHED)),
+            )
+        )
+    return tuple(moved)
