@@ -18,6 +18,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from time import perf_counter
 from typing import TypeVar
 
 from validation.claims import Claim, table
@@ -29,7 +30,9 @@ from validation.scores import of_intervals, of_pictures, of_texts
 from foretrain.calibrate.classes import is_hybrid
 from foretrain.calibrate.collectives import errors, fitted
 from foretrain.files.coefficients import PRIORS
+from foretrain.measured.run import MeasuredRun
 from foretrain.verbs.engine import engine
+from foretrain.verbs.validate import validate
 from validation import collectives, memory, single_device
 
 RECORD = Path(__file__).parent / "recorded_accuracy.toml"
@@ -70,6 +73,7 @@ def claims() -> Iterator[Claim]:
     yield from _of_memory()
     yield from of_intervals(texts)
     yield from of_order(apart(texts.scored)[0])
+    yield _of_speed(texts.runs)
 
 
 def _of_coverage(texts: Judged, pictures: Judged) -> Iterator[Claim]:
@@ -96,6 +100,20 @@ def _of_collectives() -> Iterator[Claim]:
         known = collectives.BEFORE.changed({name: it.value for name, it in terms.items()})
         off = fmean(abs(float(error)) for error in errors(check.held, known))
         yield Claim(name=f"all-reduce, {check.title}", figure=off, most=check.bar)
+
+
+def _of_speed(runs: Sequence[MeasuredRun]) -> Claim:
+    """How long the verb takes with two processes, every step played."""
+    begun = perf_counter()
+    with engine(2) as spread:
+        validate(runs, engine=spread)
+    return Claim(
+        name="validate on all LLM rows",
+        figure=perf_counter() - begun,
+        most=60.0,
+        write="{:.0f} s".format,
+        noisy=True,
+    )
 
 
 def _of_memory() -> Iterator[Claim]:
@@ -141,8 +159,8 @@ def _dropped(claim: Claim, then: float) -> bool:
     """Whether a figure with a bar is farther from what is wanted than it was."""
     if claim.most is None and claim.least is None:
         return False
-    if claim.figure is None:
-        return True
+    if claim.noisy or claim.figure is None:
+        return not claim.kept
     if claim.most is not None and claim.least is not None:
         return claim.kept is False and _outside(claim, then) + ROUNDING < _outside(
             claim, claim.figure

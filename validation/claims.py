@@ -21,6 +21,7 @@ class Claim:
         most: what it may be at most; None without such a bar.
         least: what it must be at least; None without such a bar.
         write: the figure in words.
+        noisy: whether it differs from one time to the next, so that only the bar counts.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Claim:
     most: float | None = None
     least: float | None = None
     write: Callable[[float], str] = in_percent
+    noisy: bool = False
 
     @property
     def kept(self) -> bool | None:

@@ -67,6 +67,12 @@ def test_a_figure_that_is_only_reported_does_not_drop():
     assert not list(drops([replace(TOLD, figure=0.5)], before(TOLD)))
 
 
+def test_a_noisy_figure_drops_only_below_its_bar():
+    noisy = replace(MOST, noisy=True)
+    assert not list(drops([replace(noisy, figure=0.119)], before(noisy)))
+    assert list(drops([replace(noisy, figure=0.13)], before(noisy)))
+
+
 def test_a_figure_that_is_gone_has_dropped():
     assert "GONE" in next(drops([], before(MOST)))
     assert list(drops([replace(MOST, figure=None)], before(MOST)))

@@ -180,8 +180,9 @@ def _net(observed: Sequence[Observed]) -> Columns:
         (abs(it.residual), it.situation.lower if it.residual < 0 else it.situation.higher)
         for it in observed
     ]
-    vague = np.array([it.situation.vague for it in observed])
-    return np.array([max(0.0, size**2 - choice**2) ** 0.5 for size, choice in sizes]) / vague
+    left = np.array([max(0.0, size**2 - choice**2) ** 0.5 for size, choice in sizes])
+    net: Columns = left / np.array([it.situation.vague for it in observed])
+    return net
 
 
 def _fit(
