@@ -74,13 +74,13 @@ class Figures:
 
 def main() -> int:
     """Print the figures; 1 if one that must be kept is missed."""
-    found = offamilies()
+    found = of_families()
     told = tuple(_told(read_measurements(TABLE)))
     _held(told, lambda run: run.place.device, title="device", parts=lambda run: run.framework)
     return 0 if found.kept else 1
 
 
-def offamilies() -> Figures:
+def of_families() -> Figures:
     """Print and tell what comes out if each architecture family is left out once."""
     runs = read_measurements(TABLE)
     told = tuple(_told(runs))
