@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.collective import Exchange, exchange
+from foretrain.cost.collective import FLAGGED, Exchange, exchange
 from foretrain.cost.collectives import ALGORITHMS, EVERY
 from foretrain.cost.collectives.group import group
 from foretrain.cost.collectives.network import Network, network
@@ -59,13 +59,21 @@ def line(found: Exchange, pattern: Pattern) -> str:
 def least(members: list[np.ndarray], net: Network, pattern: Pattern) -> bool:
     """Whether nothing that the network knows takes less than what is chosen."""
     found = exchange(members, net).take(np.zeros(len(SIZES), np.intp))
-    lines = [
-        algorithm(group(members, net))
+    nets = [net, *(net.over(it) for it in net.protocols if carried(it.name, members, net))]
+    every = [
+        each.start + line.fixed + line.per_byte * SIZES
+        for each in nets
         for name, algorithm in ALGORITHMS[pattern].items()
-        if name in net.known
+        if name in (net.known if each is net else net.known.intersection(FLAGGED))
+        for line in [algorithm(group(members, each))]
     ]
-    every = [net.start + line.fixed + line.per_byte * SIZES for line in lines]
     return bool((found.seconds(SIZES, pattern) == np.min(every, axis=0)).all())
+
+
+def carried(protocol: str, members: list[np.ndarray], net: Network) -> bool:
+    """Whether every level that members meet over carries a protocol."""
+    levels = zip([np.ones(1), *members[:-1]], members, net.wires, strict=True)
+    return all(protocol in wire.carries for below, here, wire in levels if here > below)
 
 
 def show(name: str) -> bool:
