@@ -36,6 +36,7 @@ A100 = Rates(
         fused=0.0,
         norm_forward=1.0,
         norm_backward=1.0,
+        drain=0.0,
     ),
 )
 

@@ -29,6 +29,7 @@ RATE = PictureRates(
     fused=0.0,
     norm_forward=1.0,
     norm_backward=1.0,
+    drain=0.0,
 )
 batches = st.integers(1, 512).map(float)
 
@@ -136,6 +137,14 @@ def test_fused_activation_costs_nothing_and_starts_no_kernel():
     assert moved(lambda trunk: trunk.activate("activation"), rate=fused) == [0.0, 0.0]
     assert kept_share(mine, fused) == 0.0
     assert kept_share(operators(lambda trunk: trunk.normalise("norm")), fused) == 1.0
+
+
+def test_kernel_takes_a_while_however_little_it_does():
+    slow = replace(RATE, drain=1.0)
+    assert moved(lambda trunk: trunk.normalise("norm"), rate=slow) == pytest.approx(
+        [1.0, 1.0], rel=0.01
+    )
+    assert times(square_window, rate=slow) == pytest.approx([1.0, 1.0, 1.0], rel=0.01)
 
 
 def depthwise(trunk):

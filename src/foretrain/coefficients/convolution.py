@@ -27,6 +27,7 @@ class Pictures:
         statistics: share of a norm's reading that tuned kernels do while they compute what it
             reads.
         statistics_compiled: the same where a compiler sees the whole network.
+        drain: seconds that a kernel takes to fill a device and to leave it.
     """
 
     sustained: float
@@ -44,6 +45,7 @@ class Pictures:
     fused_tuned: float
     statistics: float
     statistics_compiled: float
+    drain: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ class PictureSteps:
         eager_wait: seconds in which replicas agree on what to reduce, once a step.
         graph_wait: the same of a runtime whose reductions a coordinator calls.
         tuned_wait: the same of a benchmark's code.
-        straggling: share of compute lost to the slowest of very many replicas.
+        straggling: standard deviation of one replica's passes over their mean.
     """
 
     eager: float

@@ -60,7 +60,8 @@ def convolution_times(
     pictures = batch * (rows * depth / operators.reuse + rows * columns)
     moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
     relaid = rate.relaid * pictures * value_bytes / rate.memory
-    result, input_gradient, weight_gradient = np.maximum(times / quicker * slower, moved) + relaid
+    working = np.maximum(times / quicker * slower, moved) + relaid
+    result, input_gradient, weight_gradient = working + rate.drain
     returns = operators.backward_flop > 0
     return (
         result,
@@ -87,12 +88,12 @@ def moving_times(
     forward = forward * alone * np.where(norm, rate.norm_forward, 1.0)
     backward = backward * alone * np.where(norm, rate.norm_backward, 1.0)
     computed = of_family(operators, Family.DEPTHWISE) * micro_batch
+    there = operators.flop * computed / rate.depthwise
+    back = operators.backward_flop * computed / rate.depthwise_backward
+    drain = rate.drain * operators.kernels * alone
     return (
-        np.maximum(forward * micro_batch / rate.memory, operators.flop * computed / rate.depthwise),
-        np.maximum(
-            backward * micro_batch / rate.memory,
-            operators.backward_flop * computed / rate.depthwise_backward,
-        ),
+        np.maximum(forward * micro_batch / rate.memory, there) + drain,
+        np.maximum(backward * micro_batch / rate.memory, back) + drain,
     )
 
 

@@ -60,6 +60,7 @@ class PictureRates:
         fused: share of what can be fused that takes no time of its own.
         norm_forward: passes over a picture that a norm takes, of the three that it would take.
         norm_backward: the same of the five of its backward pass.
+        drain: seconds that a kernel takes beside its work.
     """
 
     tiling: Tiling
@@ -72,6 +73,7 @@ class PictureRates:
     fused: float
     norm_forward: float
     norm_backward: float
+    drain: float
 
 
 def picture_rates(
@@ -98,6 +100,7 @@ def picture_rates(
         fused=_fused(coefficients, software),
         norm_forward=1.0 - saved / 3.0,
         norm_backward=1.0 - 2.0 * saved / 5.0,
+        drain=known.drain * slower,
     )
 
 
