@@ -92,4 +92,3 @@ def _input(operator: Operator, norms: int) -> tuple[Size, int]:
     if after_norm and not norms:
         return NOTHING, 0
     return Size(values=product.batch * product.rows * product.depth), norms - after_norm
-
