@@ -18,8 +18,10 @@ from tests.small import (
 
 from foretrain.cluster.link import Level
 from foretrain.cluster.offer import Offer
+from foretrain.coefficients.calibration import Covers
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster as catalogued
+from foretrain.files.coefficients import SHIPPED
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,
@@ -353,6 +355,18 @@ def mpt_like(**choices):
     return Study(workload=workload, cluster=catalogued("dgx-a100", nodes=1), space=asked)
 
 
+@pytest.fixture
+def one_node_covered(monkeypatch):
+    """A set that was fitted to runs like `mpt_like` alone."""
+    covers = Covers(
+        devices=frozenset({catalogued("dgx-a100", nodes=1).device.name}),
+        parameters=(1e9, 30e9),
+        counts=(8, 8),
+    )
+    monkeypatch.setattr("foretrain.verbs.situation.SHIPPED", replace(SHIPPED, covers=covers))
+
+
+@pytest.mark.usefixtures("one_node_covered")
 def test_confidence_knows_the_runs_that_the_coefficients_were_fitted_to():
     def inside(study):
         return estimate(study).confidence.inside_calibration
@@ -365,12 +379,14 @@ def test_confidence_knows_the_runs_that_the_coefficients_were_fitted_to():
     assert not inside(replace(mpt_like(), cluster=catalogued("dgx-h100", nodes=1)))
 
 
+@pytest.mark.usefixtures("one_node_covered")
 def test_an_interval_is_wider_and_says_so_outside_of_what_was_fitted_to():
     like = estimate(mpt_like())
-    unlike = estimate(replace(mpt_like(), cluster=catalogued("dgx-h100", nodes=1)))
+    other = catalogued("dgx-h100", nodes=1)
+    unlike = estimate(replace(mpt_like(), cluster=other))
     assert not warns(like, "the interval is wider")
     assert warns(unlike, "the interval is wider")
-    assert "no run on h100-sxm-80gb" in unlike.confidence.outside
+    assert f"no run on {other.device.name}" in unlike.confidence.outside
     assert unlike.step_time_high / unlike.step_time > like.step_time_high / like.step_time
 
 
