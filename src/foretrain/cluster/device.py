@@ -36,7 +36,8 @@ class Device:
     Attributes:
         name: catalogue name.
         peak: dense FLOP/s by precision.
-        matmul: FLOP/s of the best 16-bit matrix product that somebody measured; None if nobody.
+        matmul: FLOP/s of the best 16-bit matrix product that somebody measured, of fp32 where the
+            device has no 16 bits; None if nobody.
         memory: bytes.
         memory_bandwidth: bytes per second, data sheet.
         asynchronous: whether matrix units reach their peak only with instructions that do not wait
