@@ -43,11 +43,14 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
 
 
 def _host_bound(setting: Setting, plan: Plan, parts: Parts) -> float:
-    """Share of the forward passes that the host needs to start a kernel for each operator."""
-    workload = setting.workload
-    operators = sum(layer.repeats for layer, _ in workload.model.operators) / plan.pipeline
-    passes = workload.global_batch / (plan.data * plan.micro_batch)
-    starts = setting.coefficients.host.launch * operators * passes
+    """Share of the forward passes that the host needs to start their kernels, at most 1."""
+    workload, host = setting.workload, setting.launches
+    passes = workload.global_batch / (plan.data * plan.micro_batch) / plan.pipeline
+    every = host.forward[:, plan.attention]
+    if host.experts is not None:
+        every = every + host.experts.forward[:, plan.attention] / plan.expert
+    repeats = [layer.repeats for layer in workload.model.layers]
+    starts = passes * float(every @ repeats)
     return min(1.0, starts / parts.forward) if parts.forward > 0 else 1.0
 
 

@@ -1,0 +1,44 @@
+"""Situations: what the width of a prediction follows from, as its plan says."""
+
+from dataclasses import replace
+from math import log
+
+import pytest
+from tests import small
+
+from foretrain.plan.plan import Sharding
+from foretrain.plan.space import Space
+from foretrain.results.situation import Situation
+from foretrain.verbs.estimate import estimate
+from foretrain.verbs.situation import among
+
+
+def situation(space):
+    return estimate(small.gpt_study(space=space)).confidence.situation
+
+
+def test_a_host_that_starts_few_kernels_for_much_work_is_less_of_a_bound():
+    def bound(micro_batch):
+        return situation(Space(micro_batch=(micro_batch,), pipeline=(8,))).host_bound
+
+    assert 0 < bound(8) < bound(1) <= 1
+
+
+def test_a_plan_says_what_kind_of_run_it_is():
+    plain = Space(micro_batch=(1,), sharding=(Sharding.NONE,))
+    found = situation(plain)
+    assert not (found.sharded)
+    assert not (found.divided)
+    assert not (found.experts)
+    assert not (found.pictures)
+    divided = situation(replace(plain, tensor=(2,), sharding=(Sharding.PARAMETERS,)))
+    assert divided.divided
+    assert divided.sharded
+
+
+def test_plans_that_may_be_meant_reach_from_the_quickest_to_the_slowest():
+    one = Situation(device="a100-sxm-80gb", devices=8, parameters=1e9)
+    found = among(one, 2.0, (1.0, 2.0, 5.0))
+    assert (found.lower, found.higher) == pytest.approx((log(2.0), log(2.5)))
+    alone = among(one, 2.0, ())
+    assert (alone.lower, alone.higher) == (0.0, 0.0)
