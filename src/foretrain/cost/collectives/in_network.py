@@ -108,10 +108,12 @@ def _reduce(
         return 2.0 * (level.into_switch * level.crossed if level.adding else hops(level))
 
     def all_links(level: Stretch) -> Number:
-        return 2.0 * (added(level) if level.adding else way(level))
+        passed: Number = added(level) if level.adding else way(level)
+        return 2.0 * passed
 
     def load(level: Stretch) -> Number:
-        return added(level) if level.adding else 2.0 * busy(level)
+        both: Number = added(level) if level.adding else 2.0 * busy(level)
+        return both
 
     return Relay(
         hops=np.where(works, group.total(all_hops), np.inf),
