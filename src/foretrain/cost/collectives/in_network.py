@@ -105,7 +105,8 @@ def _reduce(
         return level.crossed / (level.below * level.adding)
 
     def all_hops(level: Stretch) -> Number:
-        return 2.0 * (level.into_switch * level.crossed if level.adding else hops(level))
+        one: Number = level.into_switch * level.crossed if level.adding else hops(level)
+        return 2.0 * one
 
     def all_links(level: Stretch) -> Number:
         passed: Number = added(level) if level.adding else way(level)
