@@ -105,7 +105,9 @@ def _reduce(
         return level.crossed / (level.below * level.adding)
 
     def all_hops(level: Stretch) -> Number:
-        one: Number = level.into_switch * level.crossed if level.adding else hops(level)
+        one: Number = (
+            np.where(level.crossed, level.into_switch, 0.0) if level.adding else hops(level)
+        )
         return 2.0 * one
 
     def all_links(level: Stretch) -> Number:
