@@ -11,6 +11,10 @@ class Overlap:
 
     Attributes:
         gradients: share of the gradients' reduction that may run beside the backward pass.
+        tensor: share of the tensor axis' exchanges that may run beside the products they belong to.
+        experts: share of the exchanges of experts that may run beside other compute of the layer.
     """
 
     gradients: float
+    tensor: float
+    experts: float

@@ -45,7 +45,7 @@ def _kept_bytes(operators: Operators, precision: Precision) -> Floats:
 
     Source: transformer-engine.
     """
-    narrow = operators.matmul & (operators.weights > 0)
+    narrow = operators.narrowed
     narrow = narrow & (precision.product_bytes < precision.value_bytes)
     both = precision.product_bytes + precision.value_bytes * operators.shared_input
     size: Floats = np.where(narrow, both, precision.value_bytes)

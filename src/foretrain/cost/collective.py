@@ -56,20 +56,20 @@ class Exchange:
     """Every collective that the groups of some plans may do.
 
     Attributes:
-        menu: the algorithms for a pattern, of each distinct group.
+        menu: the algorithms for a pattern and receivers of a value, of each distinct group.
         row: group of each plan. [plan]
     """
 
-    menu: Callable[[Pattern], Menu]
+    menu: Callable[[Pattern, int], Menu]
     row: Rows
 
-    def seconds(self, size: Number, pattern: Pattern) -> Number:
+    def seconds(self, size: Number, pattern: Pattern, *, copies: int = 1) -> Number:
         """The cheapest algorithm's, for that many bytes; nothing for no bytes."""
-        return reduce(np.minimum, self.menu(pattern).times(size, self.row)) * (size > 0)
+        return reduce(np.minimum, self.menu(pattern, copies).times(size, self.row)) * (size > 0)
 
     def choice(self, size: Number, pattern: Pattern) -> NDArray[np.str_]:
         """Name of the algorithm that takes those seconds. [plan]"""
-        menu = self.menu(pattern)
+        menu = self.menu(pattern, 1)
         place = np.argmin(np.stack(list(menu.times(size, self.row))), axis=0)
         names: NDArray[np.str_] = np.asarray(menu.names)[menu.algorithm[place, self.row]]
         return names
@@ -119,10 +119,10 @@ def _sends(net: Network, inside: Inside) -> Line:
 
 
 @lru_cache(maxsize=1024)
-def menu_of(net: Network, inside: Inside, pattern: Pattern) -> Menu:
+def menu_of(net: Network, inside: Inside, pattern: Pattern, copies: int = 1) -> Menu:
     """The algorithms of a pattern, without those that another one of the group always beats."""
     members = [np.array(level) for level in inside]
-    lines = dict(_lines(net, members, pattern))
+    lines = dict(_lines(net, members, pattern, copies=copies))
     names = tuple(lines)
     alone = members[-1] <= 1.0
     fixed = np.where(alone, 0.0, np.stack([line.fixed for line in lines.values()]))
@@ -138,9 +138,11 @@ def menu_of(net: Network, inside: Inside, pattern: Pattern) -> Menu:
     )
 
 
-def _lines(net: Network, members: Sequence[Number], pattern: Pattern) -> Iterator[tuple[str, Line]]:
+def _lines(
+    net: Network, members: Sequence[Number], pattern: Pattern, *, copies: int
+) -> Iterator[tuple[str, Line]]:
     """What each algorithm takes, its start-up included, by its name and that of a protocol."""
-    groups = group(members, net)
+    groups = group(members, net, copies=copies)
     known = {name: it for name, it in ALGORITHMS[pattern].items() if name in net.known}
     for name, algorithm in known.items():
         yield name, algorithm(groups).after(net.start)

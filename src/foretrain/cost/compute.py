@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foretrain.cost.convolution import CONVOLUTIONS, convolution_times, moving_times, of_family
-from foretrain.cost.launches import backward_kernels, kernels_of
+from foretrain.cost.launches import backward_kernels, each_expert, kernels_of
 from foretrain.cost.rates import Rates
 from foretrain.cost.tiles import FILL, TILES, Tiling, tiled_time
 from foretrain.plan.table import Column
@@ -31,12 +31,15 @@ class Work:
         share: the device's part.
         micro_batch: samples at once. [plan]
         precision: of products and activations.
+        added_to: bytes of one value of the gradients that products of weights add to; 0 where they
+            write theirs at the precision of activations.
     """
 
     operators: Operators
     share: Share
     micro_batch: Column
     precision: Precision
+    added_to: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,13 +71,18 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     unpacked = _unpacking(work) / rate.memory
     forward = np.where(operators.matmul, product, forward) + unpacked
     backward = np.where(operators.matmul, left + right, backward) + unpacked
-    lost = kernels_of(operators, rate) * rate.gap
+    lost = kernels_of(operators, rate) * rate.gap / _each_divided(work, rate)
     returns, _ = backward_kernels(operators)
     return OperatorTimes(
         forward=forward + lost,
         backward=(backward + lost) * returns,
         weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
     )
+
+
+def _each_divided(work: Work, rate: Rates) -> Column:
+    """Devices that share the kernels of an operator, one for each expert. [operator, plan]"""
+    return np.where(each_expert(work.operators, rate) > 1, work.share.batch, 1.0)
 
 
 def _unpacking(work: Work) -> Column:
@@ -88,7 +96,7 @@ def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
     part = part * np.where(operators.fused, 1.0, rate.unfused)
-    value_bytes = work.precision.value_bytes
+    value_bytes = work.precision.value_bytes * np.where(operators.fused, 1.0, rate.widened)
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed
     return forward * part / rate.memory, backward * part / rate.memory
@@ -129,23 +137,24 @@ def _over_pictures(work: Work, rate: Rates, passes: tuple[Column, Column]) -> tu
 def _product_times(work: Work, rate: Rates) -> tuple[Column, Column, Column]:
     """Matrix products: forward, and the gradients of either factor. [operator, plan]
 
-    A frozen weight has no gradient. A weight that products read in fewer bits than activations have
-    is cast with everything that it meets.
+    A frozen weight has no gradient.
     """
     operators, share = work.operators, work.share
-    stacked = operators.weights > 0
+    stacked, narrowed = operators.weights > 0, operators.narrowed
     rows = operators.rows * np.where(stacked, work.micro_batch, 1.0) / share.rows
     batch = operators.batch * np.where(stacked, 1.0, work.micro_batch) / share.batch
     columns, depth = operators.columns / share.columns, operators.depth / share.depth
     left, out, right = rows * depth / operators.reuse, rows * columns, depth * columns
-    read = np.where(stacked, work.precision.product_bytes, work.precision.value_bytes)
-    cast = np.where(stacked, work.precision.cast_bytes, 0.0)
-    values = batch * (left + out + right)
-    traffic = (values * read + batch * (left + right) * cast) / rate.memory
-    returned = (values * read + batch * out * cast) / rate.memory
+    wide = work.precision.value_bytes
+    read = np.where(narrowed, work.precision.product_bytes, wide)
+    cast = np.where(narrowed, work.precision.cast_bytes, 0.0) / rate.memory
+    added = np.where(stacked, 2.0 * work.added_to or wide, wide)
+    forward = batch * ((left + right) * read + out * wide) / rate.memory
+    returned = batch * ((out + right) * read + left * wide) / rate.memory
+    learned = batch * ((left + out) * read + right * added) / rate.memory
     # Side by side: output, gradient of the left factor, gradient of the right factor.
     rows, columns, depth, batch = np.broadcast_arrays(rows, columns, depth, batch)
-    quicker = np.where(stacked, rate.narrow, 1.0)
+    quicker = np.where(narrowed, rate.narrow, 1.0)
     output, first, second = (
         product_time(
             np.stack([rows, rows, depth]),
@@ -157,10 +166,11 @@ def _product_times(work: Work, rate: Rates) -> tuple[Column, Column, Column]:
         / quicker
     )
     learns = (operators.trained > 0) | ~stacked
+    gap = rate.gap * each_expert(operators, rate) / _each_divided(work, rate)
     return (
-        np.maximum(output, traffic),
-        np.maximum(first, returned),
-        (np.maximum(second, values * read / rate.memory) + rate.gap) * learns,
+        np.maximum(output, forward) + batch * left * cast,
+        np.maximum(first, returned) + batch * out * cast,
+        (np.maximum(second, learned) + gap) * learns,
     )
 
 

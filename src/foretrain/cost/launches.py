@@ -6,7 +6,7 @@ pass takes as long as the host needs for it: the two meet over a stage's pass, n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,13 @@ class Launches:
         forward: forward pass.
         backward: backward pass.
         chosen: what selective recomputation starts again.
+        experts: the same of the kernels that experts have, for all experts; None without any.
     """
 
     forward: Floats
     backward: Floats
     chosen: Floats
+    experts: Launches | None = None
 
 
 def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
@@ -42,10 +44,21 @@ def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
         kinds: kinds of layers.
         rate: of the device and its host.
     """
+    mine = each_expert(operators, rate) > 1
+    common = _launched(operators, ~mine, kinds=kinds, rate=rate)
+    if not mine.any():
+        return common
+    return replace(common, experts=_launched(operators, mine, kinds=kinds, rate=rate))
+
+
+def _launched(
+    operators: Operators, some: NDArray[np.bool_], *, kinds: int, rate: Rates
+) -> Launches:
+    """What the host takes for some of the operators of each kind of layer."""
     returns, learns = backward_kernels(operators)
-    kernels = kernels_of(operators, rate)
+    kernels = kernels_of(operators, rate) * some
     forward = kernels * rate.launch
-    backward = (kernels * returns + learns) * rate.launch
+    backward = (kernels * returns + learns * each_expert(operators, rate) * some) * rate.launch
     layer = np.asarray(operators.layer, np.intp)
     exists = np.hstack(
         [(operators.attention < 0) | (operators.attention == kernel) for kernel in Attention]
@@ -62,7 +75,17 @@ def kernels_of(operators: Operators, rate: Rates) -> Floats:
     alone = operators.matmul | operators.fused
     general = np.where(alone, 1.0, rate.unfused)
     over_pictures = kept_share(operators, rate.pictures)
-    return operators.kernels * np.where(operators.family > 0, over_pictures, general)
+    kernels = operators.kernels * np.where(operators.family > 0, over_pictures, general)
+    return (kernels + operators.narrowed * rate.casts) * each_expert(operators, rate)
+
+
+def each_expert(operators: Operators, rate: Rates) -> Floats:
+    """Times that a product's kernels are started: once for each expert, of all. [operator, 1]
+
+    Source: transformer-engine, its grouped products, one after another on a few streams (from
+    memory); compilers of graphs make one kernel of them (gale2022).
+    """
+    return np.where(operators.matmul & (operators.experts > 0) & rate.each, operators.experts, 1.0)
 
 
 def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

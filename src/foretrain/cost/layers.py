@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from foretrain.cost.collective import Exchange
 from foretrain.cost.compute import Work, operator_times
+from foretrain.cost.launches import Launches
 from foretrain.cost.parts import READS as COMPUTE_READS
 from foretrain.cost.parts import Part, by_layer
 from foretrain.cost.setting import Setting
-from foretrain.plan.table import Column, PlanTable
+from foretrain.plan.execution import Execution
+from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.strategies import recompute, share_of, transfers_of
 from foretrain.strategies.strategy import Axis, Phase, Transfer
 from foretrain.workload.columns import Operators
@@ -111,7 +113,7 @@ class _Exchanged:
 
     Attributes:
         parts: exposed ones, by part of a step.
-        hidden: those that attention hides.
+        hidden: those that compute hides.
     """
 
     parts: dict[str, Floats]
@@ -169,8 +171,14 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
     computed, (there, back) = _computed(setting, plans), _exchanges(setting, plans, groups)
     # Every block that comes round is attended to and merged by kernels of its own.
     blocks = 2.0 * (plans.context - 1.0) * setting.rate.gap
-    after = _exposed(there, core=computed.forward_core, blocks=blocks)
-    before = _exposed(back, core=computed.backward_core, blocks=blocks)
+    shares = _hidden_shares(setting, plans)
+    after, before = (
+        _beside_products(_exposed(found, core=core, blocks=blocks), compute - core, shares=shares)
+        for found, core, compute in (
+            (there, computed.forward_core, computed.forward),
+            (back, computed.backward_core, computed.backward),
+        )
+    )
     twice = _twice(setting, plans)
     again = recompute.repeated(plans, full=computed.forward * twice, selective=computed.chosen)
     parts = {
@@ -199,12 +207,21 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
 def _launched(setting: Setting, plans: PlanTable, *, twice: Floats) -> tuple[Floats, Floats]:
     """What the host takes to start the kernels of both passes. [kind, plan]"""
     kernel = plans.attention.astype(np.intp)
-    known = setting.launches
-    forward = known.forward.take(kernel, axis=1)
-    again = recompute.repeated(
-        plans, full=forward * twice, selective=known.chosen.take(kernel, axis=1)
+    forward, backward, chosen = (
+        _of_device(setting.launches, quantity, plans, kernel=kernel)
+        for quantity in ("forward", "backward", "chosen")
     )
-    return forward, known.backward.take(kernel, axis=1) + again
+    again = recompute.repeated(plans, full=forward * twice, selective=chosen)
+    return forward, backward + again
+
+
+def _of_device(known: Launches, quantity: str, plans: PlanTable, *, kernel: Rows) -> Floats:
+    """Seconds of the host, which starts the kernels of its device's experts alone. [kind, plan]"""
+    common: Floats = getattr(known, quantity).take(kernel, axis=1)
+    if known.experts is None:
+        return common
+    experts: Floats = getattr(known.experts, quantity).take(kernel, axis=1)
+    return common + experts / plans.expert
 
 
 def _twice(setting: Setting, plans: PlanTable) -> Floats:
@@ -253,6 +270,7 @@ def _times(setting: Setting, part: Part, plans: PlanTable) -> list[Floats]:
         share=share_of(operators, plans),
         micro_batch=plans.micro_batch,
         precision=setting.workload.precision,
+        added_to=setting.workload.gradients.held_bytes,
     )
     exists = _exists(operators, plans)
     times = operator_times(work, setting.rate)
@@ -310,7 +328,8 @@ def _seconds(
     for transfer, group in transfers:
         for operator in np.flatnonzero(transfer.values.any(axis=1)):
             size = transfer.values[operator] * value_bytes * plans.micro_batch
-            seconds = transfer.times * group.seconds(size, transfer.pattern)
+            copies = transfer.copies if setting.software.once else 1
+            seconds = transfer.times * group.seconds(size, transfer.pattern, copies=copies)
             total[setting.operators.layer[operator]] += seconds
     return total
 
@@ -322,3 +341,25 @@ def _exposed(
     parts, beside = found
     context = parts["context"] + np.maximum(beside - core, 0.0) + blocks * (beside > 0)
     return _Exchanged(parts=parts | {"context": context}, hidden=np.minimum(beside, core))
+
+
+def _hidden_shares(setting: Setting, plans: PlanTable) -> Mapping[str, Column]:
+    """Share of each part of a step that may run beside other compute of its layer. [plan]"""
+    overlap, software = setting.coefficients.overlap, setting.software
+    cuts = software.overlaps and software.execution is Execution.TUNED
+    return {
+        "tensor": overlap.tensor * cuts * (plans.sequence_parallel > 0),
+        "expert": overlap.experts * np.ones(len(plans)),
+    }
+
+
+def _beside_products(
+    found: _Exchanged, spare: Floats, *, shares: Mapping[str, Column]
+) -> _Exchanged:
+    """What is left of exchanges of which a share runs beside compute, spent once. [kind, plan]"""
+    parts, hidden = dict(found.parts), found.hidden
+    for part, share in shares.items():
+        beside = np.minimum(share * parts[part], spare)
+        parts[part] = parts[part] - beside
+        spare, hidden = spare - beside, hidden + beside
+    return _Exchanged(parts=parts, hidden=hidden)

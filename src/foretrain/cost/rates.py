@@ -14,6 +14,9 @@ from foretrain.plan.software import SHARED, Software
 from foretrain.workload.workload import Precision
 
 
+FP32_BYTES = 4.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
     """What one device reaches inside a training.
@@ -27,10 +30,11 @@ class Rates:
         launch: seconds in which the host starts a kernel.
         gap: seconds lost between two kernels.
         unfused: kernels, and what they move, over what fused ones do.
-        casts: kernels that make one factor of a product narrow.
-        each: whether every expert has kernels of its own.
+        widened: bytes of what they move over those of activations.
         units: tiles that run side by side.
         pictures: what kernels over pictures reach.
+        casts: kernels that make one factor of a product narrow.
+        each: whether every expert has kernels of its own.
     """
 
     matmul: float
@@ -41,10 +45,11 @@ class Rates:
     launch: float
     gap: float
     unfused: float
-    casts: float
-    each: bool
+    widened: float
     units: float
     pictures: PictureRates
+    casts: float = 0.0
+    each: bool = True
 
 
 def peak(device: Device, precision: Precision) -> float:
@@ -92,11 +97,22 @@ def rates(
         launch=launch * slower,
         gap=host.gap * slower,
         unfused=moves.get(software.execution, 1.0),
+        widened=_widened(precision, coefficients, software),
         casts=float(precision.cast_kernels),
         each=software.execution is not Execution.GRAPH,
         units=float(device.units),
         pictures=picture_rates(device, precision, coefficients, software=software),
     )
+
+
+def _widened(precision: Precision, coefficients: Coefficients, software: Software) -> float:
+    """Bytes that kernels move over those of activations, where some work in 4 bytes.
+
+    Source: micikevicius2018, section 3.3.
+    """
+    if software.execution is Execution.TUNED:
+        return 1.0
+    return 1.0 + coefficients.traffic.wide * (FP32_BYTES / precision.value_bytes - 1.0)
 
 
 def _product_share(device: Device, precision: Precision, coefficients: Coefficients) -> float:
@@ -112,9 +128,7 @@ def _product_share(device: Device, precision: Precision, coefficients: Coefficie
     return best * matrix.sustained * (matrix.tf32 if precision.peak == "tf32" else 1.0)
 
 
-def flash_share(
-    device: Device, software: Software, coefficients: FusedAttention
-) -> float:
+def flash_share(device: Device, software: Software, coefficients: FusedAttention) -> float:
     """What fused attention reaches of the peak, forward.
 
     A kernel that is not named is the newest that suits the device in tuned software, and elsewhere

@@ -15,6 +15,7 @@ from foretrain.measured.layout import plans_of
 from foretrain.measured.litgpt import by_litgpt, completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.pictures import relays, sees_all
+from foretrain.measured.policies import overlaps_products, sends_once
 from foretrain.measured.place import Catalogue, cluster_of
 from foretrain.measured.precision import precision_of
 from foretrain.measured.run import MeasuredRun, Place, Subject, Table
@@ -162,6 +163,8 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         whole=pictures and sees_all(run),
         execution=execution_of(run, assumptions),
         graphs=bool(run.stack.graphs),
+        overlaps=overlaps_products(run),
+        once=sends_once(run),
         kernel=run.stack.attention,
     )
 

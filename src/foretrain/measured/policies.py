@@ -39,6 +39,7 @@ EXAMPLES = "(ngc)"
 OFFLOAD: Mapping[str, Offload] = MappingProxyType(
     {"": Offload.NONE, **{each.name.lower(): each for each in Offload}}
 )
+TOKEN_DROP = "token drop"
 GROUP = re.compile(r"group ([0-9]+)")
 
 
@@ -130,6 +131,23 @@ def sends_of(
         defaults.BLOCKING_SENDS if megatron and not overlaps else defaults.OVERLAPPED_SENDS
     )
     return assumptions.take(chosen)
+
+
+def overlaps_products(run: MeasuredRun) -> bool:
+    """Whether exchanges of the tensor axis run beside products: recipes have user buffers on.
+
+    Source: transformer-engine (from memory).
+    """
+    return _by_recipe(run)
+
+
+def sends_once(run: MeasuredRun) -> bool:
+    """Whether a token goes once to a member that holds several of its experts.
+
+    Recipes of Megatron-Bridge dispatch by DeepEP or HybridEP, which do so, where no token is
+    dropped, and by all-to-all of copies where some are (from memory).
+    """
+    return run.layout.dispatch != TOKEN_DROP
 
 
 def _by_recipe(run: MeasuredRun) -> bool:

@@ -22,6 +22,9 @@ class Software:
         relays: whether matrix units are handed pictures channel by channel, to be laid out anew.
         compiled: whether a compiler fuses what it can of the kernels between products.
         whole: whether the device runs nothing else than what a compiler makes of the whole network.
+        overlaps: whether exchanges of the tensor axis run beside the products they belong to, where
+            tokens are divided too.
+        once: whether a token goes once to a member that holds several of its experts.
         kernel: generation of the fused attention kernel; None if there is none or not known.
     """
 
@@ -33,6 +36,8 @@ class Software:
     relays: bool = False
     compiled: bool = False
     whole: bool = False
+    overlaps: bool = True
+    once: bool = True
     kernel: AttentionKernel | None = None
 
 

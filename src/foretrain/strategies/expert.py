@@ -3,11 +3,12 @@
 The devices of the tensor, context and data axis are laid out anew for experts: `expert_tensor`
 members share one expert, `expert` members share all of them, and the rest hold the same ones. Each
 member sends the tokens that it has to the members that hold their experts, and gets them back: one
-exchange before the experts and one after, in both passes.
+exchange before the experts and one after, in both passes. A member that holds several of a token's
+experts gets it once.
 
 The busiest member of the expert axis sets the pace: its tokens are `imbalance` times the mean.
 
-Source: lepikhin2020, section 3.2 (exchange); narayanan2021 and nvidia-moe (folding of the axes).
+Sources: lepikhin2020, section 3.2 (exchange); deepseek2024v3, section 3.2.2 (once per member); narayanan2021 and nvidia-moe (folding of the axes).
 """
 
 from __future__ import annotations
@@ -50,7 +51,14 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     tokens = plans.context * token_degree(plans)
     values = operators.routed * operators.imbalance * (plans.expert > 1) / tokens
     return tuple(
-        Transfer(axis=Axis.EXPERT, phase=phase, pattern=Pattern.ALL_TO_ALL, values=values)
+        Transfer(
+            axis=Axis.EXPERT,
+            phase=phase,
+            pattern=Pattern.DISPATCH,
+            values=values * (operators.copies == copies),
+            copies=int(copies),
+        )
+        for copies in np.unique(operators.copies[operators.routed > 0])
         for phase in Phase
     )
 

@@ -61,6 +61,8 @@ class Pattern(StrEnum):
     """Also a reduce-scatter, which takes as long."""
     ALL_TO_ALL = "all-to-all"
     """Each member keeps one equal part of its bytes and sends one to every other."""
+    DISPATCH = "dispatch"
+    """Such an exchange of tokens with several receivers each, to the members that hold them."""
     BROADCAST = "broadcast"
 
 
@@ -109,6 +111,7 @@ class Transfer:
         pattern: what the group does.
         values: elements per sample; 0 where nothing is exchanged. [operator, plan]
         times: how often.
+        copies: receivers of a token, which `values` counts as often; for a dispatch.
         beside: whether it runs beside the attention of the layer, which waits for what is left.
     """
 
@@ -117,6 +120,7 @@ class Transfer:
     pattern: Pattern
     values: NDArray[np.float64]
     times: float = 1.0
+    copies: int = 1
     beside: bool = False
 
 

@@ -59,16 +59,24 @@ class Operators:
     experts: Floats
     imbalance: Floats
     routed: Floats
+    copies: Floats
     keys: Floats
     queries: Floats
     family: Floats
     window: Floats
+    wide: Flags
     first: Flags
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
         """Some of the operators, in order."""
         columns = {name: getattr(self, name)[rows] for name in _NUMBERS}
         return Operators(layer=tuple(self.layer[row] for row in rows), **columns)
+
+    @property
+    def narrowed(self) -> Flags:
+        """Products of weights, which may read fewer bits than activations have. [operator, 1]"""
+        narrowed: Flags = self.matmul & (self.weights > 0) & ~self.wide
+        return narrowed
 
     def split_is(self, *splits: Split) -> Flags:
         """Which operators the tensor axis divides in one of these ways. [operator, 1]"""
@@ -93,7 +101,7 @@ def operators_of(model: Model) -> Operators:
 
 
 _NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name != "layer")
-_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "first")
+_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "wide", "first")
 
 
 def _numbers(operator: Operator) -> tuple[float, ...]:
@@ -129,9 +137,11 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.experts,
         operator.imbalance,
         operator.routed,
+        operator.copies,
         operator.keys,
         operator.queries,
         operator.family,
         operator.window,
+        operator.wide,
         operator.first,
     )

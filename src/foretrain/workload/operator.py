@@ -144,11 +144,13 @@ class Operator:
             an operator that every token passes.
         imbalance: tokens of the busiest member of the expert axis over the mean.
         routed: values that the expert axis exchanges before (dispatch) or after (combine) it.
+        copies: experts that each of those goes to, a token counted once for each of them.
         keys: values of keys and values that queries of other tokens meet: what the context axis
             passes around.
         queries: values of queries and outputs, which it exchanges where it divides heads.
         family: the kernels that run it.
         window: pixels under the window of a convolution; 1 for anything else.
+        wide: whether its product reads activations as they are, however narrow others read them.
         first: whether its input needs no gradient, being the samples or what is frozen.
     """
 
@@ -176,10 +178,12 @@ class Operator:
     experts: int = 0
     imbalance: float = 1.0
     routed: float = 0.0
+    copies: int = 1
     keys: float = 0.0
     queries: float = 0.0
     family: Family = Family.GENERAL
     window: float = 1.0
+    wide: bool = False
     first: bool = False
 
     def __post_init__(self) -> None:

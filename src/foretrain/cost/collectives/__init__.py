@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from foretrain.cost.collectives import (
     direct,
+    dispatch,
     doubling,
     hierarchical,
     in_network,
@@ -48,6 +49,10 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
             "hierarchical": hierarchical.all_to_all,
             "doubling": doubling.all_to_all,
             "direct": direct.all_to_all,
+        },
+        Pattern.DISPATCH: {
+            "direct-dispatch": dispatch.direct,
+            "forwarded": dispatch.forwarded,
         },
         Pattern.BROADCAST: {
             **relayed("ring", ring.broadcast),

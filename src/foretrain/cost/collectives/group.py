@@ -61,10 +61,12 @@ class Group:
     Attributes:
         stretches: one per level, innermost first.
         piece: bytes that a member receives before it hands them on.
+        copies: receivers of each value, drawn from all members, where it counts once for each.
     """
 
     stretches: tuple[Stretch, ...]
     piece: float
+    copies: int = 1
 
     @property
     def members(self) -> Number:
@@ -94,17 +96,18 @@ Algorithm = Callable[[Group], Line]
 """A way to do a collective: what a group takes for it, its start-up apart."""
 
 
-def group(inside: Sequence[Number], net: Network) -> Group:
+def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
     """The levels of a network as groups use them.
 
     Args:
         inside: members that share a group of each level, innermost first; the last is all.
         net: the levels.
+        copies: receivers of each value, for a dispatch.
     """
     below = [np.ones_like(inside[0]), *inside[:-1]]
     levels = zip(net.wires, inside, below, strict=True)
     stretches = tuple(_stretch(wire, here, under) for wire, here, under in levels)
-    return Group(stretches=stretches, piece=net.piece)
+    return Group(stretches=stretches, piece=net.piece, copies=copies)
 
 
 def _stretch(wire: Wire, inside: Number, below: Number) -> Stretch:

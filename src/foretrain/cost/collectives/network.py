@@ -21,8 +21,8 @@ RELAYS = ("ring", "tree", "in-network", "in-network-tree")
 LIBRARY = frozenset({*RELAYS, *(name + WHOLE for name in RELAYS), "pairwise"})
 """Algorithms of the library that trainings use (NCCL, RCCL)."""
 
-NCCL = LIBRARY | {"hierarchical"}
-"""The same with what frameworks on top of it make from its parts."""
+NCCL = LIBRARY | {"hierarchical", "direct-dispatch", "forwarded"}
+"""The same with what frameworks on top of it make from its parts, or beside it for experts."""
 
 FABRICS = frozenset({Technology.INFINIBAND, Technology.ETHERNET})
 """Links between nodes; inside a node the library's trees are chains."""

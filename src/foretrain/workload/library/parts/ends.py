@@ -117,9 +117,10 @@ def head_layer(
 
 
 def logits(shape: LanguageHead, embedding: Embedding, stream: Stream) -> tuple[Operator, ...]:
-    """The product with the table, and the loss in fp32, which keeps its softmax.
+    """The product with the table in 16 bits, and the loss in fp32, which keeps its softmax.
 
-    Source: korthikanti2022, section 4.3.
+    Sources: korthikanti2022, section 4.3; deepseek2024v3, section 3.3.1 (which products of a model
+    stay wide).
     """
     values = stream.tokens * embedding.vocabulary
     width = embedding.width or stream.hidden
@@ -139,7 +140,7 @@ def logits(shape: LanguageHead, embedding: Embedding, stream: Stream) -> tuple[O
         kernels=4,
         split=Split.HEADS,
     )
-    return product, loss
+    return replace(product, wide=True), loss
 
 
 def lookup(shape: Embedding, stream: Stream) -> Operator:

@@ -120,7 +120,7 @@ def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
         kernels=2,
         sequence=True,
     )
-    return replace(product, sequence=True, kept=NOTHING), choice
+    return replace(product, sequence=True, wide=True, kept=NOTHING), choice
 
 
 def _shared(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
@@ -151,6 +151,7 @@ def _exchange(name: str, shape: Experts, stream: Stream) -> Operator:
         sequence=True,
         imbalance=shape.imbalance,
         routed=values,
+        copies=shape.chosen,
     )
 
 
