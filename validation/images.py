@@ -1,11 +1,12 @@
 """How well steps of convolutional networks are predicted without anything of their publisher.
 
-    python -m validation.images
+    python -m validation.images [--fit]
 
-Fits the coefficients of kernels over pictures to all runs but those of one publisher and predicts
-these (`cold`); then the smallest run of each group of alike runs corrects the others (`anchored`).
-Nothing that is fitted here is written. Takes some minutes. The exit status is 1 if a figure that
-foretrain must keep is missed.
+Coefficients of kernels over pictures are shipped as they were known before any fit, so every run is
+predicted by what no run was fitted to (`cold`); then the smallest run of each group of alike runs
+corrects the others (`anchored`). With `--fit` the same is printed of a fit to all runs but those of
+one publisher, which takes some minutes; nothing of it is written. The exit status is 1 if a figure
+that foretrain must keep is missed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from statistics import fmean
 import numpy as np
 from validation.cold import HERE, publishers
 
-from foretrain.calibrate.free import free_of
+from foretrain.calibrate.free import Floats, free_of
 from foretrain.calibrate.images import Fitted, Pictures, fitted
 from foretrain.calibrate.observation import Observation, observation
 from foretrain.calibrate.scaling import scaling
@@ -41,33 +42,45 @@ MUST_COLD, MUST_ANCHORED, MUST_SCALING = 0.15, 0.06, 0.04
 Told = tuple[MeasuredRun, Case]
 
 
-def main() -> int:
-    """Fits, predicts and prints; 1 if a figure is missed."""
+def main(*options: str) -> int:
+    """Predicts and prints; 1 if a figure is missed."""
     many = list(told("cnn_training"))
-    one = [each for each in told("single_device") if counts_alone(each[0])]
+    one = [each for each in told("single_device") if "--fit" in options and counts_alone(each[0])]
+    pictures = pictures_of(many, one)
+    asked = np.arange(len(many) + len(one)) < len(many)
+    known = np.exp(pictures.log_seconds(PRIORS.coefficients, asked))[: len(many)]
+    kept = judged("known before any fit", scored(many, known))
+    if one:
+        _compare(many, pictures)
+    return 0 if kept else 1
+
+
+def _compare(many: Sequence[Told], pictures: Pictures) -> None:
+    """Prints what a fit would do."""
     free = [free_of(name, it) for name, it in PRIORS.known.items() if name.split(".")[0] in GROUPS]
-    found = fitted(pictures_of(many, one), free, PRIORS.coefficients)
-    print("\n".join(coefficients(found)))
+    found = fitted(pictures, free, PRIORS.coefficients)
+    print("\n".join(["", *coefficients(found)]))
+    print("\n".join(errors("fitted to everything (not a test)", scored(many, found.warm))))
+    judged("fitted without the publisher", scored(many, found.cold))
+
+
+def scored(many: Sequence[Told], seconds: Floats) -> list[Scored]:
+    """Runs with what is predicted of them."""
     owners = publishers()
-    cold, warm = (
-        [
-            Scored(
-                run=run,
-                publisher=owners[run.source_id],
-                measured=float(run.measured or 0.0),
-                predicted=float(seconds),
-            )
-            for (run, _), seconds in zip(many, predicted, strict=True)
-        ]
-        for predicted in (found.cold, found.warm)
-    )
-    print("\n".join(errors("fitted to everything (not a test)", warm)))
-    return 0 if judged(cold) else 1
+    return [
+        Scored(
+            run=run,
+            publisher=owners[run.source_id],
+            measured=float(run.measured or 0.0),
+            predicted=float(each),
+        )
+        for (run, _), each in zip(many, seconds, strict=True)
+    ]
 
 
-def judged(cold: Sequence[Scored]) -> bool:
-    """Prints the figures; whether all are kept."""
-    print("\n".join(errors("cold: fitted without the publisher", cold)))
+def judged(title: str, cold: Sequence[Scored]) -> bool:
+    """Prints the figures of coefficients that know nothing of the runs; whether all are kept."""
+    print("\n".join(errors(f"cold: {title}", cold)))
     rest = anchored(cold)
     print("\n".join(errors("anchored: corrected by one run of the group", rest)))
     points = [abs(point.error) for point in scaling(cold)]
@@ -157,4 +170,4 @@ def errors(title: str, rows: Sequence[Scored]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
