@@ -128,6 +128,7 @@ def pictures_of(many: Sequence[Told], one: Sequence[Told]) -> Pictures:
         measured=np.array([run.measured for run, _ in many]),
         sources=tuple(run.source_id for run, _ in many),
         publishers=tuple(owners[run.source_id] for run, _ in many),
+        trainers=tuple(f"{run.source_id}, {run.framework}" for run, _ in many),
         alone=Measured(
             benches=benches_of([case for _, case in one]),
             seconds=np.array([run.measured for run, _ in one]),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.calibrate.fit import Ask, Fit, Rows, fit, refit, weights
+from foretrain.calibrate.fit import Ask, Fit, Rows, fit, membership, refit, weights
 from foretrain.calibrate.free import Floats, Free, values_of
 from foretrain.calibrate.observation import Observation
 from foretrain.calibrate.single import Measured
@@ -30,6 +30,7 @@ class Pictures:
         measured: its seconds. [run]
         sources: its source. [run]
         publishers: who published it. [run]
+        trainers: source and software, which have a pace of their own. [run]
         alone: steps on one device.
     """
 
@@ -38,6 +39,7 @@ class Pictures:
     measured: Floats
     sources: tuple[str, ...]
     publishers: tuple[str, ...]
+    trainers: tuple[str, ...]
     alone: Measured
 
     @property
@@ -49,6 +51,7 @@ class Pictures:
         return Rows(
             measured=np.log(np.concatenate([self.measured, self.alone.seconds])),
             weight=weights(groups, repeats),
+            trainer=membership((*self.trainers, *self.alone.groups)),
         )
 
     def log_seconds(self, coefficients: Coefficients, asked: NDArray[np.bool_]) -> Floats:
