@@ -24,10 +24,11 @@ from foretrain.plan.execution import Execution
 from foretrain.plan.software import Software
 from foretrain.strategies.strategy import Share
 from foretrain.workload.columns import Operators, operators_of
+from foretrain.workload.gradients import GradientCodec
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
-Kind = tuple[Device, Precision, Optimizer, Software]
+Kind = tuple[Device, Precision, Optimizer, GradientCodec, Software]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +73,8 @@ def benches_of(cases: Sequence[Case]) -> tuple[Bench, ...]:
         assert case.cluster.devices == 1
         assert case.plan.micro_batch == case.workload.global_batch
         workload = case.workload
-        kind = (case.cluster.device, workload.precision, workload.optimizer, case.software)
+        learned = (workload.precision, workload.optimizer, workload.gradients)
+        kind = (case.cluster.device, *learned, case.software)
         places.setdefault(kind, []).append(place)
     return tuple(
         _bench(kind, rows, [cases[row].workload for row in rows]) for kind, rows in places.items()
@@ -123,13 +125,14 @@ def step_times(
 
 def _passes(bench: Bench, coefficients: Coefficients) -> Floats:
     """Seconds of both passes; a host that starts kernels too slowly decides. [training]"""
-    device, precision, _, software = bench.kind
+    device, precision, _, gradients, software = bench.kind
     rate = rates(device, precision, coefficients, software=software)
     work = Work(
         operators=bench.operators,
         share=Share(),
         micro_batch=bench.samples[bench.training[bench.layer], np.newaxis],
         precision=precision,
+        added_to=gradients.held_bytes,
     )
     times = operator_times(work, rate)
     exists = bench.operators.attention <= float(Attention.PLAIN)
@@ -150,12 +153,13 @@ def _update(bench: Bench, coefficients: Coefficients) -> Floats:
 
     As `foretrain.cost.tail` has it for one device. [training]
     """
-    device, precision, optimizer, software = bench.kind
+    device, precision, optimizer, gradients, software = bench.kind
     rate = rates(device, precision, coefficients, software=software)
     copy = precision.value_bytes if precision.master_bytes else 0.0
     state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
-    moved = bench.parameters * (3.0 * precision.gradient_bytes + state + copy)
-    return moved / rate.memory + rate.gap + _once(bench, coefficients)
+    gradient = gradients.held_bytes
+    moved = 2.0 * gradient + rate.unfused * (gradient + state + copy)
+    return bench.parameters * moved / rate.memory + rate.gap + _once(bench, coefficients)
 
 
 def _once(bench: Bench, coefficients: Coefficients) -> Floats:
@@ -203,7 +207,9 @@ def left_out(measured: Measured, free: Sequence[Free], base: Coefficients) -> Fl
 
     names = np.asarray(measured.groups)
     counted = weights(measured.groups, tuple(str(place) for place in range(len(names))))
-    rows = Rows(measured=np.log(measured.seconds), weight=counted)
+    rows = Rows(
+        measured=np.log(measured.seconds), weight=counted, trainer=np.zeros((len(names), 0))
+    )
     whole = fit(rows, predict, start=np.zeros(len(free)))
     found = np.zeros(len(names))
     for name in dict.fromkeys(measured.groups):
