@@ -96,6 +96,8 @@ def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
     part = part * np.where(operators.fused, 1.0, rate.unfused)
+    # Blocks of narrow values are whole: rows of an expert are filled up by one more copy.
+    part = part * np.where((operators.routed > 0) & rate.each & (rate.casts > 0), 2.0, 1.0)
     value_bytes = work.precision.value_bytes * np.where(operators.fused, 1.0, rate.widened)
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed
@@ -162,6 +164,8 @@ def _product_times(work: Work, rate: Rates) -> tuple[Column, Column, Column]:
             np.stack([depth, columns, rows]),
             batch=batch,
             rate=rate,
+            # A fill is so many bytes, however many values these are.
+            fill=FILL * wide / read,
         )
         / quicker
     )
@@ -175,11 +179,17 @@ def _product_times(work: Work, rate: Rates) -> tuple[Column, Column, Column]:
 
 
 def product_time(
-    rows: Column, columns: Column, depth: Column, *, batch: Column, rate: Rates
+    rows: Column,
+    columns: Column,
+    depth: Column,
+    *,
+    batch: Column,
+    rate: Rates,
+    fill: Column | float = FILL,
 ) -> Column:
     """Seconds of `batch` products (rows x depth) by (depth x columns), compute alone.
 
     The library picks the tile that ends first. [any shape]
     """
-    tiling = Tiling(tiles=TILES, fill=FILL, units=rate.units, rate=rate.matmul)
+    tiling = Tiling(tiles=TILES, fill=fill, units=rate.units, rate=rate.matmul)
     return tiled_time(rows, columns, depth, batch=batch, tiling=tiling)

@@ -49,7 +49,7 @@ class Rates:
     units: float
     pictures: PictureRates
     casts: float = 0.0
-    each: bool = True
+    each: bool = False
 
 
 def peak(device: Device, precision: Precision) -> float:
@@ -99,7 +99,7 @@ def rates(
         unfused=moves.get(software.execution, 1.0),
         widened=_widened(precision, coefficients, software),
         casts=float(precision.cast_kernels),
-        each=software.execution is not Execution.GRAPH,
+        each=not software.grouped,
         units=float(device.units),
         pictures=picture_rates(device, precision, coefficients, software=software),
     )

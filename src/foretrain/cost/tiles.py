@@ -60,7 +60,7 @@ class Tiling:
     """
 
     tiles: Sequence[Tile]
-    fill: float
+    fill: Column | float
     units: float
     rate: float
 

@@ -15,7 +15,7 @@ from foretrain.measured.layout import plans_of
 from foretrain.measured.litgpt import by_litgpt, completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.pictures import relays, sees_all
-from foretrain.measured.policies import overlaps_products, sends_once
+from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
 from foretrain.measured.place import Catalogue, cluster_of
 from foretrain.measured.precision import precision_of
 from foretrain.measured.run import MeasuredRun, Place, Subject, Table
@@ -133,10 +133,17 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
 
 
 def _placed(run: MeasuredRun, assumptions: Assumptions) -> Place:
-    """Where it ran, on the device of its source if it names none."""
-    if run.place.device or run.source_id not in defaults.DEVICES:
-        return run.place
-    return replace(run.place, device=assumptions.take(defaults.DEVICES[run.source_id]))
+    """Where it ran, on the device and the fabric of its source if it names none."""
+    place, source = run.place, run.source_id
+    if not place.device and source in defaults.DEVICES:
+        place = replace(place, device=assumptions.take(defaults.DEVICES[source]))
+    if (
+        not place.fabric
+        and source in defaults.FABRICS
+        and (place.devices or 0) > (place.node_devices or 0)
+    ):
+        place = replace(place, fabric=assumptions.take(defaults.FABRICS[source]))
+    return place
 
 
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
@@ -164,6 +171,7 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         execution=execution_of(run, assumptions),
         graphs=bool(run.stack.graphs),
         overlaps=overlaps_products(run),
+        grouped=groups_experts(run),
         once=sends_once(run),
         kernel=run.stack.attention,
     )

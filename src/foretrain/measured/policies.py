@@ -40,6 +40,8 @@ OFFLOAD: Mapping[str, Offload] = MappingProxyType(
     {"": Offload.NONE, **{each.name.lower(): each for each in Offload}}
 )
 TOKEN_DROP = "token drop"
+DISPATCHED = ("DeepSeek", "Kimi")
+GROUPED_SINCE = "26.06"
 GROUP = re.compile(r"group ([0-9]+)")
 
 
@@ -144,10 +146,20 @@ def overlaps_products(run: MeasuredRun) -> bool:
 def sends_once(run: MeasuredRun) -> bool:
     """Whether a token goes once to a member that holds several of its experts.
 
-    Recipes of Megatron-Bridge dispatch by DeepEP or HybridEP, which do so, where no token is
-    dropped, and by all-to-all of copies where some are (from memory).
+    Recipes of Megatron-Bridge dispatch by HybridEP on NVL72 systems and by DeepEP for models of
+    DeepSeek's kind, unless tokens are dropped; others exchange copies (from memory).
     """
-    return run.layout.dispatch != TOKEN_DROP
+    by_kernels = run.place.device.startswith("GB") or run.network.name.startswith(DISPATCHED)
+    return by_kernels and run.layout.dispatch != TOKEN_DROP
+
+
+def groups_experts(run: MeasuredRun) -> bool:
+    """Whether the products of all experts are one kernel.
+
+    Libraries have had such kernels for narrow precisions on Blackwell since CUDA 13.1 (from
+    memory); that containers take them up in 2026-06 was read off the steps between these rows.
+    """
+    return run.stack.container >= GROUPED_SINCE
 
 
 def _by_recipe(run: MeasuredRun) -> bool:

@@ -24,6 +24,8 @@ class Software:
         whole: whether the device runs nothing else than what a compiler makes of the whole network.
         overlaps: whether exchanges of the tensor axis run beside the products they belong to, where
             tokens are divided too.
+        grouped: whether the products of all experts are one kernel, and those that feed it leave
+            whole blocks of rows; otherwise every expert has its own, whose rows a copy fills up.
         once: whether a token goes once to a member that holds several of its experts.
         kernel: generation of the fused attention kernel; None if there is none or not known.
     """
@@ -37,6 +39,7 @@ class Software:
     compiled: bool = False
     whole: bool = False
     overlaps: bool = True
+    grouped: bool = True
     once: bool = True
     kernel: AttentionKernel | None = None
 

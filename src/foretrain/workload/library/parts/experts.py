@@ -80,11 +80,12 @@ def experts(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
         *_router(shape, stream),
         *_shared(shape, stream),
         *(replace(each, kept=NOTHING) for each in down),
-        _exchange("dispatch", shape, sent),
+        _exchange("dispatch", shape, sent, kernels=5),
         _product("experts in", shape, sent, split=Split.COLUMNS),
         _activation(shape, sent),
         _product("experts out", shape, sent, split=Split.DEPTH),
-        _exchange("combine", shape, sent),
+        *_bias(shape, sent),
+        _exchange("combine", shape, sent, kernels=3),
         *up,
     )
 
@@ -117,7 +118,7 @@ def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
         forward=Size(fixed=3 * 4 * scores),
         backward=Size(fixed=3 * 4 * scores),
         kept=Size(values=stream.values, fixed=4 * scores),
-        kernels=2,
+        kernels=8,
         sequence=True,
     )
     return replace(product, sequence=True, wide=True, kept=NOTHING), choice
@@ -140,14 +141,39 @@ def _shared(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     return (replace(first, kept=NOTHING), *others, *([gate] if shape.shared_gate else []))
 
 
-def _exchange(name: str, shape: Experts, stream: Stream) -> Operator:
-    """Tokens sorted by expert, and back; the expert axis exchanges them."""
+def _bias(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """Biases of the second product, weighed by the router in fp32 before they are added.
+
+    Forward a product, a sum, a copy of all experts' rows and a cast; backward their gradients, and
+    those of the bias and of the weight. Source: megatron-core, grouped experts (from memory).
+    """
+    if not shape.each.bias:
+        return ()
+    values = shape.copies(stream.tokens) * stream.hidden
+    bias = Operator(
+        name="expert bias",
+        kind=Kind.MEMORY,
+        forward=Size(values=2 * values, fixed=6 * 4 * values),
+        backward=Size(values=2 * values, fixed=8 * 4 * values),
+        kernels=4,
+        experts=shape.count,
+        imbalance=shape.imbalance,
+    )
+    return (bias,)
+
+
+def _exchange(name: str, shape: Experts, stream: Stream, *, kernels: int) -> Operator:
+    """Tokens sorted by expert, and back; the expert axis exchanges them.
+
+    Kernels count what goes where, send, receive and sort. Source: deepep (from memory).
+    """
     values = shape.copies(stream.tokens) * stream.hidden
     return Operator(
         name=name,
         kind=Kind.MEMORY,
         forward=Size(values=2 * values),
         backward=Size(values=2 * values),
+        kernels=kernels,
         sequence=True,
         imbalance=shape.imbalance,
         routed=values,

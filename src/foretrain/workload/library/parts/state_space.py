@@ -96,21 +96,27 @@ def _convolution(shape: StateSpace, stream: Stream) -> Operator:
 def _scan(shape: StateSpace, stream: Stream) -> Operator:
     """The recurrence as products inside chunks and a state handed from chunk to chunk.
 
-    One fused kernel at the rates of fused attention: per token the lower half of a chunk's scores,
-    and the state written and read once. It keeps its inputs, the gate among them.
+    At the rates of fused attention: per token the lower half of a chunk's scores, and the state
+    written and read once. States of all chunks go through memory in fp32: they are written, handed
+    on from chunk to chunk and read; the backward pass makes them again, with their gradients. It
+    keeps its inputs, the gate among them.
+
+    Source: dao2024, section 6, and its kernels (from memory).
     """
     chunk = min(shape.chunk, stream.tokens)
     inside = chunk * (shape.groups * shape.state + shape.inner)
     flop = stream.tokens * (inside + 4.0 * shape.state * shape.inner)
     values = stream.tokens * (shape.inner + shape.mixed + shape.heads)
+    states = 4 * stream.tokens / chunk * shape.inner * shape.state
     return Operator(
         name="scan",
         kind=Kind.FUSED_ATTENTION,
         weights=3 * shape.heads,
         flop=flop,
-        backward_flop=2.0 * flop,
-        forward=Size(values=values + stream.tokens * shape.inner),
-        backward=Size(values=2 * values + stream.tokens * shape.inner),
+        backward_flop=3.0 * flop,
+        forward=Size(values=values + stream.tokens * shape.inner, fixed=4 * states),
+        backward=Size(values=2 * values + stream.tokens * shape.inner, fixed=9 * states),
         kept=Size(values=values),
+        kernels=5,
         split=Split.HEADS,
     )
