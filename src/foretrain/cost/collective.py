@@ -8,7 +8,8 @@ algorithms are in `collectives/`; for each size the cheapest one counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import typing
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 
@@ -51,6 +52,13 @@ class Menu:
             yield fixed.take(row) + per_byte.take(row) * size
 
 
+class Menus(typing.Protocol):
+    """The algorithms for a pattern, of each distinct group."""
+
+    def __call__(self, pattern: Pattern, *, copies: int) -> Menu:
+        """Those for values of so many receivers each."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exchange:
     """Every collective that the groups of some plans may do.
@@ -60,16 +68,18 @@ class Exchange:
         row: group of each plan. [plan]
     """
 
-    menu: Callable[[Pattern, int], Menu]
+    menu: Menus
     row: Rows
 
     def seconds(self, size: Number, pattern: Pattern, *, copies: int = 1) -> Number:
         """The cheapest algorithm's, for that many bytes; nothing for no bytes."""
-        return reduce(np.minimum, self.menu(pattern, copies).times(size, self.row)) * (size > 0)
+        return reduce(np.minimum, self.menu(pattern, copies=copies).times(size, self.row)) * (
+            size > 0
+        )
 
     def choice(self, size: Number, pattern: Pattern) -> NDArray[np.str_]:
         """Name of the algorithm that takes those seconds. [plan]"""
-        menu = self.menu(pattern, 1)
+        menu = self.menu(pattern, copies=1)
         place = np.argmin(np.stack(list(menu.times(size, self.row))), axis=0)
         names: NDArray[np.str_] = np.asarray(menu.names)[menu.algorithm[place, self.row]]
         return names
@@ -119,7 +129,7 @@ def _sends(net: Network, inside: Inside) -> Line:
 
 
 @lru_cache(maxsize=1024)
-def menu_of(net: Network, inside: Inside, pattern: Pattern, copies: int = 1) -> Menu:
+def menu_of(net: Network, inside: Inside, pattern: Pattern, *, copies: int = 1) -> Menu:
     """The algorithms of a pattern, without those that another one of the group always beats."""
     members = [np.array(level) for level in inside]
     lines = dict(_lines(net, members, pattern, copies=copies))

@@ -6,38 +6,26 @@ per distinct combination of those, and plans gather from them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.collective import Exchange
 from foretrain.cost.compute import Work, operator_times
+from foretrain.cost.exchanges import Computed, Groups, exchanged
 from foretrain.cost.launches import Launches
 from foretrain.cost.parts import READS as COMPUTE_READS
 from foretrain.cost.parts import Part, by_layer
 from foretrain.cost.setting import Setting
-from foretrain.plan.execution import Execution
-from foretrain.plan.table import Column, PlanTable, Rows
-from foretrain.strategies import recompute, share_of, transfers_of
-from foretrain.strategies.strategy import Axis, Phase, Transfer
+from foretrain.plan.table import PlanTable, Rows
+from foretrain.strategies import recompute, share_of
 from foretrain.workload.columns import Operators
 
 READS = (*COMPUTE_READS, "recompute", "recompute_layers")
 """Fields that a layer depends on; its times also on where the groups of its axes lie."""
 
-AXES: Mapping[Axis, str] = {
-    Axis.TENSOR: "tensor",
-    Axis.CONTEXT: "context",
-    Axis.EXPERT: "expert",
-    Axis.EXPERT_TENSOR: "expert",
-}
-"""Axes whose members exchange something for operators, and the part of a step that counts it."""
-
 Floats = NDArray[np.float64]
-Groups = Mapping[Axis, Exchange]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,27 +95,6 @@ class _Computed:
     backward_core: Floats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Exchanged:
-    """Seconds of transfers of one pass. [kind, plan]
-
-    Attributes:
-        parts: exposed ones, by part of a step.
-        hidden: those that compute hides.
-    """
-
-    parts: dict[str, Floats]
-    hidden: Floats
-
-    @property
-    def total(self) -> Floats:
-        """All exposed ones, in the order of the parts."""
-        first, *others = self.parts.values()
-        for part in others:
-            first = first + part
-        return first
-
-
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
     everything, dropped, *sums = by_layer(setting.parts, plans, _amounts)
@@ -168,16 +135,15 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         plans: distinct combinations of what layers depend on.
         groups: collectives of the axes that exchange something for operators. [plan]
     """
-    computed, (there, back) = _computed(setting, plans), _exchanges(setting, plans, groups)
-    # Every block that comes round is attended to and merged by kernels of its own.
-    blocks = 2.0 * (plans.context - 1.0) * setting.rate.gap
-    shares = _hidden_shares(setting, plans)
-    after, before = (
-        _beside_products(_exposed(found, core=core, blocks=blocks), compute - core, shares=shares)
-        for found, core, compute in (
-            (there, computed.forward_core, computed.forward),
-            (back, computed.backward_core, computed.backward),
-        )
+    computed = _computed(setting, plans)
+    after, before = exchanged(
+        setting,
+        plans,
+        groups,
+        computed=(
+            Computed(all=computed.forward, core=computed.forward_core),
+            Computed(all=computed.backward, core=computed.backward_core),
+        ),
     )
     twice = _twice(setting, plans)
     again = recompute.repeated(plans, full=computed.forward * twice, selective=computed.chosen)
@@ -290,76 +256,3 @@ def _exists(operators: Operators, plans: PlanTable) -> NDArray[np.bool_]:
     """Which operators a plan's attention kernel has. [operator, plan]"""
     exists: NDArray[np.bool_] = operators.attention == plans.attention
     return exists | (operators.attention < 0)
-
-
-def _exchanges(
-    setting: Setting, plans: PlanTable, groups: Groups
-) -> list[tuple[dict[str, Floats], Floats]]:
-    """Seconds of each part of a step, and of what runs beside attention, per pass. [kind, plan]"""
-    transfers = [
-        transfer
-        for transfer in transfers_of(setting.operators, plans)
-        if transfer.axis in groups and transfer.values.any()
-    ]
-    found = []
-    for phase in Phase:
-        mine = [transfer for transfer in transfers if transfer.phase is phase]
-        parts = {
-            part: _seconds(
-                setting,
-                plans,
-                [(t, groups[t.axis]) for t in mine if AXES[t.axis] == part and not t.beside],
-            )
-            for part in dict.fromkeys(AXES.values())
-        }
-        beside = _seconds(setting, plans, [(t, groups[t.axis]) for t in mine if t.beside])
-        found.append((parts, beside))
-    return found
-
-
-def _seconds(
-    setting: Setting, plans: PlanTable, transfers: list[tuple[Transfer, Exchange]]
-) -> Floats:
-    """Seconds of some transfers, of the few operators that have any. [kind, plan]"""
-    value_bytes = setting.workload.precision.value_bytes
-    if not transfers:
-        return np.zeros((1, 1))
-    total = np.zeros((len(setting.workload.model.layers), len(plans)))
-    for transfer, group in transfers:
-        for operator in np.flatnonzero(transfer.values.any(axis=1)):
-            size = transfer.values[operator] * value_bytes * plans.micro_batch
-            copies = transfer.copies if setting.software.once else 1
-            seconds = transfer.times * group.seconds(size, transfer.pattern, copies=copies)
-            total[setting.operators.layer[operator]] += seconds
-    return total
-
-
-def _exposed(
-    found: tuple[dict[str, Floats], Floats], *, core: Floats, blocks: Column
-) -> _Exchanged:
-    """What attention does not hide of the exchange that runs beside it counts for the context."""
-    parts, beside = found
-    context = parts["context"] + np.maximum(beside - core, 0.0) + blocks * (beside > 0)
-    return _Exchanged(parts=parts | {"context": context}, hidden=np.minimum(beside, core))
-
-
-def _hidden_shares(setting: Setting, plans: PlanTable) -> Mapping[str, Column]:
-    """Share of each part of a step that may run beside other compute of its layer. [plan]"""
-    overlap, software = setting.coefficients.overlap, setting.software
-    cuts = software.overlaps and software.execution is Execution.TUNED
-    return {
-        "tensor": overlap.tensor * cuts * (plans.sequence_parallel > 0),
-        "expert": overlap.experts * np.ones(len(plans)),
-    }
-
-
-def _beside_products(
-    found: _Exchanged, spare: Floats, *, shares: Mapping[str, Column]
-) -> _Exchanged:
-    """What is left of exchanges of which a share runs beside compute, spent once. [kind, plan]"""
-    parts, hidden = dict(found.parts), found.hidden
-    for part, share in shares.items():
-        beside = np.minimum(share * parts[part], spare)
-        parts[part] = parts[part] - beside
-        spare, hidden = spare - beside, hidden + beside
-    return _Exchanged(parts=parts, hidden=hidden)

@@ -82,9 +82,9 @@ def _groups(devices: Column, members: Column, *, experts: bool) -> tuple[tuple[G
 
 
 @lru_cache(maxsize=1024)
-def _menus(net: Network, groups: tuple[Group, ...], pattern: Pattern, copies: int) -> Menu:
+def _menus(net: Network, groups: tuple[Group, ...], pattern: Pattern, *, copies: int) -> Menu:
     """The algorithms of a pattern for groups, the first again where one has fewer."""
-    menus = [_menu(net, group, pattern, copies) for group in groups]
+    menus = [_menu(net, group, pattern, copies=copies) for group in groups]
     height = np.arange(max(len(menu.fixed) for menu in menus))
     places = [np.where(height < len(menu.fixed), height, 0) for menu in menus]
     pairs = [*zip(menus, places, strict=True)]
@@ -97,9 +97,9 @@ def _menus(net: Network, groups: tuple[Group, ...], pattern: Pattern, copies: in
 
 
 @lru_cache(maxsize=4096)
-def _menu(net: Network, group: Group, pattern: Pattern, copies: int) -> Menu:
+def _menu(net: Network, group: Group, pattern: Pattern, *, copies: int) -> Menu:
     """The algorithms for one group, in every spread, as if each were an algorithm of its own."""
-    every = menu_of(net, _spreads_of(net, group), pattern, copies)
+    every = menu_of(net, _spreads_of(net, group), pattern, copies=copies)
     order = np.lexsort((every.per_byte.ravel(), every.fixed.ravel()))[:, np.newaxis]
     return shortened(
         Menu(

@@ -15,8 +15,8 @@ from foretrain.measured.layout import plans_of
 from foretrain.measured.litgpt import by_litgpt, completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.pictures import relays, sees_all
-from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
 from foretrain.measured.place import Catalogue, cluster_of
+from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
 from foretrain.measured.precision import precision_of
 from foretrain.measured.run import MeasuredRun, Place, Subject, Table
 from foretrain.measured.software import execution_of

@@ -8,7 +8,8 @@ experts gets it once.
 
 The busiest member of the expert axis sets the pace: its tokens are `imbalance` times the mean.
 
-Sources: lepikhin2020, section 3.2 (exchange); deepseek2024v3, section 3.2.2 (once per member); narayanan2021 and nvidia-moe (folding of the axes).
+Sources: lepikhin2020, section 3.2 (exchange); deepseek2024v3, section 3.2.2 (once per member);
+narayanan2021 and nvidia-moe (folding of the axes).
 """
 
 from __future__ import annotations

@@ -59,8 +59,10 @@ class Precision(StrEnum):
 
     @property
     def cast_kernels(self) -> int:
-        """Kernels that do it: a scale of the whole matrix is sought before, and scales of blocks
-        are laid out anew for each of the two products.
+        """Kernels that make one matrix narrow.
+
+        A scale of the whole matrix is sought before; scales of blocks are laid out anew for each of
+        the two products.
 
         Source: transformer-engine (from memory).
         """
