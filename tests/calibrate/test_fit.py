@@ -1,9 +1,11 @@
 """Fits: they find what made the rows, and stay at the prior where rows say nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from foretrain.calibrate.fit import Rows, fit, refit, weights
+from foretrain.calibrate.fit import PACE, Rows, fit, membership, refit, weights
 from foretrain.calibrate.free import FARTHEST, Free, free_of, values_of
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.errors import InputError
@@ -23,7 +25,10 @@ SLOPES = np.array([[0.3, 0.0], [0.3, 0.1], [0.1, 0.4], [0.2, 0.2]])
 
 
 def rows(measured, weight=50.0):
-    return Rows(measured=measured, weight=np.full(len(measured), weight))
+    count = len(measured)
+    return Rows(
+        measured=np.asarray(measured), weight=np.full(count, weight), trainer=np.zeros((count, 0))
+    )
 
 
 def test_share_stays_between_0_and_1_and_anything_else_above_0():
@@ -76,7 +81,7 @@ def test_fold_finds_what_a_fit_of_its_rows_alone_finds():
     measured = SLOPES @ np.array([0.7, -0.4]) + [0.0, 0.05, -0.02, 0.4]
     whole = fit(rows(measured), linear(SLOPES), start=np.zeros(2))
     weight = np.array([50.0, 50.0, 50.0, 0.0])
-    fold = refit(whole, Rows(measured=measured, weight=weight), linear(SLOPES))
+    fold = refit(whole, replace(rows(measured), weight=weight), linear(SLOPES))
     alone = fit(rows(measured[:3]), linear(SLOPES[:3]), start=np.zeros(2))
     assert fold.scores == pytest.approx(alone.scores, abs=0.03)
 
@@ -90,3 +95,14 @@ def test_sources_count_alike_and_repeats_as_one_run():
 def test_values_carry_the_names_of_coefficients():
     free = [free_of("a.time", coefficient(2.0, 1.0, 4.0, unit="s"))]
     assert values_of(free, np.zeros(1)) == {"a.time": pytest.approx(2.0)}
+
+
+def test_pace_of_one_trainer_is_not_taken_for_a_coefficient():
+    truth = np.array([0.7, -0.4])
+    many = np.tile(SLOPES, (3, 1))
+    trainers = membership(["a"] * 4 + ["b"] * 4 + ["c"] * 4)
+    measured = many @ truth + trainers @ [0.0, 0.0, 2.0 * PACE]
+    alone = fit(rows(measured), linear(many), start=np.zeros(2)).scores
+    known = fit(replace(rows(measured), trainer=trainers), linear(many), start=np.zeros(2))
+    assert np.abs(known.scores - truth).max() < 0.5 * np.abs(alone - truth).max()
+    assert known.paces[2] > known.paces[0]

@@ -24,6 +24,7 @@ A100 = Rates(
     launch=0.0,
     gap=0.0,
     unfused=1.0,
+    widened=1.0,
     units=108.0,
     pictures=PictureRates(
         tiling=Tiling(tiles=TILES, fill=FILL, units=108.0, rate=108 * SECOND),

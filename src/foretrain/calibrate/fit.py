@@ -1,10 +1,12 @@
 """Fit: coefficients that explain measured runs, no farther from their priors than the runs demand.
 
 Least squares of log(predicted / measured), every source weighing the same, with what was known
-before as one more observation of each coefficient. Large residuals count by their size, not by its
-square, so that a few odd rows do not decide.
+before as one more observation of each coefficient. Every trainer has a pace of its own that no
+coefficient explains, so that its runs tell more by how they differ than by how long they take.
+Large residuals count by their size, not by its square, so that a few odd rows do not decide.
 
-Sources: huber1964 (the loss); hoerl1970 (priors as a ridge); bjorck1996, chapter 9 (Gauss-Newton).
+Sources: huber1964 (the loss); hoerl1970 (priors as a ridge); laird1982 (paces as random effects);
+bjorck1996, chapter 9 (Gauss-Newton).
 """
 
 from __future__ import annotations
@@ -23,10 +25,14 @@ NOISE = 0.12
 Runs of one configuration scatter by some 6 %; a model leaves out as much again and more.
 """
 
+PACE = 0.12
+"""Standard deviation of the logarithm of a trainer's own pace: what publishers of the same
+configuration with other software differ by."""
+
 BEND = 1.5
 """Standard deviations from which on a residual counts by its size."""
 
-SOURCE_ROWS = 12.0
+SOURCE_ROWS = 4.0
 """Rows that one source counts as, however many it has."""
 
 STEP = 0.25
@@ -59,10 +65,12 @@ class Rows:
     Attributes:
         measured: log of what was measured.
         weight: what a row counts.
+        trainer: 1 where a row is of a trainer. [row, trainer]
     """
 
     measured: Floats
     weight: Floats
+    trainer: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,12 +79,14 @@ class Fit:
 
     Attributes:
         scores: of the free coefficients. [free]
+        paces: log of what each trainer takes beside that. [trainer]
         slopes: of log predictions by score, at the end. [row, free]
         predicted: log predictions at the end. [row]
         covariance: of the scores. [free, free]
     """
 
     scores: Floats
+    paces: Floats
     slopes: Floats
     predicted: Floats
     covariance: Floats
@@ -103,6 +113,12 @@ def weights(groups: Sequence[str], repeats: Sequence[str]) -> Floats:
     return found
 
 
+def membership(groups: Sequence[str]) -> Floats:
+    """1 where a row is of a group. [row, group]"""
+    names, place = np.unique(np.asarray(groups), return_inverse=True)
+    return np.eye(len(names))[place]
+
+
 def fit(rows: Rows, predict: Predict, *, start: Floats) -> Fit:
     """Coefficients by Gauss-Newton, from a start.
 
@@ -112,7 +128,13 @@ def fit(rows: Rows, predict: Predict, *, start: Floats) -> Fit:
         start: scores to begin with. [free]
     """
     slopes = np.ones((len(rows.measured), len(start)))
-    found = Fit(scores=start, slopes=slopes, predicted=rows.measured, covariance=np.eye(len(start)))
+    found = Fit(
+        scores=start,
+        paces=np.zeros(rows.trainer.shape[1]),
+        slopes=slopes,
+        predicted=rows.measured,
+        covariance=np.eye(len(start)),
+    )
     for _ in range(TURNS):
         slopes = _slopes(predict, found.scores, touched=np.abs(found.slopes) > UNTOUCHED)
         found = refit(replace(found, slopes=slopes), rows, predict)
@@ -122,15 +144,14 @@ def fit(rows: Rows, predict: Predict, *, start: Floats) -> Fit:
 def refit(known: Fit, rows: Rows, predict: Predict) -> Fit:
     """A fit from a known one, with its slopes: what a fold needs, whose left-out rows weigh 0."""
     everything = np.ones(len(rows.measured), np.bool_)
-    found, scores = known, known.scores
+    found = known
     for _ in range(ROUNDS):
-        (predicted,) = predict([(scores, everything)])
-        found = _stepped(rows, scores, predicted, slopes=known.slopes)
-        moved = float(np.max(np.abs(found.scores - scores), initial=0.0))
-        scores = found.scores
-        if moved < STILL:
+        before = found.scores
+        (predicted,) = predict([(before, everything)])
+        found = _stepped(rows, replace(found, predicted=predicted))
+        if np.max(np.abs(found.scores - before), initial=0.0) < STILL:
             break
-    (predicted,) = predict([(scores, everything)])
+    (predicted,) = predict([(found.scores, everything)])
     return replace(found, predicted=predicted)
 
 
@@ -147,18 +168,19 @@ def _slopes(predict: Predict, scores: Floats, *, touched: Flags) -> Floats:
     return slopes
 
 
-def _stepped(rows: Rows, scores: Floats, predicted: Floats, *, slopes: Floats) -> Fit:
+def _stepped(rows: Rows, known: Fit) -> Fit:
     """One step of Gauss-Newton, with the weights that the residuals before it deserve."""
-    residual = (rows.measured - predicted) / NOISE
-    size = np.maximum(np.abs(residual), BEND)
-    weight = rows.weight * BEND / size
-    scaled = slopes / NOISE
-    curvature = scaled.T @ (weight[:, np.newaxis] * scaled) + np.eye(len(scores))
-    pull = scaled.T @ (weight * residual) - scores
+    free = len(known.scores)
+    state = np.concatenate([known.scores, known.paces / PACE])
+    slopes = np.hstack([known.slopes, PACE * rows.trainer]) / NOISE
+    residual = (rows.measured - known.predicted - rows.trainer @ known.paces) / NOISE
+    weight = rows.weight * BEND / np.maximum(np.abs(residual), BEND)
+    curvature = slopes.T @ (weight[:, np.newaxis] * slopes) + np.eye(len(state))
     covariance: Floats = np.asarray(np.linalg.inv(curvature))
-    return Fit(
-        scores=np.clip(scores + covariance @ pull, -FARTHEST, FARTHEST),
-        slopes=slopes,
-        predicted=predicted,
-        covariance=covariance,
+    moved = state + covariance @ (slopes.T @ (weight * residual) - state)
+    return replace(
+        known,
+        scores=np.clip(moved[:free], -FARTHEST, FARTHEST),
+        paces=PACE * moved[free:],
+        covariance=covariance[:free, :free],
     )

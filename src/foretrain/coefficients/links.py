@@ -12,7 +12,6 @@ NEAREST_LINK: Mapping[Technology, Technology] = MappingProxyType(
     {
         Technology.INFINITY_FABRIC: Technology.NVLINK,
         Technology.ICI: Technology.NVLINK,
-        Technology.CUSTOM: Technology.INFINIBAND,
     }
 )
 """Links that nobody measured for us, and those whose efficiency stands for theirs."""
@@ -27,6 +26,7 @@ class Links:
         pcie: the same for PCIe.
         infiniband: the same for InfiniBand.
         ethernet: the same for Ethernet.
+        custom: the same for fabrics of one maker.
         in_network: share of that which switches reach when they add up what they pass on.
         start: seconds before a collective's first message.
     """
@@ -35,6 +35,7 @@ class Links:
     pcie: float
     infiniband: float
     ethernet: float
+    custom: float
     in_network: float
     start: float
 

@@ -13,8 +13,11 @@ class Traffic:
         sustained: memory traffic of simple kernels over the data sheet's bandwidth.
         eager: what operations one by one move, and how many kernels they are, over fused ones.
         graph: the same of a runtime that fuses what it finds in a graph.
+        wide: share of what software without kernels of its own moves in 4 bytes beside products of
+            16 bits.
     """
 
     sustained: float
     eager: float
     graph: float
+    wide: float

@@ -97,7 +97,8 @@ def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
     """Seconds of the optimizer, which only moves data, and of its work on the host. [run, plan]
 
     Gradients are read for their norm and set to zero by everyone; the rest is done by whoever owns
-    it: gradients read, state and fp32 weights read and written, 16-bit weights written.
+    it: gradients read, state and fp32 weights read and written, 16-bit weights written; several
+    times over where every operation is a kernel of its own.
     """
     workload, plans, run, rate = setting.workload, held.plans, held.every_run, setting.rate
     precision, optimizer, codec = workload.precision, workload.optimizer, workload.gradients
@@ -113,7 +114,9 @@ def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
         coded = codec.encode_bytes + codec.decode_bytes * (1.0 if codec.adds_up else replicas)
         everyone = 2.0 * gradient / owners.gradients + coded * (replicas > 1)
         owner = (gradient + state + copy) / owners.optimizer
-        update = update + trained * (everyone + np.where(away, 0.0, owner)) / rate.memory
+        update = (
+            update + trained * (everyone + rate.unfused * np.where(away, 0.0, owner)) / rate.memory
+        )
         crossing = np.where(offload.of_gradients(plans), 0.0, gradient) + copy
         seconds = _host_seconds(setting, touched=gradient + state, crossing=crossing)
         moved = moved + trained / owners.optimizer * seconds

@@ -70,7 +70,8 @@ def tiled_time(
 ) -> Column:
     """Seconds of `batch` products (rows x depth) by (depth x columns), compute alone.
 
-    Where the tiles do not fill the units, they are cut along the depth too. [any shape]
+    Where the tiles do not fill the units, they are cut along the depth too. A product that is
+    shallower than what a tile loads ahead loads no more than there is. [any shape]
     """
     units, fill = tiling.units, tiling.fill
     best = np.full(np.broadcast_shapes(rows.shape, columns.shape, batch.shape), np.inf)
@@ -78,6 +79,7 @@ def tiled_time(
         tiles = batch * np.ceil(rows / tile.rows) * np.ceil(columns / tile.columns)
         parts = np.maximum(1.0, np.floor(np.minimum(units / tiles, depth / (4.0 * fill))))
         waves = np.ceil(tiles * parts / units)
-        flop = 2.0 * tile.rows * tile.columns * (depth / parts + fill)
+        deep = depth / parts
+        flop = 2.0 * tile.rows * tile.columns * (deep + np.minimum(fill, deep))
         best = np.minimum(best, waves * (units * flop) / (tiling.rate * tile.speed))
     return best

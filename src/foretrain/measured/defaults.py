@@ -159,6 +159,17 @@ DEVICES: Mapping[str, Default[str]] = MappingProxyType(
 )
 """Devices of sources that name none."""
 
+FABRICS: Mapping[str, Default[str]] = MappingProxyType(
+    {
+        "libai": Default(
+            value="InfiniBand EDR 100Gbps per node",
+            words="one adapter of 100 Gb/s in a node",
+            why="what the nodes of its publisher's other table (DLPerf) have",
+        )
+    }
+)
+"""Links between nodes of sources that name none."""
+
 NODE_DEVICES = Default(
     value=8,
     words="eight devices in a node",

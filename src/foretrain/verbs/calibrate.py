@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
 
-from foretrain.calibrate.fit import UNTOUCHED, Ask, Fit, Flags, Rows, fit, refit, weights
+from foretrain.calibrate.fit import UNTOUCHED, Ask, Fit, Flags, Rows, fit, membership, refit, weights
 from foretrain.calibrate.free import Floats, Free, free_of, values_of
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Kind
@@ -91,7 +91,7 @@ def calibrate(
     folds = {}
     for publisher in sorted({_publisher(run, fitting) for run in used}):
         keep = np.array([_publisher(run, fitting) != publisher for run in used])
-        found = refit(whole, Rows(measured=rows.measured, weight=rows.weight * keep), ask)
+        found = refit(whole, replace(rows, weight=rows.weight * keep), ask)
         folds[publisher] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
         progress(f"fitted without {publisher}")
     keep = np.ones(len(used), np.bool_)
@@ -153,6 +153,7 @@ def _rows(runs: Sequence[MeasuredRun]) -> Rows:
     return Rows(
         measured=np.log(measured),
         weight=weights([run.source_id for run in runs], [run.repeat or run.id for run in runs]),
+        trainer=membership([f"{run.source_id}, {run.framework}" for run in runs]),
     )
 
 
