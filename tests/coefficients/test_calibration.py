@@ -23,7 +23,7 @@ def test_nothing_is_measured_in_the_priors_and_something_in_the_shipped_set():
 
 
 def test_value_of_the_caller_is_told_as_given():
-    mine = SHIPPED.sources_of(DEFAULT.changed({"host.launch": 1e-4}))
+    mine = DEFAULT.changed({"host.launch": 1e-4}).sources
     assert (mine["host.launch"].value, mine["host.launch"].kind) == (1e-4, Kind.GIVEN)
     assert mine["links.nvlink"] == SHIPPED.known["links.nvlink"]
 

@@ -18,7 +18,7 @@ from tests.small import (
 
 from foretrain.cluster.link import Level
 from foretrain.cluster.offer import Offer
-from foretrain.coefficients.calibration import Covers
+from foretrain.coefficients.covers import Covers
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster as catalogued
 from foretrain.files.coefficients import SHIPPED
@@ -356,20 +356,19 @@ def mpt_like(**choices):
 
 
 @pytest.fixture
-def one_node_covered(monkeypatch):
+def one_node_covered():
     """A set that was fitted to runs like `mpt_like` alone."""
     covers = Covers(
         devices=frozenset({catalogued("dgx-a100", nodes=1).device.name}),
         parameters=(1e9, 30e9),
         counts=(8, 8),
     )
-    monkeypatch.setattr("foretrain.verbs.situation.SHIPPED", replace(SHIPPED, covers=covers))
+    return replace(SHIPPED, covers=covers).coefficients
 
 
-@pytest.mark.usefixtures("one_node_covered")
-def test_confidence_knows_the_runs_that_the_coefficients_were_fitted_to():
+def test_confidence_knows_the_runs_that_the_coefficients_were_fitted_to(one_node_covered):
     def inside(study):
-        return estimate(study).confidence.inside_calibration
+        return estimate(study, coefficients=one_node_covered).confidence.inside_calibration
 
     assert inside(mpt_like())
     assert not inside(mpt_like(tensor=2))
@@ -379,11 +378,10 @@ def test_confidence_knows_the_runs_that_the_coefficients_were_fitted_to():
     assert not inside(replace(mpt_like(), cluster=catalogued("dgx-h100", nodes=1)))
 
 
-@pytest.mark.usefixtures("one_node_covered")
-def test_an_interval_is_wider_and_says_so_outside_of_what_was_fitted_to():
-    like = estimate(mpt_like())
+def test_an_interval_is_wider_and_says_so_outside_of_what_was_fitted_to(one_node_covered):
+    like = estimate(mpt_like(), coefficients=one_node_covered)
     other = catalogued("dgx-h100", nodes=1)
-    unlike = estimate(replace(mpt_like(), cluster=other))
+    unlike = estimate(replace(mpt_like(), cluster=other), coefficients=one_node_covered)
     assert not warns(like, "the interval is wider")
     assert warns(unlike, "the interval is wider")
     assert f"no run on {other.device.name}" in unlike.confidence.outside

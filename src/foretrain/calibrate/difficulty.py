@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 from types import MappingProxyType
 
-from foretrain.coefficients.calibration import Covers
+from foretrain.coefficients.covers import Covers
 from foretrain.results.situation import Situation
 
 KINDS: Mapping[str, str] = MappingProxyType(

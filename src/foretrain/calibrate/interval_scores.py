@@ -14,7 +14,7 @@ from foretrain.calibrate.difficulty import covered
 from foretrain.calibrate.intervals import LEVEL, after_anchor, spread
 from foretrain.calibrate.lessons import Lessons, Observed, learned
 from foretrain.calibrate.scores import grouped
-from foretrain.coefficients.calibration import Covers
+from foretrain.coefficients.covers import Covers
 from foretrain.coefficients.uncertainty import Uncertainty
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import exp, hypot
 
 from foretrain.calibrate.difficulty import FEATURES, outside
-from foretrain.coefficients.calibration import Covers
+from foretrain.coefficients.covers import Covers
 from foretrain.coefficients.uncertainty import Uncertainty
 from foretrain.results.situation import Situation
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
 from foretrain.coefficients.attention import FusedAttention
+from foretrain.coefficients.coefficient import Coefficient, given
 from foretrain.coefficients.convolution import Pictures, PictureSteps
+from foretrain.coefficients.covers import NOTHING, Covers
 from foretrain.coefficients.host import HostWork
 from foretrain.coefficients.job import JobTimes
 from foretrain.coefficients.links import Links
 from foretrain.coefficients.matrix import Matrix
 from foretrain.coefficients.memory import MemoryErrors, Reserve
 from foretrain.coefficients.overlap import Overlap
-from foretrain.coefficients.step import Pace
 from foretrain.coefficients.protocols import Protocols
+from foretrain.coefficients.step import Pace
 from foretrain.coefficients.traffic import Traffic
 from foretrain.coefficients.uncertainty import Uncertainty
 from foretrain.errors import InputError
@@ -23,10 +25,15 @@ from foretrain.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients:
-    """One set of values. Sources stand in the `Calibration` that a set is read from.
+    """One set of values.
+
+    Two sets of one name, the same values and the same coverage are equal, whatever they know of
+    their sources.
 
     Attributes:
         name: the set's version.
+        known: what speaks for each value, as the `Calibration` says that the set is read from.
+        covers: the runs that the values were fitted to.
     """
 
     name: str
@@ -44,11 +51,21 @@ class Coefficients:
     job: JobTimes
     step: Pace
     uncertainty: Uncertainty
+    known: Mapping[str, Coefficient] = field(default_factory=dict, compare=False, repr=False)
+    covers: Covers = NOTHING
 
     def value(self, name: str) -> float:
         """A value by its name (`links.nvlink`)."""
         group, field = name.split(".")
         return float(getattr(getattr(self, group), field))
+
+    @property
+    def sources(self) -> Mapping[str, Coefficient]:
+        """Where each value comes from; one that was changed was given by the caller."""
+        return {
+            name: it if self.value(name) == it.value else given(self.value(name), it)
+            for name, it in self.known.items()
+        }
 
     def changed(self, values: Mapping[str, float]) -> Coefficients:
         """The same with other values, by name (`links.nvlink`)."""
@@ -62,8 +79,11 @@ class Coefficients:
         )
 
 
+BESIDE = ("name", "known", "covers")
+"""What a set has beside its groups."""
+
 GROUPS: Mapping[str, type[Any]] = {
-    name: kind for name, kind in get_type_hints(Coefficients).items() if name != "name"
+    name: kind for name, kind in get_type_hints(Coefficients).items() if name not in BESIDE
 }
 
 

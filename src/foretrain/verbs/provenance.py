@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.files.coefficients import DEFAULT, SHIPPED
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.study import Study
 from foretrain.results.document import fingerprint
 from foretrain.results.provenance import CoefficientSource, Provenance
@@ -49,5 +49,5 @@ def _sources(coefficients: Coefficients) -> tuple[CoefficientSource, ...]:
             source=source.source,
             kind=source.kind,
         )
-        for name, source in SHIPPED.sources_of(coefficients).items()
+        for name, source in coefficients.sources.items()
     )

@@ -9,7 +9,6 @@ from foretrain.cost.collectives.topologies import APPROXIMATIONS
 from foretrain.cost.held import Held
 from foretrain.cost.memory import host_total
 from foretrain.cost.setting import Setting
-from foretrain.files.coefficients import SHIPPED
 from foretrain.results.estimate import Confidence, Memory
 from foretrain.results.situation import Situation
 from foretrain.units import BYTES
@@ -59,13 +58,13 @@ def misfit(setting: Setting, held: Held, memory: Memory) -> str | None:
 
 def confidence(setting: Setting, situation: Situation) -> Confidence:
     """Whether runs like this one were fitted to, with the coefficients that are used."""
-    known = SHIPPED.sources_of(setting.coefficients).values()
+    known = setting.coefficients.sources.values()
     given = any(source.kind is Kind.GIVEN for source in known)
     outside = interval(setting.coefficients, situation).reason
     told = "; ".join(filter(None, (outside, "coefficients were given" * given)))
     return Confidence(
         inside_calibration=not told,
-        nearest_source=SHIPPED.covers.nearest,
+        nearest_source=setting.coefficients.covers.nearest,
         outside=told,
         situation=situation,
     )
@@ -80,6 +79,6 @@ def unlike(told: Confidence) -> tuple[str, ...]:
 
 def sources(setting: Setting) -> tuple[str, ...]:
     """Where the model and the coefficients come from."""
-    known = SHIPPED.sources_of(setting.coefficients).values()
+    known = setting.coefficients.sources.values()
     texts = [setting.workload.model.source, *(source.source for source in known)]
     return tuple(dict.fromkeys(text for text in texts if text))

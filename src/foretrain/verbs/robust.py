@@ -16,7 +16,7 @@ from foretrain.cost.input import with_input
 from foretrain.cost.memory import heaviest_total, host_full
 from foretrain.cost.setting import Setting, setting
 from foretrain.cost.step import step_time
-from foretrain.files.coefficients import DEFAULT, SHIPPED
+from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, table_of
@@ -64,7 +64,7 @@ def robust(study: Study, answer: SearchResult, *, coefficients: Coefficients = D
 
 def _ends(coefficients: Coefficients) -> Iterator[tuple[Swing, Coefficients]]:
     """Every end of every interval, with the set in which that coefficient stands there."""
-    for name, source in SHIPPED.sources_of(coefficients).items():
+    for name, source in coefficients.sources.items():
         if name.startswith(WIDTHS):
             continue
         for end, value in (("low", source.low), ("high", source.high)):

@@ -8,7 +8,6 @@ from math import log
 from foretrain.calibrate.intervals import Spread, spread
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import Setting
-from foretrain.files.coefficients import SHIPPED
 from foretrain.plan.plan import Plan, Sharding
 from foretrain.results.estimate import Parts
 from foretrain.results.situation import Situation
@@ -68,4 +67,4 @@ def among(found: Situation, seconds: float, choices: tuple[float, ...]) -> Situa
 
 def interval(coefficients: Coefficients, situation: Situation) -> Spread:
     """The interval of a step's time in a situation."""
-    return spread(situation, coefficients.uncertainty, SHIPPED.covers)
+    return spread(situation, coefficients.uncertainty, coefficients.covers)
