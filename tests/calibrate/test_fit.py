@@ -87,9 +87,15 @@ def test_fold_finds_what_a_fit_of_its_rows_alone_finds():
 
 
 def test_sources_count_alike_and_repeats_as_one_run():
-    found = weights(["a"] * 40 + ["b"] * 20, [str(each) for each in range(60)])
+    found = weights(["a"] * 40 + ["b"] * 20, [str(each) for each in range(60)], np.zeros(60))
     assert found[:40].sum() == pytest.approx(found[40:].sum())
-    assert weights(["a", "a", "a"], ["x", "x", "y"]).tolist() == [0.5, 0.5, 1.0]
+    assert weights(["a", "a", "a"], ["x", "x", "y"], np.ones(3)).tolist() == [0.5, 0.5, 1.0]
+
+
+def test_source_whose_repeats_scatter_counts_less():
+    sources, repeats = ["a"] * 3 + ["b"] * 3, ["x", "x", "y", "u", "u", "v"]
+    found = weights(sources, repeats, np.array([0.0, 0.3, 1.0, 0.0, 0.01, 1.0]))
+    assert found[:3].sum() < 0.5 * found[3:].sum()
 
 
 def test_values_carry_the_names_of_coefficients():

@@ -98,18 +98,31 @@ class Fit:
         return free[place].value(score - half), free[place].value(score + half)
 
 
-def weights(groups: Sequence[str], repeats: Sequence[str]) -> Floats:
-    """What each row counts: sources alike, and runs of one configuration as one. [row]
+def weights(
+    groups: Sequence[str], repeats: Sequence[str], measured: Floats | None = None
+) -> Floats:
+    """What each row counts. [row]
+
+    Sources count alike, and runs of one configuration as one. A source whose own repeats scatter
+    counts less, for its rows tell as little of a model as of one another.
 
     Args:
         groups: source of each row.
         repeats: configuration of each row.
+        measured: log of what was measured; None where no configuration is repeated. [row]
     """
     names, source = np.unique(np.asarray(groups), return_inverse=True)
     _, same, times = np.unique(np.asarray(repeats), return_inverse=True, return_counts=True)
+    values = np.zeros(len(same)) if measured is None else measured
+    means = np.bincount(same, values) / times
+    # Each group of n repeats has n - 1 deviations from its own mean that tell of the scatter.
+    apart = np.bincount(source, (values - means[same]) ** 2, minlength=len(names))
+    told = np.bincount(source, 1.0 - 1.0 / times[same], minlength=len(names))
+    scatter = apart / np.maximum(told, 1.0)
     alone = 1.0 / times[same]
     counted = np.bincount(source, alone, minlength=len(names))
-    found: Floats = alone * np.minimum(1.0, SOURCE_ROWS / counted)[source]
+    trusted = NOISE**2 / (NOISE**2 + scatter)
+    found: Floats = alone * (np.minimum(1.0, SOURCE_ROWS / counted) * trusted)[source]
     return found
 
 

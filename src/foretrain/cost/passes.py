@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foretrain.coefficients.overlap import Overlap
 from foretrain.cost.layers import LayerMemory, LayerTimes
 from foretrain.cost.placements import Placements, replicas_of
 from foretrain.cost.setting import Holding, Setting
@@ -134,15 +135,15 @@ def passes(
         held: what layers hold, and the combination of each plan.
     """
     (found, time), (exchanged, gather) = times, gathers
-    overlap = setting.coefficients.overlap.gradients
+    reached = setting.coefficients.overlap
     forward_spare = found.forward_spare.take(time, axis=1)
     backward_spare = found.backward_spare.take(time, axis=1)
     reduced = exchanged.reduced.take(gather, axis=1)
     # A layer that gradients do not come back to needs its parameters only once.
     again = exchanged.backward.take(gather, axis=1) * (found.backward.take(time, axis=1) > 0)
     both = again + reduced
-    there = exposed(exchanged.forward.take(gather, axis=1), forward_spare, overlap=overlap)
-    back = exposed(both, backward_spare, overlap=overlap)
+    there = _felt(exchanged.forward.take(gather, axis=1), forward_spare, reached)
+    back = _felt(both, backward_spare, reached)
     gradients = back * (reduced / np.maximum(both, TINY))
     forward = found.forward_pass.take(time, axis=1) + there
     backward = found.backward_pass.take(time, axis=1) + back
@@ -166,6 +167,15 @@ TINY = 1e-300
 def exposed(seconds: Floats, spare: Floats, *, overlap: float = 1.0) -> Floats:
     """What is left of a transfer of which some share runs beside compute. [kind, plan]"""
     return (1.0 - overlap) * seconds + np.maximum(overlap * seconds - spare, 0.0)
+
+
+def _felt(seconds: Floats, spare: Floats, reached: Overlap) -> Floats:
+    """What a pass feels of a transfer: what is left of it, and what the rest takes from compute.
+
+    Source: rashidi2021, section 3 (contention for processors and memory). [kind, plan]
+    """
+    hidden = np.minimum(reached.gradients * seconds, spare)
+    return exposed(seconds, spare, overlap=reached.gradients) + reached.contention * hidden
 
 
 def _with_host(

@@ -10,7 +10,17 @@ from typing import Protocol
 
 import numpy as np
 
-from foretrain.calibrate.fit import UNTOUCHED, Ask, Fit, Flags, Rows, fit, membership, refit, weights
+from foretrain.calibrate.fit import (
+    UNTOUCHED,
+    Ask,
+    Fit,
+    Flags,
+    Rows,
+    fit,
+    membership,
+    refit,
+    weights,
+)
 from foretrain.calibrate.free import Floats, Free, free_of, values_of
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Kind
@@ -150,9 +160,11 @@ def _known(priors: Calibration, name: str) -> Coefficient:
 
 def _rows(runs: Sequence[MeasuredRun]) -> Rows:
     measured = [seen.measured for seen in map(observed, runs) if seen is not None]
+    logs = np.log(measured)
+    repeats = [run.repeat or run.id for run in runs]
     return Rows(
-        measured=np.log(measured),
-        weight=weights([run.source_id for run in runs], [run.repeat or run.id for run in runs]),
+        measured=logs,
+        weight=weights([run.source_id for run in runs], repeats, logs),
         trainer=membership([f"{run.source_id}, {run.framework}" for run in runs]),
     )
 
