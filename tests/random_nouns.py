@@ -102,6 +102,8 @@ def coefficients(draw):
             "protocols.ll_start": draw(st.sampled_from([0.0, 6.6e-6])),
             "protocols.piece": draw(st.sampled_from([0.0, 2.0**23])),
             "overlap.gradients": draw(st.sampled_from([0.0, 0.5, 0.9, 1.0])),
+            "overlap.tensor": draw(st.sampled_from([0.0, 0.5, 1.0])),
+            "overlap.experts": draw(st.sampled_from([0.0, 0.2, 1.0])),
         }
     )
 

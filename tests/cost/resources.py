@@ -90,6 +90,9 @@ MORE = {
     ),
     "bandwidth to the host": lambda old, factor: changed(old, host=factor),
     "overlap": lambda old, factor: changed(old, coefficients={"overlap.gradients": 1.0}),
+    "overlap inside layers": lambda old, factor: changed(
+        old, coefficients={"overlap.tensor": 1.0, "overlap.experts": 1.0}
+    ),
 }
 
 

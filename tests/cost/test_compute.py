@@ -8,10 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.cost import compute
-from foretrain.cost.compute import product_time
+from foretrain.cost.compute import Work, operator_times, product_time
 from foretrain.cost.picture_rates import PictureRates
 from foretrain.cost.rates import Rates
 from foretrain.cost.tiles import FILL, TILES, Tile, Tiling
+from foretrain.strategies.strategy import Share
+from foretrain.workload.columns import operators_of
+from foretrain.workload.graph import Layer, Model
+from foretrain.workload.operator import Matrices, matmul
+from foretrain.workload.workload import Precision
 
 # One unit computes a tile of 128 x 128 of depth 256 (and the fill of 128) in one second.
 SECOND = 2.0 * 128 * 128 * (256 + FILL)
@@ -118,3 +123,36 @@ def test_large_product_comes_near_the_rate():
 def test_tiles_are_no_larger_than_half_the_accumulators_of_a_unit():
     # 65,536 registers of 4 bytes; a tile keeps one for each of its outputs.
     assert max(tile.rows * tile.columns for tile in TILES) <= 65_536 / 2
+
+
+def product(precision, *, rate=A100, **changes):
+    """Forward and backward seconds of one product with weights of 256 x 512, 1024 rows."""
+    matrices = Matrices(rows=1024, columns=512, depth=256)
+    operator = replace(matmul("dense", matrices, weights=256 * 512), **changes)
+    work = Work(
+        operators=operators_of(Model(name="one", layers=(layer(operator),))),
+        share=Share(),
+        micro_batch=np.ones(1),
+        precision=precision,
+    )
+    times = operator_times(work, rate)
+    return float(times.forward[0, 0]), float(times.backward[0, 0])
+
+
+def layer(*operators):
+    return Layer(name="layer", operators=operators, repeats=1, input=1.0, output=1.0)
+
+
+def test_narrow_values_are_cast_before_the_product_reads_them():
+    quick = replace(A100, matmul=1e30)
+    forward, backward = product(Precision.FP8, rate=quick)
+    left, out, right = 1024 * 256, 1024 * 512, 256 * 512
+    # Read at 2 bytes and written twice at 1; then read at 1 and the result written at 2.
+    assert forward == 4 * left + (left + right + 2 * out)
+    # The gradient of the output is cast once for both products, whose weights' is written at 2.
+    assert backward == 4 * out + (out + right + 2 * left) + (left + out + 2 * right)
+
+
+def test_wide_product_of_a_narrow_training_is_that_of_a_wide_one():
+    wide = [product(precision, wide=True) for precision in (Precision.FP8, Precision.NVFP4)]
+    assert wide == [product(Precision.BF16)] * 2

@@ -7,6 +7,7 @@ from foretrain.cost.setting import setting
 from foretrain.files.catalogue import cluster
 from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan, Recompute
+from foretrain.plan.software import Software
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Workload
 
@@ -42,3 +43,27 @@ def test_larger_micro_batch_needs_no_more_launches():
 def test_full_recomputation_starts_the_forward_pass_again():
     plain, again = (step(plan, launch=1.0) for plan in PLANS[:2])
     assert 1.2 < again / plain < 1.5
+
+
+SPARSE = Workload(model=build("qwen3-30b-a3b", sequence=1024), global_batch=8)
+
+
+def sparse_step(plan, *, grouped):
+    coefficients = DEFAULT.changed({"host.launch": 1.0})
+    software = Software(grouped=grouped)
+    on = setting(SPARSE, cluster("dgx-h100", nodes=1), coefficients, software=software)
+    return seconds(on, plan)[0]
+
+
+def test_kernels_of_each_expert_are_started_where_the_expert_is():
+    many, some, few = (
+        sparse_step(Plan(data=8, expert=expert), grouped=False) for expert in (1, 2, 8)
+    )
+    # What every device starts besides is the same, so halves halve the rest.
+    assert (many - some) / (some - few) == pytest.approx((1 - 1 / 2) / (1 / 2 - 1 / 8), rel=1e-3)
+
+
+def test_one_kernel_for_all_experts_is_started_once_wherever_they_are():
+    one, eight = (sparse_step(Plan(data=8, expert=expert), grouped=True) for expert in (1, 8))
+    assert one == pytest.approx(eight, rel=1e-3)
+    assert one < sparse_step(Plan(data=8, expert=8), grouped=False)

@@ -16,13 +16,13 @@ from foretrain.measured.litgpt import by_litgpt, completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.pictures import relays, sees_all
 from foretrain.measured.place import Catalogue, cluster_of
-from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
+from foretrain.measured.policies import by_bridge, groups_experts, overlaps_products, sends_once
 from foretrain.measured.precision import precision_of
 from foretrain.measured.run import MeasuredRun, Place, Subject, Table
 from foretrain.measured.software import execution_of
 from foretrain.plan.plan import Plan
 from foretrain.plan.software import SHARED, Software
-from foretrain.workload.gradients import CODECS, FP32
+from foretrain.workload.gradients import CODECS, FP32, GradientCodec
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 TABLES = frozenset(
@@ -119,7 +119,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         global_batch=batch.step,
         precision=precision_of(run, cluster.device, assumptions),
         optimizer=_optimizer(run, assumptions),
-        gradients=CODECS["bf16"] if run.precision.startswith(PURE) else FP32,
+        gradients=_gradients(run, assumptions),
     )
     software = _software(run, workload.precision, assumptions)
     return Case(
@@ -153,6 +153,13 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
         return _stated_optimizer(run.optimizer)
     images = reads_images(run)
     return assumptions.take(defaults.MOMENTUM if images else defaults.ADAM)
+
+
+def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
+    """How gradients are held and sent; in fp32 where nothing else is known."""
+    if run.precision.startswith(PURE):
+        return CODECS["bf16"]
+    return assumptions.take(defaults.HALF_GRADIENTS) if by_bridge(run) else FP32
 
 
 def _stated_optimizer(name: str) -> Optimizer:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from foretrain.measured.coverage import Default
 from foretrain.plan.execution import Execution
 from foretrain.plan.plan import AXES, Recompute, Sends
+from foretrain.workload.gradients import CODECS
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision
 
@@ -184,6 +185,11 @@ OPTIMIZER_SHARDING = Default(
     value=1,
     words="the optimizer sharded over the data axis",
     why="what the recipes of Megatron-Bridge, and of NeMo for MLPerf, do unless a row differs",
+)
+HALF_GRADIENTS = Default(
+    value=CODECS["bf16"],
+    words="gradients added up and reduced in bf16",
+    why="recipes of Megatron-Bridge for the models of its table switch fp32 off (from memory)",
 )
 NO_CONTEXT = Default(
     value=1,

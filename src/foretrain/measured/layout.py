@@ -16,10 +16,11 @@ from foretrain.measured.policies import (
     sends_of,
     sequence_parallel_of,
     sharding_of,
+    spills_activations,
 )
 from foretrain.measured.run import MeasuredRun
 from foretrain.plan.choices import cuts_into
-from foretrain.plan.plan import AXES, Cut, Order, Plan
+from foretrain.plan.plan import AXES, Cut, Offload, Order, Plan
 from foretrain.workload.graph import Model
 
 
@@ -52,10 +53,14 @@ def plans_of(
         cut=_cut(model, degrees.pipeline * chunks, assumptions),
         order=_order(degrees, assumptions),
     )
-    return tuple(
+    first, *others = (
         replace(plan, recompute=recompute, recompute_layers=layers)
         for recompute, layers in recompute_of(run, model, assumptions)
     )
+    away = (
+        [replace(first, offload=Offload.ACTIVATIONS)] if others and spills_activations(run) else []
+    )
+    return first, *away, *others
 
 
 def _chunks(run: MeasuredRun, degrees: Degrees, *, layers: int, assumptions: Assumptions) -> int:

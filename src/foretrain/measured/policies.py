@@ -90,6 +90,15 @@ def offload_of(run: MeasuredRun) -> Offload:
     return OFFLOAD[run.layout.offload]
 
 
+def spills_activations(run: MeasuredRun) -> bool:
+    """Whether activations that do not fit wait on the host before anything is computed twice.
+
+    Recipes of Megatron-Bridge do so with FSDP on devices that share a module with their host (from
+    memory).
+    """
+    return by_bridge(run) and run.place.device.startswith("GB") and run.layout.zero_stage == 3
+
+
 def sequence_parallel_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions) -> bool:
     """Whether the tensor axis divides tokens too."""
     if degrees.tensor == 1:
@@ -165,7 +174,12 @@ def groups_experts(run: MeasuredRun) -> bool:
 def _by_recipe(run: MeasuredRun) -> bool:
     """Whether it follows the recipes of Megatron-Bridge or of NeMo's decoders for MLPerf."""
     mlperf = "MLPerf" in run.task and (run.year or 0) >= OVERLAP_SINCE
-    return "megatron-bridge" in run.framework.lower() or (mlperf and not of_bert(run))
+    return by_bridge(run) or (mlperf and not of_bert(run))
+
+
+def by_bridge(run: MeasuredRun) -> bool:
+    """Whether it follows the recipes of Megatron-Bridge."""
+    return "megatron-bridge" in run.framework.lower()
 
 
 def of_bert(run: MeasuredRun) -> bool:

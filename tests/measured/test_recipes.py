@@ -1,0 +1,79 @@
+"""Recipes: what a trainer does by its own habits, read from what a row states."""
+
+from dataclasses import replace
+
+import pytest
+from tests.measured.runs import GPT, case
+
+from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
+from foretrain.measured.run import Stack
+from foretrain.plan.plan import Offload, Recompute
+from foretrain.workload.gradients import CODECS, FP32
+
+BRIDGE = replace(
+    GPT,
+    framework="Megatron-Bridge (Megatron-Core)",
+    date="2026-04",
+    precision="bf16",
+    place=replace(GPT.place, device="GB200", node_devices=4),
+)
+
+
+def of_model(name, *, device="GB200", dispatch="dropless"):
+    return replace(
+        BRIDGE,
+        network=replace(GPT.network, name=name),
+        place=replace(BRIDGE.place, device=device),
+        layout=replace(GPT.layout, dispatch=dispatch),
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "once"),
+    [
+        (of_model("Qwen3 30B-A3B"), True),
+        (of_model("Qwen3 30B-A3B", device="H100 SXM 80GB"), False),
+        (of_model("DeepSeek-V3", device="H100 SXM 80GB"), True),
+        (of_model("DeepSeek-V3", dispatch="token drop"), False),
+    ],
+)
+def test_tokens_go_once_where_the_recipe_dispatches_by_kernels_of_its_own(run, once):
+    assert sends_once(run) is once
+    assert case(run).software.once is once
+
+
+@pytest.mark.parametrize(
+    ("container", "grouped"), [("", False), ("26.04.01", False), ("26.06", True)]
+)
+def test_containers_group_the_products_of_experts_from_some_release_on(container, grouped):
+    assert groups_experts(replace(BRIDGE, stack=Stack(container=container))) is grouped
+
+
+def test_recipes_overlap_the_tensor_axis_and_old_trainers_do_not():
+    assert overlaps_products(BRIDGE)
+    assert not overlaps_products(GPT)
+
+
+def test_recipes_add_up_gradients_in_sixteen_bits():
+    assert case(BRIDGE).workload.gradients == CODECS["bf16"]
+    assert case(GPT).workload.gradients == FP32
+
+
+@pytest.mark.parametrize(
+    ("device", "stage", "spills"),
+    [("GB200", 3, True), ("GB200", 1, False), ("B200 SXM", 3, False)],
+)
+def test_sharded_models_beside_a_host_of_their_own_spill_before_they_recompute(
+    device, stage, spills
+):
+    run = replace(
+        BRIDGE,
+        place=replace(BRIDGE.place, device=device),
+        layout=replace(
+            GPT.layout, recompute="", pipeline=1, data=16, interleaving=None, zero_stage=stage
+        ),
+    )
+    first, second, *_ = case(run).plausible
+    assert first.recompute is Recompute.NONE
+    assert first.offload is Offload.NONE
+    assert (second.offload is Offload.ACTIVATIONS) is spills
