@@ -34,9 +34,9 @@ def study(monkeypatch):
     """A study that the readers and verbs answer without physics."""
     asked = builders.study()
     monkeypatch.setattr("foretrain.files.study.read_study", lambda path: asked)
-    monkeypatch.setattr("foretrain.verbs.estimate.estimate", lambda study: builders.estimate())
+    monkeypatch.setattr("foretrain.verbs.estimate.estimate", lambda study, **_: builders.estimate())
     monkeypatch.setattr(
         "foretrain.verbs.search.search",
-        lambda study, *, keep, exhaustive, progress, stop: builders.search_result(keep=keep),
+        lambda study, *, keep, **_: builders.search_result(keep=keep),
     )
     return "study.toml"

@@ -56,7 +56,7 @@ def test_page_never_replaces_the_study(foretrain, study, tmp_path, monkeypatch, 
 
 
 def test_interrupted_search_answers_with_what_was_found(foretrain, study, monkeypatch):
-    def interrupted(study, *, keep, exhaustive, progress, stop):
+    def interrupted(study, *, keep, exhaustive, progress, stop, **_):
         assert not stop()
         os.kill(os.getpid(), signal.SIGINT)
         assert stop()
@@ -70,7 +70,7 @@ def test_interrupted_search_answers_with_what_was_found(foretrain, study, monkey
 
 
 def test_second_interrupt_ends_the_search(foretrain, study, monkeypatch):
-    def stubborn(study, *, keep, exhaustive, progress, stop):
+    def stubborn(study, *, keep, exhaustive, progress, stop, **_):
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -100,7 +100,7 @@ def test_answer_that_is_being_written_is_not_lost_to_an_interrupt(foretrain, stu
 
 @pytest.mark.parametrize(("options", "wanted"), [([], False), (["--exhaustive"], True)])
 def test_search_is_exhaustive_only_on_request(foretrain, study, monkeypatch, options, wanted):
-    def answered(study, *, keep, exhaustive, progress, stop):
+    def answered(study, *, keep, exhaustive, progress, stop, **_):
         assert exhaustive is wanted
         return builders.search_result(keep=keep)
 
@@ -145,7 +145,7 @@ def test_both_faces_of_the_same_answer_have_the_same_fingerprint(foretrain, stud
 def test_doubts_are_answered_below_the_answer(foretrain, study, monkeypatch):
     asked = []
 
-    def answered(study, text, *, answer):
+    def answered(study, text, *, answer, **_):
         asked.append(text)
         return WhyNot(asked=text, verdict=Verdict.ILLEGAL, rules=("plan.tensor: 3 is odd.",))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from foretrain.cli.options import AsJson, StudyFile
+from foretrain.cli.options import AsJson, CoefficientsFile, StudyFile
 
 
-def estimate(study: StudyFile, *, as_json: AsJson = False) -> None:
+def estimate(
+    study: StudyFile, *, coefficients: CoefficientsFile = None, as_json: AsJson = False
+) -> None:
     """Predict time, memory, money and energy of one plan."""
     from foretrain.cli.output import show
+    from foretrain.cli.sets import chosen
     from foretrain.files.problems import told_of
     from foretrain.files.study import read_study
     from foretrain.report.estimate import estimate_text
@@ -15,7 +18,8 @@ def estimate(study: StudyFile, *, as_json: AsJson = False) -> None:
     from foretrain.verbs import estimate as verb
     from foretrain.verbs.provenance import of_study
 
-    asked = read_study(study)
+    asked, known = read_study(study), chosen(coefficients).coefficients
     with told_of(study):
-        answer = verb.estimate(asked)
-    show(document("estimate", answer, of_study(asked)) if as_json else estimate_text(asked, answer))
+        answer = verb.estimate(asked, coefficients=known)
+    source = of_study(asked, coefficients=known)
+    show(document("estimate", answer, source) if as_json else estimate_text(asked, answer))

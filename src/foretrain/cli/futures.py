@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from foretrain.cli.progress import Told
+    from foretrain.coefficients.coefficients import Coefficients
     from foretrain.plan.study import Study
     from foretrain.report.section import Section
     from foretrain.results.document import Plain
@@ -61,6 +62,7 @@ def futures(
     study: Study,
     answer: SearchResult,
     *,
+    coefficients: Coefficients,
     keep: int,
     robust: bool,
     progress: Told | None,
@@ -73,6 +75,12 @@ def futures(
     compared = None
     if study.scenarios:
         compared = verb_scenarios.scenarios(
-            study, keep=keep, given=answer, progress=progress, stop=stop
+            study,
+            coefficients=coefficients,
+            keep=keep,
+            given=answer,
+            progress=progress,
+            stop=stop,
         )
-    return Futures(scenarios=compared, robust=verb_robust.robust(study, answer) if robust else None)
+    unsure = verb_robust.robust(study, answer, coefficients=coefficients) if robust else None
+    return Futures(scenarios=compared, robust=unsure)

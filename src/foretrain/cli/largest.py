@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from foretrain.coefficients.coefficients import Coefficients
     from foretrain.plan.study import Study
 
 
 def answer_largest(
-    path: Path, asked: Study, *, as_json: bool, html: Path | None, keep: int
+    path: Path,
+    asked: Study,
+    *,
+    coefficients: Coefficients,
+    as_json: bool,
+    html: Path | None,
+    keep: int,
 ) -> None:
     """Find the largest size that fits, and show its best plans."""
     from foretrain.cli.output import save, show
@@ -28,8 +35,16 @@ def answer_largest(
     lengths = lengthened(path)
     with stop_on_interrupt() as stop:
         with told_of(path), progress(stop) as bar:
-            answer = verb.largest(asked, lengthened=lengths, keep=keep, progress=bar, stop=stop)
-        there, source = verb.sized(asked, answer.size, lengthened=lengths), of_study(asked)
+            answer = verb.largest(
+                asked,
+                lengthened=lengths,
+                coefficients=coefficients,
+                keep=keep,
+                progress=bar,
+                stop=stop,
+            )
+        there = verb.sized(asked, answer.size, lengthened=lengths)
+        source = of_study(asked, coefficients=coefficients)
         if answer.search.unseen:
             typer.echo("The search was cut short: its best plan may not be the best.", err=True)
         if html is not None:

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from foretrain.cli.calibrate import calibrate
 from foretrain.cli.catalogue import catalogue
 from foretrain.cli.doctor import doctor
 from foretrain.cli.estimate import estimate
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (estimate, search, validate, catalogue, schema, doctor):
+for command in (estimate, search, calibrate, validate, catalogue, schema, doctor):
     app.command()(command)
 
 

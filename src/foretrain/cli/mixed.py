@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from foretrain.coefficients.coefficients import Coefficients
     from foretrain.plan.study import Study
 
 
-def answer_mixed(study: Path, asked: Study, *, as_json: bool, keep: int) -> None:
+def answer_mixed(
+    study: Path, asked: Study, *, coefficients: Coefficients, as_json: bool, keep: int
+) -> None:
     """Find the best plan on both kinds, and on each of them alone."""
     from foretrain.cli.output import show
     from foretrain.cli.progress import progress, stop_on_interrupt
@@ -21,5 +24,8 @@ def answer_mixed(study: Path, asked: Study, *, as_json: bool, keep: int) -> None
 
     with stop_on_interrupt() as stop:
         with told_of(study), progress(stop) as bar:
-            answer = verb.mixed(asked, keep=keep, progress=bar, stop=stop)
-        show(document("mixed", answer, of_study(asked)) if as_json else mixed_text(asked, answer))
+            answer = verb.mixed(
+                asked, coefficients=coefficients, keep=keep, progress=bar, stop=stop
+            )
+        source = of_study(asked, coefficients=coefficients)
+        show(document("mixed", answer, source) if as_json else mixed_text(asked, answer))

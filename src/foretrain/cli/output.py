@@ -42,25 +42,28 @@ def save(text: str, path: Path) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def check_page(page: Path, study: Path, *, what: str = "study") -> None:
+def check_page(page: Path, study: Path, *, what: str = "study", option: str = "--html") -> None:
     """Refuse a page that cannot be written, before the work whose answer it would hold.
 
     Args:
         page: where it is to be written.
         study: the file that it answers.
         what: what that file is called.
+        option: that names the page.
 
     Raises:
         InputError: if it would take the study's place, is a folder, or lies where nothing may be.
     """
     if page.exists() and study.exists() and page.samefile(study):
-        raise InputError(f"--html {page} is the {what} itself. Give the page a name of its own.")
+        raise InputError(f"{option} {page} is the {what} itself. Give it another name.")
     if page.is_dir():
-        raise InputError(f"--html {page} is a folder. Name a file, such as {page / 'answer.html'}.")
+        raise InputError(
+            f"{option} {page} is a folder. Name a file, such as {page / 'answer.html'}."
+        )
     if not page.parent.is_dir():
-        raise InputError(f"--html {page}: there is no folder {page.parent}. Create it first.")
+        raise InputError(f"{option} {page}: there is no folder {page.parent}. Create it first.")
     if not os.access(page if page.exists() else page.parent, os.W_OK):
-        raise InputError(f"--html {page} may not be written. Name another file.")
+        raise InputError(f"{option} {page} may not be written. Name another file.")
 
 
 def _drawn(report: RenderableType) -> str:

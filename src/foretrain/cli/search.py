@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foretrain.cli.options import AsJson, StudyFile
+from foretrain.cli.options import AsJson, CoefficientsFile, StudyFile
 
 if TYPE_CHECKING:
     from foretrain.cli.futures import Futures
+    from foretrain.coefficients.coefficients import Coefficients
     from foretrain.plan.study import Study
+    from foretrain.results.provenance import Provenance
     from foretrain.results.search import SearchResult
     from foretrain.results.why_not import WhyNot
 
@@ -46,6 +48,7 @@ Exhaustive = Annotated[
 def search(
     study: StudyFile,
     *,
+    coefficients: CoefficientsFile = None,
     as_json: AsJson = False,
     html: Page = None,
     keep: Keep = 10,
@@ -57,22 +60,25 @@ def search(
     from foretrain.cli.largest import answer_largest
     from foretrain.cli.mixed import answer_mixed
     from foretrain.cli.output import check_page
+    from foretrain.cli.sets import chosen
     from foretrain.files.study import read_study
 
     if html is not None:
         check_page(html, study)
     asked, doubts = read_study(study), why_not or []
+    known = chosen(coefficients).coefficients
     asked_too = {"--robust": robust, "--exhaustive": exhaustive, "--why-not": bool(doubts)}
     if asked.maximise is not None:
         _refuse(asked_too, "search.maximise asks about all sizes")
-        answer_largest(study, asked, as_json=as_json, html=html, keep=keep)
+        answer_largest(study, asked, coefficients=known, as_json=as_json, html=html, keep=keep)
     elif asked.mixed is not None:
         _refuse({**asked_too, "--html": html is not None}, "cluster.groups names two kinds")
-        answer_mixed(study, asked, as_json=as_json, keep=keep)
+        answer_mixed(study, asked, coefficients=known, as_json=as_json, keep=keep)
     else:
         _answer_best(
             study,
             asked,
+            coefficients=known,
             as_json=as_json,
             html=html,
             keep=keep,
@@ -98,6 +104,7 @@ def _answer_best(
     study: Path,
     asked: Study,
     *,
+    coefficients: Coefficients,
     as_json: bool,
     html: Path | None,
     keep: int,
@@ -112,15 +119,35 @@ def _answer_best(
     from foretrain.files.problems import told_of
     from foretrain.verbs import search as verb
     from foretrain.verbs import why_not as verb_why_not
+    from foretrain.verbs.provenance import of_study
 
     for text in doubts:
         read_named(text, where="--why-not")
     with stop_on_interrupt() as stop:
         with told_of(study), progress(stop) as bar:
-            answer = verb.search(asked, keep=keep, exhaustive=exhaustive, progress=bar, stop=stop)
-            others = futures(asked, answer, keep=keep, robust=robust, progress=bar, stop=stop)
-        doubted = [verb_why_not.why_not(asked, text, answer=answer) for text in doubts]
-        _tell(asked, answer, others, doubted=doubted, html=html, as_json=as_json)
+            answer = verb.search(
+                asked,
+                coefficients=coefficients,
+                keep=keep,
+                exhaustive=exhaustive,
+                progress=bar,
+                stop=stop,
+            )
+            others = futures(
+                asked,
+                answer,
+                coefficients=coefficients,
+                keep=keep,
+                robust=robust,
+                progress=bar,
+                stop=stop,
+            )
+        doubted = [
+            verb_why_not.why_not(asked, text, answer=answer, coefficients=coefficients)
+            for text in doubts
+        ]
+        source = of_study(asked, coefficients=coefficients)
+        _tell(asked, answer, others, source=source, doubted=doubted, html=html, as_json=as_json)
 
 
 def _tell(
@@ -128,6 +155,7 @@ def _tell(
     answer: SearchResult,
     others: Futures,
     *,
+    source: Provenance,
     doubted: Sequence[WhyNot],
     html: Path | None,
     as_json: bool,
@@ -140,7 +168,6 @@ def _tell(
     from foretrain.report.search import search_text
     from foretrain.report.why_not import why_not_section, why_not_text
     from foretrain.results.document import document, plain
-    from foretrain.verbs.provenance import of_study
 
     if answer.unseen:
         typer.echo("The search was cut short: this is the best of what was looked at.", err=True)
@@ -150,11 +177,11 @@ def _tell(
             for number, each in enumerate(doubted, start=1)
         ]
         more = [*others.sections, *sections]
-        save(search_page(asked, answer, of_study(asked), more=more), html)
+        save(search_page(asked, answer, source, more=more), html)
         typer.echo(f"Wrote {html}.", err=True)
     if as_json:
         told = {"why_not": plain(doubted)} if doubted else {}
-        show({**document("search", answer, of_study(asked)), **others.document, **told})
+        show({**document("search", answer, source), **others.document, **told})
     else:
         doubts_told = (why_not_text(asked, each) for each in doubted)
         show(Group(search_text(asked, answer), *others.texts, *doubts_told))

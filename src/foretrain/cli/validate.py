@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from foretrain.cli.options import AsJson
+from foretrain.cli.options import AsJson, CoefficientsFile
 
 Tables = Annotated[list[Path], typer.Argument(metavar="TABLE...", help="Measured runs in CSV.")]
 Kind = Annotated[
@@ -23,6 +23,7 @@ def validate(
     tables: Tables,
     *,
     kind: Kind = None,
+    coefficients: CoefficientsFile = None,
     as_json: AsJson = False,
     html: Page = None,
     workers: Workers = 1,
@@ -30,6 +31,7 @@ def validate(
     """Hold predictions against measured runs, row by row."""
     from foretrain.cli.output import check_page, save, show
     from foretrain.cli.rows import rows_done
+    from foretrain.cli.sets import chosen
     from foretrain.files.measurements import read_measurements
     from foretrain.report.validate import validation_text
     from foretrain.report.validation_page import validation_page
@@ -41,10 +43,12 @@ def validate(
     if html is not None:
         for table in tables:
             check_page(html, table, what="table")
+    known = chosen(coefficients).coefficients
     runs = [run for table in tables for run in read_measurements(table, kind=kind)]
     with engine(workers) as spread, rows_done(len(runs)) as done:
-        answer = verb.validate(runs, engine=spread, progress=done)
+        answer = verb.validate(runs, coefficients=known, engine=spread, progress=done)
+    source = provenance(runs, coefficients=known)
     if html is not None:
-        save(validation_page(answer, provenance(runs)), html)
+        save(validation_page(answer, source), html)
         typer.echo(f"Wrote {html}.", err=True)
-    show(document("validate", answer, provenance(runs)) if as_json else validation_text(answer))
+    show(document("validate", answer, source) if as_json else validation_text(answer))

@@ -6,20 +6,24 @@ what differs from it.
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
-from foretrain.coefficients.calibration import Calibration, Covers
+from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.covers import Covers
 from foretrain.errors import InputError
 
 SETS = files("foretrain.coefficients") / "sets"
 PRIORS_FILE = "priors"
 DEFAULT_SET = "2026-11"
 COVERS = "covers"
+SPAN = re.compile(r"(?P<name>.+-)(?P<first>\d+)\.\.(?P=name)(?P<last>\d+)")
 
 
 def calibration(text: str, *, over: Calibration | None = None, where: str) -> Calibration:
@@ -78,7 +82,7 @@ def _coefficient(
             high=float(entry["high"]),
             kind=Kind(entry["kind"]),
             source=str(entry["source"]),
-            rows=tuple(row for each in entry.get("rows", ()) for row in _rows(each)),
+            rows=tuple(row for each in entry.get("rows", ()) for row in rows_of(each)),
         )
     except KeyError as error:
         raise InputError(f"{where}: {name} does not say {error}.") from None
@@ -86,15 +90,14 @@ def _coefficient(
         raise InputError(f"{where}: {name}: {error}") from None
 
 
-def _rows(text: str) -> Iterator[str]:
+def rows_of(text: str) -> Iterator[str]:
     """One id, or those from a first to a last one (`mpt-0081..mpt-0113`)."""
-    first, _, last = text.partition("..")
-    if not last:
-        yield first
+    span = SPAN.fullmatch(text)
+    if span is None:
+        yield text
         return
-    name, _, start = first.rpartition("-")
-    for number in range(int(start), int(last.rpartition("-")[2]) + 1):
-        yield f"{name}-{number:0{len(start)}}"
+    for number in range(int(span["first"]), int(span["last"]) + 1):
+        yield f"{span['name']}{number:0{len(span['first'])}}"
 
 
 def _shipped(name: str, over: Calibration | None = None) -> Calibration:
@@ -102,16 +105,20 @@ def _shipped(name: str, over: Calibration | None = None) -> Calibration:
     return calibration((SETS / file).read_text("utf-8"), over=over, where=file)
 
 
-def as_toml(made: Calibration, *, over: Calibration, about: str) -> str:
+def as_toml(made: Calibration, *, over: Calibration, about: str, digits: int = 6) -> str:
     """The text of a set: what differs from another one.
 
     Args:
         made: the set.
         over: what holds for coefficients that the text leaves out.
         about: comment at its head, one line.
+        digits: of every value.
     """
-    entries = [_entry(name, it) for name, it in made.known.items() if it != over.known.get(name)]
-    head = f'# {about}\n\nname = "{made.name}"\ndate = {made.date}\n'
+    entries = [
+        _entry(name, it, digits) for name, it in made.known.items() if it != over.known.get(name)
+    ]
+    named = f"name = {_text(made.name)}\ndate = {made.date}\nover = {_text(over.name)}\n"
+    head = f"# {about}\n\n{named}"
     return "\n".join([head, *filter(None, [_covered(made.covers)]), *entries])
 
 
@@ -130,12 +137,17 @@ def _covered(covers: Covers) -> str:
     )
 
 
-def _entry(name: str, it: Coefficient) -> str:
-    lines = [f"[{name}]", *(f"{key} = {getattr(it, key):.6g}" for key in ("value", "low", "high"))]
-    lines += [f'kind = "{it.kind}"', f'source = "{it.source}"']
+def _entry(name: str, it: Coefficient, digits: int) -> str:
+    numbers = (f"{key} = {getattr(it, key):.{digits}g}" for key in ("value", "low", "high"))
+    lines = [f"[{name}]", *numbers, f'kind = "{it.kind}"', f"source = {_text(it.source)}"]
     if it.rows:
-        lines += ["rows = [", *(f'    "{each}",' for each in _spans(it.rows)), "]"]
+        lines += ["rows = [", *(f"    {_text(each)}," for each in _spans(it.rows)), "]"]
     return "\n".join([*lines, ""])
+
+
+def _text(text: str) -> str:
+    """A text as TOML writes it, which escapes as JSON does."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _spans(rows: tuple[str, ...]) -> Iterator[str]:

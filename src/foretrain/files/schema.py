@@ -20,6 +20,7 @@ from foretrain.files.plan import PlanSection
 from foretrain.files.scenario import KEY as SCENARIO
 from foretrain.files.study import NEEDED, SearchSection
 from foretrain.files.workload import WorkloadSection
+from foretrain.results.calibrate import Calibrated
 from foretrain.results.catalogue import CatalogueResult
 from foretrain.results.doctor import Diagnosis
 from foretrain.results.document import plain
@@ -38,6 +39,7 @@ ANSWERS: Final = {
     "search": SearchResult,
     "largest": Largest,
     "mixed": MixedResult,
+    "calibrate": Calibrated,
     "validate": Validation,
     "catalogue": CatalogueResult,
     "doctor": Diagnosis,
@@ -67,7 +69,7 @@ def schema_of(verb: str) -> Schema:
     """The JSON Schema of a verb's document, or of a study.
 
     Args:
-        verb: estimate, search, largest, mixed, validate, catalogue, doctor or study.
+        verb: estimate, search, largest, mixed, calibrate, validate, catalogue, doctor or study.
 
     Raises:
         InputError: if no such document exists.

@@ -38,7 +38,7 @@ def fingerprint(*nouns: object) -> str:
 
 
 def plain(value: object) -> Plain:
-    """A value as JSON knows it: enums in lower case, tuples as lists, no infinity."""
+    """A value as JSON knows it: enums in lower case, sets in order, no infinity."""
     if isinstance(value, Enum):
         return value.value if isinstance(value, StrEnum) else value.name.lower()
     if isinstance(value, float):
@@ -53,6 +53,8 @@ def _collection(value: object) -> Plain:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, frozenset):
+        return [plain(item) for item in sorted(value)]
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     raise TypeError(f"{type(value).__name__} has no place in a document: {value!r}")

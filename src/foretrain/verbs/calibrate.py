@@ -33,6 +33,23 @@ from foretrain.verbs.observe import Question, log_seconds, observed
 PIECE = 48
 """Runs that are predicted together, so that each process prepares few of them."""
 
+GROUPS = ("matrix", "attention", "traffic", "host", "links", "overlap")
+"""What the time of a step tells of."""
+
+FIXED = ("host.memory",)
+"""No table holds runs that tell of them."""
+
+
+def fittable(known: Calibration = PRIORS) -> tuple[str, ...]:
+    """Names of the coefficients that steps may move: those that are not known exactly."""
+    return tuple(
+        name
+        for name, it in known.known.items()
+        if name.split(".", maxsplit=1)[0] in GROUPS
+        and name not in FIXED
+        and 0.0 < it.low < it.high
+    )
+
 
 class Engine(Protocol):
     """Applies a function to every item and gives the answers in the items' order, like `map`."""
@@ -52,7 +69,7 @@ class Fitting:
         free: names of the coefficients that may move.
         kept_apart: sources to which nothing is fitted.
         publishers: of sources, each of which is left out once; one that is not named stands for
-            itself.
+            itself. None leaves nobody out.
         name: of the new set.
         date: of the fit, year first.
         command: by which it can be made again.
@@ -60,7 +77,7 @@ class Fitting:
 
     free: tuple[str, ...]
     kept_apart: AbstractSet[str]
-    publishers: Mapping[str, str]
+    publishers: Mapping[str, str] | None
     name: str
     date: str
     command: str
@@ -99,8 +116,9 @@ def calibrate(
     whole = fit(rows, ask, start=np.zeros(len(free)))
     progress(f"fitted to all runs: {_error(whole, rows):.3f}")
     folds = {}
-    for publisher in sorted({_publisher(run, fitting) for run in used}):
-        keep = np.array([_publisher(run, fitting) != publisher for run in used])
+    by = [_publisher(run, fitting.publishers or {}) for run in used]
+    for publisher in sorted(set(by)) if fitting.publishers is not None else ():
+        keep = np.array([each != publisher for each in by])
         found = refit(whole, replace(rows, weight=rows.weight * keep), ask)
         folds[publisher] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
         progress(f"fitted without {publisher}")
@@ -148,8 +166,8 @@ def _counts(run: MeasuredRun, fitting: Fitting) -> bool:
     return run.may_be_fitted and run.source_id not in fitting.kept_apart
 
 
-def _publisher(run: MeasuredRun, fitting: Fitting) -> str:
-    return fitting.publishers.get(run.source_id, run.source_id)
+def _publisher(run: MeasuredRun, publishers: Mapping[str, str]) -> str:
+    return publishers.get(run.source_id, run.source_id)
 
 
 def _known(priors: Calibration, name: str) -> Coefficient:

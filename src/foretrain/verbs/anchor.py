@@ -1,0 +1,116 @@
+"""Anchor: one measured step of somebody's own, to which all other predictions become relative."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import exp, isclose, isfinite
+from types import MappingProxyType
+
+from foretrain.calibrate.free import free_of
+from foretrain.calibrate.intervals import after_anchor
+from foretrain.coefficients.calibration import Calibration
+from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.errors import InputError
+from foretrain.files.coefficients import SHIPPED
+from foretrain.plan.study import Study
+from foretrain.results.calibrate import Calibrated, Moved
+from foretrain.units import SECONDS
+from foretrain.verbs.estimate import estimate
+
+PACE = "step.factor"
+"""What a measured step moves."""
+
+WIDTH, ANCHORED = "uncertainty.time", "uncertainty.anchored"
+"""How wide intervals are, and what stands in its place once a step was measured."""
+
+EXACT = 1e-9
+"""Relative difference between a measured step and the same step predicted afterwards."""
+
+
+def anchor(
+    study: Study, seconds: float, *, run: str, name: str, date: str, base: Calibration = SHIPPED
+) -> Calibrated:
+    """What one measured step says of all others of the same software.
+
+    Args:
+        study: what ran, with one value per field of the plan.
+        seconds: that its step took.
+        run: names it among the rows of the set.
+        name: of the new set.
+        date: of it, year first.
+        base: the set before.
+
+    Raises:
+        InputError: the study is not one plan, or no pace makes its step as long as that.
+    """
+    made = anchored(study, seconds, base=base, run=run)
+    return Calibrated(
+        calibration=replace(made, name=name, date=date),
+        moved=(_moved(base.known[PACE], made.known[PACE]),),
+        folds=MappingProxyType({}),
+        rows=(run,),
+        error=0.0,
+    )
+
+
+def anchored(
+    study: Study, seconds: float, *, base: Calibration = SHIPPED, run: str = "a step"
+) -> Calibration:
+    """The set with which `estimate` answers a measured step, moved by its pace alone.
+
+    The pace multiplies everything that devices, links and hosts do. What a step waits for its
+    samples is no part of it.
+
+    Args:
+        study: what ran, with one value per field of the plan.
+        seconds: that its step took.
+        base: the set before.
+        run: names it among the rows of the set.
+
+    Raises:
+        InputError: the study is not one plan, or no pace makes its step as long as that.
+    """
+    if not (seconds > 0 and isfinite(seconds)):
+        raise InputError(f"step time: must be above 0 s, got {seconds:g}.")
+    before = estimate(study, coefficients=base.coefficients)
+    pace = base.known[PACE].value * seconds / (before.step_time - before.parts.input)
+    made = replace(base, known={**base.known, **_anchored(base, pace, seconds=seconds, run=run)})
+    after = estimate(study, coefficients=made.coefficients)
+    if not isclose(after.step_time, seconds, rel_tol=EXACT):
+        raise InputError(
+            f"step time: no step takes {SECONDS.write(seconds)} whose samples take "
+            f"{SECONDS.write(after.step_time)} to read and prepare. Correct [workload.data] or "
+            "leave it out."
+        )
+    return made
+
+
+def _anchored(
+    base: Calibration, pace: float, *, seconds: float, run: str
+) -> Mapping[str, Coefficient]:
+    """What a measured step changes: the pace, and with it how wide intervals are."""
+    width = after_anchor(base.coefficients.uncertainty).time
+    moved = replace(
+        base.known[PACE],
+        value=pace,
+        low=pace * exp(-width),
+        high=pace * exp(width),
+        kind=Kind.MEASURED,
+        source=f"a measured step of {SECONDS.write(seconds)}",
+        rows=(run,),
+    )
+    return {PACE: moved, WIDTH: replace(base.known[ANCHORED], value=width)}
+
+
+def _moved(before: Coefficient, after: Coefficient) -> Moved:
+    return Moved(
+        name=PACE,
+        prior=before.value,
+        value=after.value,
+        low=after.low,
+        high=after.high,
+        unit=after.unit,
+        score=free_of(PACE, before).score(after.value),
+        rows=len(after.rows),
+    )
