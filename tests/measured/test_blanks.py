@@ -144,14 +144,20 @@ def test_adapters_alone_are_trained_where_the_task_is_lora():
 
 
 @pytest.mark.parametrize(
-    ("ahead", "name"),
-    [(True, "deepseek-v3-mtp"), (False, "deepseek-v3"), (None, "deepseek-v3")],
+    ("framework", "ahead", "name", "default"),
+    [
+        ("Megatron-Core", True, "deepseek-v3-mtp", None),
+        ("Megatron-Core", False, "deepseek-v3", None),
+        ("Megatron-Core", None, "deepseek-v3", defaults.NO_PREDICTION),
+        ("Megatron-Bridge", None, "deepseek-v3-mtp", defaults.PREDICTION_AHEAD),
+    ],
 )
-def test_a_row_says_whether_it_predicts_several_tokens(ahead, name):
+def test_a_row_says_whether_it_predicts_several_tokens(framework, ahead, name, default):
     told = Network(name="DeepSeek-V3", sequence=4096, token_prediction=ahead)
-    found = case(replace(MOE, network=told))
+    found = case(replace(MOE, network=told, framework=framework))
     assert found.workload.model.name == name
-    assert (defaults.NO_PREDICTION.words in found.assumed) == (ahead is None)
+    known = {defaults.NO_PREDICTION.words, defaults.PREDICTION_AHEAD.words}
+    assert known & set(found.assumed) == ({default.words} if default else set())
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,7 @@ def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
     part = part * np.where(operators.fused, 1.0, rate.unfused)
-    # Blocks of narrow values are whole: rows of an expert are filled up by one more copy.
-    part = part * np.where((operators.routed > 0) & rate.each & (rate.casts > 0), 2.0, 1.0)
+    part = part * np.where(operators.routed > 0, rate.sorts, 1.0)
     value_bytes = work.precision.value_bytes * np.where(operators.fused, 1.0, rate.widened)
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed

@@ -56,7 +56,7 @@ def _launched(
 ) -> Launches:
     """What the host takes for some of the operators of each kind of layer."""
     returns, learns = backward_kernels(operators)
-    kernels = kernels_of(operators, rate) * some
+    kernels = (kernels_of(operators, rate) + _calls_beside(operators, rate)) * some
     forward = kernels * rate.launch
     backward = (kernels * returns + learns * each_expert(operators, rate) * some) * rate.launch
     layer = np.asarray(operators.layer, np.intp)
@@ -77,6 +77,11 @@ def kernels_of(operators: Operators, rate: Rates) -> Floats:
     over_pictures = kept_share(operators, rate.pictures)
     kernels = operators.kernels * np.where(operators.family > 0, over_pictures, general)
     return (kernels + operators.narrowed * rate.casts) * each_expert(operators, rate)
+
+
+def _calls_beside(operators: Operators, rate: Rates) -> Floats:
+    """What the host calls beside kernels, as many times as long as it starts one. [operator, 1]"""
+    return operators.narrowed * (rate.cast_calls - rate.casts) * each_expert(operators, rate)
 
 
 def each_expert(operators: Operators, rate: Rates) -> Floats:

@@ -34,7 +34,9 @@ class Rates:
         units: tiles that run side by side.
         pictures: what kernels over pictures reach.
         casts: kernels that make one factor of a product narrow.
+        cast_calls: what the host calls for that, as many times as long as it starts a kernel.
         each: whether every expert has kernels of its own.
+        sorts: times that rows are moved on their way to their experts, and back.
     """
 
     matmul: float
@@ -49,7 +51,9 @@ class Rates:
     units: float
     pictures: PictureRates
     casts: float = 0.0
+    cast_calls: float = 0.0
     each: bool = False
+    sorts: float = 1.0
 
 
 def peak(device: Device, precision: Precision) -> float:
@@ -99,7 +103,9 @@ def rates(
         unfused=moves.get(software.execution, 1.0),
         widened=_widened(precision, coefficients, software),
         casts=float(precision.cast_kernels),
+        cast_calls=float(precision.cast_calls),
         each=not software.grouped,
+        sorts=_sorts(precision, software),
         units=float(device.units),
         pictures=picture_rates(device, precision, coefficients, software=software),
     )
@@ -113,6 +119,16 @@ def _widened(precision: Precision, coefficients: Coefficients, software: Softwar
     if software.execution is Execution.TUNED:
         return 1.0
     return 1.0 + coefficients.traffic.wide * (FP32_BYTES / precision.value_bytes - 1.0)
+
+
+def _sorts(precision: Precision, software: Software) -> float:
+    """Times that rows are moved between the exchange and the products of experts.
+
+    Copies are sorted before they are sent and again where they arrive; tokens that go once, only
+    there. Blocks of narrow values are whole: rows of an expert that has kernels of its own are
+    filled up by one more copy. Source: megatron-core (from memory).
+    """
+    return 1.0 + (not software.once) + (bool(precision.cast_kernels) and not software.grouped)
 
 
 def _product_share(device: Device, precision: Precision, coefficients: Coefficients) -> float:

@@ -14,6 +14,7 @@ from foretrain.measured.encoders import FAMILY, encoder_of
 from foretrain.measured.images import images_of
 from foretrain.measured.listed import listed_of
 from foretrain.measured.litgpt import by_litgpt, longest, tuned
+from foretrain.measured.policies import by_bridge
 from foretrain.measured.run import MeasuredRun, Network, Table
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, find
@@ -86,7 +87,8 @@ def _in_library(run: MeasuredRun, assumptions: Assumptions) -> Model:
         raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
     name = find(network.name).name
     if name in PREDICTING:
-        ahead = assumptions.fill(network.token_prediction, defaults.NO_PREDICTION)
+        default = defaults.PREDICTION_AHEAD if by_bridge(run) else defaults.NO_PREDICTION
+        ahead = assumptions.fill(network.token_prediction, default)
         name = PREDICTING[name] if ahead else name
     return _built(name, _sequence(network, assumptions))
 

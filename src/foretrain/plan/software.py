@@ -26,7 +26,8 @@ class Software:
             tokens are divided too.
         grouped: whether the products of all experts are one kernel, and those that feed it leave
             whole blocks of rows; otherwise every expert has its own, whose rows a copy fills up.
-        once: whether a token goes once to a member that holds several of its experts.
+        once: whether a token goes once to a member that holds several of its experts; otherwise
+            copies are sorted by expert before they are sent.
         kernel: generation of the fused attention kernel; None if there is none or not known.
     """
 

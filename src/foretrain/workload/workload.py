@@ -69,6 +69,15 @@ class Precision(StrEnum):
         return {Precision.FP8: 2, Precision.MXFP8: 3, Precision.NVFP4: 4}.get(self, 0)
 
     @property
+    def cast_calls(self) -> int:
+        """Calls of the host for it: the kernels, and room for values and scales for both products.
+
+        Four tensors and one that stands for them, each as much work for an interpreter as the start
+        of a kernel. Source: transformer-engine (from memory).
+        """
+        return self.cast_kernels + 5 if self.cast_kernels else 0
+
+    @property
     def master_bytes(self) -> float:
         """Bytes of the fp32 copy of a weight that a 16-bit optimizer updates."""
         return 4.0 if self.value_bytes < 4.0 else 0.0
