@@ -88,7 +88,7 @@ def test_interrupt_that_arrives_twice_is_one():
 
 
 def test_answer_that_is_being_written_is_not_lost_to_an_interrupt(foretrain, study, monkeypatch):
-    def late(*_arguments):
+    def late(*_arguments, **_named):
         os.kill(os.getpid(), signal.SIGINT)
         return builders.provenance()
 

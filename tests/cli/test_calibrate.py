@@ -1,0 +1,102 @@
+"""`foretrain calibrate`, and `--coefficients` of the other commands."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+TABLE = Path(__file__).parents[2] / "validation" / "tables" / "llm_training.csv"
+
+
+@pytest.fixture
+def ran(tmp_path):
+    """A study of one plan."""
+    path = tmp_path / "ran.toml"
+    path.write_text(
+        '[workload]\nmodel = "llama-3-8b"\nglobal_batch = 64\nsequence = 4096\n'
+        '[cluster]\nname = "dgx-h100"\nnodes = 2\n[plan]\ntensor = 2\nmicro_batch = 1\n'
+    )
+    return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A few runs of one node, and none."""
+    head, *rows = TABLE.read_text().splitlines()
+    path = tmp_path / "llm_training.csv"
+    path.write_text("\n".join([head, *(row for row in rows if row.startswith("mpt-000"))]))
+    return path
+
+
+@pytest.fixture
+def mine(foretrain, ran, tmp_path):
+    """A set anchored to a step of 3.5 s."""
+    path = tmp_path / "mine.toml"
+    ended = foretrain("calibrate", ran, "--step-time", "3.5 s", "--output", path)
+    assert (ended.code, ended.err) == (0, f"Wrote {path}.\n")
+    assert "Set mine, fitted to 1 run\n" in ended.out
+    assert "step.factor" in ended.out
+    return path
+
+
+def test_a_measured_step_is_predicted_with_the_set_that_it_made(foretrain, ran, mine):
+    ended = foretrain("estimate", ran, "--coefficients", mine, "--json")
+    answer = json.loads(ended.out)
+    assert answer["step_time"] == pytest.approx(3.5, rel=1e-9)
+    assert answer["coefficients"] == "mine"
+    assert "a measured step of 3.5 s" in answer["sources"]
+    assert "coefficients were given" not in answer["confidence"]["outside"]
+
+
+def test_a_search_answers_with_the_set(foretrain, ran, mine):
+    before = json.loads(foretrain("search", ran, "--json").out)
+    after = json.loads(foretrain("search", ran, "--coefficients", mine, "--json").out)
+    assert (before["coefficients"], after["coefficients"]) == ("2026-11", "mine")
+    slower = after["best"]["estimate"]["step_time"] / before["best"]["estimate"]["step_time"]
+    assert slower == pytest.approx(json.loads(factor(foretrain, ran)), rel=1e-9)
+
+
+def factor(foretrain, ran):
+    """How much slower a step of 3.5 s is than what is shipped says."""
+    answer = json.loads(foretrain("calibrate", ran, "--step-time", "3.5 s", "--json").out)
+    return str(answer["calibration"]["known"]["step.factor"]["value"])
+
+
+def test_runs_are_fitted_and_validated_with_the_set(foretrain, table, tmp_path):
+    own = tmp_path / "own.toml"
+    ended = foretrain("calibrate", table, "--output", own, "--name", "ours", "--json")
+    answer = json.loads(ended.out)
+    assert ended.code == 0
+    assert answer["schema"] == "foretrain/calibrate/1"
+    assert answer["coefficients"] == "2026-11"
+    assert answer["calibration"]["name"] == "ours"
+    assert len(answer["rows"]) == 9
+    told = json.loads(foretrain("validate", table, "--coefficients", own, "--json").out)
+    assert told["coefficients"] == "ours"
+
+
+def test_a_table_without_a_step_time_is_refused(foretrain, table):
+    table.write_text(table.read_text().splitlines()[0] + "\n")
+    ended = foretrain("calibrate", table)
+    assert ended.code == 1
+    assert ended.err.startswith(f"error: {table}: ")
+    assert "Runs need a measured step time." in ended.err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--step-time", "3.5"], "--step-time: '3.5' has no unit"),
+        (["--step-time", "0 s"], "must be above 0 s"),
+        (["--step-time", "1 s", "--kind", "memory"], "Leave one of them out."),
+        (["--step-time", "1 s", "--name", "2026-11"], "such a set is shipped"),
+        (["--step-time", "1 s", "--output", "/no/folder/mine.toml"], "--output /no/folder"),
+        (["--step-time", "1 s", "--coefficients", "absent.toml"], "there is no such file"),
+        (["second.toml", "--step-time", "1 s"], "that of one study, got 2 files"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_options_are_refused(foretrain, ran, options, told):
+    ended = foretrain("calibrate", ran, *options)
+    assert (ended.code, ended.out) == (1, "")
+    assert told in ended.err
