@@ -25,7 +25,9 @@ from foretrain.workload.trainable import Trainable, adapted
 PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE})
 """Tables of networks of images."""
 
-PREDICTING: Mapping[str, str] = MappingProxyType({"deepseek-v3": "deepseek-v3-mtp"})
+PREDICTING: Mapping[str, str] = MappingProxyType(
+    {"deepseek-v3": "deepseek-v3-mtp", "nemotron-3-super": "nemotron-3-super-mtp"}
+)
 """Models of the library by those without what predicts tokens further ahead."""
 
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")

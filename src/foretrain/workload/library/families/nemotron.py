@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import groupby
 
 from foretrain.workload.library.entry import Entry
@@ -36,6 +37,28 @@ def _pattern(pattern: str, kinds: Mapping[str, Block]) -> tuple[Run, ...]:
 def _grouped(heads: int, kv_heads: int) -> Block:
     return Block(mixer=Heads(heads=heads, kv_heads=kv_heads, width=128, rotary=False))
 
+
+_SUPER_SHAPE = language(
+    4096,
+    131_072,
+    _pattern(
+        _SUPER,
+        {
+            "M": Block(mixer=StateSpace(heads=128, width=64, groups=8, state=128)),
+            "*": _grouped(32, 2),
+            "E": Block(
+                feed_forward=Experts(
+                    count=512,
+                    chosen=22,
+                    each=FeedForward(width=2688),
+                    shared=FeedForward(width=5376),
+                    router_bias=True,
+                    latent=1024,
+                )
+            ),
+        },
+    ),
+)
 
 ENTRIES: tuple[Entry, ...] = (
     text_entry(
@@ -81,31 +104,17 @@ ENTRIES: tuple[Entry, ...] = (
         source="nemotron3, table 1 (from memory)",
         aliases=("nemotron-3-nano-30b-a3b",),
     ),
-    text_entry(
-        "nemotron-3-super",
-        language(
-            4096,
-            131_072,
-            _pattern(
-                _SUPER,
-                {
-                    "M": Block(mixer=StateSpace(heads=128, width=64, groups=8, state=128)),
-                    "*": _grouped(32, 2),
-                    "E": Block(
-                        feed_forward=Experts(
-                            count=512,
-                            chosen=22,
-                            each=FeedForward(width=2688),
-                            shared=FeedForward(width=5376),
-                            router_bias=True,
-                            latent=1024,
-                        )
-                    ),
-                },
-            ),
-        ),
-        kind="Nemotron 3",
-        source="nemotron3, published configuration of Super (from memory, low confidence)",
-        aliases=("nemotron-3-super-120b-a12b",),
+    *(
+        text_entry(
+            name,
+            replace(_SUPER_SHAPE, predictions=predictions),
+            kind="Nemotron 3",
+            source="nemotron3, published configuration of Super (from memory, low confidence)",
+            aliases=aliases,
+        )
+        for name, predictions, aliases in (
+            ("nemotron-3-super", 0, ("nemotron-3-super-120b-a12b",)),
+            ("nemotron-3-super-mtp", 2, ()),
+        )
     ),
 )
