@@ -97,6 +97,11 @@ def test_every_problem_of_a_file_is_told_at_once(tmp_path):
         assert line in told
 
 
+def test_rows_without_end_are_refused(tmp_path):
+    entry = ENTRY.format(0.7).replace("given", "measured") + 'rows = ["a-1..a-99999999999"]\n'
+    assert "links.nvlink.rows: are more than" in problems_of(tmp_path, "[links.nvlink]\n" + entry)
+
+
 def test_what_is_no_set_is_refused(tmp_path):
     assert "is not TOML" in problems_of(tmp_path, "value = ")
     assert "the file is empty" in problems_of(tmp_path, "")

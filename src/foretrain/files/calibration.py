@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,9 @@ BASES: Final[Mapping[str, Calibration]] = {it.name: it for it in (SHIPPED, PRIOR
 """Sets that hold for whatever another one leaves out, by name."""
 
 HEAD: Final = ("name", "date", "over", COVERS)
+
+MOST_ROWS: Final = 100_000
+"""Rows that one value may list; more are a slip of the pen in `first..last`."""
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -98,7 +102,10 @@ def _coefficient(
         problems.add(name, "has an interval without an end.")
     if before.low > 0 and not found.low > 0:
         problems.add(f"{name}.low", f"is {found.low:g}; only values above 0 have a meaning.")
-    return replace(found, rows=tuple(row for each in found.rows for row in rows_of(each)))
+    rows = tuple(islice(chain.from_iterable(map(rows_of, found.rows)), MOST_ROWS + 1))
+    if len(rows) > MOST_ROWS:
+        problems.add(f"{name}.rows", f"are more than {MOST_ROWS:,}, the most that is read.")
+    return replace(found, rows=rows)
 
 
 def _covers(entry: object, problems: Problems) -> Covers | None:

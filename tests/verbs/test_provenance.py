@@ -1,0 +1,37 @@
+"""Provenance: an answer names the set that it was made with, and says where each value is from."""
+
+from dataclasses import replace
+
+from tests import small
+
+from foretrain.files.coefficients import SHIPPED
+from foretrain.plan.space import Space
+from foretrain.verbs.anchor import anchored
+from foretrain.verbs.provenance import of_study
+
+STUDY = small.llama_study(space=Space(micro_batch=(1,)))
+MINE = replace(anchored(STUDY, 1.0), name="mine").coefficients
+
+
+def kinds(coefficients):
+    """Where each value comes from, by name."""
+    return {it.name: it.kind for it in of_study(STUDY, coefficients=coefficients).sources}
+
+
+def test_an_answer_names_its_set():
+    assert of_study(STUDY).coefficients == SHIPPED.name
+    assert of_study(STUDY, coefficients=MINE).coefficients == "mine"
+
+
+def test_values_are_of_the_kind_that_their_set_says():
+    shipped = {name: it.kind for name, it in SHIPPED.known.items()}
+    assert kinds(SHIPPED.coefficients) == shipped
+    assert kinds(MINE) == shipped | {
+        "step.factor": "measured",
+        "uncertainty.time": shipped["uncertainty.anchored"],
+    }
+
+
+def test_a_value_that_is_changed_afterwards_is_given():
+    changed = kinds(MINE.changed({"links.nvlink": 0.5}))
+    assert (changed["links.nvlink"], changed["step.factor"]) == ("given", "measured")
