@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from foretrain.files.schema import schema_of
+
 TABLE = Path(__file__).parents[2] / "validation" / "tables" / "llm_training.csv"
 
 
@@ -67,6 +69,11 @@ def test_runs_are_fitted_and_validated_with_the_set(foretrain, table, tmp_path):
     ended = foretrain("calibrate", table, "--output", own, "--name", "ours", "--json")
     answer = json.loads(ended.out)
     assert ended.code == 0
+    described = schema_of("calibrate")
+    assert list(answer) == list(described["properties"])
+    assert set(answer["moved"][0]) == set(described["$defs"]["Moved"]["properties"])
+    covers = set(described["$defs"]["Covers"]["properties"])
+    assert set(answer["calibration"]["covers"]) == covers
     assert answer["schema"] == "foretrain/calibrate/1"
     assert answer["coefficients"] == "2026-11"
     assert answer["calibration"]["name"] == "ours"
