@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "foretrain"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 BASE = {"units", "errors", "throughput", "events", "statistics"}
-NOUNS = {"workload", "cluster", "plan", "measured"}
+NOUNS = {"workload", "cluster", "plan", "measured", "coefficients"}
 PHYSICS = {"strategies", "cost", "queueing", "simulate"}
 QUESTIONS = {"search", "explain", "calibrate", "ensemble", "jobs"}
 EDGES = {"readers", "files", "export", "run", "report", "cli", "web"}
@@ -22,6 +22,7 @@ MAY_USE = {
     **dict.fromkeys(BASE, BASE),
     "workload": BASE,
     "cluster": BASE,
+    "coefficients": BASE | {"cluster"},
     "queueing": BASE,
     "plan": BASE | {"workload", "cluster"},
     "measured": BASE | {"workload", "cluster", "plan"},

@@ -13,8 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
-from validation.calibrate import SHIPPED as FILE
-from validation.calibrate import kept_apart
+from validation.calibrate import FILE, kept_apart
 from validation.cold import folds, judged
 
 from foretrain.calibrate.difficulty import covered

@@ -38,6 +38,9 @@ BEND = 1.5
 SOURCE_ROWS = 12.0
 """Rows that one source counts as, however many it has."""
 
+MOST_SCATTER = 0.1
+"""Standard deviation of the logarithm of repeats above which nothing is learned from a source."""
+
 STEP = 0.25
 """Standard deviations by which a coefficient is moved to see what it does."""
 
@@ -107,7 +110,7 @@ def weights(
     """What each row counts. [row]
 
     Sources count alike, and runs of one configuration as one. A source whose own repeats scatter
-    counts less, for its rows tell as little of a model as of one another.
+    counts nothing, for its rows tell as little of a model as of one another.
 
     Args:
         groups: source of each row.
@@ -124,7 +127,7 @@ def weights(
     scatter = apart / np.maximum(told, 1.0)
     alone = 1.0 / times[same]
     counted = np.bincount(source, alone, minlength=len(names))
-    trusted = NOISE**2 / (NOISE**2 + scatter)
+    trusted = scatter <= MOST_SCATTER**2
     found: Floats = alone * (np.minimum(1.0, SOURCE_ROWS / counted) * trusted)[source]
     return found
 

@@ -23,6 +23,9 @@ TENTH = 1.2816
 FARTHEST = 3.0
 """Standard deviations that no fit goes beyond, whatever the rows say."""
 
+EDGE = 0.01
+"""How near 0 and 1 the plausible range of a share is taken to end."""
+
 Floats = NDArray[np.float64]
 
 
@@ -58,10 +61,11 @@ def free_of(name: str, prior: Coefficient) -> Free:
     Raises:
         InputError: the interval has no width, or leaves what its unit allows.
     """
-    share = prior.unit == "1" and prior.high < 1.0
-    if not 0.0 < prior.low < prior.high:
+    share = prior.unit == "1" and prior.high <= 1.0
+    least = EDGE if share else 0.0
+    if not 0.0 < max(prior.low, least) < prior.high:
         raise InputError(f"coefficient '{name}': cannot be fitted, its prior has no width above 0.")
-    low, high = (_place(end, share=share) for end in (prior.low, prior.high))
+    low, high = (_place(end, share=share) for end in (max(prior.low, least), prior.high))
     return Free(
         name=name,
         centre=_place(prior.value, share=share),
@@ -76,4 +80,7 @@ def values_of(free: Sequence[Free], scores: Floats) -> Mapping[str, float]:
 
 
 def _place(value: float, *, share: bool) -> float:
-    return log(value / (1.0 - value)) if share else log(value)
+    if not share:
+        return log(value)
+    inside = min(max(value, EDGE), 1.0 - EDGE)
+    return log(inside / (1.0 - inside))

@@ -124,18 +124,24 @@ def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePass
     """Layers of each kind on a stage of every run, times what one takes, if the host keeps up."""
     counts = held.cuts.layers.take(cut, axis=2).swapaxes(0, 1)
     times, time = found.times, found.time[passing]
-    forward, backward, weights, starting, returning = (
+    forward, backward, coming, weights, starting, returning, learning = (
         weighted(counts, values)
         for values in (
             found.forward.take(passing, axis=1),
             found.backward.take(passing, axis=1),
+            found.coming.take(passing, axis=1),
             times.weights.take(time, axis=1),
             times.forward_host.take(time, axis=1),
             times.backward_host.take(time, axis=1),
+            times.weights_host.take(time, axis=1),
         )
     )
+    # What waits for nobody is what is left beside the gradients of inputs, so that a quicker
+    # device never has more to do before it can hand on.
+    late = np.maximum(returning - learning - (backward - coming - weights), 0.0)
+    slower = np.maximum(backward, returning)
     return StagePasses(
         forward=np.maximum(forward, starting),
-        backward=np.maximum(backward, returning),
-        weights=weights,
+        backward=slower,
+        weights=weights + coming + (slower - backward) - late,
     )

@@ -27,12 +27,14 @@ class Launches:
         forward: forward pass.
         backward: backward pass.
         chosen: what selective recomputation starts again.
+        weights: gradients of weights, part of the backward pass.
         experts: the same of the kernels that experts have, for all experts; None without any.
     """
 
     forward: Floats
     backward: Floats
     chosen: Floats
+    weights: Floats
     experts: Launches | None = None
 
 
@@ -58,16 +60,22 @@ def _launched(
     returns, learns = backward_kernels(operators)
     kernels = (kernels_of(operators, rate) + _calls_beside(operators, rate)) * some
     forward = kernels * rate.launch
-    backward = (kernels * returns + learns * each_expert(operators, rate) * some) * rate.launch
+    second = learns * each_expert(operators, rate) * some * rate.launch
+    backward = kernels * returns * rate.launch + second
     layer = np.asarray(operators.layer, np.intp)
     exists = np.hstack(
         [(operators.attention < 0) | (operators.attention == kernel) for kernel in Attention]
     )
-    quantities = (forward, backward, forward * operators.selective)
+    quantities = (
+        forward,
+        backward,
+        forward * operators.selective,
+        second * (operators.trained > 0),
+    )
     found = np.zeros((len(quantities), kinds, len(Attention)))
     for total, seconds in zip(found, quantities, strict=True):
         np.add.at(total, layer, seconds * exists)
-    return Launches(forward=found[0], backward=found[1], chosen=found[2])
+    return Launches(forward=found[0], backward=found[1], chosen=found[2], weights=found[3])
 
 
 def kernels_of(operators: Operators, rate: Rates) -> Floats:

@@ -66,6 +66,7 @@ class LayerTimes:
         backward_spare: the same of the backward pass, recomputation included.
         forward_host: what the host takes to start the kernels of the forward pass.
         backward_host: the same of the backward pass, recomputation included.
+        weights_host: the same of gradients of weights, part of `backward_host`.
     """
 
     forward: Floats
@@ -81,6 +82,7 @@ class LayerTimes:
     backward_spare: Floats
     forward_host: Floats
     backward_host: Floats
+    weights_host: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -152,7 +154,7 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         for part, seconds in after.parts.items()
     }
     forward_exchanges = after.total
-    started, returned = _launched(setting, plans, twice=twice)
+    started, returned, learned = _launched(setting, plans, twice=twice)
     return LayerTimes(
         forward=computed.forward,
         backward=computed.backward,
@@ -167,18 +169,21 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         backward_spare=computed.backward + again - before.hidden - after.hidden * twice,
         forward_host=started,
         backward_host=returned,
+        weights_host=learned,
     )
 
 
-def _launched(setting: Setting, plans: PlanTable, *, twice: Floats) -> tuple[Floats, Floats]:
-    """What the host takes to start the kernels of both passes. [kind, plan]"""
+def _launched(
+    setting: Setting, plans: PlanTable, *, twice: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """What the host takes to start the kernels of both passes, and of weights. [kind, plan]"""
     kernel = plans.attention.astype(np.intp)
-    forward, backward, chosen = (
+    forward, backward, chosen, weights = (
         _of_device(setting.launches, quantity, plans, kernel=kernel)
-        for quantity in ("forward", "backward", "chosen")
+        for quantity in ("forward", "backward", "chosen", "weights")
     )
     again = recompute.repeated(plans, full=forward * twice, selective=chosen)
-    return forward, backward + again
+    return forward, backward + again, weights
 
 
 def _of_device(known: Launches, quantity: str, plans: PlanTable, *, kernel: Rows) -> Floats:

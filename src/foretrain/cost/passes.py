@@ -50,6 +50,7 @@ class Passes:
         parameters: exposed gathering of parameters.
         gradients: exposed reduction of gradients.
         offload: exposed transfers to the host and back.
+        coming: those of them that the backward pass waits for.
         forward: the forward pass, all told.
         backward: the backward pass, all told.
     """
@@ -59,6 +60,7 @@ class Passes:
     parameters: Floats
     gradients: Floats
     offload: Floats
+    coming: Floats
     forward: Floats
     backward: Floats
 
@@ -155,6 +157,7 @@ def passes(
         parameters=there + (back - gradients),
         gradients=gradients,
         offload=leaving + coming,
+        coming=coming,
         forward=forward + leaving,
         backward=backward + coming,
     )

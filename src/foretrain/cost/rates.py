@@ -13,7 +13,6 @@ from foretrain.plan.execution import AttentionKernel, Execution
 from foretrain.plan.software import SHARED, Software
 from foretrain.workload.workload import Precision
 
-
 FP32_BYTES = 4.0
 
 

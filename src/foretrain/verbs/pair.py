@@ -9,13 +9,13 @@ import numpy as np
 from foretrain.cluster.mixed import Mixed, dollars, watts
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.closed_form import closed_form
-from foretrain.cost.rates import peak
 from foretrain.cost.factors import factors
 from foretrain.cost.flop import model_flop
 from foretrain.cost.held import hold
 from foretrain.cost.input import with_input
 from foretrain.cost.mixed.replicas import of_share, replica_settings
 from foretrain.cost.mixed.stages import outlook, staged, stretches
+from foretrain.cost.rates import peak
 from foretrain.cost.setting import Setting
 from foretrain.cost.step import step_times
 from foretrain.cost.timeline import StageTimes, StepTimes
