@@ -37,7 +37,8 @@ def test_parts_add_up_to_the_step_exactly(question):
     setting, [plan] = question
     found = parts(setting, plan)
     assert Parts(**found).total == seconds(setting, plan)[0]
-    assert abs(found["other"]) <= ROUNDING * seconds(setting, plan)[0]
+    # What is left is what the device waits for the host, if anything.
+    assert found["other"] >= -ROUNDING * seconds(setting, plan)[0]
 
 
 @few(25)

@@ -8,17 +8,20 @@ from foretrain.files.catalogue import cluster
 from foretrain.files.coefficients import DEFAULT
 from foretrain.strategies.strategy import Pattern
 
+OF_DEVICES = [*(each for each in Pattern if each is not Pattern.DISPATCH), None]
+"""Patterns of a library; a dispatch is one of a mixture's layer."""
+
 SIZES = [2.0**power for power in range(10, 36)]
 
 
-@pytest.mark.parametrize("pattern", [*Pattern, None])
+@pytest.mark.parametrize("pattern", OF_DEVICES)
 def test_more_bytes_never_take_less_time(pattern):
     place = cluster("aws-p5-48xlarge", nodes=2)
     seconds = transfer(place, DEFAULT, pattern, sizes=SIZES)
     assert (np.diff(seconds) > 0).all()
 
 
-@pytest.mark.parametrize("pattern", [*Pattern, None])
+@pytest.mark.parametrize("pattern", OF_DEVICES)
 def test_a_size_takes_as_long_as_it_does_alone(pattern):
     place = cluster("dgx-a100", nodes=4)
     together = transfer(place, DEFAULT, pattern, sizes=SIZES)

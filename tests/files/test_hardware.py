@@ -122,7 +122,8 @@ def test_memory_bandwidth_power_and_best_product_are_those_of_the_data_sheet(row
     assert known.memory_bandwidth == pytest.approx(said["bandwidth"] * 1e9, rel=1e-3)
     assert said["memory"] * 0.95e9 < known.memory < said["memory"] * 1.08e9
     assert (known.power or 0.0) == said.get("power", 0.0)
-    assert (known.matmul or 0.0) == pytest.approx(said.get("matmul", 0.0) * 1e12)
+    # Devices that the data sheets leave out have a best product of another source, which says so.
+    assert "matmul" not in said or known.matmul == pytest.approx(said["matmul"] * 1e12)
 
 
 @pytest.mark.parametrize(("spelling", "name"), SPELLINGS.items())

@@ -37,7 +37,7 @@ def test_the_software_of_every_row_is_known(table):
         ("torchtitan (PyTorch FSDP2)", Execution.EAGER),
         ("CuDNN[R4]-fp16 (Torch)", Execution.EAGER),
         ("TensorFlow2 (NGC)", Execution.GRAPH),
-        ("LiBai (OneFlow)", Execution.GRAPH),
+        ("LiBai (OneFlow)", Execution.TUNED),
         ("MaxText (JAX)", Execution.GRAPH),
         ("Megatron-DeepSpeed", Execution.TUNED),
         ("Megatron-Bridge (Megatron-Core)", Execution.TUNED),

@@ -81,6 +81,7 @@ def test_the_fill_of_a_sequence_is_its_mean_tokens_over_the_most(cells, fill):
         ({"attention_impl": "flash", "date": "2023-09"}, ""),
         ({"attention_impl": "sdpa", "date": "2024-04"}, "2"),
         ({"attention_impl": "flash", "date": "2025-01"}, ""),
+        ({"attention_impl": "flash", "date": "2024-01", "framework": "Composer"}, "1"),
         ({"framework": "NeMo Release 24.04", "gpu_norm": "H100 SXM 80GB"}, "cudnn"),
         ({"framework": "NeMo Release 23.09", "gpu_norm": "H100 SXM 80GB"}, ""),
         ({"framework": "NeMo Release 24.04", "gpu_norm": "L40S"}, ""),

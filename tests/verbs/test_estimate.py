@@ -261,7 +261,8 @@ def test_plan_that_does_not_fit_is_priced_with_the_reason():
     assert answer.reason.startswith(f"device memory: stage {worst.stage + 1} of 2 needs ")
     assert answer.reason.endswith("per device, h100-sxm-80gb has 1 GiB")
     assert answer.step_time == fitting.step_time
-    assert answer.memory.probability_fits < 0.01 < 0.99 < fitting.memory.probability_fits
+    assert answer.memory.probability_fits < 0.01
+    assert fitting.memory.probability_fits > 0.99
     assert replace(answer.memory, probability_fits=fitting.memory.probability_fits) == (
         fitting.memory
     )
@@ -325,7 +326,7 @@ def test_uneven_stages_with_blocking_sends_are_played():
     answer = estimate(on_ethernet(llama_study(space=space_of(plan))))
     assert answer.step_time == pytest.approx(answer.simulated, rel=1e-9)
     assert abs(answer.closed_form / answer.step_time - 1) > AGREEMENT
-    assert len(answer.warnings) == 1
+    assert "the event simulation decides" in answer.warnings[0]
 
 
 def test_step_that_is_not_played_is_the_closed_form():

@@ -68,7 +68,7 @@ def test_assumptions_come_with_the_prediction():
     assert "optimizer Adam" in predict(MEMORY["korthikanti-mem-0002"], DEFAULT).assumed
 
 
-@pytest.mark.parametrize("subject", [Subject.TRANSFER_TIME, Subject.THROUGHPUT])
+@pytest.mark.parametrize("subject", [Subject.THROUGHPUT])
 def test_a_subject_without_a_formula_is_not_covered(subject):
     with pytest.raises(NotCovered, match=f"{subject} is not covered"):
         predict(replace(STEPS["korthikanti-0002"], subject=subject), DEFAULT)

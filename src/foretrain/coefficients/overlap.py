@@ -11,7 +11,7 @@ class Overlap:
 
     Attributes:
         gradients: share of the gradients' reduction that may run beside the backward pass.
-        contention: share of a hidden exchange of parameters by which it slows the compute beside it.
+        contention: share of a hidden exchange of parameters by which it slows compute beside it.
         tensor: share of the tensor axis' exchanges that may run beside the products they belong to.
         experts: share of the exchanges of experts that may run beside other compute of the layer.
     """

@@ -17,8 +17,9 @@ class Execution(StrEnum):
 
 
 class AttentionKernel(StrEnum):
-    """Generations of fused attention kernels. Source: dao2022; dao2023; shah2024;
-    transformer-engine (cuDNN).
+    """Generations of fused attention kernels.
+
+    Source: dao2022; dao2023; shah2024; transformer-engine (cuDNN).
     """
 
     FIRST = "1"

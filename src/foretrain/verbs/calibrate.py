@@ -119,11 +119,11 @@ def calibrate(
     folds = {}
     by = [_publisher(run, fitting.publishers or {}) for run in used]
     for publisher in sorted(set(by)) if fitting.publishers is not None else ():
-        keep = np.array([each != publisher for each in by])
+        keep = np.array([each != publisher for each in by]) & (rows.weight > 0)
         found = refit(whole, replace(rows, weight=rows.weight * keep), ask)
         folds[publisher] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
         progress(f"fitted without {publisher}")
-    keep = np.ones(len(used), np.bool_)
+    keep = rows.weight > 0
     return Calibrated(
         calibration=_calibration(whole, free, fitting, priors=priors, used=used, keep=keep),
         moved=_moved(whole, free, priors),
@@ -171,6 +171,12 @@ def _publisher(run: MeasuredRun, publishers: Mapping[str, str]) -> str:
     return publishers.get(run.source_id, run.source_id)
 
 
+def _trainer(run: MeasuredRun) -> str:
+    """The code that ran: submissions to a round of MLPerf share one, however they spell it."""
+    shared = run.source_id.startswith("mlperf")
+    return run.source_id if shared else f"{run.source_id}, {run.framework}"
+
+
 def _known(priors: Calibration, name: str) -> Coefficient:
     if name not in priors.known:
         raise InputError(f"coefficient '{name}': unknown. Known: {', '.join(priors.known)}.")
@@ -184,7 +190,7 @@ def _rows(runs: Sequence[MeasuredRun]) -> Rows:
     return Rows(
         measured=logs,
         weight=weights([run.source_id for run in runs], repeats, logs),
-        trainer=membership([f"{run.source_id}, {run.framework}" for run in runs]),
+        trainer=membership([_trainer(run) for run in runs]),
     )
 
 

@@ -158,7 +158,7 @@ def test_start_and_restart_of_the_user_count():
 
 def test_start_grows_with_nodes_and_ranks():
     small, large = (start(cluster(nodes=nodes, node_devices=8), DEFAULT) for nodes in (1, 64))
-    assert small.nodes == pytest.approx(DEFAULT.node_start)
+    assert small.nodes == pytest.approx(DEFAULT.job.node_start)
     assert large.nodes > small.nodes
     assert large.groups == pytest.approx(64 * small.groups)
 
