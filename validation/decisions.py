@@ -200,7 +200,7 @@ def under(run: Run, reasons: Sequence[Reason]) -> Comparison:
     left, priced = dict(run.software), DEFAULT
     for each in reasons:
         left.update(each.plan)
-        priced = replace(priced, **each.coefficients)
+        priced = priced.changed(each.coefficients)
     published = best(run.study({**left, **run.published}), priced)
     asked = run.study(left)
     if any(each.headroom for each in reasons):
