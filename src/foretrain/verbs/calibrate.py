@@ -46,9 +46,7 @@ def fittable(known: Calibration = PRIORS) -> tuple[str, ...]:
     return tuple(
         name
         for name, it in known.known.items()
-        if name.split(".", maxsplit=1)[0] in GROUPS
-        and name not in FIXED
-        and it.low < it.high
+        if name.split(".", maxsplit=1)[0] in GROUPS and name not in FIXED and it.low < it.high
     )
 
 
