@@ -16,7 +16,7 @@ from tests.random_nouns import settings as random_settings
 from foretrain.cost.factors import factors
 from foretrain.cost.held import hold
 from foretrain.cost.memory import heaviest_total
-from foretrain.cost.setting import setting
+from foretrain.cost.setting import recalibrated, setting
 from foretrain.cost.step import step_times
 from foretrain.plan.plan import ContextExchange, Offload, Sends, Sharding
 from foretrain.plan.table import table_of
@@ -39,6 +39,15 @@ def test_parts_add_up_to_the_step_exactly(question):
     assert Parts(**found).total == seconds(setting, plan)[0]
     # What is left is what the device waits for the host, if anything.
     assert found["other"] >= -ROUNDING * seconds(setting, plan)[0]
+
+
+@few(25)
+@given(question=questions())
+def test_nothing_is_left_beside_the_parts_where_the_host_is_quick(question):
+    known, [plan] = question
+    quick = dict.fromkeys(("host.launch", "host.graph_launch"), 0.0)
+    setting = recalibrated(known, known.coefficients.changed(quick))
+    assert abs(parts(setting, plan)["other"]) <= ROUNDING * seconds(setting, plan)[0]
 
 
 @few(25)

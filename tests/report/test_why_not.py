@@ -47,10 +47,12 @@ def test_no_line_is_longer_than_the_terminal(name, width):
 
 def test_plan_that_loses_says_by_how_much_and_where():
     text = told(FOUND["loses"])
-    assert text.startswith("The best plan with it: tp8")
+    assert text.startswith("The best plan with it: tp8+sp, ")
     assert "It loses " in text
-    assert " more tensor collectives (tensor 8 " in text
-    assert " over the node's nvlink; the best: no tensor" in text
+    assert (
+        " more tensor collectives (tensor 8 with sequence parallelism over the node's nvlink; "
+        "the best: no tensor" in text
+    )
 
 
 def test_plan_of_the_ranking_says_its_place():

@@ -114,7 +114,7 @@ def test_headroom_leaves_room_for_the_upper_end_of_the_interval():
 def test_a_reason_never_makes_a_gap_larger():
     run = RUNS["megatron-1t-on-512"]
     gaps = [under(run, reasons).gap for reasons in ((), run.reasons)]
-    assert gaps[0] > gaps[1] >= 0.0
+    assert 0.05 > gaps[0] > gaps[1] >= 0.0
 
 
 def test_a_pipeline_of_interleaved_chunks_cannot_run_the_batch_with_which_gpt_3_starts():
