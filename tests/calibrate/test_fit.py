@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from foretrain.calibrate.fit import PACE, Rows, fit, membership, refit, weights
+from foretrain.calibrate.fit import PACE, Rows, fit, membership, noisy, refit, weights
 from foretrain.calibrate.free import FARTHEST, Free, free_of, values_of
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.errors import InputError
@@ -87,16 +87,15 @@ def test_fold_finds_what_a_fit_of_its_rows_alone_finds():
 
 
 def test_sources_count_alike_and_repeats_as_one_run():
-    found = weights(["a"] * 40 + ["b"] * 20, [str(each) for each in range(60)], np.zeros(60))
+    found = weights(["a"] * 40 + ["b"] * 20, [str(each) for each in range(60)])
     assert found[:40].sum() == pytest.approx(found[40:].sum())
-    assert weights(["a", "a", "a"], ["x", "x", "y"], np.ones(3)).tolist() == [0.5, 0.5, 1.0]
+    assert weights(["a", "a", "a"], ["x", "x", "y"]).tolist() == [0.5, 0.5, 1.0]
 
 
-def test_source_whose_repeats_scatter_counts_nothing():
+def test_source_whose_repeats_scatter_is_noisy():
     sources, repeats = ["a"] * 3 + ["b"] * 3, ["x", "x", "y", "u", "u", "v"]
-    found = weights(sources, repeats, np.array([0.0, 0.3, 1.0, 0.0, 0.01, 1.0]))
-    assert not found[:3].any()
-    assert found[3:].all()
+    assert noisy(sources, repeats, np.array([0.0, 0.3, 1.0, 0.0, 0.01, 1.0])) == {"a"}
+    assert not noisy(["a", "b"], ["x", "y"], np.array([0.0, 1.0]))
 
 
 def test_values_carry_the_names_of_coefficients():

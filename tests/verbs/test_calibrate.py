@@ -1,5 +1,6 @@
 """Calibrate: a fit to a few runs over what is known."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,10 @@ def test_runs_without_a_step_time_are_refused(runs):
         calibrate([], fitting())
     with pytest.raises(InputError, match="Runs need a measured step time"):
         calibrate(runs, fitting(kept_apart={"mpt"}))
+
+
+def test_doubtful_repeats_that_scatter_silence_their_whole_source(runs):
+    odd = replace(runs[0], measured=2 * runs[0].measured, doubt="twice as slow", repeat="same")
+    its = [replace(runs[0], repeat="same"), odd, runs[1]]
+    with pytest.raises(InputError, match="must agree within 10%"):
+        calibrate(its, fitting())

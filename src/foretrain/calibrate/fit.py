@@ -104,31 +104,37 @@ class Fit:
         return free[place].value(score - half), free[place].value(score + half)
 
 
-def weights(
-    groups: Sequence[str], repeats: Sequence[str], measured: Floats | None = None
-) -> Floats:
-    """What each row counts. [row]
+def noisy(groups: Sequence[str], repeats: Sequence[str], measured: Floats) -> frozenset[str]:
+    """Sources whose own repeats scatter, so that a row tells as little of a model as of another.
 
-    Sources count alike, and runs of one configuration as one. A source whose own repeats scatter
-    counts nothing, for its rows tell as little of a model as of one another.
+    Judged by every run of a source: what makes some of them doubtful touches its others too.
 
     Args:
         groups: source of each row.
         repeats: configuration of each row.
-        measured: log of what was measured; None where no configuration is repeated. [row]
+        measured: log of what was measured. [row]
     """
     names, source = np.unique(np.asarray(groups), return_inverse=True)
     _, same, times = np.unique(np.asarray(repeats), return_inverse=True, return_counts=True)
-    values = np.zeros(len(same)) if measured is None else measured
-    means = np.bincount(same, values) / times
+    means = np.bincount(same, measured) / times
     # Each group of n repeats has n - 1 deviations from its own mean that tell of the scatter.
-    apart = np.bincount(source, (values - means[same]) ** 2, minlength=len(names))
-    told = np.bincount(source, 1.0 - 1.0 / times[same], minlength=len(names))
-    scatter = apart / np.maximum(told, 1.0)
+    apart = np.bincount(source, (measured - means[same]) ** 2)
+    told = np.bincount(source, 1.0 - 1.0 / times[same])
+    return frozenset(names[apart > MOST_SCATTER**2 * np.maximum(told, 1.0)].tolist())
+
+
+def weights(groups: Sequence[str], repeats: Sequence[str]) -> Floats:
+    """What each row counts: sources count alike, and runs of one configuration as one. [row]
+
+    Args:
+        groups: source of each row.
+        repeats: configuration of each row.
+    """
+    _, source = np.unique(np.asarray(groups), return_inverse=True)
+    _, same, times = np.unique(np.asarray(repeats), return_inverse=True, return_counts=True)
     alone = 1.0 / times[same]
-    counted = np.bincount(source, alone, minlength=len(names))
-    trusted = scatter <= MOST_SCATTER**2
-    found: Floats = alone * (np.minimum(1.0, SOURCE_ROWS / counted) * trusted)[source]
+    counted = np.bincount(source, alone)
+    found: Floats = alone * np.minimum(1.0, SOURCE_ROWS / counted)[source]
     return found
 
 

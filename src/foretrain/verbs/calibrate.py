@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from foretrain.calibrate.fit import (
+    MOST_SCATTER,
     UNTOUCHED,
     Ask,
     Fit,
@@ -18,6 +19,7 @@ from foretrain.calibrate.fit import (
     Rows,
     fit,
     membership,
+    noisy,
     refit,
     weights,
 )
@@ -105,9 +107,13 @@ def calibrate(
     Raises:
         InputError: no run is left, or a coefficient cannot be fitted.
     """
-    used = tuple(run for run in runs if _counts(run, fitting) and observed(run))
+    apart = fitting.kept_apart | _noisy(runs)
+    used = tuple(run for run in runs if _counts(run, apart) and observed(run))
     if not used:
-        raise InputError("calibrate: no run is left to fit to. Runs need a measured step time.")
+        raise InputError(
+            "calibrate: no run is left to fit to. Runs need a measured step time, and a source's "
+            f"repeats of one configuration must agree within {MOST_SCATTER:.0%}."
+        )
     free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
     ask = _Predicting(used, free, priors=priors, engine=engine)
     rows = _rows(used)
@@ -160,9 +166,19 @@ class _Predicting:
         return [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
 
 
-def _counts(run: MeasuredRun, fitting: Fitting) -> bool:
+def _counts(run: MeasuredRun, apart: AbstractSet[str]) -> bool:
     """Whether a run may be fitted to."""
-    return run.may_be_fitted and run.source_id not in fitting.kept_apart
+    return run.may_be_fitted and run.source_id not in apart
+
+
+def _noisy(runs: Sequence[MeasuredRun]) -> frozenset[str]:
+    """Sources that tell nothing: every run counts here, the doubtful ones too."""
+    known = [(run, seen.measured) for run in runs if not run.check and (seen := observed(run))]
+    return noisy(
+        [run.source_id for run, _ in known],
+        [run.repeat or run.id for run, _ in known],
+        np.log([measured for _, measured in known]),
+    )
 
 
 def _publisher(run: MeasuredRun, publishers: Mapping[str, str]) -> str:
@@ -183,11 +199,10 @@ def _known(priors: Calibration, name: str) -> Coefficient:
 
 def _rows(runs: Sequence[MeasuredRun]) -> Rows:
     measured = [seen.measured for seen in map(observed, runs) if seen is not None]
-    logs = np.log(measured)
     repeats = [run.repeat or run.id for run in runs]
     return Rows(
-        measured=logs,
-        weight=weights([run.source_id for run in runs], repeats, logs),
+        measured=np.log(measured),
+        weight=weights([run.source_id for run in runs], repeats),
         trainer=membership([_trainer(run) for run in runs]),
     )
 
