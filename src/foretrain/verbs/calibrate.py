@@ -111,7 +111,7 @@ def calibrate(
     used = tuple(run for run in runs if _counts(run, apart) and observed(run))
     if not used:
         raise InputError(
-            "calibrate: no run is left to fit to. Runs need a measured step time, and a source's "
+            "calibrate: no run is left to fit to. Runs need a measured step time. A source's "
             f"repeats of one configuration must agree within {MOST_SCATTER:.0%}."
         )
     free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
