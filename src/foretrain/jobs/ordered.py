@@ -1,0 +1,171 @@
+"""Ordered dispatch: the policies that are one number per job, the lowest first.
+
+At every instant the jobs that run are those that a walk down the order would pack: a job runs if
+the devices that jobs before it leave are enough. With interruption that holds of all jobs; without
+it, of those that wait. Waiting jobs of equal needs stand in one heap, of which only the first can
+start next, and only the last of the running can be interrupted for it; so a decision costs as
+much as it changes, however many jobs wait.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import heappop, heappush
+from math import inf
+
+from foretrain.jobs.active import Active, Held
+from foretrain.jobs.simulation import Simulation
+
+Need = tuple[int, tuple[str, ...]]
+"""Devices and kinds: jobs of equal needs start in their order."""
+
+Place = tuple[float, int, Active]
+"""Key, rank and job: what jobs are sorted by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A policy that is one number per job.
+
+    Attributes:
+        key: the number of a job at a time in seconds; of two jobs the lower runs first, of equal
+            ones the first to arrive. While a job waits its key stays.
+        preempts: whether a job interrupts those after it.
+        skips: whether a job may pass one before it that does not fit.
+        falls: whether the key of a running job falls by one every second, as what is left of it
+            does; otherwise it stays but where `lasts` says that it changes.
+        lasts: seconds that a job may run from a time on until its key changes.
+    """
+
+    key: Callable[[Active, float], float]
+    preempts: bool = False
+    skips: bool = False
+    falls: bool = False
+    lasts: Callable[[Active, float], float] | None = None
+
+
+class OrderedDispatcher:
+    """Starts and interrupts jobs in an order."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._waiting: dict[Need, list[Place]] = {}
+        self._running: list[Place] = []
+        self._places: dict[int, Place] = {}
+        self._changes: dict[int, int] = {}
+        self._looked: set[Need] = set()
+
+    def arrive(self, active: Active, simulation: Simulation) -> None:
+        """A job has come: it waits."""
+        self._wait(active, simulation.now)
+
+    def leave(self, active: Active, simulation: Simulation) -> None:
+        """A job has ended: everybody may start."""
+        self._drop(active, simulation)
+        self._looked.clear()
+
+    def decide(self, simulation: Simulation) -> None:
+        """Start every job that the jobs before it leave devices for, the first one first."""
+        refused = set(self._looked) if self._order.skips else set()
+        while True:
+            heads = [(heap[0], need) for need, heap in self._waiting.items() if need not in refused]
+            if not heads:
+                break
+            head, need = min(heads)
+            if not self._start(head, simulation):
+                refused.add(need)
+                if not self._order.skips:
+                    break
+        self._looked = refused
+
+    def _start(self, head: Place, simulation: Simulation) -> bool:
+        """Start the first job of a heap, if need be in place of jobs after it."""
+        active = head[2]
+        job = active.job
+        victims: Sequence[Active] = ()
+        if simulation.pool.free(job.kinds) < job.devices or not simulation.pool.fits(
+            job.devices, job.kinds, ()
+        ):
+            victims = self._victims(head, simulation) if self._order.preempts else ()
+            if not victims:
+                return False
+        for victim in victims:
+            self._interrupt(victim, simulation)
+        started = simulation.start(active, job.devices, job.kinds)
+        assert started, f"{job.name} was said to fit"
+        self._unqueue(active)
+        self._run(active, simulation)
+        return True
+
+    def _victims(self, head: Place, simulation: Simulation) -> Sequence[Active]:
+        """Running jobs after one that must stop for it: the last ones; none if that is no use."""
+        key, rank, active = head
+        job, pool = active.job, simulation.pool
+        shift = simulation.now if self._order.falls else 0.0
+        victims: list[Active] = []
+        freed: list[Held] = []
+        lacking = job.devices - pool.free(job.kinds)
+        for later, place, running in reversed(self._running):
+            if (later - shift, place) < (key, rank):
+                break
+            held = running.held
+            assert held is not None
+            if not running.job.preemptible or (job.kinds and held.kind not in job.kinds):
+                continue
+            victims.append(running)
+            freed.append(held)
+            lacking -= held.devices
+            if lacking <= 0 and pool.fits(job.devices, job.kinds, freed):
+                return victims
+        return ()
+
+    def _wait(self, active: Active, now: float) -> None:
+        job = active.job
+        need = (job.devices, job.kinds)
+        place = (self._order.key(active, now), active.rank, active)
+        heap = self._waiting.setdefault(need, [])
+        heappush(heap, place)
+        if heap[0] is place:
+            self._looked.discard(need)
+
+    def _unqueue(self, active: Active) -> None:
+        need = (active.job.devices, active.job.kinds)
+        heap = self._waiting[need]
+        heappop(heap)
+        if not heap:
+            del self._waiting[need]
+
+    def _run(self, active: Active, simulation: Simulation) -> None:
+        """Enter a job among the running, and wake when its key changes."""
+        now = simulation.now
+        key = self._order.key(active, now) + (now if self._order.falls else 0.0)
+        place = (key, active.rank, active)
+        insort(self._running, place)
+        self._places[active.rank] = place
+        lasts = self._order.lasts(active, now) if self._order.lasts else inf
+        if lasts < inf:
+            action = partial(self._change, active, simulation)
+            self._changes[active.rank] = simulation.at(now + lasts, action)
+
+    def _change(self, active: Active, simulation: Simulation) -> None:
+        """The key of a running job has changed: it goes to its new place."""
+        self._changes.pop(active.rank)
+        self._drop(active, simulation)
+        self._run(active, simulation)
+        self._looked.clear()
+
+    def _interrupt(self, active: Active, simulation: Simulation) -> None:
+        self._drop(active, simulation)
+        simulation.stop(active)
+        self._wait(active, simulation.now)
+
+    def _drop(self, active: Active, simulation: Simulation) -> None:
+        """Take a job from among the running."""
+        place = self._places.pop(active.rank)
+        del self._running[bisect_left(self._running, place[:2], key=lambda each: each[:2])]
+        change = self._changes.pop(active.rank, None)
+        if change is not None:
+            simulation.cancel(change)

@@ -1,0 +1,77 @@
+"""Outcomes: what became of each job, and books that must balance."""
+
+from __future__ import annotations
+
+from array import array
+from math import fsum, isclose, nan
+
+from foretrain.jobs.active import Active
+from foretrain.measured.job import Trace
+
+ROUNDING = 1e-9
+"""Relative difference that sums of floats may show."""
+
+
+class Outcomes:
+    """When jobs began and ended, as columns in the order of the trace's jobs.
+
+    Attributes:
+        trace: the jobs.
+        begun: seconds since the trace began when each first held devices.
+        ended: when each ended.
+        attained: device-seconds that each held.
+        stops: how often each was interrupted.
+        waiting: jobs that have come and not ended.
+        last: when something last changed.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        count = len(trace.jobs)
+        self.trace = trace
+        self.begun = array("d", [nan]) * count
+        self.ended = array("d", [nan]) * count
+        self.attained = array("d", [0.0]) * count
+        self.stops = array("l", [0]) * count
+        self.waiting = 0
+        self.last = 0.0
+        self._there = 0.0
+        self._busy = 0.0
+        self._held = 0.0
+        self._came = self._changed = 0.0
+
+    def come(self, now: float) -> None:
+        """A job has come."""
+        self._there += self.waiting * (now - self._came)
+        self._came = now
+        self.waiting += 1
+
+    def hold(self, now: float, devices: float) -> None:
+        """Some devices more are held, or fewer where the number is negative."""
+        self._held += self._busy * (now - self._changed)
+        self._changed = now
+        self._busy += devices
+
+    def end(self, now: float, active: Active) -> None:
+        """A job has ended."""
+        assert active.begun is not None, f"{active.job.name} ended before it began"
+        self._there += self.waiting * (now - self._came)
+        self._came = self.last = now
+        self.waiting -= 1
+        rank = active.rank
+        self.begun[rank] = active.begun
+        self.ended[rank] = now
+        self.attained[rank] = active.attained
+        self.stops[rank] = active.stops
+
+    def check(self) -> None:
+        """Whether the books balance: Little's law, device-seconds, and no job lost.
+
+        Source: little1961: the jobs that are there, summed over time, are the response times.
+        """
+        assert self.waiting == 0, "a job was lost"
+        assert abs(self._busy) < ROUNDING, "devices were lost"
+        came = (job.arrival for job in self.trace.jobs)
+        responses = fsum(end - arrival for end, arrival in zip(self.ended, came, strict=True))
+        assert isclose(self._there, responses, rel_tol=ROUNDING, abs_tol=1e-6), "Little's law"
+        held = fsum(self.attained)
+        assert isclose(self._held, held, rel_tol=ROUNDING, abs_tol=1e-6), "device-seconds"

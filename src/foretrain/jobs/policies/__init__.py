@@ -1,0 +1,1 @@
+"""Scheduling policies, a file each; `foretrain.jobs.policies.table` names them all."""

@@ -1,0 +1,69 @@
+"""Pools: which devices are free, and which of them a job gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Protocol
+
+from foretrain.cluster.fleet import Fleet
+from foretrain.jobs.active import Held
+
+
+class Pool(Protocol):
+    """The devices of a fleet that nobody holds."""
+
+    def free(self, kinds: tuple[str, ...]) -> float:
+        """Free devices of some kinds; of all where none is named."""
+        ...
+
+    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[Held]) -> bool:
+        """Whether a job could have devices if some jobs gave theirs back."""
+        ...
+
+    def take(self, devices: float, kinds: tuple[str, ...]) -> Held | None:
+        """Devices of one kind for a job, or None where they cannot be had."""
+        ...
+
+    def give(self, held: Held) -> None:
+        """Devices back."""
+        ...
+
+
+class CountedPool:
+    """Devices that are told apart by kind alone: a job gets any, packed on as few nodes as can be.
+
+    A job that may use several kinds gets the first of its kinds, or of the fleet, that has enough.
+    """
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._free = {each.kind: float(each.count * each.devices) for each in fleet.nodes}
+        self._per_node = {each.kind: each.devices for each in fleet.nodes}
+        self._all = tuple(self._free)
+        self._left = float(fleet.devices)
+
+    def free(self, kinds: tuple[str, ...]) -> float:
+        """Free devices of some kinds; of all where none is named."""
+        return sum(self._free.get(kind, 0) for kind in kinds) if kinds else self._left
+
+    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[Held]) -> bool:
+        """Whether some kind would have enough if some jobs gave their devices back."""
+        return any(
+            self._free.get(kind, 0) + sum(held.devices for held in freed if held.kind == kind)
+            >= devices
+            for kind in kinds or self._all
+        )
+
+    def take(self, devices: float, kinds: tuple[str, ...]) -> Held | None:
+        """Devices of one kind for a job, or None where no kind has enough."""
+        for kind in kinds or self._all:
+            if self._free.get(kind, 0) >= devices:
+                self._free[kind] -= devices
+                self._left -= devices
+                return Held(kind, devices, ceil(devices / self._per_node[kind]))
+        return None
+
+    def give(self, held: Held) -> None:
+        """Devices back."""
+        self._free[held.kind] += held.devices
+        self._left += held.devices

@@ -1,0 +1,167 @@
+"""The simulation of a cluster: jobs come, hold devices, work, and end.
+
+It keeps time and books and knows no policy. A dispatcher is told who came and who left, and once
+everything of an instant has happened it decides who starts and who is interrupted; so the order in
+which a trace lists equal times does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from foretrain.errors import InputError
+from foretrain.events import Events
+from foretrain.jobs.active import Active
+from foretrain.jobs.outcomes import Outcomes
+from foretrain.jobs.pool import Pool
+from foretrain.measured.job import Job, Trace
+
+HAPPENS = 0
+"""Priority of what happens in an instant: arrivals, ends, crossings."""
+
+DECIDES = 1
+"""Priority of the decision that follows."""
+
+
+class Dispatcher(Protocol):
+    """Who decides: told of jobs, asked once an instant is over."""
+
+    def arrive(self, active: Active, simulation: Simulation) -> None:
+        """A job has come."""
+        ...
+
+    def leave(self, active: Active, simulation: Simulation) -> None:
+        """A job has ended and given its devices back."""
+        ...
+
+    def decide(self, simulation: Simulation) -> None:
+        """Start and stop jobs through `simulation`."""
+        ...
+
+
+class Simulation:
+    """Jobs of a trace on a pool of devices, under a dispatcher.
+
+    Attributes:
+        pool: free devices.
+        outcomes: what became of the jobs so far.
+    """
+
+    def __init__(self, trace: Trace, pool: Pool, dispatcher: Dispatcher) -> None:
+        self.pool = pool
+        self.outcomes = Outcomes(trace)
+        self._dispatcher = dispatcher
+        self._events = Events()
+        self._jobs = enumerate(trace.jobs)
+        self._deciding = False
+
+    @property
+    def now(self) -> float:
+        """Seconds since the trace began."""
+        return self._events.now
+
+    def run(self) -> Outcomes:
+        """Let every job end.
+
+        Raises:
+            InputError: where jobs wait that the policy never starts.
+        """
+        self._expect()
+        self._events.run()
+        left = self.outcomes.waiting
+        if left:
+            raise InputError(
+                f"the simulation would never end: at {self.now:.0f} s nothing is left to happen,"
+                f" and {left} jobs wait that the policy does not start. Look for jobs that no"
+                " node, quota or kind of the fleet can hold."
+            )
+        self.outcomes.check()
+        return self.outcomes
+
+    def start(self, active: Active, devices: float, kinds: tuple[str, ...]) -> bool:
+        """Give a waiting job devices.
+
+        Args:
+            active: the job.
+            devices: how many; one of its curve's counts.
+            kinds: those allowed; empty for all.
+
+        Returns:
+            Whether they could be had.
+        """
+        held = self.pool.take(devices, kinds)
+        if held is None:
+            return False
+        job, now = active.job, self._events.now
+        active.rate = job.curve.rate(
+            held.devices, nodes=held.nodes, kind=held.kind, done=active.done
+        )
+        active.since = now + (job.start if active.begun is None else job.restart)
+        active.charged = now
+        active.held = held
+        if active.begun is None:
+            active.begun = now
+        rest = (job.ends_after - active.done) / active.rate
+        active.ending = self._events.at(active.since + rest, partial(self._end, active))
+        self.outcomes.hold(now, held.devices)
+        return True
+
+    def stop(self, active: Active) -> None:
+        """Interrupt a running job; it keeps its work and waits."""
+        self._events.cancel(active.ending)
+        active.ending = -1
+        active.done = active.done_at(self._events.now)
+        active.stops += 1
+        self._release(active)
+
+    def at(self, time: float, action: Callable[[], None]) -> int:
+        """Ask for an action, after which the dispatcher decides; the event's id."""
+        return self._events.at(time, partial(self._happen, action))
+
+    def cancel(self, event: int) -> None:
+        """Keep an action from happening."""
+        self._events.cancel(event)
+
+    def _happen(self, action: Callable[[], None]) -> None:
+        action()
+        self._ask()
+
+    def _expect(self) -> None:
+        """Let the next job come."""
+        rank, job = next(self._jobs, (-1, None))
+        if job is not None:
+            self._events.at(job.arrival, partial(self._arrive, job, rank))
+
+    def _arrive(self, job: Job, rank: int) -> None:
+        active = Active(job, rank)
+        self.outcomes.come(self._events.now)
+        self._dispatcher.arrive(active, self)
+        self._expect()
+        self._ask()
+
+    def _end(self, active: Active) -> None:
+        active.done = active.job.ends_after
+        self._release(active)
+        self.outcomes.end(self._events.now, active)
+        self._dispatcher.leave(active, self)
+        self._ask()
+
+    def _release(self, active: Active) -> None:
+        held = active.held
+        assert held is not None, f"{active.job.name} holds nothing"
+        active.attained = active.attained_at(self._events.now)
+        active.held = None
+        self.pool.give(held)
+        self.outcomes.hold(self._events.now, -held.devices)
+
+    def _ask(self) -> None:
+        """Let the dispatcher decide once this instant is over."""
+        if not self._deciding:
+            self._deciding = True
+            self._events.at(self._events.now, self._decide, priority=DECIDES)
+
+    def _decide(self) -> None:
+        self._deciding = False
+        self._dispatcher.decide(self)

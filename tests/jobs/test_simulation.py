@@ -1,0 +1,76 @@
+"""The simulation: by hand, and against laws that hold for every policy."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foretrain.cluster.fleet import fleet
+from foretrain.errors import InputError
+from foretrain.jobs.ordered import OrderedDispatcher
+from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.policies.las import las
+from foretrain.jobs.policies.sjf import sjf, srtf
+from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.simulation import Simulation
+from foretrain.measured.job import Job, Trace
+from foretrain.throughput import rigid
+
+ORDERS = {"fifo": fifo, "sjf": sjf, "srtf": srtf, "las": lambda: las((2.0, 10.0))}
+
+
+def trace(*rows):
+    """Jobs by (arrival, work, devices)."""
+    jobs = (
+        Job(name=f"j{place}", arrival=arrival, work=work, curve=rigid(devices), devices=devices)
+        for place, (arrival, work, devices) in enumerate(rows)
+    )
+    return Trace(name="by hand", jobs=tuple(jobs))
+
+
+def simulated(jobs, order, devices):
+    return Simulation(jobs, CountedPool(fleet(devices)), OrderedDispatcher(order)).run()
+
+
+def test_first_in_first_out_blocks_behind_a_job_that_does_not_fit():
+    jobs = trace((0, 10, 1), (1, 10, 2), (2, 1, 1))
+    assert list(simulated(jobs, fifo(), 2).ended) == [10, 20, 21]
+
+
+def test_shortest_job_first_passes_a_job_that_does_not_fit():
+    jobs = trace((0, 10, 1), (1, 10, 2), (2, 1, 1))
+    assert list(simulated(jobs, sjf(), 2).ended) == [10, 20, 3]
+
+
+def test_shortest_remaining_time_interrupts():
+    outcomes = simulated(trace((0, 10, 1), (1, 2, 1)), srtf(), 1)
+    assert list(outcomes.ended) == [12, 3]
+    assert list(outcomes.stops) == [1, 0]
+
+
+def test_least_attained_service_falls_level_by_level():
+    outcomes = simulated(trace((0, 10, 1), (1, 2, 1)), las((2.0,)), 1)
+    assert list(outcomes.ended) == [12, 4]
+
+
+rows = st.lists(
+    st.tuples(st.integers(0, 20), st.integers(1, 12), st.integers(1, 4)), min_size=1, max_size=12
+)
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@given(rows=rows)
+def test_every_job_ends_after_at_least_its_work(name, rows):
+    jobs = trace(*rows)
+    outcomes = simulated(jobs, ORDERS[name](), 4)
+    for job, end in zip(jobs.jobs, outcomes.ended, strict=True):
+        assert end >= job.arrival + job.work - 1e-9
+
+
+@given(rows=rows)
+def test_without_interruption_nobody_is_interrupted(rows):
+    assert not any(simulated(trace(*rows), fifo(), 4).stops)
+
+
+def test_a_job_that_no_policy_can_start_is_reported():
+    with pytest.raises(InputError, match="would never end"):
+        simulated(trace((0, 1, 3)), fifo(), 2)
