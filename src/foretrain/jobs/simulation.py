@@ -14,6 +14,7 @@ from typing import Protocol
 from foretrain.errors import InputError
 from foretrain.events import Events
 from foretrain.jobs.active import Active
+from foretrain.jobs.history import Watch
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.pool import Pool
 from foretrain.measured.job import Job, Trace
@@ -49,8 +50,11 @@ class Simulation:
         outcomes: what became of the jobs so far.
     """
 
-    def __init__(self, trace: Trace, pool: Pool, dispatcher: Dispatcher) -> None:
+    def __init__(
+        self, trace: Trace, pool: Pool, dispatcher: Dispatcher, *, watch: Watch | None = None
+    ) -> None:
         self.pool = pool
+        self._watch = watch
         self.outcomes = Outcomes(trace)
         self._dispatcher = dispatcher
         self._events = Events()
@@ -106,6 +110,8 @@ class Simulation:
         rest = (job.ends_after - active.done) / active.rate
         active.ending = self._events.at(active.since + rest, partial(self._end, active))
         self.outcomes.hold(now, held.devices)
+        if self._watch is not None:
+            self._watch.hold(now, active)
         return True
 
     def stop(self, active: Active) -> None:
@@ -137,6 +143,8 @@ class Simulation:
     def _arrive(self, job: Job, rank: int) -> None:
         active = Active(job, rank)
         self.outcomes.come(self._events.now)
+        if self._watch is not None:
+            self._watch.come(self._events.now)
         self._dispatcher.arrive(active, self)
         self._expect()
         self._ask()
@@ -145,12 +153,16 @@ class Simulation:
         active.done = active.job.ends_after
         self._release(active)
         self.outcomes.end(self._events.now, active)
+        if self._watch is not None:
+            self._watch.end(self._events.now)
         self._dispatcher.leave(active, self)
         self._ask()
 
     def _release(self, active: Active) -> None:
         held = active.held
         assert held is not None, f"{active.job.name} holds nothing"
+        if self._watch is not None:
+            self._watch.give(self._events.now, active)
         active.attained = active.attained_at(self._events.now)
         active.held = None
         self.pool.give(held)

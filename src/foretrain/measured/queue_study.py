@@ -1,0 +1,134 @@
+"""Studies of a shared cluster: which jobs come, what they share, which policies are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from foretrain.cluster.fleet import Fleet
+from foretrain.errors import InputError
+from foretrain.measured.job import Trace
+from foretrain.plan.study import Study
+
+
+class Placement(StrEnum):
+    """Where the devices of a job lie."""
+
+    ANY = "any"
+    """Nodes are not told apart: a job gets any free devices, as if packed."""
+
+    PACKED = "packed"
+    SPREAD = "spread"
+    RACKS = "racks"
+
+
+class Quantity(StrEnum):
+    """What a target is about."""
+
+    MEAN = "mean"
+    P95 = "p95"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobModel:
+    """Jobs that train one model.
+
+    Attributes:
+        name: of the model.
+        study: workload, cluster and space of plans; a search answers it for every count.
+        share: of the jobs, above 0; shares of all models are scaled to 1.
+        counts: devices to look at, ascending.
+        asks: devices that a job asks for; None for as many as it uses well.
+        vary: standard deviation of the amount of training over its mean.
+    """
+
+    name: str
+    study: Study
+    share: float
+    counts: tuple[int, ...]
+    asks: int | None = None
+    vary: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.share > 0:
+            raise InputError(f"JobModel.share must be above 0, got {self.share}.")
+        if not self.vary >= 0:
+            raise InputError(f"JobModel.vary must be at least 0, got {self.vary}.")
+        if self.study.workload.samples is None:
+            raise InputError(f"the workload of {self.name} needs an amount, such as '90 epochs'.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Jobs that are drawn at random.
+
+    Attributes:
+        jobs: how many.
+        models: what they train; empty for jobs like those of a published log.
+        serial: share of a job's time that more devices do not shorten, by Amdahl's law; None for
+            jobs that run on the devices they ask for.
+        ends: whether some jobs fail or are killed, as in that log; otherwise all finish.
+    """
+
+    jobs: int
+    models: tuple[JobModel, ...] = ()
+    serial: float | None = None
+    ends: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.jobs >= 1:
+            raise InputError(f"Drawn.jobs must be at least 1, got {self.jobs}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A response time to be kept.
+
+    Attributes:
+        quantity: mean, or what 95 % of the jobs stay below.
+        seconds: at most.
+        most: nodes to look at, of each kind.
+    """
+
+    quantity: Quantity
+    seconds: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueStudy:
+    """What `simulate` is asked.
+
+    Attributes:
+        fleet: what jobs share.
+        jobs: a trace, or how to draw jobs.
+        policies: names of the table of policies.
+        loads: device-seconds that come over those there are; none for a trace as it is.
+        seeds: how often each load is drawn.
+        warm_up: share of the jobs, the first to come, that is not counted.
+        period: seconds of a scheduling round; 0 to decide at every event.
+        placement: of jobs on nodes.
+        restart: seconds that a start after an interruption takes, for jobs that say none.
+        target: a response time to be kept; None without one.
+        assumed: in words, every default that a reader filled in.
+    """
+
+    fleet: Fleet
+    jobs: Trace | Drawn
+    policies: tuple[str, ...]
+    loads: tuple[float, ...] = ()
+    seeds: int = 1
+    warm_up: float = 0.0
+    period: float = 0.0
+    placement: Placement = Placement.ANY
+    restart: float = 0.0
+    target: Target | None = None
+    assumed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.warm_up < 1:
+            raise InputError(f"QueueStudy.warm_up must be a share below 1, got {self.warm_up}.")
+        if not (self.period >= 0 and self.restart >= 0):
+            raise InputError("QueueStudy.period and restart must be at least 0 s.")
+        if isinstance(self.jobs, Drawn) and not self.loads:
+            raise InputError("QueueStudy.loads is empty; drawn jobs need a load, such as 0.8.")

@@ -1,0 +1,221 @@
+"""What `simulate` answers: how long jobs take under each policy, at each load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from foretrain.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCounts:
+    """Jobs by what became of them; `waiting` have come and not ended."""
+
+    submitted: int
+    finished: int
+    stopped: int
+    failed: int
+    killed: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The jobs of one user or one group.
+
+    Attributes:
+        name: of the user or group.
+        jobs: how many.
+        mean_response: seconds from coming to ending.
+        mean_waiting: seconds without devices.
+        device_time: device-seconds that they held.
+    """
+
+    name: str
+    jobs: int
+    mean_response: float
+    mean_waiting: float
+    device_time: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyResult:
+    """What a policy did, over all seeds, without the jobs of the warm-up.
+
+    Attributes:
+        mean_response: seconds from coming to ending.
+        low: of the 95 % interval of the mean; None where there is too little to tell.
+        high: likewise.
+        p50: median response, seconds.
+        p95: response that 95 % of the jobs stay below.
+        p99: likewise 99 %.
+        mean_waiting: seconds without devices.
+        median_waiting: likewise.
+        mean_response_finished: seconds, of jobs that were neither killed nor failed nor stopped;
+            None without one.
+        makespan: seconds from the first arrival to the last end, mean over seeds.
+        utilisation: device-seconds held over device-seconds there were until the last end.
+        fragmentation: share of the devices that were free while a job waited that asked for no
+            more than were free; None where nodes are not told apart.
+        interruptions: per job.
+        cost: dollars for the fleet until the last end; None without a price.
+        jobs: by what became of them, all seeds together.
+        groups: by virtual cluster or queue, most device time first.
+        users: likewise.
+    """
+
+    mean_response: float
+    low: float | None
+    high: float | None
+    p50: float
+    p95: float
+    p99: float
+    mean_waiting: float
+    median_waiting: float
+    mean_response_finished: float | None
+    makespan: float
+    utilisation: float
+    fragmentation: float | None
+    interruptions: float
+    cost: float | None
+    jobs: JobCounts
+    groups: tuple[Part, ...]
+    users: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two policies on the same jobs.
+
+    Attributes:
+        first: the policy with the shorter mean response.
+        second: the other.
+        difference: seconds that the mean response of the second is longer.
+        low: of its 95 % interval over seeds; None with one seed.
+        high: likewise.
+        p: chance of such a difference if there were none; None with one seed.
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPoint:
+    """All policies at one load.
+
+    Attributes:
+        load: device-seconds that come over those there are; None for a trace as it is.
+        policies: what each did.
+        pairs: of policies, neighbours in the order of their mean response.
+    """
+
+    load: float | None
+    policies: Mapping[str, PolicyResult]
+    pairs: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """The best plan on a number of devices.
+
+    Attributes:
+        devices: how many.
+        rate: samples per second.
+        low: of its 10-90 % interval.
+        high: likewise.
+        efficiency: rate per device over that of the first point.
+        plan: the plan.
+    """
+
+    devices: int
+    rate: float
+    low: float
+    high: float
+    efficiency: float
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCurve:
+    """What one model gets out of devices.
+
+    Attributes:
+        name: of the model.
+        points: by number of devices; those on which nothing fits are left out.
+        asks: devices that a job of it asks for.
+        why: why so many.
+        refused: why nothing fits, by number of devices.
+    """
+
+    name: str
+    points: tuple[CurvePoint, ...]
+    asks: int
+    why: str
+    refused: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A job on its devices.
+
+    Attributes:
+        job: its name.
+        start: seconds since the trace began.
+        end: likewise.
+        devices: how many.
+    """
+
+    job: str
+    start: float
+    end: float
+    devices: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """One run as it went: the first seed of the highest load.
+
+    Attributes:
+        policy: which one.
+        times: seconds at which something was looked at.
+        busy: share of the devices held then.
+        queue: jobs that waited then.
+        spans: of the first jobs.
+    """
+
+    policy: str
+    times: tuple[float, ...]
+    busy: tuple[float, ...]
+    queue: tuple[int, ...]
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulated:
+    """Response times of jobs that share a fleet.
+
+    Attributes:
+        devices: of the fleet.
+        seeds: how many times each case was run; 1 for a trace as it is.
+        policies: what each did at the highest load.
+        points: the same at every load.
+        curves: of the models, where jobs were drawn of models.
+        histories: how it went under each policy.
+        findings: what follows, in words.
+        jobs_per_second: simulated jobs per CPU second.
+    """
+
+    devices: int
+    seeds: int
+    policies: Mapping[str, PolicyResult]
+    points: tuple[LoadPoint, ...]
+    curves: tuple[ModelCurve, ...]
+    histories: tuple[History, ...]
+    findings: tuple[str, ...]
+    jobs_per_second: float
