@@ -34,15 +34,16 @@ class Active:
         done: units of work up to `since`.
         since: when it goes on with work: later than now while it starts.
         attained: device-seconds up to `charged`.
-        charged: when `attained` was last worked out.
+        running: seconds with devices up to `charged`.
+        charged: when `attained` and `running` were last worked out.
         begun: when it first held devices; None before.
         stops: how often it was interrupted.
         ending: id of the event that ends it, -1 while it waits.
     """
 
     __slots__ = (
-        "attained", "begun", "charged", "done", "ending", "held", "job", "rank", "rate", "since",
-        "stops",
+        "attained", "begun", "charged", "done", "ending", "held", "job", "rank", "rate",
+        "running", "since", "stops",
     )  # fmt: skip
 
     def __init__(self, job: Job, rank: int) -> None:
@@ -53,6 +54,7 @@ class Active:
         self.done = 0.0
         self.since = job.arrival
         self.attained = 0.0
+        self.running = 0.0
         self.charged = job.arrival
         self.begun: float | None = None
         self.stops = 0

@@ -20,6 +20,7 @@ class Outcomes:
         begun: seconds since the trace began when each first held devices.
         ended: when each ended.
         attained: device-seconds that each held.
+        held: seconds during which each held devices.
         stops: how often each was interrupted.
         waiting: jobs that have come and not ended.
         last: when something last changed.
@@ -31,12 +32,13 @@ class Outcomes:
         self.begun = array("d", [nan]) * count
         self.ended = array("d", [nan]) * count
         self.attained = array("d", [0.0]) * count
+        self.held = array("d", [0.0]) * count
         self.stops = array("l", [0]) * count
         self.waiting = 0
         self.last = 0.0
         self._there = 0.0
         self._busy = 0.0
-        self._held = 0.0
+        self._sum = 0.0
         self._came = self._changed = 0.0
 
     def come(self, now: float) -> None:
@@ -47,7 +49,7 @@ class Outcomes:
 
     def hold(self, now: float, devices: float) -> None:
         """Some devices more are held, or fewer where the number is negative."""
-        self._held += self._busy * (now - self._changed)
+        self._sum += self._busy * (now - self._changed)
         self._changed = now
         self._busy += devices
 
@@ -61,6 +63,7 @@ class Outcomes:
         self.begun[rank] = active.begun
         self.ended[rank] = now
         self.attained[rank] = active.attained
+        self.held[rank] = active.running
         self.stops[rank] = active.stops
 
     def check(self) -> None:
@@ -74,4 +77,4 @@ class Outcomes:
         responses = fsum(end - arrival for end, arrival in zip(self.ended, came, strict=True))
         assert isclose(self._there, responses, rel_tol=ROUNDING, abs_tol=1e-6), "Little's law"
         held = fsum(self.attained)
-        assert isclose(self._held, held, rel_tol=ROUNDING, abs_tol=1e-6), "device-seconds"
+        assert isclose(self._sum, held, rel_tol=ROUNDING, abs_tol=1e-6), "device-seconds"

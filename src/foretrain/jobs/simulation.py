@@ -163,6 +163,7 @@ class Simulation:
         assert held is not None, f"{active.job.name} holds nothing"
         if self._watch is not None:
             self._watch.give(self._events.now, active)
+        active.running += self._events.now - active.charged
         active.attained = active.attained_at(self._events.now)
         active.held = None
         self.pool.give(held)

@@ -1,0 +1,93 @@
+"""The policies by name, each with a sentence on what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from foretrain.cluster.fleet import Fleet
+from foretrain.errors import InputError, nearest
+from foretrain.jobs.ordered import Order, OrderedDispatcher
+from foretrain.jobs.policies.equal import processor_sharing
+from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.policies.las import las
+from foretrain.jobs.policies.sjf import sjf, srtf
+from foretrain.jobs.shared import Policy, SharedDispatcher
+from foretrain.jobs.simulation import Dispatcher
+from foretrain.measured.job import Trace
+
+LEVELS = (3_600.0, 36_000.0)
+"""Device-seconds at which jobs fall a level: a device for one and for ten hours.
+
+Source: gu2019, section 5: two to three queues; the bounds are the user's there, assumed here.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a policy may be made of.
+
+    Attributes:
+        fleet: what jobs share.
+        past: jobs of the same kind that ended before, from which a policy may learn.
+        period: seconds of a scheduling round; 0 to decide at every event.
+    """
+
+    fleet: Fleet
+    past: Trace
+    period: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A policy in the table.
+
+    Attributes:
+        says: what it does, in a sentence.
+        make: a dispatcher for one run.
+        knows: what it must know of a job before it runs: nothing, its length, its speed.
+    """
+
+    says: str
+    make: Callable[[Asked], Dispatcher]
+    knows: str = "nothing"
+
+
+def named(policy: str) -> Named:
+    """The policy of a name.
+
+    Raises:
+        InputError: with the known ones.
+    """
+    found = POLICIES.get(policy)
+    if found is None:
+        known = ", ".join(POLICIES)
+        raise InputError(f"unknown policy '{policy}'.{nearest(policy, POLICIES)} Known: {known}.")
+    return found
+
+
+def _ordered(order: Callable[[], Order]) -> Callable[[Asked], Dispatcher]:
+    return lambda asked: OrderedDispatcher(order())
+
+
+def _shared(policy: Policy) -> Callable[[Asked], Dispatcher]:
+    return lambda asked: SharedDispatcher(policy, asked.fleet, period=asked.period)
+
+
+POLICIES: Mapping[str, Named] = {
+    "fifo": Named(says="who came first runs first; nobody passes", make=_ordered(fifo)),
+    "sjf": Named(
+        says="the shortest job first, without interruption", make=_ordered(sjf), knows="length"
+    ),
+    "srtf": Named(
+        says="the job with the least left first, with interruption",
+        make=_ordered(srtf),
+        knows="length",
+    ),
+    "las": Named(says="who has got least first, in levels", make=_ordered(lambda: las(LEVELS))),
+    "processor-sharing": Named(
+        says="an equal share for everybody, as a fluid",
+        make=_shared(processor_sharing),
+        knows="speed",
+    ),
+}

@@ -1,0 +1,131 @@
+"""Summaries: what a run says about response times, waiting and who got what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import fsum
+from statistics import fmean
+
+from foretrain.cluster.fleet import Fleet
+from foretrain.jobs.outcomes import Outcomes
+from foretrain.measured.job import End, Job
+from foretrain.results.simulate import JobCounts, Part
+
+MOST_PARTS = 20
+"""Users or groups that are told apart, those with the most device time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One run of one policy.
+
+    Attributes:
+        responses: seconds from coming to ending, of the jobs that count, in order of arrival.
+        waiting: seconds of those without devices.
+        finished: responses of the jobs that finished.
+        makespan: seconds from the first arrival to the last end.
+        utilisation: device-seconds held over those there were until the last end.
+        fragmentation: mean share of the devices that were free but of no use; None if not seen.
+        interruptions: of all jobs.
+        counts: jobs by what became of them.
+        groups: by virtual cluster or queue.
+        users: likewise.
+    """
+
+    responses: tuple[float, ...]
+    waiting: tuple[float, ...]
+    finished: tuple[float, ...]
+    makespan: float
+    utilisation: float
+    fragmentation: float | None
+    interruptions: int
+    counts: JobCounts
+    groups: tuple[Part, ...]
+    users: tuple[Part, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean response, seconds."""
+        return fmean(self.responses)
+
+
+def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSummary:
+    """What a run says.
+
+    Args:
+        outcomes: of the run.
+        fleet: what the jobs shared.
+        warm_up: share of the jobs, the first to come, that is not counted.
+    """
+    jobs = outcomes.trace.jobs
+    first = int(warm_up * len(jobs))
+    rows = [_row(outcomes, place) for place in range(first, len(jobs))]
+    last, come = max(outcomes.ended), jobs[0].arrival
+    span = last - come
+    return RunSummary(
+        responses=tuple(row.response for row in rows),
+        waiting=tuple(row.waiting for row in rows),
+        finished=tuple(row.response for row in rows if row.job.end is End.FINISHED),
+        makespan=span,
+        utilisation=fsum(outcomes.attained) / (span * fleet.devices) if span else 0.0,
+        fragmentation=None,
+        interruptions=sum(outcomes.stops),
+        counts=_counts(jobs),
+        groups=_parts(rows, lambda job: job.group),
+        users=_parts(rows, lambda job: job.user),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One job of a run."""
+
+    job: Job
+    response: float
+    waiting: float
+    device_time: float
+
+
+def _row(outcomes: Outcomes, place: int) -> _Row:
+    job = outcomes.trace.jobs[place]
+    response = outcomes.ended[place] - job.arrival
+    return _Row(
+        job=job,
+        response=response,
+        waiting=max(0.0, response - outcomes.held[place]),
+        device_time=outcomes.attained[place],
+    )
+
+
+def _counts(jobs: Sequence[Job]) -> JobCounts:
+    ends = Counter(job.end for job in jobs)
+    return JobCounts(
+        submitted=len(jobs),
+        finished=ends[End.FINISHED],
+        stopped=ends[End.STOPPED],
+        failed=ends[End.FAILED],
+        killed=ends[End.KILLED],
+        waiting=0,
+    )
+
+
+def _parts(rows: Sequence[_Row], name: Callable[[Job], str]) -> tuple[Part, ...]:
+    """The jobs by user or group; none where all have the same."""
+    mine: dict[str, list[_Row]] = {}
+    for row in rows:
+        mine.setdefault(name(row.job), []).append(row)
+    if len(mine) < 2:
+        return ()
+    parts = [
+        Part(
+            name=of or "not named",
+            jobs=len(some),
+            mean_response=fmean(row.response for row in some),
+            mean_waiting=fmean(row.waiting for row in some),
+            device_time=fsum(row.device_time for row in some),
+        )
+        for of, some in mine.items()
+    ]
+    return tuple(sorted(parts, key=lambda part: (-part.device_time, part.name))[:MOST_PARTS])
