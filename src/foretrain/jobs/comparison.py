@@ -1,0 +1,99 @@
+"""Comparison: one policy over all seeds, and two of them on the same jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import fsum
+from statistics import fmean, quantiles
+
+from foretrain.cluster.fleet import Fleet
+from foretrain.jobs.summary import RunSummary
+from foretrain.results.simulate import JobCounts, Pair, Part, PolicyResult
+from foretrain.statistics import batch_means, paired, student_interval
+
+BATCHES = 20
+"""Consecutive parts of one run, whose means tell how sure its mean is."""
+
+
+def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
+    """One policy over all seeds."""
+    responses = [response for run in runs for response in run.responses]
+    waiting = [seconds for run in runs for seconds in run.waiting]
+    finished = [response for run in runs for response in run.finished]
+    low, high = _interval(runs)
+    cuts = quantiles(responses, n=100, method="inclusive") if len(responses) > 1 else responses * 99
+    makespan = fmean(run.makespan for run in runs)
+    seen = [run.fragmentation for run in runs if run.fragmentation is not None]
+    jobs = _together([run.counts for run in runs])
+    return PolicyResult(
+        mean_response=fmean(run.mean for run in runs),
+        low=low,
+        high=high,
+        p50=cuts[49],
+        p95=cuts[94],
+        p99=cuts[98],
+        mean_waiting=fmean(waiting),
+        median_waiting=sorted(waiting)[len(waiting) // 2],
+        mean_response_finished=fmean(finished) if finished else None,
+        makespan=makespan,
+        utilisation=fmean(run.utilisation for run in runs),
+        fragmentation=fmean(seen) if seen else None,
+        interruptions=sum(run.interruptions for run in runs) / jobs.submitted,
+        cost=makespan * fleet.price if fleet.price else None,
+        jobs=jobs,
+        groups=_parts([run.groups for run in runs]),
+        users=_parts([run.users for run in runs]),
+    )
+
+
+def _interval(runs: Sequence[RunSummary]) -> tuple[float | None, float | None]:
+    """The 95 % interval of the mean: over seeds, or over parts of the only run."""
+    if len(runs) > 1:
+        return student_interval([run.mean for run in runs])
+    responses = runs[0].responses
+    if len(responses) < 2 * BATCHES:
+        return None, None
+    return student_interval(batch_means(responses, batches=BATCHES))
+
+
+def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> Pair:
+    """Two policies on the same jobs, the better one first."""
+    better = [run.mean for run in runs[first]]
+    worse = [run.mean for run in runs[second]]
+    found = paired(better, worse) if len(better) > 1 else None
+    return Pair(
+        first=first,
+        second=second,
+        difference=fmean(worse) - fmean(better),
+        low=found.low if found else None,
+        high=found.high if found else None,
+        p=found.chance if found else None,
+    )
+
+
+def _together(counts: Sequence[JobCounts]) -> JobCounts:
+    """The jobs of all runs."""
+    names = ("submitted", "finished", "stopped", "failed", "killed", "waiting")
+    return JobCounts(**{name: sum(getattr(each, name) for each in counts) for name in names})
+
+
+def _parts(runs: Sequence[Sequence[Part]]) -> tuple[Part, ...]:
+    """Users or groups over all runs."""
+    mine: dict[str, list[Part]] = {}
+    for part in (part for parts in runs for part in parts):
+        mine.setdefault(part.name, []).append(part)
+    found = [_part(name, parts) for name, parts in mine.items()]
+    return tuple(sorted(found, key=lambda part: (-part.device_time, part.name)))
+
+
+def _part(name: str, parts: Sequence[Part]) -> Part:
+    jobs = sum(part.jobs for part in parts)
+    return replace(
+        parts[0],
+        name=name,
+        jobs=jobs,
+        mean_response=fsum(part.jobs * part.mean_response for part in parts) / jobs,
+        mean_waiting=fsum(part.jobs * part.mean_waiting for part in parts) / jobs,
+        device_time=fsum(part.device_time for part in parts),
+    )

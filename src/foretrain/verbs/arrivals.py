@@ -1,0 +1,44 @@
+"""arrivals: the jobs of one run of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from foretrain.jobs.drawn import Kind, drawn
+from foretrain.measured.job import Trace
+from foretrain.measured.queue_study import Drawn, QueueStudy
+
+
+def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, seed: int) -> Trace:
+    """The jobs: those of the trace, or drawn ones that depend on load and seed alone.
+
+    Args:
+        study: the question.
+        kinds: of jobs, where they are drawn of models.
+        load: device-seconds that come over those there are; None for a trace as it is.
+        seed: of chance.
+    """
+    if isinstance(study.jobs, Trace):
+        return _restarting(study.jobs, study.restart)
+    assert load is not None
+    return _restarting(_drawn(study, study.jobs, kinds, load=load, seed=seed), study.restart)
+
+
+def _drawn(
+    study: QueueStudy, how: Drawn, kinds: Sequence[Kind], *, load: float, seed: int
+) -> Trace:
+    from numpy.random import default_rng
+
+    random = default_rng(seed)
+    if kinds:
+        return drawn(kinds, count=how.jobs, load=load, devices=study.fleet.devices, random=random)
+    raise NotImplementedError
+
+
+def _restarting(trace: Trace, seconds: float) -> Trace:
+    """Jobs that say nothing of a restart take so long for it."""
+    if not seconds:
+        return trace
+    jobs = tuple(replace(job, restart=job.restart or seconds) for job in trace.jobs)
+    return Trace(name=trace.name, jobs=jobs)

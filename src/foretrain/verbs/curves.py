@@ -1,0 +1,103 @@
+"""curves: what does a model get out of each number of devices, under its best plan there?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from foretrain.cluster.fewer import fewer
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.files.coefficients import DEFAULT
+from foretrain.measured.queue_study import JobModel
+from foretrain.results.search import Ranked
+from foretrain.results.simulate import CurvePoint, ModelCurve
+from foretrain.throughput import Point, ThroughputCurve
+from foretrain.verbs.search import search
+
+WORTH = 0.75
+"""Samples per second and device, over those of the fewest devices, down to which a job asks for
+more. Optimus-like schedulers and users draw this line somewhere between a half and nine tenths;
+ours is an assumption that `devices` of the study replaces."""
+
+
+def curve_of(
+    model: JobModel,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    tell: Callable[[str, int], None] | None = None,
+) -> ModelCurve:
+    """The best plan of a model on each of its counts of devices.
+
+    Args:
+        model: the model, its workload and space.
+        coefficients: how well hardware and software do.
+        tell: told the model and the devices before each search.
+
+    Raises:
+        NoPlanFits: where nothing fits on any of them, or not on those that a job asks for.
+    """
+    points: list[CurvePoint] = []
+    refused: dict[int, str] = {}
+    for devices in model.counts:
+        if tell is not None:
+            tell(model.name, devices)
+        try:
+            best = _best(model, devices, coefficients)
+        except (NoPlanFits, InputError) as error:
+            refused[devices] = _first(str(error))
+        else:
+            points.append(_point(best, devices, points))
+    asks, why = _asks(model, points, refused)
+    return ModelCurve(name=model.name, points=tuple(points), asks=asks, why=why, refused=refused)
+
+
+def throughput(curve: ModelCurve) -> ThroughputCurve:
+    """The curve as a scheduler sees it."""
+    points = (
+        Point(devices=each.devices, rate=each.rate, low=each.low, high=each.high)
+        for each in curve.points
+    )
+    return ThroughputCurve(name=curve.name, points=tuple(points))
+
+
+def _best(model: JobModel, devices: int, coefficients: Coefficients) -> Ranked:
+    """The best plan on so many devices."""
+    cluster = fewer(model.study.cluster, devices)
+    study = replace(model.study, cluster=cluster, offers=(), job=None)
+    return search(study, coefficients=coefficients, keep=1, trade_offs=False).best
+
+
+def _point(best: Ranked, devices: int, before: list[CurvePoint]) -> CurvePoint:
+    found = best.estimate
+    rate = found.samples_per_second
+    unit = before[0].rate / before[0].devices if before else rate / devices
+    return CurvePoint(
+        devices=devices,
+        rate=rate,
+        low=rate * found.step_time / found.step_time_high,
+        high=rate * found.step_time / found.step_time_low,
+        efficiency=rate / devices / unit,
+        plan=best.plan,
+    )
+
+
+def _asks(model: JobModel, points: list[CurvePoint], refused: dict[int, str]) -> tuple[int, str]:
+    """How many devices a job asks for, and why."""
+    if not points:
+        told = " ".join(f"On {count}: {why}" for count, why in refused.items())
+        raise NoPlanFits(f"{model.name}: no plan fits on any number of devices. {told}")
+    if model.asks is None:
+        worth = [point for point in points if point.efficiency >= WORTH]
+        fewest = points[0].devices
+        return worth[-1].devices, (
+            f"the most on which a device does at least {WORTH:.0%} of what it does on {fewest}"
+        )
+    if model.asks in refused:
+        raise NoPlanFits(f"{model.name} on {model.asks} devices: {refused[model.asks]}")
+    return model.asks, "as the study says"
+
+
+def _first(text: str) -> str:
+    """The first line of an error."""
+    return text.partition("\n")[0]
