@@ -25,6 +25,9 @@ from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
 from foretrain.verbs.engine import engine
 
 TABLES = ("llm_training", "cnn_training")
+ASSUMED = frozenset({"quicker"})
+"""What `Uncertainty` holds that rows do not teach: to which side the next publisher errs."""
+
 SOURCE = "cross-validated residuals, by python -m validation.widths"
 
 
@@ -56,6 +59,7 @@ def with_widths(made: Calibration, scored: Sequence[Scored]) -> Calibration:
     widths = {
         f"uncertainty.{name}": _coefficient(value, [part[name] for part in parts], rows)
         for name, value in whole.items()
+        if name not in ASSUMED
     }
     covers = covered([row.situation for row in scored if row.situation is not None])
     known: Mapping[str, Coefficient] = {**made.known, **widths}

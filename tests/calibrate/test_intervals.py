@@ -12,8 +12,15 @@ from tests.calibrate.scored_rows import SITUATION, row
 
 from foretrain.calibrate.difficulty import FEATURES, KINDS, covered
 from foretrain.calibrate.interval_scores import Held, held_out, interval_score
-from foretrain.calibrate.intervals import after_anchor, half_width, spread
-from foretrain.calibrate.lessons import Observed, fitted, learned, lessons_of, observed
+from foretrain.calibrate.intervals import after_anchor, spread, width
+from foretrain.calibrate.lessons import (
+    Observed,
+    fitted,
+    learned,
+    lessons_of,
+    observed,
+    with_anchor,
+)
 from foretrain.errors import InputError
 from foretrain.files.coefficients import PRIORS
 
@@ -48,13 +55,13 @@ def drawn(publishers, sigma, seed=0, many=60):
 
 
 def test_an_easy_case_has_the_width_itself():
-    assert half_width(SITUATION, PRIOR, COVERS) == PRIOR.time
+    assert width(SITUATION, PRIOR, COVERS) == PRIOR.time
 
 
 @FEW
 @given(SITUATIONS)
 def test_no_case_is_surer_than_an_easy_one(situation):
-    assert half_width(situation, PRIOR, COVERS) >= PRIOR.time
+    assert width(situation, PRIOR, COVERS) >= PRIOR.time
 
 
 @FEW
@@ -69,16 +76,26 @@ def test_an_interval_holds_the_prediction_and_says_what_is_outside(situation):
 def test_a_kind_that_was_not_fitted_to_is_outside_and_wider(kind):
     odd = replace(SITUATION, **{kind: True})
     assert not spread(odd, PRIOR, COVERS).inside
-    assert half_width(odd, PRIOR, COVERS) > half_width(odd, PRIOR, covered([odd] * 5))
+    assert width(odd, PRIOR, COVERS) > width(odd, PRIOR, covered([odd] * 5))
 
 
 def test_each_widening_has_a_feature_and_each_feature_a_widening():
-    assert set(FEATURES) == set(PRIOR.__slots__) - {"time", "anchored"}
+    widths = {"time", "quicker", "anchored", "anchored_quicker"}
+    assert set(FEATURES) == set(PRIOR.__slots__) - widths
+
+
+def test_one_difficulty_widens_by_its_factor_and_two_by_less_than_both():
+    one, other = replace(SITUATION, experts=True), replace(SITUATION, divided=True)
+    covers = covered([replace(one, divided=True)] * 5)
+    assert width(one, PRIOR, covers) == pytest.approx(PRIOR.time * exp(PRIOR.experts))
+    both = width(replace(one, divided=True), PRIOR, covers)
+    assert width(one, PRIOR, covers) < both
+    assert both * PRIOR.time < width(one, PRIOR, covers) * width(other, PRIOR, covers)
 
 
 def test_sizes_beyond_those_fitted_to_are_wider_the_farther_they_are():
     widths = [
-        half_width(replace(SITUATION, parameters=size), PRIOR, COVERS) for size in (1e9, 1e10, 1e12)
+        width(replace(SITUATION, parameters=size), PRIOR, COVERS) for size in (1e9, 1e10, 1e12)
     ]
     assert widths == sorted(set(widths))
 
@@ -91,11 +108,35 @@ def test_plans_that_may_be_meant_reach_as_far_as_they_say_and_farther():
 
 def test_a_model_known_by_its_totals_is_wider_by_its_factor():
     vague = replace(SITUATION, vague=2.0)
-    assert half_width(vague, PRIOR, COVERS) == pytest.approx(2 * PRIOR.time)
+    assert width(vague, PRIOR, COVERS) == pytest.approx(2 * PRIOR.time)
 
 
 def test_after_an_anchor_the_width_is_another():
-    assert half_width(SITUATION, after_anchor(PRIOR), COVERS) == PRIOR.anchored
+    assert width(SITUATION, after_anchor(PRIOR), COVERS) == PRIOR.anchored
+
+
+def test_before_an_anchor_errors_have_no_side_and_after_it_runs_are_rather_slower():
+    before = spread(SITUATION, PRIOR, COVERS)
+    assert before.low_factor * before.high_factor == pytest.approx(1.0)
+    after = spread(SITUATION, after_anchor(PRIOR), COVERS)
+    assert log(after.low_factor) == pytest.approx(-PRIOR.anchored * PRIOR.anchored_quicker)
+
+
+def test_either_end_after_an_anchor_is_learned_from_the_errors_on_its_side():
+    rows = [
+        replace(it, residual=it.residual * (3.0 if it.residual > 0 else 1.0))
+        for it in drawn("abcd", 0.1, many=500)
+    ]
+    found = with_anchor(rows, PRIOR)
+    assert found.anchored_quicker == pytest.approx(1 / 3, rel=0.1)
+    assert found.time == PRIOR.time
+
+
+def test_runs_that_repeat_an_anchor_exactly_still_leave_a_width():
+    rows = [replace(it, residual=0.0) for it in drawn("abcd", 0.1)]
+    found = with_anchor(rows, PRIOR)
+    assert found.anchored > 0
+    assert found.anchored_quicker == 1.0
 
 
 @FEW

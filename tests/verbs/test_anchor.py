@@ -15,7 +15,7 @@ from foretrain.errors import InputError
 from foretrain.files.coefficients import SHIPPED, as_toml
 from foretrain.plan.plan import Recompute
 from foretrain.plan.space import Space
-from foretrain.verbs.anchor import PACE, anchor, anchored
+from foretrain.verbs.anchor import PACE, WIDTHS, anchor, anchored
 from foretrain.verbs.estimate import estimate
 from foretrain.workload.training import Data
 
@@ -62,10 +62,10 @@ def test_a_second_step_takes_the_place_of_the_first():
     assert twice.known[PACE].value == pytest.approx(0.9, rel=1e-9)
 
 
-def test_the_pace_and_the_width_of_intervals_are_all_that_changes():
+def test_the_pace_and_the_widths_of_intervals_are_all_that_changes():
     made = anchored(one(), 1.3 * estimate(one()).step_time)
     changed = {name for name, it in made.known.items() if it != SHIPPED.known[name]}
-    assert changed == {PACE, "uncertainty.time"}
+    assert changed == {PACE, *WIDTHS}
     assert made.coefficients.uncertainty == after_anchor(SHIPPED.coefficients.uncertainty)
 
 
@@ -77,11 +77,12 @@ def test_the_interval_is_narrower_afterwards():
 
 def test_the_pace_says_which_step_it_was_measured_on():
     made = anchored(one(), 2.0, run="study.toml")
-    width = SHIPPED.coefficients.uncertainty.anchored
+    width = after_anchor(SHIPPED.coefficients.uncertainty)
     pace = made.known[PACE]
     assert (pace.kind, pace.rows) == (Kind.MEASURED, ("study.toml",))
     assert "2 s" in pace.source
-    assert pace.high / pace.value == pytest.approx(exp(width))
+    assert pace.high / pace.value == pytest.approx(exp(width.time))
+    assert pace.value / pace.low == pytest.approx(exp(width.time * width.quicker))
 
 
 def test_the_answer_is_a_set_of_its_own_name_that_says_what_moved():

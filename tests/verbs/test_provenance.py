@@ -6,7 +6,7 @@ from tests import small
 
 from foretrain.files.coefficients import SHIPPED
 from foretrain.plan.space import Space
-from foretrain.verbs.anchor import anchored
+from foretrain.verbs.anchor import WIDTHS, anchored
 from foretrain.verbs.provenance import of_study
 
 STUDY = small.llama_study(space=Space(micro_batch=(1,)))
@@ -28,7 +28,7 @@ def test_values_are_of_the_kind_that_their_set_says():
     assert kinds(SHIPPED.coefficients) == shipped
     assert kinds(MINE) == shipped | {
         "step.factor": "measured",
-        "uncertainty.time": shipped["uncertainty.anchored"],
+        **{name: shipped[anchored] for name, anchored in WIDTHS.items()},
     }
 
 

@@ -11,6 +11,9 @@ from foretrain.plan.space import Space
 from foretrain.results.situation import Situation
 from foretrain.verbs.estimate import estimate
 from foretrain.verbs.situation import among
+from foretrain.workload.library.transformer_xl import TransformerXL, transformer_xl
+from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Precision, Workload
 
 
 def situation(space):
@@ -34,6 +37,34 @@ def test_a_plan_says_what_kind_of_run_it_is():
     divided = situation(replace(plain, tensor=(2,), sharding=(Sharding.PARAMETERS,)))
     assert divided.divided
     assert divided.sharded
+
+
+def test_attention_is_unfused_where_its_products_are_kernels_of_their_own():
+    def unfused(**changes):
+        study = small.gpt_study(space=Space(micro_batch=(1,), pipeline=(1,), **changes))
+        return estimate(study).confidence.situation.unfused
+
+    assert unfused(attention=(Attention.PLAIN,))
+    assert not unfused(attention=(Attention.FLASH,))
+
+
+def test_attention_for_which_no_fused_kernel_exists_is_unfused_whatever_the_plan_asks_for():
+    relative = TransformerXL(layers=2, hidden=64, heads=4, feed_forward=128, clusters=(100, 300))
+    model = transformer_xl("relative", relative, sequence=32)
+    workload = Workload(model=model, global_batch=16, samples=1e6)
+    space = Space(micro_batch=(1,), attention=(Attention.FLASH,), pipeline=(1,))
+    study = small.gpt_study(workload=workload, space=space)
+    assert estimate(study).confidence.situation.unfused
+
+
+@pytest.mark.parametrize(
+    ("precision", "wide"),
+    [(Precision.BF16, False), (Precision.TF32, True), (Precision.FP32, True)],
+)
+def test_products_of_32_bits_are_a_kind_of_their_own(precision, wide):
+    workload = replace(small.gpt_study().workload, precision=precision)
+    study = small.gpt_study(workload=workload, space=Space(micro_batch=(1,), pipeline=(1,)))
+    assert estimate(study).confidence.situation.wide is wide
 
 
 def test_plans_that_may_be_meant_reach_from_the_quickest_to_the_slowest():

@@ -16,6 +16,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "divided": "a model on several devices",
         "experts": "mixtures of experts",
         "narrow": "products of 8 or 4 bits",
+        "wide": "products of 32 bits",
         "unfused": "attention without a fused kernel",
         "pictures": "networks of images",
     }

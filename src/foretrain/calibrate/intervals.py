@@ -1,13 +1,13 @@
 """Intervals: how far from a prediction the measured time may lie.
 
-The half-width of an interval, in logarithms, is that of an easy case times a factor for everything
-that makes a case harder. `lessons` says how both are learned.
+The width of an interval to either side, in logarithms, is that of an easy case times a factor for
+everything that makes a case harder. `lessons` says how both are learned.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp, hypot
+from math import exp, expm1, hypot, sqrt
 
 from foretrain.calibrate.difficulty import FEATURES, outside
 from foretrain.coefficients.covers import Covers
@@ -43,25 +43,28 @@ def spread(situation: Situation, uncertainty: Uncertainty, covers: Covers) -> Sp
         uncertainty: how wide intervals are.
         covers: what the predictions' coefficients were fitted to.
     """
-    half = half_width(situation, uncertainty, covers)
+    slower = width(situation, uncertainty, covers)
     unlike = outside(situation, covers)
     return Spread(
-        low_factor=exp(-hypot(half, situation.lower)),
-        high_factor=exp(hypot(half, situation.higher)),
+        low_factor=exp(-hypot(slower * uncertainty.quicker, situation.lower)),
+        high_factor=exp(hypot(slower, situation.higher)),
         inside=not unlike,
         reason="; ".join(unlike),
     )
 
 
-def half_width(situation: Situation, uncertainty: Uncertainty, covers: Covers) -> float:
-    """Half of the interval, as a logarithm, where the plan is known exactly."""
-    widenings = (
-        getattr(uncertainty, name) * feature(situation, covers)
+def width(situation: Situation, uncertainty: Uncertainty, covers: Covers) -> float:
+    """How far up the interval reaches, as a logarithm, where the plan is known exactly.
+
+    What makes a case harder errs on its own account: variances add up.
+    """
+    added = (
+        expm1(2.0 * getattr(uncertainty, name) * feature(situation, covers))
         for name, feature in FEATURES.items()
     )
-    return uncertainty.time * situation.vague * exp(sum(widenings))
+    return uncertainty.time * situation.vague * sqrt(1.0 + sum(added))
 
 
 def after_anchor(uncertainty: Uncertainty) -> Uncertainty:
     """The same once a measured run has moved the factor of its framework."""
-    return replace(uncertainty, time=uncertainty.anchored)
+    return replace(uncertainty, time=uncertainty.anchored, quicker=uncertainty.anchored_quicker)

@@ -36,6 +36,9 @@ SOURCE_ROWS = 5.0
 EASY = (0.02, 1.0)
 """Bounds of the mean absolute residual of an easy case."""
 
+LEAST = 0.01
+"""Width to either side below which no run repeats itself."""
+
 UNSTEADY = 0.1
 """Scatter of its own repeats from which on a source says little of predictions."""
 
@@ -132,7 +135,7 @@ def fitted(observed: Sequence[Observed], prior: Uncertainty) -> Uncertainty:
     sizes = np.array([abs(it.residual) / it.situation.vague for it in observed])
     sources = len({it.source_id for it in observed})
     widenings = _fit(difficulties, sizes, (weights, _named(prior)), sources=sources)
-    net = _net(observed) / np.exp(difficulties @ widenings)
+    net = _net(observed) / np.exp(_wider(difficulties, widenings))
     values = dict(zip(FEATURES, widenings.tolist(), strict=True))
     publishers = len({it.publisher for it in observed})
     time = _quantile(net, weights, level=LEVEL * (publishers + 1) / publishers)
@@ -140,11 +143,17 @@ def fitted(observed: Sequence[Observed], prior: Uncertainty) -> Uncertainty:
 
 
 def with_anchor(observed: Sequence[Observed], uncertainty: Uncertainty) -> Uncertainty:
-    """The same with the width after an anchor, from residuals that one run each has moved."""
-    widenings = _difficulties(observed) @ _named(uncertainty)
-    sizes = np.array([abs(it.residual) / it.situation.vague for it in observed])
-    net = sizes / np.exp(widenings)
-    return replace(uncertainty, anchored=_quantile(net, _weights(observed), level=LEVEL))
+    """The same with the widths after an anchor, from residuals that one run each has moved.
+
+    What a publisher's runs have in common is gone with the anchor, and with it what hides that
+    those on more devices are rather slower: either end has a percentile of its own.
+    """
+    wider = _wider(_difficulties(observed), _named(uncertainty))
+    net = np.array([it.residual / it.situation.vague for it in observed]) / np.exp(wider)
+    weights, end = _weights(observed), (1.0 + LEVEL) / 2.0
+    slower = max(LEAST, _quantile(net, weights, level=end))
+    quicker = max(LEAST, _quantile(-net, weights, level=end))
+    return replace(uncertainty, anchored=slower, anchored_quicker=quicker / slower)
 
 
 def _named(uncertainty: Uncertainty) -> Columns:
@@ -174,6 +183,18 @@ def _weights(observed: Sequence[Observed]) -> Columns:
     return np.array([1.0 / many[it.source_id] / len(many) for it in observed])
 
 
+def _wider(difficulties: Columns, widenings: Columns) -> Columns:
+    """Logarithms of the factors on the width of an easy case: variances add up. [rows]"""
+    logarithms: Columns = 0.5 * np.log1p(_added(difficulties, widenings).sum(axis=1))
+    return logarithms
+
+
+def _added(difficulties: Columns, widenings: Columns) -> Columns:
+    """What each feature adds to the variance of an easy case, over that. [rows, features]"""
+    added: Columns = np.expm1(2.0 * difficulties * widenings)
+    return added
+
+
 def _net(observed: Sequence[Observed]) -> Columns:
     """What of a residual an unknown choice among plans leaves to be explained."""
     sizes = [
@@ -190,8 +211,8 @@ def _fit(
 ) -> Columns:
     """The widenings that are likeliest, beside the mean residual of an easy case.
 
-    Residuals are taken to have a Laplace distribution whose scale is the width, which is convex;
-    `known` are the weights of the rows and the widenings expected before.
+    Residuals are taken to have a Laplace distribution whose scale is the width; `known` are the
+    weights of the rows and the widenings expected before.
     """
     from scipy.optimize import minimize
 
@@ -199,11 +220,13 @@ def _fit(
     trust = 1.0 / (2.0 * sources * SOURCE_ROWS * TRUST**2)
 
     def loss(values: Columns) -> tuple[float, Columns]:
-        wide = values[0] + difficulties @ values[1:]
+        added = _added(difficulties, values[1:])
+        variance = 1.0 + added.sum(axis=1, keepdims=True)
+        wide = values[0] + 0.5 * np.log(variance[:, 0])
         over = sizes * np.exp(-wide)
         apart = values[1:] - expected
         slope = weights * (1.0 - over)
-        steps = difficulties.T @ slope + 2.0 * trust * apart
+        steps = (difficulties * (1.0 + added) / variance).T @ slope + 2.0 * trust * apart
         return float(weights @ (wide + over) + trust * apart @ apart), np.r_[slope.sum(), steps]
 
     least, most = (log(end) for end in EASY)

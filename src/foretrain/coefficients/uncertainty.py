@@ -9,17 +9,21 @@ from dataclasses import dataclass
 class Uncertainty:
     """Uncertainty: how far off predictions have been.
 
-    Widths are half of the interval from the 10th to the 90th percentile, as logarithms. Widenings
-    are logarithms of factors on them, 0 where something makes a prediction no less sure.
+    Widths are logarithms of how much slower than predicted the 90th percentile is. Widenings are
+    logarithms of factors on them where nothing else makes a prediction less sure, 0 where
+    something does not.
 
     Attributes:
         time: width of a step's time in an easy case.
-        anchored: the same once a measured run has moved the factor of its framework.
+        quicker: the width to the 10th percentile over that; 1 if errors have no side.
+        anchored: `time` once a measured run has moved the factor of its framework.
+        anchored_quicker: `quicker` once one has.
         device: widening on a device that was not fitted to.
         sharded: where replicas share the parameters.
         divided: where a copy of the model lies on several devices.
         experts: for mixtures of experts.
         narrow: for matrix products of 8 or 4 bits.
+        wide: for those of 32 bits.
         unfused: for attention without a fused kernel.
         pictures: for networks of images.
         unseen: for each of these kinds that was not fitted to.
@@ -30,12 +34,15 @@ class Uncertainty:
     """
 
     time: float
+    quicker: float
     anchored: float
+    anchored_quicker: float
     device: float
     sharded: float
     divided: float
     experts: float
     narrow: float
+    wide: float
     unfused: float
     pictures: float
     unseen: float

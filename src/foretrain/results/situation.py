@@ -17,6 +17,7 @@ class Situation:
         divided: whether a copy of the model lies on several devices.
         experts: whether tokens are sent to experts.
         narrow: whether matrix products have 8 or 4 bits.
+        wide: whether they have 32.
         unfused: whether attention runs without a fused kernel.
         pictures: whether samples are images.
         vague: factor by which the width is larger because the model is known by its totals only.
@@ -33,6 +34,7 @@ class Situation:
     divided: bool = False
     experts: bool = False
     narrow: bool = False
+    wide: bool = False
     unfused: bool = False
     pictures: bool = False
     vague: float = 1.0

@@ -21,7 +21,12 @@ from foretrain.verbs.estimate import estimate
 PACE = "step.factor"
 """What a measured step moves."""
 
-WIDTH, ANCHORED = "uncertainty.time", "uncertainty.anchored"
+WIDTHS: Mapping[str, str] = MappingProxyType(
+    {
+        "uncertainty.time": "uncertainty.anchored",
+        "uncertainty.quicker": "uncertainty.anchored_quicker",
+    }
+)
 """How wide intervals are, and what stands in its place once a step was measured."""
 
 EXACT = 1e-9
@@ -90,17 +95,17 @@ def _anchored(
     base: Calibration, pace: float, *, seconds: float, run: str
 ) -> Mapping[str, Coefficient]:
     """What a measured step changes: the pace, and with it how wide intervals are."""
-    width = after_anchor(base.coefficients.uncertainty).time
+    after = after_anchor(base.coefficients.uncertainty)
     moved = replace(
         base.known[PACE],
         value=pace,
-        low=pace * exp(-width),
-        high=pace * exp(width),
+        low=pace * exp(-after.time * after.quicker),
+        high=pace * exp(after.time),
         kind=Kind.MEASURED,
         source=f"a measured step of {SECONDS.write(seconds)}",
         rows=(run,),
     )
-    return {PACE: moved, WIDTH: replace(base.known[ANCHORED], value=width)}
+    return {PACE: moved, **{name: base.known[anchored] for name, anchored in WIDTHS.items()}}
 
 
 def _moved(before: Coefficient, after: Coefficient) -> Moved:

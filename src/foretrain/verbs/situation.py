@@ -11,10 +11,11 @@ from foretrain.cost.setting import Setting
 from foretrain.plan.plan import Plan, Sharding
 from foretrain.results.estimate import Parts
 from foretrain.results.situation import Situation
-from foretrain.workload.operator import Attention
+from foretrain.workload.graph import Model
 from foretrain.workload.workload import Precision
 
 NARROW = frozenset({Precision.FP8, Precision.MXFP8, Precision.NVFP4})
+WIDE = frozenset({Precision.FP32, Precision.TF32})
 
 
 def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
@@ -34,10 +35,20 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
         divided=plan.tensor * plan.context * plan.pipeline > 1,
         experts=model.experts,
         narrow=setting.workload.precision in NARROW,
-        unfused=bool(model.kernels) and plan.attention is Attention.PLAIN,
+        wide=setting.workload.precision in WIDE,
+        unfused=_unfused(model, plan),
         pictures=model.tokens == 1,
         vague=model.spread,
         host_bound=_host_bound(setting, plan, parts),
+    )
+
+
+def _unfused(model: Model, plan: Plan) -> bool:
+    """Whether attention is products of two computed matrices, with kernels between them."""
+    return any(
+        operator.matrices is not None and not operator.weights
+        for _, operator in model.operators
+        if operator.attention in (None, plan.attention)
     )
 
 
