@@ -224,6 +224,8 @@ def test_reduction_hides_behind_the_last_backward_pass_where_it_may():
     everything = parts(hiding, Plan(data=2))["gradients"]
     # Only the last of four buckets is left when the backward pass ends.
     assert parts(hidden, Plan(data=2))["gradients"] == everything / 4
+    late = replace(hidden, software=replace(hidden.software, late=True))
+    assert parts(late, Plan(data=2))["gradients"] == everything
 
 
 def test_what_happens_in_a_step_is_what_the_closed_form_prices():

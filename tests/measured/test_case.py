@@ -44,7 +44,12 @@ def test_a_row_that_states_everything_becomes_its_workload():
 
 
 def test_only_what_tables_have_no_column_for_is_assumed_of_a_full_row():
-    expected = {defaults.ADAM, defaults.BLOCKING_SENDS, defaults.RANK_ORDER}
+    expected = {
+        defaults.ADAM,
+        defaults.HALF_MESSAGES,
+        defaults.BLOCKING_SENDS,
+        defaults.RANK_ORDER,
+    }
     assert set(case(GPT).assumed) == {default.words for default in expected}
 
 

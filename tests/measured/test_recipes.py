@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.measured.runs import GPT, case
+from tests.measured.runs import GPT, RESNET, case
 
 from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
 from foretrain.measured.run import Stack
@@ -56,7 +56,28 @@ def test_recipes_overlap_the_tensor_axis_and_old_trainers_do_not():
 
 def test_recipes_add_up_gradients_in_sixteen_bits():
     assert case(BRIDGE).workload.gradients == CODECS["bf16"]
-    assert case(GPT).workload.gradients == FP32
+    assert case(replace(GPT, framework="PyTorch")).workload.gradients == FP32
+
+
+def test_early_megatron_sends_gradients_in_fp16_and_adds_up_in_fp32_in_bf16():
+    assert case(GPT).workload.gradients.wire_bytes == 2.0
+    assert case(GPT).workload.gradients.held_bytes == 4.0
+    assert case(replace(GPT, precision="bf16")).workload.gradients == FP32
+    assert case(replace(GPT, date="2023-05")).workload.gradients == FP32
+
+
+@pytest.mark.parametrize(
+    ("run", "late"),
+    [
+        (GPT, True),
+        (replace(GPT, date="2023-05"), False),
+        (replace(GPT, framework="TensorFlow2 (NGC)"), True),
+        (replace(GPT, framework="PyTorch (NGC)"), False),
+        (replace(RESNET, framework="TensorFlow (NGC)"), False),
+    ],
+)
+def test_gradients_of_text_wait_for_the_last_pass_where_nothing_sends_them_before(run, late):
+    assert case(run).software.late is late
 
 
 @pytest.mark.parametrize(

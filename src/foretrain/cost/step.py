@@ -144,6 +144,7 @@ def _at(column: Number, row: int) -> float:
 def order_columns(setting: Setting, factors: Factors) -> Passing:
     """The order of micro-batches and what its sends take. [plan]"""
     workload, plans = setting.workload, factors.plans
+    beside = 0.0 if setting.software.late else setting.coefficients.overlap.gradients
     hop = factors.placements.hop.take(factors.group)
     size = boundary_bytes(workload.model, plans, value_bytes=workload.precision.value_bytes)
     return Passing(
@@ -151,7 +152,7 @@ def order_columns(setting: Setting, factors: Factors) -> Passing:
         interleaving=plans.interleaving,
         send=hop.fixed + hop.per_byte * size,
         blocking=plans.sends,
-        overlap=setting.coefficients.overlap.gradients,
+        overlap=beside,
         # A stage that is alone turns back after every micro-batch and puts nothing off.
         kind=plans.schedule * (plans.pipeline > 1),
     )

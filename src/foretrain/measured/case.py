@@ -11,18 +11,18 @@ from foretrain.measured import defaults
 from foretrain.measured.batch import batch_of
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.degrees import degrees_of
+from foretrain.measured.gradients import PURE, gradients_of, reduces_late
 from foretrain.measured.layout import plans_of
 from foretrain.measured.litgpt import by_litgpt, completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.pictures import relays, sees_all
 from foretrain.measured.place import Catalogue, cluster_of
-from foretrain.measured.policies import by_bridge, groups_experts, overlaps_products, sends_once
+from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
 from foretrain.measured.precision import precision_of
 from foretrain.measured.run import MeasuredRun, Place, Subject, Table
 from foretrain.measured.software import execution_of
 from foretrain.plan.plan import Plan
 from foretrain.plan.software import SHARED, Software
-from foretrain.workload.gradients import CODECS, FP32, GradientCodec
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 TABLES = frozenset(
@@ -41,9 +41,6 @@ NOT_COVERED: Mapping[Table, str] = MappingProxyType(
     }
 )
 """Why rows of a table are not predicted, where that is no matter of the row."""
-
-PURE = "bf16-true"
-"""Weights, gradients and moments all in bf16. Source: litgpt."""
 
 PASSES = "forward+backward"
 """How a task starts that measures a step without its update."""
@@ -119,7 +116,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         global_batch=batch.step,
         precision=precision_of(run, cluster.device, assumptions),
         optimizer=_optimizer(run, assumptions),
-        gradients=_gradients(run, assumptions),
+        gradients=gradients_of(run, assumptions),
     )
     software = _software(run, workload.precision, assumptions)
     return Case(
@@ -155,13 +152,6 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
     return assumptions.take(defaults.MOMENTUM if images else defaults.ADAM)
 
 
-def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
-    """How gradients are held and sent; in fp32 where nothing else is known."""
-    if run.precision.startswith(PURE):
-        return CODECS["bf16"]
-    return assumptions.take(defaults.HALF_GRADIENTS) if by_bridge(run) else FP32
-
-
 def _stated_optimizer(name: str) -> Optimizer:
     if name not in set(Optimizer):
         raise NotCovered(f"optimizer '{name}' is not covered")
@@ -180,6 +170,7 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         overlaps=overlaps_products(run),
         grouped=groups_experts(run),
         once=sends_once(run),
+        late=not pictures and reduces_late(run),
         kernel=run.stack.attention,
     )
 

@@ -7,6 +7,7 @@ names. Every use is listed in the reason of the row.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from foretrain.measured.coverage import Default
@@ -196,6 +197,12 @@ HALF_GRADIENTS = Default(
     value=CODECS["bf16"],
     words="gradients added up and reduced in bf16",
     why="recipes of Megatron-Bridge for the models of its table switch fp32 off (from memory)",
+)
+HALF_MESSAGES = Default(
+    value=replace(CODECS["fp16"], held_bytes=4.0),
+    words="gradients sent in fp16",
+    why="Megatron-LM reduces them as its fp16 weights have them, and widens them for the optimizer "
+    "unless told to add up in fp32, which it does for bf16 (from memory)",
 )
 NO_CONTEXT = Default(
     value=1,

@@ -28,6 +28,8 @@ class Software:
             whole blocks of rows; otherwise every expert has its own, whose rows a copy fills up.
         once: whether a token goes once to a member that holds several of its experts; otherwise
             copies are sorted by expert before they are sent.
+        late: whether gradients that are reduced once per step wait for the last pass; otherwise
+            they leave beside the passes as they become ready.
         kernel: generation of the fused attention kernel; None if there is none or not known.
     """
 
@@ -42,6 +44,7 @@ class Software:
     overlaps: bool = True
     grouped: bool = True
     once: bool = True
+    late: bool = False
     kernel: AttentionKernel | None = None
 
 
