@@ -9,6 +9,9 @@ from typing import Protocol
 from foretrain.cluster.fleet import Fleet
 from foretrain.jobs.active import Held
 
+ROUNDING = 1e-9
+"""Share of a fluid's part by which floats may miss it."""
+
 
 class Pool(Protocol):
     """The devices of a fleet that nobody holds."""
@@ -50,14 +53,14 @@ class CountedPool:
         """Whether some kind would have enough if some jobs gave their devices back."""
         return any(
             self._free.get(kind, 0) + sum(held.devices for held in freed if held.kind == kind)
-            >= devices
+            >= devices * (1.0 - ROUNDING)
             for kind in kinds or self._all
         )
 
     def take(self, devices: float, kinds: tuple[str, ...]) -> Held | None:
         """Devices of one kind for a job, or None where no kind has enough."""
         for kind in kinds or self._all:
-            if self._free.get(kind, 0) >= devices:
+            if self._free.get(kind, 0) >= devices * (1.0 - ROUNDING):
                 self._free[kind] -= devices
                 self._left -= devices
                 return Held(kind, devices, ceil(devices / self._per_node[kind]))
