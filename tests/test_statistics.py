@@ -6,15 +6,20 @@ from statistics import NormalDist, fmean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from tests.examples import few
 
 from foretrain.errors import InputError
 from foretrain.statistics import (
+    batch_means,
     harmonic,
     largest_exponential,
     largest_normal,
     largest_of_samples,
     mean_interval,
+    paired,
+    student_interval,
+    student_quantile,
 )
 
 COUNTS = st.integers(1, 100_000)
@@ -102,3 +107,39 @@ def test_what_has_no_answer_is_refused():
         largest_of_samples(2, [])
     with pytest.raises(InputError, match="at least two values"):
         mean_interval([1.0])
+
+
+@given(freedom=st.integers(1, 60), confidence=st.floats(0.01, 0.9999))
+def test_quantiles_of_students_law_are_those_of_scipy(freedom, confidence):
+    expected = stats.t.ppf(0.5 + 0.5 * confidence, freedom)
+    assert student_quantile(confidence, freedom=freedom) == pytest.approx(expected, rel=1e-7)
+
+
+def test_interval_of_ten_values_is_wider_than_for_many():
+    values = [Random(seed).gauss(0.0, 1.0) for seed in range(10)]
+    low, high = student_interval(values)
+    narrow_low, narrow_high = mean_interval(values)
+    assert (high - low) / (narrow_high - narrow_low) == pytest.approx(2.262157 / 1.959964, rel=1e-6)
+
+
+def test_batches_leave_out_the_warm_up_and_what_does_not_fill_them():
+    assert batch_means([9.0, 9.0, 1.0, 3.0, 5.0, 7.0], batches=2, skip=0.3) == [2.0, 6.0]
+
+
+def test_too_few_values_for_the_batches_are_refused():
+    with pytest.raises(InputError, match="do not fill"):
+        batch_means([1.0, 2.0], batches=3)
+
+
+def test_students_sleep_data_give_his_chance():
+    """Two sleeping drugs on ten patients, student1908: t = 4.06, two-sided p = 0.0028."""
+    first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    result = paired(first, second)
+    assert result.difference == pytest.approx(1.58)
+    assert result.chance == pytest.approx(0.002833, rel=1e-3)
+    assert (result.low, result.high) == pytest.approx((0.70, 2.46), abs=0.01)
+
+
+def test_what_is_the_same_on_every_case_does_not_differ():
+    assert paired([1.0, 2.0], [1.0, 2.0]) == (0.0, 0.0, 0.0, 1.0)
