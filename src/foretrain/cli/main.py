@@ -16,6 +16,7 @@ from foretrain.cli.doctor import doctor
 from foretrain.cli.estimate import estimate
 from foretrain.cli.schema import schema
 from foretrain.cli.search import search
+from foretrain.cli.simulate import simulate
 from foretrain.cli.validate import validate
 from foretrain.errors import ForetrainError, NoPlanFits
 
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (estimate, search, calibrate, validate, catalogue, schema, doctor):
+for command in (estimate, search, simulate, calibrate, validate, catalogue, schema, doctor):
     app.command()(command)
 
 

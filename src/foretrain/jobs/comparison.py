@@ -8,7 +8,7 @@ from math import fsum
 from statistics import fmean, quantiles
 
 from foretrain.cluster.fleet import Fleet
-from foretrain.jobs.summary import RunSummary
+from foretrain.results.case import RunSummary
 from foretrain.results.simulate import JobCounts, Pair, Part, PolicyResult
 from foretrain.statistics import batch_means, paired, student_interval
 

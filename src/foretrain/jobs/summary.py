@@ -11,44 +11,11 @@ from statistics import fmean
 from foretrain.cluster.fleet import Fleet
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.measured.job import End, Job
+from foretrain.results.case import RunSummary
 from foretrain.results.simulate import JobCounts, Part
 
 MOST_PARTS = 20
 """Users or groups that are told apart, those with the most device time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """One run of one policy.
-
-    Attributes:
-        responses: seconds from coming to ending, of the jobs that count, in order of arrival.
-        waiting: seconds of those without devices.
-        finished: responses of the jobs that finished.
-        makespan: seconds from the first arrival to the last end.
-        utilisation: device-seconds held over those there were until the last end.
-        fragmentation: mean share of the devices that were free but of no use; None if not seen.
-        interruptions: of all jobs.
-        counts: jobs by what became of them.
-        groups: by virtual cluster or queue.
-        users: likewise.
-    """
-
-    responses: tuple[float, ...]
-    waiting: tuple[float, ...]
-    finished: tuple[float, ...]
-    makespan: float
-    utilisation: float
-    fragmentation: float | None
-    interruptions: int
-    counts: JobCounts
-    groups: tuple[Part, ...]
-    users: tuple[Part, ...]
-
-    @property
-    def mean(self) -> float:
-        """Mean response, seconds."""
-        return fmean(self.responses)
 
 
 def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSummary:

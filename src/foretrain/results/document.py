@@ -38,7 +38,7 @@ def fingerprint(*nouns: object) -> str:
 
 
 def plain(value: object) -> Plain:
-    """A value as JSON knows it: enums in lower case, sets in order, no infinity."""
+    """A value as JSON knows it: enums in lower case, sets in order, no infinity, nothing private."""
     if isinstance(value, Enum):
         return value.value if isinstance(value, StrEnum) else value.name.lower()
     if isinstance(value, float):
@@ -50,7 +50,8 @@ def plain(value: object) -> Plain:
 
 def _collection(value: object) -> Plain:
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        told = (field.name for field in fields(value) if not field.name.startswith("_"))
+        return {name: plain(getattr(value, name)) for name in told}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, frozenset):

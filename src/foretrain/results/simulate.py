@@ -197,6 +197,44 @@ class History:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Enough:
+    """How many devices keep a target under a policy.
+
+    Attributes:
+        policy: which one.
+        nodes: the fewest that keep it; None where not even the most that were looked at do.
+        devices: of those nodes.
+        response: what the target is about, seconds, on those nodes or on the most.
+        utilisation: of their devices.
+        price: dollars per second for them; None without a price.
+    """
+
+    policy: str
+    nodes: int | None
+    devices: int
+    response: float
+    utilisation: float
+    price: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """What a target needs.
+
+    Attributes:
+        quantity: "mean" or "p95" of the response.
+        seconds: at most.
+        load: at which jobs come, over the devices of the study; None for a trace as it is.
+        policies: what each needs, the fewest nodes first.
+    """
+
+    quantity: str
+    seconds: float
+    load: float | None
+    policies: tuple[Enough, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Simulated:
     """Response times of jobs that share a fleet.
 
@@ -207,6 +245,7 @@ class Simulated:
         points: the same at every load.
         curves: of the models, where jobs were drawn of models.
         histories: how it went under each policy.
+        capacity: what a target needs; None where the study has none.
         findings: what follows, in words.
         jobs_per_second: simulated jobs per CPU second.
     """
@@ -217,5 +256,6 @@ class Simulated:
     points: tuple[LoadPoint, ...]
     curves: tuple[ModelCurve, ...]
     histories: tuple[History, ...]
+    capacity: Capacity | None
     findings: tuple[str, ...]
     jobs_per_second: float

@@ -20,6 +20,9 @@ WORTH = 0.75
 more. Optimus-like schedulers and users draw this line somewhere between a half and nine tenths;
 ours is an assumption that `devices` of the study replaces."""
 
+MOST = 0.25
+"""Share of all devices that a job asks for at most, so that several fit; an assumption likewise."""
+
 
 def curve_of(
     model: JobModel,
@@ -87,15 +90,19 @@ def _asks(model: JobModel, points: list[CurvePoint], refused: dict[int, str]) ->
     if not points:
         told = " ".join(f"On {count}: {why}" for count, why in refused.items())
         raise NoPlanFits(f"{model.name}: no plan fits on any number of devices. {told}")
-    if model.asks is None:
-        worth = [point for point in points if point.efficiency >= WORTH]
-        fewest = points[0].devices
-        return worth[-1].devices, (
-            f"the most on which a device does at least {WORTH:.0%} of what it does on {fewest}"
-        )
-    if model.asks in refused:
-        raise NoPlanFits(f"{model.name} on {model.asks} devices: {refused[model.asks]}")
-    return model.asks, "as the study says"
+    if model.asks is not None:
+        if model.asks in refused:
+            raise NoPlanFits(f"{model.name} on {model.asks} devices: {refused[model.asks]}")
+        return model.asks, "as the study says"
+    room = MOST * model.study.cluster.devices
+    few = [point for point in points if point.devices <= room] or points[:1]
+    worth = [point for point in few if point.efficiency >= WORTH]
+    if worth[-1] is few[-1]:
+        return few[-1].devices, f"the most in {100 * MOST:.0f} % of the cluster"
+    return worth[-1].devices, (
+        f"the most on which a device does {100 * WORTH:.0f} % of what it does on"
+        f" {points[0].devices}"
+    )
 
 
 def _first(text: str) -> str:

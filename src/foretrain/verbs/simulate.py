@@ -2,77 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import fsum
-from time import process_time
-from typing import Protocol
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.files.coefficients import DEFAULT
 from foretrain.jobs.comparison import pair, policy_result
 from foretrain.jobs.drawn import Kind
-from foretrain.jobs.history import Watch
+from foretrain.jobs.findings import findings
 from foretrain.jobs.policies.table import named
-from foretrain.jobs.run import run
-from foretrain.jobs.summary import RunSummary, summary
-from foretrain.measured.job import Trace
 from foretrain.measured.queue_study import Drawn, QueueStudy
-from foretrain.results.simulate import (
-    History,
-    LoadPoint,
-    ModelCurve,
-    Simulated,
-)
-from foretrain.verbs.arrivals import arrivals
+from foretrain.results.case import CaseResult
+from foretrain.results.document import fingerprint
+from foretrain.results.simulate import LoadPoint, ModelCurve, Simulated
+from foretrain.verbs.capacity import capacity
+from foretrain.verbs.case import Case, Engine, Keeps, run_case
 from foretrain.verbs.curves import curve_of, throughput
+from foretrain.verbs.provenance import installed
 
+Place = tuple[float | None, str, int]
+"""Load, policy and seed of a run."""
 
-class Engine(Protocol):
-    """Does the same for many cases, in their order."""
+Results = Mapping[Place, CaseResult]
 
-    def __call__(
-        self, function: Callable[[Case], CaseResult], items: Sequence[Case], /
-    ) -> Iterable[CaseResult]:
-        """The function of every item."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One run that is needed.
-
-    Attributes:
-        study: the question.
-        kinds: of jobs, where they are drawn of models.
-        policy: name of the policy.
-        load: device-seconds that come over those there are; None for a trace as it is.
-        seed: of the jobs.
-        drawn: whether to note how it goes.
-    """
-
-    study: QueueStudy
-    kinds: tuple[Kind, ...]
-    policy: str
-    load: float | None
-    seed: int
-    noted: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseResult:
-    """What came out of a run.
-
-    Attributes:
-        summary: what it says.
-        history: how it went; None if that was not noted.
-        seconds: CPU seconds that the simulation took.
-    """
-
-    summary: RunSummary
-    history: History | None
-    seconds: float
+Tell = Callable[[str, int, int], None]
+"""Told what is done, how much of it, and of how much."""
 
 
 def simulate(
@@ -80,7 +36,8 @@ def simulate(
     *,
     coefficients: Coefficients = DEFAULT,
     engine: Engine = map,
-    progress: Callable[[str, int, int], None] | None = None,
+    kept: Keeps | None = None,
+    progress: Tell | None = None,
 ) -> Simulated:
     """Response times of jobs that share a fleet, under each policy and load.
 
@@ -88,6 +45,7 @@ def simulate(
         study: fleet, jobs, policies, loads and seeds.
         coefficients: how well hardware and software do, where jobs are drawn of models.
         engine: where the runs are done, such as a pool of processes.
+        kept: results of runs that an earlier call has done; it gets those of this one.
         progress: told what is done, how much of it, and of how much.
 
     Raises:
@@ -98,47 +56,35 @@ def simulate(
         named(policy)
     tell = progress or (lambda _what, _done, _all: None)
     curves = _curves(study, coefficients, tell)
-    cases = _cases(study, _kinds(study, curves))
-    results = []
-    for result in engine(run_case, cases):
-        results.append(result)
-        tell("runs", len(results), len(cases))
-    return _answer(study, curves, dict(zip(map(_place, cases), results, strict=True)))
+    kinds = _kinds(study, curves)
+    results = _done(_cases(study, kinds), engine=engine, kept=kept, tell=tell)
+    answer = _answer(study, curves, results)
+    enough = capacity(study, kinds, engine=engine, tell=tell)
+    told = findings(answer.points, curves, enough)
+    return replace(answer, capacity=enough, findings=told)
 
 
-def run_case(case: Case) -> CaseResult:
-    """One run, wherever its engine puts it."""
-    study = case.study
-    trace = arrivals(study, case.kinds, load=case.load, seed=case.seed)
-    watch = Watch() if case.noted else None
-    begun = process_time()
-    outcomes = run(
-        trace,
-        study.fleet,
-        case.policy,
-        past=_past(case),
-        period=study.period,
-        placement=study.placement,
-        watch=watch,
-    )
-    seconds = process_time() - begun
-    return CaseResult(
-        summary=summary(outcomes, study.fleet, warm_up=study.warm_up),
-        history=watch.history(case.policy, study.fleet.devices) if watch else None,
-        seconds=seconds,
-    )
+def _done(
+    cases: Sequence[Case], *, engine: Engine, kept: Keeps | None, tell: Tell
+) -> dict[Place, CaseResult]:
+    """Every case done, those that were kept not again."""
+    keys = [fingerprint(installed(), case) for case in cases] if kept else [""] * len(cases)
+    found: dict[Place, CaseResult] = {}
+    for case, key in zip(cases, keys, strict=True):
+        before = kept.get(key) if kept else None
+        if before is not None:
+            found[_place(case)] = before
+    left = [pair for pair in zip(cases, keys, strict=True) if _place(pair[0]) not in found]
+    tell("runs", len(found), len(cases))
+    for (case, key), result in zip(left, engine(run_case, [case for case, _ in left]), strict=True):
+        found[_place(case)] = result
+        if kept is not None:
+            kept.put(key, result)
+        tell("runs", len(found), len(cases))
+    return found
 
 
-def _past(case: Case) -> Trace | None:
-    """Jobs like those of a run that ended before it, for policies that learn; None for a trace."""
-    if not isinstance(case.study.jobs, Drawn):
-        return None
-    return arrivals(case.study, case.kinds, load=case.load, seed=case.seed + 1_000_003)
-
-
-def _curves(
-    study: QueueStudy, coefficients: Coefficients, tell: Callable[[str, int, int], None]
-) -> tuple[ModelCurve, ...]:
+def _curves(study: QueueStudy, coefficients: Coefficients, tell: Tell) -> tuple[ModelCurve, ...]:
     """What each model gets out of devices; none where jobs are not drawn of models."""
     models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
     total = sum(len(model.counts) for model in models)
@@ -173,6 +119,7 @@ def _cases(study: QueueStudy, kinds: tuple[Kind, ...]) -> tuple[Case, ...]:
     return tuple(
         Case(
             study=study,
+            fleet=study.fleet,
             kinds=kinds,
             policy=policy,
             load=load,
@@ -185,11 +132,8 @@ def _cases(study: QueueStudy, kinds: tuple[Kind, ...]) -> tuple[Case, ...]:
     )
 
 
-def _place(case: Case) -> tuple[float | None, str, int]:
+def _place(case: Case) -> Place:
     return case.load, case.policy, case.seed
-
-
-Results = Mapping[tuple[float | None, str, int], CaseResult]
 
 
 def _answer(study: QueueStudy, curves: tuple[ModelCurve, ...], results: Results) -> Simulated:
@@ -204,6 +148,7 @@ def _answer(study: QueueStudy, curves: tuple[ModelCurve, ...], results: Results)
         points=points,
         curves=curves,
         histories=tuple(each.history for each in results.values() if each.history),
+        capacity=None,
         findings=(),
         jobs_per_second=jobs / seconds if seconds else 0.0,
     )

@@ -15,6 +15,14 @@ APART_TICKS = 1.5  # a tick nearer to the next unit's first one gives way to it:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ticks:
+    """What a drawing shows of an axis."""
+
+    ticks: tuple[tuple[float, str], ...]
+    logarithmic: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
     """One axis of a plot, from `low` to `high`."""
 
@@ -40,9 +48,16 @@ class Axis:
         inside = ((value, text) for value, text in rounds if self.low <= value <= self.high)
         return tuple((self.place(value), text) for value, text in inside)
 
+    @property
+    def linear(self) -> tuple[tuple[float, str], ...]:
+        """Places and texts of round values where equal differences are equally long."""
+        span = self.high - self.low
+        inside = ((value, text) for value, text in self._steps() if value <= self.high)
+        return tuple((100 * (value - self.low) / span, text) for value, text in inside)
+
     def _steps(self) -> Iterator[tuple[float, str]]:
         """Multiples of 1, 2 or 5 times a power of ten, at most seven of them, all in one unit."""
-        unit = self.quantity.unit_of(self.low)
+        unit = self.quantity.unit_of(self.low or self.high / 2)
         size = self.quantity.units[unit]
         rough = (self.high - self.low) / size / 7
         power = 10.0 ** floor(log10(rough))

@@ -9,7 +9,7 @@ from math import log10
 from types import MappingProxyType
 
 from foretrain.measured.run import Subject
-from foretrain.report.charts.axis import Axis, axis_of
+from foretrain.report.charts.axis import Axis, Ticks, axis_of
 from foretrain.report.words import percent, written
 from foretrain.results.validate import ValidationRow
 from foretrain.units import BYTES, SAMPLES, SECONDS, Quantity
@@ -48,14 +48,6 @@ class Dot:
     y: float
     colour: str
     text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ticks:
-    """What a drawing shows of an axis."""
-
-    ticks: tuple[tuple[float, str], ...]
-    logarithmic: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,317 @@
+"""Studies of a shared cluster: [cluster] or [fleet], [jobs] and [simulation]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.fewer import even, fewer
+from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.errors import ForetrainError, InputError
+from foretrain.files.cluster import read_cluster
+from foretrain.files.keys import Count, Reads
+from foretrain.files.problems import Problems, unknown_key, validated
+from foretrain.files.study import study_from
+from foretrain.files.toml import read_toml
+from foretrain.measured.job import Trace
+from foretrain.measured.queue_study import (
+    Drawn,
+    JobModel,
+    Placement,
+    Quantity,
+    QueueStudy,
+    Target,
+)
+from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE, as_written
+
+SECTIONS: Final = ("cluster", "fleet", "jobs", "simulation")
+
+NO_FLEET: Final = (
+    "is missing. Say what the jobs share: [fleet] with nodes and devices, or [cluster] with a name"
+    " of the catalogue and nodes."
+)
+TWO_FLEETS: Final = "stands beside [cluster]. Both say what jobs share; keep one."
+NO_JOBS: Final = "is missing. Name a trace, or write draw = 5000 for as many drawn jobs."
+TWO_SOURCES: Final = "says trace and draw. Jobs come from one of them; keep one."
+UNUSED_LOADS: Final = (
+    "is for jobs that are drawn; those of a trace come when they came. Leave it out."
+)
+
+
+def _ratio(value: object) -> float:
+    """A number above 0, such as a load.
+
+    Raises:
+        InputError: for anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
+        raise InputError(f"{as_written(value)} is not a number above 0.")
+    return float(value)
+
+
+Ratio = Annotated[float, Reads(_ratio, {"type": "number", "exclusiveMinimum": 0})]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesSection:
+    """Equal nodes, as they are written; `Nodes` has the meanings."""
+
+    nodes: Count
+    devices: Count
+    kind: str = ""
+    rack: Count | None = None
+    price: Annotated[float, DOLLARS_PER_SECOND] | None = None
+
+    @property
+    def noun(self) -> Nodes:
+        """What they are."""
+        return Nodes(
+            count=self.nodes,
+            devices=self.devices,
+            kind=self.kind,
+            rack=self.rack or 0,
+            price=self.price or 0.0,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindsSection:
+    """Nodes of several kinds, as they are written."""
+
+    kinds: tuple[NodesSection, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSection:
+    """Jobs of one model, as they are written; `JobModel` has the meanings."""
+
+    name: str
+    workload: dict[str, Any]
+    plan: dict[str, Any] = field(default_factory=dict)
+    share: Ratio = 1.0
+    counts: tuple[Count, ...] = ()
+    devices: Count | None = None
+    vary: Annotated[float, SHARE] = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsSection:
+    """The jobs, as they are written."""
+
+    trace: str | None = None
+    format: str | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    draw: Count | None = None
+    serial: Annotated[float, SHARE] | None = None
+    ends: bool = True
+    restart: Annotated[float, SECONDS] = 0.0
+    models: tuple[ModelSection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSection:
+    """A response time to be kept, as it is written."""
+
+    mean: Annotated[float, SECONDS] | None = None
+    p95: Annotated[float, SECONDS] | None = None
+    most: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationSection:
+    """How it is simulated, as it is written."""
+
+    policies: tuple[str, ...] = ("fifo", "las", "srtf")
+    loads: tuple[Ratio, ...] = ()
+    seeds: Count = 1
+    warm_up: Annotated[float, SHARE] = 0.0
+    round: Annotated[float, SECONDS] = 0.0
+    placement: Placement = Placement.ANY
+    target: TargetSection | None = None
+
+
+def read_queue_study(path: Path | str, *, today: date | None = None) -> QueueStudy:
+    """The study of a shared cluster in a TOML file.
+
+    Args:
+        path: the file.
+        today: the day by which prices age; None for that of this machine.
+
+    Raises:
+        InputError: with every problem of the file and of the trace that it names.
+    """
+    problems = Problems(str(path))
+    document = read_toml(Path(path), problems)
+    return _Reader(document, problems, folder=Path(path).parent, today=today).study()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A document on its way to a study."""
+
+    document: Mapping[str, Any]
+    problems: Problems
+    folder: Path
+    today: date | None
+
+    def study(self) -> QueueStudy:
+        """The study; raises an InputError with every problem."""
+        self.problems.check_depth(self.document)
+        for key in self.document:
+            if key not in SECTIONS:
+                self.problems.add(key, unknown_key(key, SECTIONS))
+        cluster = self._cluster()
+        fleet = _fleet_of(cluster) if cluster else self._fleet()
+        written = self.document.get("jobs", {})
+        section = validated(JobsSection, written, path="jobs", problems=self.problems)
+        said = self.document.get("simulation", {})
+        how = validated(SimulationSection, said, path="simulation", problems=self.problems)
+        jobs = self._jobs(section, cluster) if section else None
+        if how and section and section.trace and how.loads:
+            self.problems.add("simulation.loads", UNUSED_LOADS)
+        target = self._target(how.target) if how else None
+        self.problems.check()
+        assert fleet
+        assert section
+        assert how
+        assert jobs
+        return _study(fleet, jobs, section=section, how=how, target=target)
+
+    def _cluster(self) -> Cluster | None:
+        if "cluster" not in self.document:
+            if "fleet" not in self.document:
+                self.problems.add("fleet", NO_FLEET)
+            return None
+        if "fleet" in self.document:
+            self.problems.add("fleet", TWO_FLEETS)
+        return read_cluster(dict(self.document["cluster"]), self.problems, self.folder)
+
+    def _fleet(self) -> Fleet | None:
+        written = dict(self.document.get("fleet", {}))
+        if not written:
+            return None
+        quota = written.pop("quota", {})
+        kind: type[KindsSection] | type[NodesSection]
+        kind = KindsSection if "kinds" in written else NodesSection
+        found = validated(kind, written, path="fleet", problems=self.problems, taken=("quota",))
+        if found is None:
+            return None
+        groups = found.kinds if isinstance(found, KindsSection) else (found,)
+        try:
+            return Fleet(nodes=tuple(each.noun for each in groups), quota=quota)
+        except InputError as error:
+            self.problems.add("fleet", str(error))
+            return None
+
+    def _jobs(self, section: JobsSection, cluster: Cluster | None) -> Trace | Drawn | None:
+        if (section.trace is None) == (section.draw is None):
+            self.problems.add("jobs", NO_JOBS if section.trace is None else TWO_SOURCES)
+            return None
+        if section.trace is not None:
+            return self._trace(section)
+        assert section.draw
+        models = [self._model(each, cluster, place) for place, each in enumerate(section.models)]
+        return Drawn(
+            jobs=section.draw,
+            models=tuple(model for model in models if model),
+            serial=section.serial,
+            ends=section.ends,
+        )
+
+    def _trace(self, section: JobsSection) -> Trace | None:
+        from foretrain.files.traces.read import read_trace
+
+        assert section.trace
+        try:
+            return read_trace(
+                self.folder / section.trace,
+                format=section.format,
+                columns=section.columns,
+                serial=section.serial,
+            )
+        except ForetrainError as error:
+            self.problems.add("jobs.trace", str(error))
+            return None
+
+    def _model(self, section: ModelSection, cluster: Cluster | None, place: int) -> JobModel | None:
+        """Jobs of one model; None where a mistake, noted in the problems, hides them."""
+        path = f"jobs.models[{place}]"
+        if cluster is None:
+            self.problems.add(path, "needs [cluster] instead of [fleet]: plans depend on it.")
+            return None
+        document = {
+            "workload": section.workload,
+            "cluster": self.document["cluster"],
+            "plan": section.plan,
+        }
+        try:
+            study = study_from(document, self.problems.where, today=self.today)
+            counts = section.counts or even(cluster)
+            for count in counts:
+                fewer(cluster, count)
+            return JobModel(
+                name=section.name,
+                study=study,
+                share=section.share,
+                counts=tuple(sorted({*counts, *([section.devices] if section.devices else [])})),
+                asks=section.devices,
+                vary=section.vary,
+            )
+        except ForetrainError as error:
+            self.problems.add(path, str(error).removeprefix(f"{self.problems.where}: "))
+            return None
+
+    def _target(self, section: TargetSection | None) -> Target | None:
+        if section is None:
+            return None
+        if (section.mean is None) == (section.p95 is None):
+            self.problems.add("simulation.target", "needs one of mean and p95, such as '2 h'.")
+            return None
+        seconds = section.p95 if section.mean is None else section.mean
+        assert seconds is not None
+        quantity = Quantity.P95 if section.mean is None else Quantity.MEAN
+        return Target(quantity=quantity, seconds=seconds, most=section.most)
+
+
+def _fleet_of(cluster: Cluster) -> Fleet:
+    """The nodes of a cluster, as jobs share them."""
+    return Fleet(
+        nodes=(
+            Nodes(
+                count=cluster.nodes,
+                devices=cluster.node_devices,
+                kind=cluster.device.name,
+                price=cluster.price or 0.0,
+            ),
+        )
+    )
+
+
+def _study(
+    fleet: Fleet,
+    jobs: Trace | Drawn,
+    *,
+    section: JobsSection,
+    how: SimulationSection,
+    target: Target | None,
+) -> QueueStudy:
+    drawn = isinstance(jobs, Drawn)
+    loads: Sequence[float] = how.loads or ((0.8,) if drawn else ())
+    assumed = ["simulation.loads = [0.8]"] if drawn and not how.loads else []
+    return QueueStudy(
+        fleet=fleet,
+        jobs=jobs,
+        policies=how.policies,
+        loads=tuple(loads),
+        seeds=how.seeds if drawn else 1,
+        warm_up=how.warm_up,
+        period=how.round,
+        placement=how.placement,
+        restart=section.restart,
+        target=target,
+        assumed=tuple(assumed),
+    )

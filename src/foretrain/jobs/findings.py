@@ -1,0 +1,122 @@
+"""Findings: what follows from a comparison of policies, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from foretrain.results.simulate import Capacity, Enough, LoadPoint, ModelCurve, Pair, PolicyResult
+from foretrain.units import DOLLARS, SECONDS
+
+SURE = 0.01
+"""Chance of a difference without a cause below which it is taken for one."""
+
+HOUR = 3600.0
+
+CROWDED = 2.0
+"""Waiting over work from which on a queue is said to be long."""
+
+
+def findings(
+    points: Sequence[LoadPoint], curves: Sequence[ModelCurve], capacity: Capacity | None = None
+) -> tuple[str, ...]:
+    """What a reader should take home.
+
+    Args:
+        points: policies at each load, the lowest load first.
+        curves: of the models, where jobs were drawn of models.
+        capacity: what a target needs; None without one.
+    """
+    said = [
+        *map(_asked, curves),
+        *(text for point in points for text in _best(point)),
+        *_changes(points),
+        *(map(partial(_needs, capacity), capacity.policies) if capacity else ()),
+    ]
+    return tuple(said)
+
+
+def _asked(curve: ModelCurve) -> str:
+    """How many devices a model asks for."""
+    first, last = curve.points[0], curve.points[-1]
+    return (
+        f"A job of {curve.name} asks for {curve.asks} devices, {curve.why}: on {first.devices} it"
+        f" trains {_rate(first.rate)} samples/s, on {last.devices} {_rate(last.rate)}, where a"
+        f" device does {100 * last.efficiency:.0f} % of that."
+    )
+
+
+def _best(point: LoadPoint) -> Iterator[str]:
+    """Which policy is the best, how sure that is, and whether jobs wait long."""
+    order = sorted(point.policies, key=lambda name: point.policies[name].mean_response)
+    best = point.policies[order[0]]
+    where = "" if point.load is None else f" at load {point.load:g}"
+    share = 100 * best.mean_waiting / best.mean_response
+    yield (
+        f"{order[0]} has the shortest mean response{where}: {SECONDS.write(best.mean_response)}"
+        f"{_interval(best)}, of which {share:.0f} % is waiting."
+    )
+    if point.pairs:
+        yield _margin(point.pairs[0])
+    work = best.mean_response - best.mean_waiting
+    if work > 0 and best.mean_waiting > CROWDED * work:
+        yield (
+            f"Jobs wait {best.mean_waiting / work:.1f} times as long as they run{where}; more"
+            " devices help here more than a better order does."
+        )
+
+
+def _margin(pair: Pair) -> str:
+    """How far the second-best policy is off."""
+    gap = SECONDS.write(pair.difference)
+    if pair.p is None or pair.low is None or pair.high is None:
+        return f"{pair.second} is next, {gap} longer; one run cannot say how sure that is."
+    if pair.p < SURE:
+        return f"{pair.second} is next, {gap} longer on the same jobs (p = {pair.p:.2g})."
+    return (
+        f"{pair.second} is next, {gap} longer, which may be chance (p = {pair.p:.2g}): draw more"
+        " seeds to tell them apart."
+    )
+
+
+def _changes(points: Sequence[LoadPoint]) -> Iterator[str]:
+    """Whether another policy is the best when more jobs come."""
+    if len(points) < 2:
+        return
+    first, last = (_first(point) for point in (points[0], points[-1]))
+    if first != last:
+        yield (
+            f"The best policy changes with the load: {first} at {points[0].load:g}, {last} at"
+            f" {points[-1].load:g}."
+        )
+
+
+def _first(point: LoadPoint) -> str:
+    return min(point.policies, key=lambda name: point.policies[name].mean_response)
+
+
+def _interval(result: PolicyResult) -> str:
+    if result.low is None or result.high is None:
+        return ""
+    return f" ({SECONDS.write(max(0.0, result.low))} to {SECONDS.write(result.high)})"
+
+
+def _rate(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def _needs(target: Capacity, enough: Enough) -> str:
+    """What a policy needs for the target."""
+    kind = "mean response" if target.quantity == "mean" else "response of 95 % of the jobs"
+    asked = f"a {kind} of {SECONDS.write(target.seconds)}"
+    if enough.nodes is None:
+        return (
+            f"{enough.policy} does not keep {asked} on any number of nodes that was looked at"
+            f" ({SECONDS.write(enough.response)} on {enough.devices} devices)."
+        )
+    price = f", {DOLLARS.write(enough.price * HOUR)} an hour" if enough.price else ""
+    nodes = f"{enough.nodes} node{'s' * (enough.nodes > 1)}"
+    return (
+        f"{enough.policy} keeps {asked} from {nodes} on ({enough.devices} devices"
+        f"{price}), {100 * enough.utilisation:.0f} % of them held."
+    )

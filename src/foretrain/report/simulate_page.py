@@ -1,0 +1,92 @@
+"""The web page of a simulation: one file that needs nothing but itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from foretrain.measured.queue_study import QueueStudy
+from foretrain.report.charts.gantt import gantt
+from foretrain.report.charts.lines import lines
+from foretrain.report.page import page
+from foretrain.report.section import Section, tables
+from foretrain.report.simulate import (
+    capacity_table,
+    capacity_title,
+    curve_table,
+    parts_table,
+    responses,
+    speed,
+    title,
+)
+from foretrain.report.table import Column, Table, coefficients
+from foretrain.report.words import count
+from foretrain.results.provenance import Provenance
+from foretrain.results.simulate import Simulated
+
+
+def simulate_page(study: QueueStudy, answer: Simulated, provenance: Provenance) -> str:
+    """The HTML page of a simulation, complete: styles and drawings are in it.
+
+    Args:
+        study: the question.
+        answer: the answer.
+        provenance: what it was computed from.
+    """
+    policies = ", ".join(study.policies)
+    return page(
+        kind="Simulation",
+        title=f"Jobs on {count(answer.devices, 'device')}",
+        subtitle=f"Policies: {policies}. {speed(answer)}",
+        sections=[section for section in _sections(answer, provenance) if section],
+        provenance=provenance,
+    )
+
+
+def _sections(answer: Simulated, provenance: Provenance) -> Iterator[Section | None]:
+    yield tables("findings", "What follows", *_findings(answer))
+    for curve in answer.curves:
+        yield tables(f"curve-{curve.name}", f"{curve.name}: the best plan", curve_table(curve))
+    for place, point in enumerate(answer.points):
+        yield tables(f"responses-{place}", title(point), responses(point))
+    if answer.capacity is not None:
+        yield tables("capacity", capacity_title(answer.capacity), capacity_table(answer.capacity))
+    yield from _courses(answer)
+    yield from _parts(answer)
+    if answer.curves:
+        yield tables("coefficients", "Coefficients", coefficients(provenance.sources))
+
+
+def _findings(answer: Simulated) -> Iterator[Table]:
+    """A sentence in each row."""
+    yield Table(columns=(Column(name="finding"),), rows=tuple((text,) for text in answer.findings))
+
+
+def _courses(answer: Simulated) -> Iterator[Section]:
+    """How one run went under each policy."""
+    shown = answer.histories
+    if not shown:
+        return
+    queue = lines([(each.policy, each.times, [*map(float, each.queue)]) for each in shown])
+    busy = lines([(each.policy, each.times, each.busy) for each in shown], share=True)
+    first = "The first seed at the highest load." if answer.seeds > 1 else ""
+    yield Section(
+        name="queue",
+        title="Jobs that wait",
+        template="lines",
+        content={"plot": queue, "words": first, "upwards": "jobs that wait"},
+    )
+    yield Section(
+        name="busy",
+        title="Devices that are held",
+        template="lines",
+        content={"plot": busy, "words": first, "upwards": "share of the devices"},
+    )
+    plots = [(each.policy, gantt(each.spans)) for each in shown if each.spans]
+    yield Section(name="gantt", title="Who ran when", template="gantt", content={"plots": plots})
+
+
+def _parts(answer: Simulated) -> Iterator[Section | None]:
+    """Groups and users under the best policy of the highest load."""
+    name, best = min(answer.policies.items(), key=lambda item: item[1].mean_response)
+    yield tables("groups", f"By group, under {name}", parts_table(best.groups, "group"))
+    yield tables("users", f"By user, under {name}", parts_table(best.users, "user"))
