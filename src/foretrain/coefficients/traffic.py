@@ -15,9 +15,13 @@ class Traffic:
         graph: the same of a runtime that fuses what it finds in a graph.
         wide: share of what software without kernels of its own moves in 4 bytes beside products of
             16 bits.
+        stretched: what kernels reach of that for operands of two widths, or stretched or strided.
+        scanned: what scans of state-space layers reach of what limits them.
     """
 
     sustained: float
     eager: float
     graph: float
     wide: float
+    stretched: float
+    scanned: float

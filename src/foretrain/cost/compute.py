@@ -62,6 +62,7 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     operators = work.operators
     forward, backward = _moving_times(work, rate)
     fused = operators.fused * work.micro_batch / (work.share.rows * work.share.batch)
+    fused = fused / _reached(operators, rate)
     forward = np.maximum(forward, operators.flop * fused / rate.flash_forward)
     backward = np.maximum(backward, operators.backward_flop * fused / rate.flash_backward)
     product, left, right = _product_times(work, rate)
@@ -92,11 +93,16 @@ def _unpacking(work: Work) -> Column:
     return work.operators.weights * moved / work.share.weights
 
 
+def _reached(operators: Operators, rate: Rates) -> Column:
+    """What kernels reach of what limits them. [operator, 1]"""
+    return np.take(rate.reached, operators.reach.astype(np.intp))
+
+
 def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
     part = part * np.where(operators.fused, 1.0, rate.unfused)
-    part = part * np.where(operators.routed > 0, rate.sorts, 1.0)
+    part = part * np.where(operators.routed > 0, rate.sorts, 1.0) / _reached(operators, rate)
     value_bytes = work.precision.value_bytes * np.where(operators.fused, 1.0, rate.widened)
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed

@@ -36,6 +36,7 @@ class Rates:
         cast_calls: what the host calls for that, as many times as long as it starts a kernel.
         each: whether every expert has kernels of its own.
         sorts: times that rows are moved on their way to their experts, and back.
+        reached: what kernels reach of what limits them, by `Reach`.
     """
 
     matmul: float
@@ -53,6 +54,7 @@ class Rates:
     cast_calls: float = 0.0
     each: bool = False
     sorts: float = 1.0
+    reached: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
 def peak(device: Device, precision: Precision) -> float:
@@ -105,6 +107,7 @@ def rates(
         cast_calls=float(precision.cast_calls),
         each=not software.grouped,
         sorts=_sorts(precision, software),
+        reached=(1.0, traffic.stretched, traffic.scanned),
         units=float(device.units),
         pictures=picture_rates(device, precision, coefficients, software=software),
     )

@@ -42,6 +42,8 @@ OFFLOAD: Mapping[str, Offload] = MappingProxyType(
 TOKEN_DROP = "token drop"
 DISPATCHED = ("DeepSeek", "Kimi")
 GROUPED_SINCE = "26.06"
+BLACKWELL = ("B2", "B3", "GB")
+UNGATED = "Nemotron"
 GROUP = re.compile(r"group ([0-9]+)")
 
 
@@ -165,10 +167,12 @@ def sends_once(run: MeasuredRun) -> bool:
 def groups_experts(run: MeasuredRun) -> bool:
     """Whether the products of all experts are one kernel.
 
-    Libraries have had such kernels for narrow precisions on Blackwell since CUDA 13.1 (from
-    memory); that containers take them up in 2026-06 was read off the steps between these rows.
+    Libraries have had such kernels for narrow precisions on Blackwell since CUDA 13.1, for gated
+    experts, whose gate they compute in passing (from memory); that containers take them up in
+    2026-06 was read off the steps between these rows.
     """
-    return run.stack.container >= GROUPED_SINCE
+    taken_up = run.stack.container >= GROUPED_SINCE and run.place.device.startswith(BLACKWELL)
+    return taken_up and not run.network.name.startswith(UNGATED)
 
 
 def _by_recipe(run: MeasuredRun) -> bool:

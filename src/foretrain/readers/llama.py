@@ -99,6 +99,7 @@ def gpt_oss(config: Config) -> LanguageModel:
     attention = replace(
         heads(config, bias=config.flag("attention_bias", True), width=64),
         output_bias=config.flag("attention_bias", True),
+        scaled=True,
         sinks=True,
     )
     experts = Experts(
@@ -106,6 +107,7 @@ def gpt_oss(config: Config) -> LanguageModel:
         chosen=config.count("num_experts_per_tok"),
         each=gated(config, bias=True),
         router_bias=True,
+        clamped=True,
     )
     return _equal(config, windowed(attention, config, share=1 / 2), experts)
 

@@ -66,6 +66,7 @@ class Operators:
     window: Floats
     wide: Flags
     first: Flags
+    reach: Floats
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
         """Some of the operators, in order."""
@@ -144,4 +145,5 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.window,
         operator.wide,
         operator.first,
+        operator.reach,
     )

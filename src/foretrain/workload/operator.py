@@ -60,6 +60,18 @@ class Family(IntEnum):
     """What remains: pooling, copies, resizing, losses."""
 
 
+class Reach(IntEnum):
+    """How near kernels come to what limits them."""
+
+    WHOLE = 0
+    """As near as any: whole vectors are loaded and stored."""
+    STRETCHED = 1
+    """Kernels of a framework for operands of two widths, or of which one is stretched or strided:
+    every value's place and type are worked out on its own."""
+    SCANNED = 2
+    """Chains of small kernels that hand a state from chunk to chunk."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
     """How much data, for one sample.
@@ -152,6 +164,7 @@ class Operator:
         window: pixels under the window of a convolution; 1 for anything else.
         wide: whether its product reads activations as they are, however narrow others read them.
         first: whether its input needs no gradient, being the samples or what is frozen.
+        reach: how near its kernels come to what limits them.
     """
 
     name: str
@@ -185,6 +198,7 @@ class Operator:
     window: float = 1.0
     wide: bool = False
     first: bool = False
+    reach: Reach = Reach.WHOLE
 
     def __post_init__(self) -> None:
         if (self.kind is Kind.MATMUL) != (self.matrices is not None):

@@ -18,6 +18,7 @@ def _gpt_oss(name: str, *, layers: int, experts: int) -> Entry:
             width=64,
             bias=True,
             output_bias=True,
+            scaled=True,
             sinks=True,
             window=Window(tokens=128, share=1 / 2),
         ),
@@ -26,6 +27,7 @@ def _gpt_oss(name: str, *, layers: int, experts: int) -> Entry:
             chosen=4,
             each=FeedForward(width=2880, gated=True, bias=True),
             router_bias=True,
+            clamped=True,
         ),
     )
     shape = language(2880, 201_088, Run(blocks=(block,), repeats=layers))

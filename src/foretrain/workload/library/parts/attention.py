@@ -8,7 +8,7 @@ from foretrain.errors import InputError
 from foretrain.workload.library.parts.checks import at_least
 from foretrain.workload.library.parts.core import Core, core
 from foretrain.workload.library.parts.stream import Division, Stream, linear
-from foretrain.workload.operator import NOTHING, Kind, Operator, Size, Split
+from foretrain.workload.operator import NOTHING, Kind, Operator, Reach, Size, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,7 @@ class Heads:
         bias: whether the products to queries, keys and values have biases.
         output_bias: whether the product after the core has one.
         rotary: whether positions are rotations of queries and keys.
+        scaled: whether rotations carry a temperature (YaRN), which fused kernels do not know.
         norms: whether each query and each key is normalised (one weight per value of a head).
         sinks: whether each head has a learned score that attends to nothing.
         causal: whether a token sees only those before it.
@@ -55,6 +56,7 @@ class Heads:
     bias: bool = False
     output_bias: bool = False
     rotary: bool = True
+    scaled: bool = False
     norms: bool = False
     sinks: bool = False
     causal: bool = True
@@ -201,19 +203,26 @@ def _kept_heads(
     memory: int | None = None,
     name: str = "queries, keys, values",
 ) -> Operator:
-    """Queries, keys and values, which any attention core keeps; rotated where not learned."""
+    """Queries, keys and values, which any attention core keeps; rotated where not learned.
+
+    One kernel rotates; with a temperature, queries and keys are each multiplied by cosines, turned
+    (negated and joined), multiplied by sines, added and joined: 12 values moved for one, backward
+    10. Source: megatron-core, rotary embeddings (from memory).
+    """
     tokens = stream.tokens
     keys = tokens if memory is None else memory
-    rotated = 2 * (tokens * shape.query + keys * shape.keys) if shape.rotary else 0
+    turned = (tokens * shape.query + keys * shape.keys) * shape.rotary
+    forward, backward, kernels = (12, 10, 12) if shape.scaled else (2, 2, 1)
     heads = _key_heads(shape) if shape.kv_heads > 1 else _query_heads(shape, Split.HEADS)
     return Operator(
         name=name,
         kind=Kind.MEMORY,
         weights=shape.heads if shape.sinks else 0,
-        forward=Size(values=rotated),
-        backward=Size(values=rotated),
+        forward=Size(values=forward * turned),
+        backward=Size(values=backward * turned),
         kept=Size(values=tokens * shape.query + 2 * keys * shape.keys),
-        kernels=1 if shape.rotary else 0,
+        kernels=kernels * shape.rotary,
+        reach=Reach.STRETCHED if shape.scaled else Reach.WHOLE,
         split=Split.HEADS,
         units=heads.units,
         unit=heads.unit,

@@ -16,7 +16,16 @@ from foretrain.errors import InputError
 from foretrain.workload.library.parts.checks import at_least
 from foretrain.workload.library.parts.feed_forward import FeedForward, activation, feed_forward
 from foretrain.workload.library.parts.stream import Division, Stream, linear
-from foretrain.workload.operator import NOTHING, Kind, Matrices, Operator, Size, Split, matmul
+from foretrain.workload.operator import (
+    NOTHING,
+    Kind,
+    Matrices,
+    Operator,
+    Reach,
+    Size,
+    Split,
+    matmul,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +45,7 @@ class Experts:
             the rest is padding. None drops no token.
         imbalance: tokens of the busiest member of the expert axis over the mean, where no token is
             dropped.
+        clamped: whether both branches of a gated expert are clamped before one gates the other.
     """
 
     count: int
@@ -47,6 +57,7 @@ class Experts:
     latent: int | None = None
     capacity: float | None = None
     imbalance: float = 1.0
+    clamped: bool = False
 
     def __post_init__(self) -> None:
         at_least(self, 1, "count", "chosen", "imbalance")
@@ -63,6 +74,8 @@ class Experts:
                 "expert_imbalance has no meaning beside expert_capacity, which every expert "
                 "fills; give one of them."
             )
+        if self.clamped and not self.each.gated:
+            raise InputError("Experts.clamped needs gated experts: give Experts.each.gated.")
         if self.shared_gate and self.shared is None:
             raise InputError("Experts.shared_gate needs a shared part: give Experts.shared.")
 
@@ -82,6 +95,7 @@ def experts(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
         *(replace(each, kept=NOTHING) for each in down),
         _exchange("dispatch", shape, sent, kernels=5),
         _product("experts in", shape, sent, split=Split.COLUMNS),
+        *_clamps(shape, sent),
         _activation(shape, sent),
         _product("experts out", shape, sent, split=Split.DEPTH),
         *_bias(shape, sent),
@@ -144,8 +158,9 @@ def _shared(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
 def _bias(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     """Biases of the second product, weighed by the router in fp32 before they are added.
 
-    Forward a product, a sum, a copy of all experts' rows and a cast; backward their gradients, and
-    those of the bias and of the weight. Source: megatron-core, grouped experts (from memory).
+    Forward a product, a sum, a copy of all experts' rows and a cast; backward their gradients,
+    those of the bias and of the weight, and the rows of all experts joined again. Source:
+    megatron-core, grouped experts (from memory).
     """
     if not shape.each.bias:
         return ()
@@ -154,12 +169,38 @@ def _bias(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
         name="expert bias",
         kind=Kind.MEMORY,
         forward=Size(values=2 * values, fixed=6 * 4 * values),
-        backward=Size(values=2 * values, fixed=8 * 4 * values),
+        backward=Size(values=4 * values, fixed=8 * 4 * values),
         kernels=4,
         experts=shape.count,
         imbalance=shape.imbalance,
+        reach=Reach.STRETCHED,
     )
     return (bias,)
+
+
+def _clamps(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """Both branches clamped, each by itself, and joined again for the kernel that gates.
+
+    Backward each reads its gradient and what it clamped, and both are joined.
+    Source: megatron-core, weighted quick GeGLU (from memory).
+    """
+    if not shape.clamped:
+        return ()
+    values = shape.each.branches * shape.copies(stream.tokens) * shape.each.width
+    clamps = Operator(
+        name="expert clamps",
+        kind=Kind.MEMORY,
+        forward=Size(values=4 * values),
+        backward=Size(values=5 * values),
+        kept=Size(values=values),
+        kernels=3,
+        split=Split.HEADS,
+        selective=True,
+        experts=shape.count,
+        imbalance=shape.imbalance,
+        reach=Reach.STRETCHED,
+    )
+    return (clamps,)
 
 
 def _exchange(name: str, shape: Experts, stream: Stream, *, kernels: int) -> Operator:
@@ -204,4 +245,10 @@ def _product(name: str, shape: Experts, stream: Stream, *, split: Split) -> Oper
 def _activation(shape: Experts, stream: Stream) -> Operator:
     values = shape.copies(stream.tokens) * shape.each.width
     operator = activation("expert activation", values, branches=shape.each.branches)
-    return replace(operator, experts=shape.count, imbalance=shape.imbalance, selective=True)
+    return replace(
+        operator,
+        experts=shape.count,
+        imbalance=shape.imbalance,
+        selective=True,
+        dropped=shape.clamped,
+    )

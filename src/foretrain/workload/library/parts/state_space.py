@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from foretrain.errors import InputError
 from foretrain.workload.library.parts.checks import at_least
 from foretrain.workload.library.parts.stream import Division, Norm, Stream, linear, norm
-from foretrain.workload.operator import Kind, Operator, Size, Split
+from foretrain.workload.operator import Kind, Operator, Reach, Size, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +80,14 @@ def _groups(shape: StateSpace, split: Split) -> Division:
 
 
 def _convolution(shape: StateSpace, stream: Stream) -> Operator:
-    """Over the last few tokens, each channel alone; it keeps its input."""
+    """Over the last few tokens, each channel alone; it keeps its input and runs again backward."""
     values = stream.tokens * shape.mixed
     return Operator(
         name="convolution",
         kind=Kind.MEMORY,
         weights=shape.mixed * (shape.kernel + 1),
         forward=Size(values=2 * values),
-        backward=Size(values=3 * values),
+        backward=Size(values=5 * values),
         kept=Size(values=values),
         split=Split.HEADS,
     )
@@ -97,9 +97,7 @@ def _scan(shape: StateSpace, stream: Stream) -> Operator:
     """The recurrence as products inside chunks and a state handed from chunk to chunk.
 
     At the rates of fused attention: per token the lower half of a chunk's scores, and the state
-    written and read once. States of all chunks go through memory in fp32: they are written, handed
-    on from chunk to chunk and read; the backward pass makes them again, with their gradients. It
-    keeps its inputs, the gate among them.
+    written and read once. It keeps its inputs, the gate among them.
 
     Source: dao2024, section 6, and its kernels (from memory).
     """
@@ -107,16 +105,43 @@ def _scan(shape: StateSpace, stream: Stream) -> Operator:
     inside = chunk * (shape.groups * shape.state + shape.inner)
     flop = stream.tokens * (inside + 4.0 * shape.state * shape.inner)
     values = stream.tokens * (shape.inner + shape.mixed + shape.heads)
-    states = 4 * stream.tokens / chunk * shape.inner * shape.state
+    forward, backward = _moved(shape, stream.tokens, chunk=chunk)
     return Operator(
         name="scan",
         kind=Kind.FUSED_ATTENTION,
         weights=3 * shape.heads,
         flop=flop,
         backward_flop=3.0 * flop,
-        forward=Size(values=values + stream.tokens * shape.inner, fixed=4 * states),
-        backward=Size(values=2 * values + stream.tokens * shape.inner, fixed=9 * states),
+        forward=forward,
+        backward=backward,
         kept=Size(values=values),
         kernels=5,
         split=Split.HEADS,
+        reach=Reach.SCANNED,
     )
+
+
+def _moved(shape: StateSpace, tokens: int, *, chunk: int) -> tuple[Size, Size]:
+    """What the kernels of a scan read and write, forward and backward.
+
+    Forward: sums of decays (fp32), a state of each chunk (fp32), the state handed on (read in fp32,
+    written as an activation), scores of each chunk (fp32), and outputs from scores, values, gate
+    and handed state, with the gate and without. Backward the first four run again; then gradients
+    of gate and output, of states, of those handed on, of values, of both projections, of scores
+    and of decays, each by a kernel that reads the values or the output's gradient anew.
+
+    Source: the kernels of dao2024, counted from memory.
+    """
+    inner, projections = tokens * shape.inner, tokens * shape.groups * shape.state
+    scores = 4 * tokens * shape.groups * chunk
+    decays = 4 * tokens * shape.heads
+    states = 4 * tokens / chunk * shape.inner * shape.state
+    forward = Size(
+        values=5 * inner + 4 * projections,
+        fixed=2 * scores + 6 * decays + 3 * states,
+    )
+    backward = Size(
+        values=16 * inner + 12 * projections,
+        fixed=7 * scores + 16 * decays + 7.5 * states,
+    )
+    return forward, backward
