@@ -11,7 +11,7 @@ from foretrain.results.document import document
 from foretrain.results.provenance import Provenance
 from foretrain.verbs.catalogue import catalogue
 
-NAMES = [*ANSWERS, "study"]
+NAMES = [*ANSWERS, "study", "queue-study"]
 
 
 @pytest.mark.parametrize("name", NAMES)

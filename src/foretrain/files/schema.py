@@ -17,6 +17,7 @@ from foretrain.files.keys import NOT_YET
 from foretrain.files.mixed import KEY as GROUPS
 from foretrain.files.offers import NodeList, NodeRange
 from foretrain.files.plan import PlanSection
+from foretrain.files.queue_study import JobsSection, NodesSection, SimulationSection
 from foretrain.files.scenario import KEY as SCENARIO
 from foretrain.files.study import NEEDED, SearchSection
 from foretrain.files.workload import WorkloadSection
@@ -30,6 +31,7 @@ from foretrain.results.mixed import MixedResult
 from foretrain.results.robust import Robust
 from foretrain.results.scenarios import Scenarios
 from foretrain.results.search import SearchResult
+from foretrain.results.simulate import Simulated
 from foretrain.results.validate import Validation
 from foretrain.results.why_not import WhyNot
 
@@ -40,6 +42,7 @@ ANSWERS: Final = {
     "largest": Largest,
     "mixed": MixedResult,
     "calibrate": Calibrated,
+    "simulate": Simulated,
     "validate": Validation,
     "catalogue": CatalogueResult,
     "doctor": Diagnosis,
@@ -51,6 +54,7 @@ LISTED: Final = {"why_not"}
 """Those of which there may be several."""
 
 STUDY: Final = "study"
+QUEUE: Final = "queue-study"
 Schema = dict[str, Any]
 
 
@@ -69,15 +73,16 @@ def schema_of(verb: str) -> Schema:
     """The JSON Schema of a verb's document, or of a study.
 
     Args:
-        verb: estimate, search, largest, mixed, calibrate, validate, catalogue, doctor or study.
+        verb: one of `ANSWERS`; or study, or queue-study, which `simulate` reads.
 
     Raises:
         InputError: if no such document exists.
     """
-    known = [*ANSWERS, STUDY]
+    studies = {STUDY: _study, QUEUE: _queue}
+    known = [*ANSWERS, *studies]
     if verb not in known:
         raise InputError(f"no schema of '{verb}'.{nearest(verb, known)} Known: {', '.join(known)}.")
-    body = _study() if verb == STUDY else _answer(verb)
+    body = studies[verb]() if verb in studies else _answer(verb)
     return {"$schema": DIALECT, "title": f"foretrain {verb}", **body}
 
 
@@ -113,6 +118,32 @@ def _study() -> Schema:
         "type": "object",
         "properties": {**sections, SCENARIO: {"type": "array", "items": _scenario(sections)}},
         "required": list(NEEDED),
+        "additionalProperties": False,
+        "$defs": shared,
+    }
+
+
+def _queue() -> Schema:
+    """The sections of a study of a shared cluster."""
+    sections = {
+        "cluster": _cluster(),
+        "fleet": _record(NodesSection, "validation"),
+        "jobs": _record(JobsSection, "validation"),
+        "simulation": _record(SimulationSection, "validation"),
+    }
+    kinds = _record(NodesSection, "validation")
+    sections["fleet"]["properties"] |= {
+        "kinds": {"type": "array", "items": {**kinds, "$defs": {}}},
+        "quota": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
+    }
+    sections["fleet"].pop("required", None)
+    shared = {
+        name: body for each in sections.values() for name, body in each.pop("$defs", {}).items()
+    }
+    return {
+        "type": "object",
+        "properties": sections,
+        "required": ["jobs"],
         "additionalProperties": False,
         "$defs": shared,
     }

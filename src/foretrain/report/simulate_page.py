@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foretrain.measured.queue_study import QueueStudy
+from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.report.charts.gantt import gantt
 from foretrain.report.charts.lines import lines
 from foretrain.report.page import page
@@ -19,7 +19,7 @@ from foretrain.report.simulate import (
     title,
 )
 from foretrain.report.table import Column, Table, coefficients
-from foretrain.report.words import count
+from foretrain.report.words import count, sentences
 from foretrain.results.provenance import Provenance
 from foretrain.results.simulate import Simulated
 
@@ -37,15 +37,19 @@ def simulate_page(study: QueueStudy, answer: Simulated, provenance: Provenance) 
         kind="Simulation",
         title=f"Jobs on {count(answer.devices, 'device')}",
         subtitle=f"Policies: {policies}. {speed(answer)}",
-        sections=[section for section in _sections(answer, provenance) if section],
+        sections=[section for section in _sections(study, answer, provenance) if section],
         provenance=provenance,
     )
 
 
-def _sections(answer: Simulated, provenance: Provenance) -> Iterator[Section | None]:
+def _sections(
+    study: QueueStudy, answer: Simulated, provenance: Provenance
+) -> Iterator[Section | None]:
     yield tables("findings", "What follows", *_findings(answer))
-    for curve in answer.curves:
-        yield tables(f"curve-{curve.name}", f"{curve.name}: the best plan", curve_table(curve))
+    for curve, words in zip(answer.curves, _plans(study, answer), strict=True):
+        yield tables(
+            f"curve-{curve.name}", f"{curve.name}: the best plan", curve_table(curve), words=words
+        )
     for place, point in enumerate(answer.points):
         yield tables(f"responses-{place}", title(point), responses(point))
     if answer.capacity is not None:
@@ -54,6 +58,15 @@ def _sections(answer: Simulated, provenance: Provenance) -> Iterator[Section | N
     yield from _parts(answer)
     if answer.curves:
         yield tables("coefficients", "Coefficients", coefficients(provenance.sources))
+
+
+def _plans(study: QueueStudy, answer: Simulated) -> Iterator[str]:
+    """In words, how each model trains on the devices that its jobs ask for."""
+    models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
+    for model, curve in zip(models, answer.curves, strict=True):
+        plan = next(point.plan for point in curve.points if point.devices == curve.asks)
+        told = " ".join(sentences(plan, model.study.workload))
+        yield f"On {count(curve.asks, 'device')}, which a job asks for: {told}"
 
 
 def _findings(answer: Simulated) -> Iterator[Table]:

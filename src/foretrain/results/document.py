@@ -38,7 +38,7 @@ def fingerprint(*nouns: object) -> str:
 
 
 def plain(value: object) -> Plain:
-    """A value as JSON knows it: enums in lower case, sets in order, no infinity, nothing private."""
+    """A value as JSON knows it: enums in lower case, sets in order; nothing infinite or private."""
     if isinstance(value, Enum):
         return value.value if isinstance(value, StrEnum) else value.name.lower()
     if isinstance(value, float):

@@ -1,0 +1,37 @@
+"""Fewer devices of a cluster: whole nodes, or an even part of one."""
+
+import pytest
+
+from foretrain.cluster.fewer import even, fewer
+from foretrain.errors import InputError
+from foretrain.files.study import study_from
+
+CLUSTER = study_from(
+    {
+        "workload": {"model": "gpt-3-1.3b", "global_batch": 64, "sequence": 2048},
+        "cluster": {"name": "dgx-a100", "nodes": 3},
+    },
+    "test",
+).cluster
+
+
+@pytest.mark.parametrize("devices", [1, 2, 4, 8, 16, 24])
+def test_a_part_has_as_many_devices_as_were_asked_for(devices):
+    assert fewer(CLUSTER, devices).devices == devices
+
+
+def test_a_part_of_a_node_lies_on_one_node():
+    assert fewer(CLUSTER, 4).nodes == 1
+
+
+def test_all_devices_are_the_cluster_itself():
+    assert fewer(CLUSTER, 24) == CLUSTER
+
+
+def test_devices_that_fill_no_whole_nodes_are_refused():
+    with pytest.raises(InputError, match="neither whole nodes of 8"):
+        fewer(CLUSTER, 12)
+
+
+def test_even_counts_double_and_end_with_all():
+    assert even(CLUSTER) == (1, 2, 4, 8, 16, 24)

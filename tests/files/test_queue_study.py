@@ -1,0 +1,93 @@
+"""Studies of a shared cluster: what they say is read, what they get wrong is told at once."""
+
+import pytest
+
+from foretrain.errors import InputError
+from foretrain.files.queue_study import read_queue_study
+from foretrain.measured.queue_study import Drawn, Quantity, Target
+
+PLAIN = """
+[fleet]
+nodes = 4
+devices = 8
+price = "2 USD/h"
+quota = { research = 16 }
+
+[jobs]
+draw = 100
+restart = "30 s"
+
+[simulation]
+policies = ["fifo", "srtf"]
+loads = [0.5, 0.9]
+seeds = 3
+warm_up = "10 %"
+round = "1 min"
+target = { p95 = "2 h", most = 16 }
+"""
+
+
+def read(tmp_path, text):
+    path = tmp_path / "queue.toml"
+    path.write_text(text)
+    return read_queue_study(path)
+
+
+def test_a_study_says_fleet_jobs_and_how_to_simulate(tmp_path):
+    study = read(tmp_path, PLAIN)
+    assert (study.fleet.devices, dict(study.fleet.quota)) == (32, {"research": 16})
+    assert study.fleet.price == pytest.approx(32 * 2 / 3600)
+    assert study.jobs == Drawn(jobs=100)
+    assert (study.policies, study.loads, study.seeds) == (("fifo", "srtf"), (0.5, 0.9), 3)
+    assert (study.warm_up, study.period, study.restart) == (0.1, 60.0, 30.0)
+    assert study.target == Target(quantity=Quantity.P95, seconds=7200.0, most=16)
+
+
+def test_a_cluster_of_the_catalogue_is_a_fleet_and_prices_plans(tmp_path):
+    study = read(
+        tmp_path,
+        """
+[cluster]
+name = "dgx-a100"
+nodes = 2
+[jobs]
+draw = 10
+[[jobs.models]]
+name = "small"
+counts = [4, 8]
+workload = { model = "gpt-3-1.3b", global_batch = 64, sequence = 2048, amount = "1 G tokens" }
+[simulation]
+loads = [0.5]
+""",
+    )
+    [model] = study.jobs.models
+    assert (study.fleet.devices, model.counts) == (16, (4, 8))
+
+
+def test_without_loads_drawn_jobs_come_at_an_assumed_one(tmp_path):
+    study = read(tmp_path, "[fleet]\nnodes = 1\ndevices = 4\n[jobs]\ndraw = 10\n")
+    assert study.loads == (0.8,)
+    assert study.assumed == ("simulation.loads = [0.8]",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[jobs]\ndraw = 1\n", r"fleet: is missing\. Say what the jobs share"),
+        ("[fleet]\nnodes = 1\ndevices = 4\n", "jobs: is missing"),
+        (PLAIN.replace("draw = 100", 'draw = 100\ntrace = "x.csv"'), "keep one"),
+        (PLAIN.replace("devices = 8", "devices = 0"), "fleet.devices: 0 is not between 1"),
+        (PLAIN.replace("loads = [0.5, 0.9]", "loads = [-1]"), "is not a number above 0"),
+        (PLAIN.replace("p95", "p99"), "unknown key"),
+        (PLAIN.replace("research = 16", "research = 0"), "quota of research must be at least 1"),
+    ],
+)
+def test_a_mistake_is_told_with_its_key(tmp_path, text, said):
+    with pytest.raises(InputError, match=said):
+        read(tmp_path, text)
+
+
+def test_mistakes_of_all_sections_are_told_at_once(tmp_path):
+    text = PLAIN.replace("nodes = 4", "nodes = 0").replace("seeds = 3", "seeds = 0")
+    with pytest.raises(InputError, match="2 problems|fleet.nodes(.|\n)*simulation.seeds"):
+        read(tmp_path, text)

@@ -1,0 +1,121 @@
+"""simulate: policies on the same jobs, capacities, and runs that are not done twice."""
+
+import pytest
+
+from foretrain.cluster.fleet import fleet
+from foretrain.errors import InputError
+from foretrain.files.kept import Kept
+from foretrain.measured.job import Job, Trace
+from foretrain.measured.queue_study import Drawn, Quantity, QueueStudy, Target
+from foretrain.run.processes import processes
+from foretrain.throughput import rigid
+from foretrain.verbs.simulate import simulate
+
+TRACE = Trace(
+    name="by hand",
+    jobs=tuple(
+        Job(name=name, arrival=arrival, work=work, curve=rigid(1), devices=1, group=group)
+        for name, arrival, work, group in (("a", 0.0, 10.0, "x"), ("b", 1.0, 2.0, "y"))
+    ),
+)
+
+
+def study(**changes):
+    given = {"fleet": fleet(1), "jobs": TRACE, "policies": ("fifo", "srtf")}
+    return QueueStudy(**{**given, **changes})
+
+
+def drawn(**changes):
+    given = {"fleet": fleet(4), "jobs": Drawn(jobs=60), "loads": (0.5, 0.9), "seeds": 2}
+    return study(**{**given, **changes})
+
+
+def test_two_jobs_by_hand():
+    answer = simulate(study())
+    means = {name: result.mean_response for name, result in answer.policies.items()}
+    assert means == {"fifo": 10.5, "srtf": 7.0}
+    [point] = answer.points
+    [pair] = point.pairs
+    assert (pair.first, pair.second, pair.difference, pair.p) == ("srtf", "fifo", 3.5, None)
+
+
+def test_groups_are_told_apart():
+    parts = simulate(study()).policies["srtf"].groups
+    assert [(part.name, part.mean_response) for part in parts] == [("x", 12.0), ("y", 2.0)]
+
+
+def test_jobs_of_the_warm_up_are_not_counted():
+    assert simulate(study(warm_up=0.5)).policies["fifo"].mean_response == 11.0
+
+
+def test_a_run_is_noted_for_drawing():
+    history = simulate(study()).histories[0]
+    assert (history.policy, max(history.queue)) == ("fifo", 1)
+    assert [(span.job, span.start, span.end) for span in history.spans] == [
+        ("a", 0.0, 10.0),
+        ("b", 10.0, 12.0),
+    ]
+
+
+def test_a_restart_takes_time():
+    answer = simulate(study(restart=5.0))
+    assert answer.policies["srtf"].makespan == 17.0
+
+
+def test_equal_studies_have_equal_answers_on_one_core_and_on_two():
+    alone = simulate(drawn())
+    with processes(2) as engine:
+        together = simulate(drawn(), engine=engine)
+    assert alone.points == together.points
+
+
+def test_every_policy_sees_the_same_jobs():
+    counts = [result.jobs for result in simulate(drawn()).policies.values()]
+    assert counts[0] == counts[1]
+
+
+def test_runs_that_were_kept_are_not_done_again(tmp_path):
+    kept = Kept(tmp_path / "kept")
+    first = simulate(drawn(), kept=kept)
+    files = sorted((tmp_path / "kept").iterdir())
+
+    def never(function, cases):
+        assert not cases
+        return ()
+
+    assert simulate(drawn(), kept=kept, engine=never).points == first.points
+    assert len(files) == 8
+
+
+def test_a_result_that_was_cut_short_is_done_again(tmp_path):
+    kept = Kept(tmp_path)
+    first = simulate(study(), kept=kept)
+    for file in tmp_path.iterdir():
+        file.write_text(file.read_text()[:40])
+    assert simulate(study(), kept=kept).points == first.points
+
+
+def test_the_fewest_nodes_keep_the_target_and_one_less_does_not():
+    target = Target(quantity=Quantity.MEAN, seconds=6.5, most=4)
+    answer = simulate(study(target=target))
+    needs = {each.policy: each.nodes for each in answer.capacity.policies}
+    assert needs == {"srtf": 2, "fifo": 2}
+    assert simulate(study(fleet=fleet(2))).policies["fifo"].mean_response <= 6.5
+
+
+def test_a_target_that_no_number_of_nodes_keeps_is_said_to_be_so():
+    target = Target(quantity=Quantity.MEAN, seconds=1.0, most=3)
+    answer = simulate(study(target=target))
+    assert {each.nodes for each in answer.capacity.policies} == {None}
+    assert any("does not keep" in text for text in answer.findings)
+
+
+def test_an_unknown_policy_is_told_with_those_known():
+    with pytest.raises(InputError, match="unknown policy 'fif'. Did you mean 'fifo'"):
+        simulate(study(policies=("fif",)))
+
+
+def test_jobs_larger_than_the_fleet_are_told_by_name():
+    large = Job(name="large", arrival=0.0, work=1.0, curve=rigid(9), devices=9)
+    with pytest.raises(InputError, match=r"1 jobs ask for more .* large \(9\)"):
+        simulate(study(jobs=Trace(name="log", jobs=(large,))))
