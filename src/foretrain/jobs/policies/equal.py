@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
 
 from foretrain.jobs.shared import Grant, State
 
@@ -14,3 +15,33 @@ def processor_sharing(state: State) -> Mapping[int, Grant]:
     """
     share = state.fleet.devices / len(state.jobs) if state.jobs else 0.0
     return {active.rank: Grant(share) for active in state.jobs}
+
+
+def equal_share(state: State) -> Mapping[int, Grant]:
+    """Whole devices, as equal as can be: who holds fewest is the next to get more.
+
+    The first jobs to arrive are let in, as many as the devices suffice for; then the one with
+    fewest devices, of equal ones the first to arrive, goes to the next number that it can use.
+
+    Source: edmonds2003: equipartition, which needs to know nothing of a job.
+    """
+    left, widths = state.fleet.devices, {}
+    counts = {active.rank: active.job.curve.counts for active in state.jobs}
+    for rank, possible in counts.items():
+        if possible[0] <= left:
+            widths[rank] = 0
+            left -= possible[0]
+    heap = [(counts[rank][0], rank) for rank in widths]
+    heapify(heap)
+    while heap:
+        held, rank = heappop(heap)
+        place = widths[rank] + 1
+        if place < len(counts[rank]) and counts[rank][place] - held <= left:
+            left -= counts[rank][place] - held
+            widths[rank] = place
+            heappush(heap, (counts[rank][place], rank))
+    return {
+        active.rank: Grant(counts[active.rank][widths[active.rank]], active.job.kinds)
+        for active in state.jobs
+        if active.rank in widths
+    }

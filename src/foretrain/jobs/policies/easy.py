@@ -1,0 +1,98 @@
+"""EASY backfill: who came first has a reservation, others may pass if they do not touch it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import inf
+
+from foretrain.jobs.active import Active, Held
+from foretrain.jobs.pool import Pool
+from foretrain.jobs.simulation import Simulation
+
+
+class EasyDispatcher:
+    """First come first served; a later job may start if the first that waits is not delayed.
+
+    The first job that does not fit gets a reservation: the moment when, by what users said, jobs
+    that run will have given enough devices back. Another may start if it ends before or leaves
+    enough devices at that moment. Without an estimate the true length is taken; a job that runs
+    longer than was said counts as about to end.
+
+    Source: lifka1995; mualem2001, section 2.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, Active] = {}
+        self._running: dict[int, Active] = {}
+
+    def arrive(self, active: Active, simulation: Simulation) -> None:
+        """A job has come: it waits."""
+        self._waiting[active.rank] = active
+
+    def leave(self, active: Active, simulation: Simulation) -> None:
+        """A job has ended."""
+        del self._running[active.rank]
+
+    def decide(self, simulation: Simulation) -> None:
+        """Start jobs in the order of arrival, then those that may pass the first that waits."""
+        for head in tuple(self._waiting.values()):
+            if not self._start(head, simulation):
+                self._backfill(head, simulation)
+                break
+
+    def _start(self, active: Active, simulation: Simulation) -> bool:
+        started = simulation.start(active, active.job.devices, active.job.kinds)
+        if started:
+            self._running[active.rank] = self._waiting.pop(active.rank)
+        return started
+
+    def _backfill(self, head: Active, simulation: Simulation) -> None:
+        """Start later jobs that do not delay the first."""
+        moment, freed = self._reservation(head, simulation)
+        for active in tuple(self._waiting.values())[1:]:
+            if not simulation.pool.free(()):
+                break
+            soon = simulation.now + _said(active) <= moment
+            if soon or _leaves(active, head, freed=freed, pool=simulation.pool):
+                started = self._start(active, simulation)
+                if started and soon and active.held is not None:
+                    freed.append(active.held)
+
+    def _reservation(self, head: Active, simulation: Simulation) -> tuple[float, list[Held]]:
+        """When the first that waits can start, and what will have been given back by then."""
+        running = sorted(self._running.values(), key=lambda job: (_ends(job, simulation), job.rank))
+        held = [active.held for active in running if active.held is not None]
+        need = (head.job.devices, head.job.kinds)
+        enough = bisect_left(
+            range(len(held)),
+            True,
+            key=lambda place: simulation.pool.fits(*need, held[: place + 1]),
+        )
+        if enough == len(held):
+            return inf, held
+        return _ends(running[enough], simulation), held[: enough + 1]
+
+
+def _leaves(active: Active, head: Active, *, freed: list[Held], pool: Pool) -> bool:
+    """Whether the first that waits would still start in time beside a job that runs for long."""
+    held = pool.take(active.job.devices, active.job.kinds)
+    if held is None:
+        return False
+    leaves = pool.fits(head.job.devices, head.job.kinds, freed)
+    pool.give(held)
+    return leaves
+
+
+def _ends(active: Active, simulation: Simulation) -> float:
+    """When a running job ends, by what was said of it."""
+    assert active.begun is not None, f"{active.job.name} runs"
+    return max(simulation.now, active.begun + _said(active))
+
+
+def _said(active: Active) -> float:
+    """Seconds that a job takes on the devices that it asks for, as its user or the truth says."""
+    job = active.job
+    if job.estimate is not None:
+        return job.estimate
+    kind = job.kinds[0] if job.kinds else ""
+    return job.start + job.ends_after / job.curve.rate(job.devices, nodes=0, kind=kind, done=0.0)

@@ -1,0 +1,66 @@
+"""EASY backfill: cases by hand, and the promise to the first job that waits."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.jobs.runs import dispatched, job, rigid_trace, trace
+
+from foretrain.jobs.ordered import OrderedDispatcher
+from foretrain.jobs.policies.easy import EasyDispatcher
+from foretrain.jobs.policies.fifo import fifo
+
+rows = st.lists(
+    st.tuples(st.integers(0, 10), st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=12
+)
+
+
+def test_a_short_job_passes_one_that_waits_for_devices():
+    jobs = rigid_trace((0, 10, 3), (1, 10, 4), (2, 8, 1))
+    assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 10]
+
+
+def test_a_long_job_does_not_pass_where_it_would_delay_the_first():
+    jobs = rigid_trace((0, 10, 3), (1, 10, 4), (2, 9, 1))
+    assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 29]
+
+
+def test_a_long_job_passes_on_devices_that_the_first_leaves():
+    jobs = rigid_trace((0, 10, 3), (1, 10, 2), (2, 50, 1), (2, 50, 1))
+    assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 52, 60]
+
+
+def test_two_long_jobs_do_not_pass_on_the_same_device_that_the_first_leaves():
+    jobs = rigid_trace((0, 10, 2), (1, 10, 3), (2, 50, 1), (2, 50, 1))
+    assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 52, 70]
+
+
+def test_two_short_jobs_pass_together():
+    jobs = rigid_trace((0, 10, 2), (1, 10, 4), (2, 8, 1), (2, 8, 1))
+    assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 10, 10]
+
+
+def test_what_users_say_decides_and_not_the_truth():
+    said = trace(
+        [
+            job(0, work=10.0, devices=3),
+            job(1, arrival=1.0, work=10.0, devices=4),
+            job(2, arrival=2.0, work=4.0, devices=1, estimate=9.0),
+        ]
+    )
+    assert list(dispatched(said, EasyDispatcher(), 4).ended) == [10, 20, 24]
+
+
+@given(rows=rows)
+def test_the_first_that_waits_starts_no_later_than_without_backfill(rows):
+    """True of the second job to come, whose only rival is the first."""
+    jobs = rigid_trace(*rows)
+    backfilled = dispatched(jobs, EasyDispatcher(), 4)
+    blocked = dispatched(jobs, OrderedDispatcher(fifo()), 4)
+    assert list(backfilled.begun[:2]) == pytest.approx(list(blocked.begun[:2]))
+
+
+@given(rows=rows)
+def test_equal_jobs_cannot_pass_each_other(rows):
+    jobs = rigid_trace(*((arrival, 5, 2) for arrival, _, _ in rows))
+    passed = dispatched(jobs, EasyDispatcher(), 4)
+    assert passed.ended == dispatched(jobs, OrderedDispatcher(fifo()), 4).ended
