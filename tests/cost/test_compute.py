@@ -15,7 +15,7 @@ from foretrain.cost.tiles import FILL, TILES, Tile, Tiling
 from foretrain.strategies.strategy import Share
 from foretrain.workload.columns import operators_of
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Matrices, matmul
+from foretrain.workload.operator import Kind, Matrices, Operator, Reach, Size, matmul
 from foretrain.workload.workload import Precision
 
 # One unit computes a tile of 128 x 128 of depth 256 (and the fill of 128) in one second.
@@ -151,6 +151,22 @@ def test_narrow_values_are_cast_before_the_product_reads_them():
     assert forward == 4 * left + (left + right + 2 * out)
     # The gradient of the output is cast once for both products, whose weights' is written at 2.
     assert backward == 4 * out + (out + right + 2 * left) + (left + out + 2 * right)
+
+
+@pytest.mark.parametrize("kind", [Kind.MEMORY, Kind.FUSED_ATTENTION])
+@pytest.mark.parametrize("reach", Reach)
+def test_kernels_that_reach_less_take_longer_whatever_limits_them(kind, reach):
+    rate = replace(A100, reached=(1.0, 0.5, 0.25))
+    flop = 1000.0 if kind is Kind.FUSED_ATTENTION else 0.0
+    moving = Operator(name="moving", kind=kind, flop=flop, forward=Size(values=64), reach=reach)
+    work = Work(
+        operators=operators_of(Model(name="one", layers=(layer(moving),))),
+        share=Share(),
+        micro_batch=np.ones(1),
+        precision=Precision.BF16,
+    )
+    slower = float(operator_times(work, rate).forward[0, 0])
+    assert slower == float(operator_times(work, A100).forward[0, 0]) * 2**reach
 
 
 def test_wide_product_of_a_narrow_training_is_that_of_a_wide_one():

@@ -46,7 +46,16 @@ def test_tokens_go_once_where_the_recipe_dispatches_by_kernels_of_its_own(run, o
     ("container", "grouped"), [("", False), ("26.04.01", False), ("26.06", True)]
 )
 def test_containers_group_the_products_of_experts_from_some_release_on(container, grouped):
-    assert groups_experts(replace(BRIDGE, stack=Stack(container=container))) is grouped
+    run = replace(of_model("Qwen3 30B-A3B"), stack=Stack(container=container))
+    assert groups_experts(run) is grouped
+
+
+@pytest.mark.parametrize(
+    ("name", "device"), [("Nemotron_3_Nano", "GB200"), ("Qwen3 30B-A3B", "H100 SXM 80GB")]
+)
+def test_kernels_for_all_experts_are_for_gated_ones_on_blackwell(name, device):
+    run = replace(of_model(name, device=device), stack=Stack(container="26.06"))
+    assert not groups_experts(run)
 
 
 def test_recipes_overlap_the_tensor_axis_and_old_trainers_do_not():

@@ -10,7 +10,7 @@ from tests.examples import few
 from foretrain.errors import InputError
 from foretrain.workload.library.parts.attention import Heads, Window, attention, cross_attention
 from foretrain.workload.library.parts.stream import Norm, Stream
-from foretrain.workload.operator import Attention, Kind, Split
+from foretrain.workload.operator import Attention, Kind, Reach, Split
 
 HEADS = Heads(heads=8, kv_heads=2, width=16)
 STREAM = Stream(tokens=64, hidden=96, norm=Norm.SCALE, dropout=False)
@@ -118,6 +118,18 @@ def test_learned_positions_rotate_nothing():
     operators = attention(replace(HEADS, rotary=False), STREAM)
     heads = named(operators, "queries, keys, values")
     assert (heads.kind, heads.kernels, heads.forward.values) == (Kind.MEMORY, 0, 0)
+
+
+def test_rotations_with_a_temperature_take_six_times_the_traffic():
+    plain, scaled = (
+        named(attention(replace(HEADS, scaled=each), STREAM), "queries, keys, values")
+        for each in (False, True)
+    )
+    assert (plain.kernels, scaled.kernels) == (1, 12)
+    assert scaled.forward.values == 6 * plain.forward.values
+    assert scaled.backward.values == 5 * plain.backward.values
+    assert (plain.reach, scaled.reach) == (Reach.WHOLE, Reach.STRETCHED)
+    assert scaled.kept == plain.kept
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from foretrain.errors import InputError
 from foretrain.workload.library.parts.experts import Experts, experts
 from foretrain.workload.library.parts.feed_forward import FeedForward, feed_forward
 from foretrain.workload.library.parts.stream import Norm, Stream
-from foretrain.workload.operator import Split
+from foretrain.workload.operator import Reach, Split
 
 EACH = FeedForward(width=48, gated=True)
 SHAPE = Experts(count=8, chosen=2, each=EACH)
@@ -100,6 +100,28 @@ def test_selective_recomputation_redoes_the_activation_alone_and_keeps_what_it_r
     assert [name for name in found if found[name].dropped] == ["experts out"]
 
 
+def test_clamped_branches_move_one_by_one_and_are_kept_before_and_recomputed_after():
+    plain, found = made(SHAPE), made(replace(SHAPE, clamped=True))
+    clamps, values = found["expert clamps"], 2 * 64 * 2 * 48
+    assert "expert clamps" not in plain
+    assert (clamps.forward.values, clamps.backward.values) == (4 * values, 5 * values)
+    assert clamps.kept.values == plain["expert activation"].kept.values == values
+    assert clamps.reach is Reach.STRETCHED
+    assert [name for name in found if found[name].selective] == [
+        "expert clamps",
+        "expert activation",
+    ]
+    assert [name for name in found if found[name].dropped] == ["expert activation", "experts out"]
+
+
+def test_biases_of_experts_are_weighed_and_joined_by_kernels_for_two_widths():
+    bias = made(replace(SHAPE, each=replace(EACH, bias=True)))["expert bias"]
+    values = 64 * 2 * 32
+    assert (bias.forward.values, bias.forward.fixed) == (2 * values, 24 * values)
+    assert (bias.backward.values, bias.backward.fixed) == (4 * values, 32 * values)
+    assert bias.reach is Reach.STRETCHED
+
+
 def test_latent_experts_work_on_narrow_tokens_and_send_them():
     found = made(replace(SHAPE, latent=16))
     assert found["dispatch"].routed == found["combine"].routed == 64 * 2 * 16
@@ -125,6 +147,7 @@ def test_router_is_repeated_on_the_tokens_that_a_member_has():
         ({"imbalance": 0.5}, r"Experts\.imbalance must be at least 1"),
         ({"capacity": 1.0, "imbalance": 2.0}, "give one of them"),
         ({"shared_gate": True}, r"give Experts\.shared"),
+        ({"clamped": True, "each": FeedForward(width=48)}, "give Experts.each.gated"),
         ({"latent": 0}, r"Experts\.latent must be at least 1, got 0"),
     ],
 )

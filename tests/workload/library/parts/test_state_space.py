@@ -29,6 +29,26 @@ def test_work_is_linear_in_tokens_beyond_one_chunk():
     assert flop(64) < flop(128) / 2
 
 
+def test_traffic_of_a_scan_by_hand():
+    scan = next(each for each in state_space(SHAPE, STREAM) if each.name == "scan")
+    inner, projections, decays = 1024 * 2048, 1024 * 8 * 128, 4 * 1024 * 32
+    scores, states = 4 * 1024 * 8 * 128, 4 * 8 * 2048 * 128
+    assert scan.forward.values == 5 * inner + 4 * projections
+    assert scan.forward.fixed == 2 * scores + 6 * decays + 3 * states
+    assert scan.backward.values == 16 * inner + 12 * projections
+    assert scan.backward.fixed == 7 * scores + 16 * decays + 7.5 * states
+
+
+def test_longer_chunks_hand_on_fewer_states_and_have_more_scores():
+    short, long = (
+        next(each for each in state_space(replace(SHAPE, chunk=chunk), STREAM) if each.kernels == 5)
+        for chunk in (128, 256)
+    )
+    states, scores = 3 * 4 * 8 * 2048 * 128, 2 * 4 * 1024 * 8 * 128
+    assert long.forward.fixed - short.forward.fixed == scores - states / 2
+    assert long.flop > short.flop
+
+
 def test_context_axis_has_no_keys_to_send():
     assert not any(each.keys or each.queries for each in state_space(SHAPE, STREAM))
 
