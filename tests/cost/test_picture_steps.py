@@ -2,17 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from foretrain.cost.picture_steps import doublings, once, straggling
+from foretrain.cost.picture_steps import once
 from foretrain.cost.setting import setting
 from foretrain.files.catalogue import cluster
 from foretrain.files.coefficients import PRIORS
 from foretrain.plan.execution import Execution
-from foretrain.plan.plan import Plan
 from foretrain.plan.software import Software
-from foretrain.plan.table import table_of
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Workload
 
@@ -34,7 +30,6 @@ def network():
 def test_model_of_text_loses_nothing():
     text = priced(build("gpt-2", sequence=64))
     assert once(text, np.array([8.0])) == 0.0
-    assert straggling(text, table_of([Plan(data=8)])) == 1.0
 
 
 def test_replicas_agree_and_one_has_nobody_to_agree_with(network):
@@ -47,22 +42,3 @@ def test_whole_programs_are_as_quick_as_tuned_code(network):
     whole = priced(network, Execution.GRAPH, whole=True)
     tuned = priced(network, Execution.TUNED)
     assert once(whole, np.array([8.0])) == once(tuned, np.array([8.0]))
-
-
-def test_more_replicas_wait_longer_for_the_slowest(network):
-    plans = table_of([Plan(data=data, micro_batch=64 // data) for data in (1, 2, 4, 8)])
-    found = straggling(priced(network), plans)
-    assert found[0] == 1.0
-    assert (np.diff(found) > 0).all()
-    assert found[-1] == pytest.approx(1.0 + KNOWN.straggling * np.sqrt(2.0 * np.log(8.0)))
-
-
-def test_largest_of_a_thousand_lies_as_far_out_as_sampling_says():
-    deviations = np.random.default_rng(1).standard_normal((2000, 1024)).max(axis=1).mean()
-    bound = np.sqrt(2.0 * np.log(2.0) * doublings(np.array([1024.0]))[0])
-    assert deviations < bound < 1.2 * deviations
-
-
-@given(st.integers(1, 10_000_000))
-def test_doublings_are_exact(replicas):
-    assert doublings(np.array([float(replicas)]))[0] == replicas.bit_length() - 1

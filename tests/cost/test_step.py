@@ -33,6 +33,7 @@ IDEAL = DEFAULT.changed(
         "links.start": 0.0,
         "overlap.gradients": 0.0,
         "memory.reserve": 0.0,
+        "step.spread": 0.0,
     }
 )
 # One unit that makes a tile of 256 x 128 and depth 384, its fill of 128 included, in a second.

@@ -11,6 +11,8 @@ class Pace:
 
     Attributes:
         factor: time of everything that devices, links and hosts do, over what the rest says of it.
+        spread: standard deviation of the passes of one of many replicas over their mean.
     """
 
     factor: float
+    spread: float

@@ -15,9 +15,9 @@ from foretrain.cost.factors import Factors
 from foretrain.cost.held import weighted
 from foretrain.cost.layers import Floats
 from foretrain.cost.passes import exposed
-from foretrain.cost.picture_steps import straggling
 from foretrain.cost.setting import Setting
 from foretrain.cost.stages import Number, Passing, Stages
+from foretrain.cost.straggling import straggling
 from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.plan.table import Column, PlanTable, Rows
