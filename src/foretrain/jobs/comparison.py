@@ -22,7 +22,7 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     waiting = [seconds for run in runs for seconds in run.waiting]
     finished = [response for run in runs for response in run.finished]
     low, high = _interval(runs)
-    cuts = quantiles(responses, n=100, method="inclusive") if len(responses) > 1 else responses * 99
+    cuts = _cuts(responses)
     makespan = fmean(run.makespan for run in runs)
     seen = [run.fragmentation for run in runs if run.fragmentation is not None]
     jobs = _together([run.counts for run in runs])
@@ -30,9 +30,10 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
         mean_response=fmean(run.mean for run in runs),
         low=low,
         high=high,
-        p50=cuts[49],
-        p95=cuts[94],
-        p99=cuts[98],
+        p50=cuts[50],
+        p95=cuts[95],
+        p99=cuts[99],
+        quantiles=cuts,
         mean_waiting=fmean(waiting),
         median_waiting=sorted(waiting)[len(waiting) // 2],
         mean_response_finished=fmean(finished) if finished else None,
@@ -45,6 +46,14 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
         groups=_parts([run.groups for run in runs]),
         users=_parts([run.users for run in runs]),
     )
+
+
+def _cuts(responses: Sequence[float]) -> tuple[float, ...]:
+    """What 0, 1, 2 ... 100 % of the responses stay below or reach."""
+    if len(responses) == 1:
+        return (responses[0],) * 101
+    between = quantiles(responses, n=100, method="inclusive")
+    return (min(responses), *between, max(responses))
 
 
 def _interval(runs: Sequence[RunSummary]) -> tuple[float | None, float | None]:

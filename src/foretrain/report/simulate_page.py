@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.report.charts.gantt import gantt
-from foretrain.report.charts.lines import lines
+from foretrain.report.charts.lines import Lines, distribution, growth, lines
 from foretrain.report.page import page
 from foretrain.report.section import Section, tables
 from foretrain.report.simulate import (
@@ -52,6 +52,7 @@ def _sections(
         )
     for place, point in enumerate(answer.points):
         yield tables(f"responses-{place}", title(point), responses(point))
+    yield from _drawn(answer)
     if answer.capacity is not None:
         yield tables("capacity", capacity_title(answer.capacity), capacity_table(answer.capacity))
     yield from _courses(answer)
@@ -74,26 +75,46 @@ def _findings(answer: Simulated) -> Iterator[Table]:
     yield Table(columns=(Column(name="finding"),), rows=tuple((text,) for text in answer.findings))
 
 
+def _drawn(answer: Simulated) -> Iterator[Section]:
+    """Responses of every policy, and how they grow with the load."""
+    found = sorted(answer.policies.items(), key=lambda item: item[1].mean_response)
+    spread = distribution([(name, result.quantiles) for name, result in found])
+    yield _lines("distribution", "How long jobs take", spread, upwards="share of the jobs")
+    loads = [point.load for point in answer.points if point.load is not None]
+    if len(loads) > 1:
+        means = [
+            (name, loads, [point.policies[name].mean_response for point in answer.points])
+            for name, _ in found
+        ]
+        plot = growth(means)
+        yield _lines("growth", "What load does", plot, across="load", upwards="mean response")
+
+
+def _lines(
+    name: str,
+    title: str,
+    plot: Lines,
+    *,
+    upwards: str,
+    across: str = "time since a job came",
+    words: str = "",
+) -> Section:
+    content = {"plot": plot, "words": words, "upwards": upwards, "across": across}
+    return Section(name=name, title=title, template="lines", content=content)
+
+
 def _courses(answer: Simulated) -> Iterator[Section]:
     """How one run went under each policy."""
-    shown = answer.histories
+    means = {name: result.mean_response for name, result in answer.policies.items()}
+    shown = sorted(answer.histories, key=lambda each: means[each.policy])
     if not shown:
         return
     queue = lines([(each.policy, each.times, [*map(float, each.queue)]) for each in shown])
     busy = lines([(each.policy, each.times, each.busy) for each in shown], share=True)
     first = "The first seed at the highest load." if answer.seeds > 1 else ""
-    yield Section(
-        name="queue",
-        title="Jobs that wait",
-        template="lines",
-        content={"plot": queue, "words": first, "upwards": "jobs that wait"},
-    )
-    yield Section(
-        name="busy",
-        title="Devices that are held",
-        template="lines",
-        content={"plot": busy, "words": first, "upwards": "share of the devices"},
-    )
+    clock = "time since the first arrival"
+    yield _lines("queue", "Jobs that wait", queue, across=clock, words=first, upwards="jobs")
+    yield _lines("busy", "Devices that are held", busy, across=clock, words=first, upwards="share")
     plots = [(each.policy, gantt(each.spans)) for each in shown if each.spans]
     yield Section(name="gantt", title="Who ran when", template="gantt", content={"plots": plots})
 

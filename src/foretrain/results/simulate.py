@@ -50,6 +50,7 @@ class PolicyResult:
         p50: median response, seconds.
         p95: response that 95 % of the jobs stay below.
         p99: likewise 99 %.
+        quantiles: responses that 0, 1, 2 ... 100 % of the jobs stay below or reach, seconds.
         mean_waiting: seconds without devices.
         median_waiting: likewise.
         mean_response_finished: seconds, of jobs that were neither killed nor failed nor stopped;
@@ -71,6 +72,7 @@ class PolicyResult:
     p50: float
     p95: float
     p99: float
+    quantiles: tuple[float, ...]
     mean_waiting: float
     median_waiting: float
     mean_response_finished: float | None

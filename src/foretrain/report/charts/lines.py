@@ -1,15 +1,19 @@
-"""Lines over time: how much of a fleet was busy, how many jobs waited."""
+"""Lines: how much of a fleet was busy over time, how long jobs took, how that grows with load."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from foretrain.report.charts.axis import Axis, Ticks
+from foretrain.report.charts.axis import Axis, Ticks, axis_of
 from foretrain.units import SECONDS
 
 COLOURS = ("forward", "tensor", "parameters", "bubble", "pipeline", "backward", "gradients")
 """Of the lines, by names of the style sheet; further ones share the last."""
+
+
+SHORTEST = 1.0
+"""Seconds below which times are drawn as if they took so long: a logarithm has no 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +53,7 @@ def lines(
     top = 1.0 if share else max(1.0, *(max(values) for _, _, values in runs))
     clock = Axis(low=0.0, high=end, quantity=SECONDS)
     drawn = (
-        Line(
-            name=name,
-            colour=COLOURS[min(place, len(COLOURS) - 1)],
-            points=" ".join(_stairs(times, values, end=end, top=top)),
-        )
+        _line(name, place, _stairs(times, values, end=end, top=top))
         for place, (name, times, values) in enumerate(runs)
     )
     ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -65,14 +65,76 @@ def lines(
     )
 
 
+def distribution(runs: Sequence[tuple[str, Sequence[float]]]) -> Lines:
+    """Share of jobs that have ended against the time since they came.
+
+    Args:
+        runs: name, and times that 0, 1, 2 ... 100 % of the jobs stay below, of each.
+    """
+    axis = axis_of([max(time, SHORTEST) for _, times in runs for time in times], SECONDS)
+    drawn = (
+        _line(
+            name,
+            place,
+            [
+                (axis.place(max(time, SHORTEST)), 100 * at / (len(times) - 1))
+                for at, time in enumerate(times)
+            ],
+        )
+        for place, (name, times) in enumerate(runs)
+    )
+    return Lines(
+        x=Ticks(ticks=axis.ticks, logarithmic=axis.logarithmic),
+        y=Ticks(ticks=tuple((at, f"{at:g} %") for at in (0, 25, 50, 75, 100)), logarithmic=False),
+        lines=tuple(drawn),
+    )
+
+
+def growth(runs: Sequence[tuple[str, Sequence[float], Sequence[float]]]) -> Lines:
+    """Times against loads.
+
+    Args:
+        runs: name, loads and seconds of each, the lowest load first.
+    """
+    loads = runs[0][1]
+    low, span = loads[0], loads[-1] - loads[0]
+    axis = axis_of([time for _, _, times in runs for time in times], SECONDS)
+    drawn = (
+        _line(
+            name,
+            place,
+            [
+                (100 * (load - low) / span, axis.place(time))
+                for load, time in zip(own, times, strict=True)
+            ],
+        )
+        for place, (name, own, times) in enumerate(runs)
+    )
+    return Lines(
+        x=Ticks(
+            ticks=tuple((100 * (load - low) / span, f"{load:g}") for load in loads),
+            logarithmic=False,
+        ),
+        y=Ticks(ticks=axis.ticks, logarithmic=axis.logarithmic),
+        lines=tuple(drawn),
+    )
+
+
+def _line(name: str, place: int, points: Sequence[tuple[float, float]]) -> Line:
+    """Points in per cent from the left and from below."""
+    return Line(
+        name=name,
+        colour=COLOURS[min(place, len(COLOURS) - 1)],
+        points=" ".join(f"{x:.2f},{100 - y:.2f}" for x, y in points),
+    )
+
+
 def _stairs(
     times: Sequence[float], values: Sequence[float], *, end: float, top: float
-) -> list[str]:
+) -> list[tuple[float, float]]:
     """A line that stays where it is until it jumps."""
     found, level = [], 0.0
     for time, value in zip(times, values, strict=True):
-        x = 100 * time / end
-        found.append(f"{x:.2f},{100 - 100 * level / top:.2f}")
-        found.append(f"{x:.2f},{100 - 100 * value / top:.2f}")
+        found += [(100 * time / end, 100 * level / top), (100 * time / end, 100 * value / top)]
         level = value
     return found
