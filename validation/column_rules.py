@@ -43,6 +43,9 @@ CUDNN = "24.04"
 PACKED_MEAN = 256
 """Tokens of a sample of the BERT corpus cut at 512, as the check of the MLPerf rows says."""
 
+MOST_VOLUMES = 4
+"""Volumes in the largest batch of one device."""
+
 ODD_ROWS: Mapping[str, str] = MappingProxyType(
     {
         "mpt-0080": "memory close to full: the allocator likely thrashed",
@@ -166,6 +169,16 @@ def bucket(row: Row) -> str:
     return "" if found is None or found[1] == "na" else found[1]
 
 
+def variant(row: Row) -> str:
+    """Which of the networks of one name: nnU-Net of `volumes` or of `slices`.
+
+    Its source lists both, volumes in batches of at most four and slices in batches from 32 on.
+    """
+    if row["model"] != "nnUNet":
+        return ""
+    return "volumes" if float(row["batch_per_gpu"]) <= MOST_VOLUMES else "slices"
+
+
 def doubt(row: Row) -> str:
     """Why a row says little of a step, though nothing is wrong with its numbers."""
     odd = {
@@ -229,7 +242,12 @@ COLUMNS: Mapping[str, Mapping[str, Rule]] = MappingProxyType(
             "expert_balance": expert_balance,
             "doubt": doubt,
         },
-        "cnn_training": {"container": container, "compiled": compiled, "doubt": doubt},
+        "cnn_training": {
+            "container": container,
+            "compiled": compiled,
+            "variant": variant,
+            "doubt": doubt,
+        },
         "other_training": {"unit": unit, "doubt": odd_unit},
         "single_device": {"libraries": libraries},
         "parameter_server": {

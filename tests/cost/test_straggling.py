@@ -10,6 +10,7 @@ from foretrain.cost.straggling import doublings, straggling
 from foretrain.files.catalogue import cluster
 from foretrain.files.coefficients import PRIORS
 from foretrain.plan.plan import Plan
+from foretrain.plan.software import SHARED, Software
 from foretrain.plan.table import table_of
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Workload
@@ -18,9 +19,9 @@ KNOWN = PRIORS.coefficients
 TEXT, PICTURES = build("gpt-2", sequence=64), build("resnet-18", image=64)
 
 
-def slowest(model, *plans):
+def slowest(model, *plans, software=SHARED):
     workload = Workload(model=model, global_batch=64)
-    priced = setting(workload, cluster("dgx-a100", 1), KNOWN)
+    priced = setting(workload, cluster("dgx-a100", 1), KNOWN, software=software)
     return straggling(priced, table_of(plans))
 
 
@@ -34,6 +35,11 @@ def test_more_replicas_wait_longer_for_the_slowest(model, spread):
     assert found[0] == 1.0
     assert (np.diff(found) > 0).all()
     assert found[-1] == pytest.approx(1.0 + spread * np.sqrt(2.0 * np.log(8.0)))
+
+
+def test_programs_compiled_whole_differ_as_devices_do():
+    plan = Plan(data=8, micro_batch=8)
+    assert slowest(PICTURES, plan, software=Software(whole=True)) == slowest(TEXT, plan)
 
 
 def test_one_replica_of_many_devices_waits_for_nobody():

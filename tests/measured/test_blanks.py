@@ -227,22 +227,17 @@ def test_a_blank_device_is_that_of_its_source_if_one_is_known():
 
 
 @pytest.mark.parametrize(
-    ("name", "batch", "model"),
+    ("name", "variant", "model"),
     [
-        ("nnUNet", 2.0, build("nnunet-3d")),
-        ("nnUNet", 64.0, build("nnunet-2d")),
-        ("efficientnet-b4", 64.0, build("efficientnet-b4", image=380)),
-        ("Mask R-CNN ResNet-50 FPN", 8.0, build("mask-rcnn-resnet-50")),
-        ("RN50v1.5", 8.0, build("resnet-50", image=224)),
+        ("nnUNet", "volumes", build("nnunet-3d")),
+        ("nnUNet", "slices", build("nnunet-2d")),
+        ("efficientnet-b4", "", build("efficientnet-b4", image=380)),
+        ("Mask R-CNN ResNet-50 FPN", "", build("mask-rcnn-resnet-50")),
+        ("RN50v1.5", "", build("resnet-50", image=224)),
     ],
 )
-def test_networks_of_images_come_from_the_library_at_their_recipes_size(name, batch, model):
-    run = replace(
-        RESNET,
-        network=Network(name=name),
-        layout=replace(RESNET.layout, micro_batch=batch),
-        global_batch=int(8 * batch),
-    )
+def test_networks_of_images_come_from_the_library_at_their_recipes_size(name, variant, model):
+    run = replace(RESNET, network=Network(name=name, variant=variant))
     assert case(run).workload.model == model
 
 

@@ -65,6 +65,28 @@ def test_storage_adapters_are_not_the_fabric():
     assert stated == found(**place).levels[-1].link
 
 
+@pytest.mark.parametrize(
+    ("words", "alone", "node"),
+    [
+        (
+            "Compute: 4 x Mellanox Technologies MT28908 Family [ConnectX-6] HDR 200 Gb/Sec",
+            25e9,
+            100e9,
+        ),
+        (
+            "Storage: 2x ConnectX-7 IB NDR 400Gb/s, Compute: 8x ConnectX-7 IB NDR 400Gb/s",
+            50e9,
+            400e9,
+        ),
+        ("BF3 200Gbps for NS and 2xBF3 400Gbps for EW", 50e9, 100e9),
+    ],
+)
+def test_adapters_for_training_count_wherever_they_are_listed(words, alone, node):
+    place = {"device": "A100 SXM 80GB", "devices": 16, "node_devices": 8}
+    link = found(**place, fabric=words).levels[-1].link
+    assert (link.bandwidth, link.capacity) == (alone, node)
+
+
 def test_nodes_that_no_machine_can_hold_evenly_are_not_covered():
     with pytest.raises(NotCovered, match="spread"):
         found(device="GB200", devices=4 * 1009, node_devices=4)

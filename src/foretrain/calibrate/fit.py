@@ -72,11 +72,14 @@ class Rows:
         measured: log of what was measured.
         weight: what a row counts.
         trainer: 1 where a row is of a trainer. [row, trainer]
+        noise: standard deviation of the logarithm of one row about a model that is right in the
+            mean.
     """
 
     measured: Floats
     weight: Floats
     trainer: Floats
+    noise: float = NOISE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -197,8 +200,8 @@ def _stepped(rows: Rows, known: Fit) -> Fit:
     """One step of Gauss-Newton, with the weights that the residuals before it deserve."""
     free = len(known.scores)
     state = np.concatenate([known.scores, known.paces / PACE])
-    slopes = np.hstack([known.slopes, PACE * rows.trainer]) / NOISE
-    residual = (rows.measured - known.predicted - rows.trainer @ known.paces) / NOISE
+    slopes = np.hstack([known.slopes, PACE * rows.trainer]) / rows.noise
+    residual = (rows.measured - known.predicted - rows.trainer @ known.paces) / rows.noise
     weight = rows.weight * BEND / np.maximum(np.abs(residual), BEND)
     curvature = slopes.T @ (weight[:, np.newaxis] * slopes) + np.eye(len(state))
     covariance: Floats = np.asarray(np.linalg.inv(curvature))

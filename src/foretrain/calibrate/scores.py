@@ -93,7 +93,7 @@ def anchored(rows: Iterable[Scored]) -> tuple[Scored, ...]:
 
 def anchor_group(run: MeasuredRun) -> tuple[str, ...]:
     """What has to agree for one run to tell of another."""
-    told = (run.source_id, run.framework, run.network.name)
+    told = (run.source_id, run.framework, run.network.name, run.network.variant)
     return (*told, run.place.device, run.precision, run.task)
 
 

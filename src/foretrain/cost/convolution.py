@@ -63,10 +63,11 @@ def convolution_times(
     working = np.maximum(times / quicker * slower, moved) + relaid
     result, input_gradient, weight_gradient = working + rate.drain
     returns = operators.backward_flop > 0
+    learns = (operators.trained > 0) | (operators.weights == 0)
     return (
         result,
         input_gradient * (returns & ~operators.first),
-        weight_gradient * (operators.trained > 0),
+        weight_gradient * (returns & learns),
     )
 
 

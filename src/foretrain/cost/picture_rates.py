@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.cost.products import best_share
 from foretrain.cost.tiles import FILL, Tile, Tiling
 from foretrain.plan.execution import Execution
 from foretrain.plan.software import Software
@@ -130,10 +131,9 @@ def _tensor(
 ) -> Tiling:
     """Tiles of matrix units, fed from the last cache; a compiler keeps them fed."""
     matrix, known = coefficients.matrix, coefficients.pictures
-    half = device.peak.bf16 or device.peak.fp16
-    best = device.matmul / half if device.matmul and half else matrix.best
     top: float = getattr(device.peak, precision.peak)
-    share = best * known.sustained * (matrix.tf32 if precision.peak == "tf32" else 1.0)
+    narrow = matrix.tf32 if precision.peak == "tf32" else 1.0
+    share = best_share(device, matrix) * known.sustained * narrow
     rate = top * share / coefficients.step.factor
     feed = known.feed * device.memory_bandwidth / coefficients.step.factor
     tiles = tuple(

@@ -17,6 +17,8 @@ from foretrain.plan.table import Column
 def once(setting: Setting, replicas: Column) -> Number:
     """Seconds that a step takes once, however much is computed in it. [plan]
 
+    A network that a compiler makes one program of has its reductions in it: nobody asks for them.
+
     Args:
         setting: workload, cluster and coefficients.
         replicas: that reduce gradients together. [plan]
@@ -29,5 +31,6 @@ def once(setting: Setting, replicas: Column) -> Number:
         Execution.GRAPH: (known.graph, known.graph_wait),
         Execution.TUNED: (known.tuned, known.tuned_wait),
     }[Execution.TUNED if software.whole else software.execution]
-    seconds: Number = own + np.where(replicas > 1, wait, 0.0)
+    agreed = 0.0 if software.whole else np.where(replicas > 1, wait, 0.0)
+    seconds: Number = own + agreed
     return setting.coefficients.step.factor * seconds

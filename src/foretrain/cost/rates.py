@@ -8,6 +8,7 @@ from foretrain.cluster.device import Device
 from foretrain.coefficients.attention import FusedAttention
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.picture_rates import PictureRates, picture_rates
+from foretrain.cost.products import best_share
 from foretrain.errors import InputError
 from foretrain.plan.execution import AttentionKernel, Execution
 from foretrain.plan.software import SHARED, Software
@@ -135,14 +136,10 @@ def _sorts(precision: Precision, software: Software) -> float:
 
 def _product_share(device: Device, precision: Precision, coefficients: Coefficients) -> float:
     """What large products reach of the peak."""
-    matrix, half = coefficients.matrix, device.peak.bf16 or device.peak.fp16
+    matrix = coefficients.matrix
     if precision.peak == "fp32":
         return matrix.fp32
-    best = device.matmul / half if device.matmul and half else matrix.best
-    if device.asynchronous:
-        best = best * matrix.asynchronous
-    elif device.peak.bf16 is None:
-        best = best * matrix.earliest
+    best = best_share(device, matrix)
     return best * matrix.sustained * (matrix.tf32 if precision.peak == "tf32" else 1.0)
 
 

@@ -18,12 +18,14 @@ def straggling(setting: Setting, plans: PlanTable) -> Number:
     """The time of the slowest replica's passes over that of their mean. [plan]
 
     The largest of n normal values lies about sqrt(2 log n) standard deviations above their mean.
-    Of pictures the spread is wider: decoding and batches of objects differ too.
+    Of pictures the spread is wider: decoding and batches of objects differ too, unless the device
+    runs one compiled program that waits for no host.
 
     Source: cramer1946, section 28.6.
     """
-    known, pictures = setting.coefficients, setting.operators.family.any()
-    spread = known.picture_steps.straggling if pictures else known.step.spread
+    known = setting.coefficients
+    wider = setting.operators.family.any() and not setting.software.whole
+    spread = known.picture_steps.straggling if wider else known.step.spread
     return 1.0 + spread * np.sqrt(2.0 * log(2.0) * doublings(plans.data * plans.context))
 
 

@@ -16,7 +16,7 @@ _DEVICES = "gpu gpu_norm gpus_total gpus_per_node intra_link inter_link"
 _IMAGES = (
     f"{_ORIGIN} task model input {_DEVICES} parallelism dp batch_per_gpu gbs precision xla data "
     "images_per_s images_per_s_per_gpu step_time_s scaling_efficiency peak_mem_gb check notes "
-    "container compiled unit doubt repeat"
+    "container compiled variant unit doubt repeat"
 )
 _OPTIONS = (
     "container compiled cuda_graphs attention_kernel sequence_fill batch_tokens linear_precision "

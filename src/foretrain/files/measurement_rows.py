@@ -131,6 +131,7 @@ def _network(cells: Cells, table: Table) -> Network:
         sequence=_count(cells, "seq_len"),
         fill=_number(cells, "sequence_fill"),
         token_prediction=_flag(cells, "token_prediction"),
+        variant=cells.get("variant", ""),
         image=_count(cells, "input") if table in PICTURES else None,
     )
 

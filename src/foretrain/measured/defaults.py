@@ -61,16 +61,6 @@ FIRST_RESNET = Default(
     words="ResNet as first published",
     why="what resnet50 of tf_cnn_benchmarks was in 2017 (its models/resnet_model.py)",
 )
-VOLUMES = Default(
-    value="nnunet-3d",
-    words="nnU-Net of volumes",
-    why="the table has no column for the dimension; its source runs volumes in batches of 1 to 4",
-)
-SLICES = Default(
-    value="nnunet-2d",
-    words="nnU-Net of slices",
-    why="the table has no column for the dimension; its source runs slices in batches from 32 on",
-)
 SEQUENCES: Mapping[str, Default[int]] = MappingProxyType(
     {
         name: Default(value=tokens, words=f"samples of {tokens} tokens", why=why)

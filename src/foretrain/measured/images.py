@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from types import MappingProxyType
 
 from foretrain.errors import InputError
 from foretrain.measured import defaults
@@ -12,9 +13,8 @@ from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, find, known
 from foretrain.workload.library.entry import Entry, Reads
 
-NNUNET = "nnUNet"
-MOST_VOLUMES = 4
-"""Volumes in one micro-batch of nnU-Net; the source's batches of slices start at 32."""
+VARIANTS = MappingProxyType({"volumes": "nnunet-3d", "slices": "nnunet-2d"})
+"""Networks of the library by what the table's column `variant` says of nnU-Net."""
 
 
 def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
@@ -46,11 +46,8 @@ def _built(name: str) -> bool:
 
 def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:
     name = run.network.name
-    if name == NNUNET:
-        few = (run.layout.micro_batch or 1) <= MOST_VOLUMES
-        return find(assumptions.take(defaults.VOLUMES if few else defaults.SLICES))
     try:
-        entry = find(name)
+        entry = find(VARIANTS.get(run.network.variant, name))
     except InputError:
         raise NotCovered(f"network '{name}' is not in the library") from None
     if entry.name.startswith("resnet-") and "v1" not in name.lower():

@@ -20,7 +20,8 @@ HOSTLESS = (Technology.ICI, Technology.CUSTOM)
 """Links of machines whose rows count a whole slice as one node."""
 
 ADAPTERS = re.compile(r"([0-9]+)x([0-9]+) ?Gbps per node|([0-9]+) x([0-9]+) per node")
-LISTED = re.compile(r"([0-9]+)x (?:ConnectX|Cornelis|Mellanox)[^,:]* ([0-9]+) ?Gb/s", re.I)
+LISTED = re.compile(r"([0-9]+) ?x ?(?:ConnectX|Cornelis|Mellanox|BF3)[^,:]* ([0-9]+) ?Gb", re.I)
+PURPOSE = re.compile(r"(Storage|Management|Compute)[^,:]*: ([^,]*)", re.I)
 PORT = re.compile(r"([0-9]+) ?Gbps per node")
 GIGABIT = 1e9 / 8
 
@@ -117,7 +118,7 @@ def _rates(words: str, link: Link) -> tuple[float, float] | None:
     if adapters:
         first, second, rate, count = adapters.groups()
         return _together(*((first, second) if first else (count, rate)))
-    listed = LISTED.match(words)
+    listed = LISTED.search(_for_training(words))
     if listed:
         return _together(*listed.groups())
     port = PORT.search(words)
@@ -125,6 +126,14 @@ def _rates(words: str, link: Link) -> tuple[float, float] | None:
         capacity = float(port[1]) * GIGABIT
         return min(link.bandwidth, capacity), capacity
     return None
+
+
+def _for_training(words: str) -> str:
+    """What a list of adapters says of those that are not for storage or management."""
+    purposes = PURPOSE.findall(words)
+    if not purposes:
+        return words
+    return " ".join(adapters for purpose, adapters in purposes if purpose.lower() == "compute")
 
 
 def _together(number: str, each: str) -> tuple[float, float]:

@@ -59,6 +59,7 @@ class Network:
         sequence: tokens per sample, or the most of them where `fill` is stated.
         fill: mean tokens of a sample over `sequence`, at most 1.
         token_prediction: whether it also predicts tokens further ahead.
+        variant: which of the networks of one name; empty where there is one.
         image: pixels per side.
     """
 
@@ -75,6 +76,7 @@ class Network:
     sequence: int | None = None
     fill: float | None = None
     token_prediction: bool | None = None
+    variant: str = ""
     image: int | None = None
     inventory: Inventory | None = None
 

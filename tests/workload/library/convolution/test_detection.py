@@ -36,3 +36,12 @@ def test_ssd_trains_its_norms():
     found = build("ssd300-resnet-50")
     assert any(each.family is Family.NORM for _, each in found.operators)
     assert all(each.trainable == each.weights for _, each in found.operators)
+
+
+def test_heads_run_on_every_picture_of_the_pyramid_with_one_set_of_weights():
+    operators = [each for _, each in build("retinanet-resnext-50", image=800).operators]
+    heads = [each for each in operators if each.name.startswith(("classes", "corners"))]
+    products = [each for each in heads if each.matrices is not None]
+    assert len(products) == 2 * 5 * 5
+    assert sum(each.weights > 0 for each in products) == 2 * 5
+    assert all(each.backward_flop == 2 * each.flop for each in products)

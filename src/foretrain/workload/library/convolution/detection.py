@@ -1,7 +1,7 @@
 """Networks that find objects: a classifier's groups, a pyramid of pictures, and heads on them.
 
-Heads share their weights between the pictures of a pyramid; the pixels of all of them are one
-matrix product here. Matching boxes to objects and the sum of the losses are not counted. The stem
+Heads share their weights between the pictures of a pyramid and run on one picture after the other.
+Matching boxes to objects and the sum of the losses are not counted. The stem
 and the first group of a backbone stay as they were trained before, and so do all its norms
 (torchvision and the rules of MLPerf, from memory).
 """
@@ -28,12 +28,6 @@ SSD_BOXES = (4, 6, 6, 6, 4, 4)
 
 SSD_TOTAL = 8732
 """Boxes of all pictures for images of 300 pixels. Source: liu2016, section 3.1."""
-
-
-def together(pictures: Sequence[Picture]) -> Picture:
-    """The pixels of pictures of equal channels in one row."""
-    pixels = sum(picture.pixels for picture in pictures)
-    return Picture(channels=pictures[0].channels, sides=(pixels, 1))
 
 
 def ssd(backbone: ResNet, image: int, *, classes: int = 81, norm: bool) -> Network:
@@ -91,13 +85,20 @@ def _pyramid(trunk: Trunk, below: Sequence[Picture]) -> list[Picture]:
     return made
 
 
-def _head(trunk: Trunk, pictures: Sequence[Picture], name: str, *, layers: int) -> Trunk:
-    """Convolutions on all pictures of a pyramid, with a ReLU each."""
-    head = trunk.at(together(pictures), kept=name != "classes")
-    for index in range(1, layers + 1):
-        head.convolve(f"{name} {index}", PYRAMID, window=THREE, bias=True)
-        head.activate(f"{name} {index} activation")
-    return head
+def _heads(trunk: Trunk, pictures: Sequence[Picture], name: str, *, layers: int) -> list[Trunk]:
+    """Convolutions on each picture of a pyramid, with a ReLU each."""
+    heads = [trunk.at(picture, kept=name != "classes") for picture in pictures]
+    for layer in range(1, layers + 1):
+        _convolve_each(heads, f"{name} {layer}", PYRAMID, window=THREE)
+        for place, head in enumerate(heads):
+            head.activate(f"{name} {layer} activation {place}")
+    return heads
+
+
+def _convolve_each(heads: Sequence[Trunk], name: str, channels: int, *, window: Window) -> None:
+    """One convolution on every picture; the weights are counted with the first."""
+    for place, head in enumerate(heads):
+        head.convolve(f"{name} {place}", channels, window=window, bias=True, shared=place > 0)
 
 
 def retinanet(backbone: ResNet, image: int, *, classes: int) -> Network:
@@ -113,11 +114,11 @@ def retinanet(backbone: ResNet, image: int, *, classes: int) -> Network:
     for name in ("sixth", "seventh"):
         top.convolve(name, PYRAMID, window=HALVE, bias=True)
         pictures.append(top.picture)
-    labels = _head(trunk, pictures, "classes", layers=4)
-    labels.convolve("classes", 9 * classes, window=THREE, bias=True)
-    labels.append(loss(labels.picture.values))
-    corners = _head(trunk, pictures, "corners", layers=4)
-    corners.convolve("corners", 9 * 4, window=THREE, bias=True)
+    labels = _heads(trunk, pictures, "classes", layers=4)
+    _convolve_each(labels, "classes", 9 * classes, window=THREE)
+    labels[-1].append(loss(sum(head.picture.values for head in labels)))
+    corners = _heads(trunk, pictures, "corners", layers=4)
+    _convolve_each(corners, "corners", 9 * 4, window=THREE)
     return trunk.finish("heads", cuttable=False)
 
 
@@ -141,12 +142,13 @@ def mask_rcnn(
 
 
 def _proposals(trunk: Trunk, pictures: Sequence[Picture]) -> None:
-    head = trunk.at(together(pictures), kept=False)
-    head.convolve("proposals", PYRAMID, window=THREE, bias=True)
-    head.activate("proposals activation")
-    corners = head.fork()
-    head.convolve("proposal scores", 3, bias=True)
-    corners.convolve("proposal corners", 12, bias=True)
+    heads = [trunk.at(picture, kept=False) for picture in pictures]
+    _convolve_each(heads, "proposals", PYRAMID, window=THREE)
+    for place, head in enumerate(heads):
+        head.activate(f"proposals activation {place}")
+    corners = [head.fork() for head in heads]
+    _convolve_each(heads, "proposal scores", 3, window=POINT)
+    _convolve_each(corners, "proposal corners", 12, window=POINT)
 
 
 def _boxes(trunk: Trunk, proposals: int, classes: int) -> None:

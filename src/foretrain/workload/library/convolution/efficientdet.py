@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from foretrain.workload.library.convolution.detection import together
 from foretrain.workload.library.convolution.inverted import Inverted, inverted_groups
 from foretrain.workload.library.convolution.network import Network
-from foretrain.workload.library.convolution.operators import loss, normalisation, pointwise
+from foretrain.workload.library.convolution.operators import loss, pointwise
 from foretrain.workload.library.convolution.picture import Picture, Window, square
 from foretrain.workload.library.convolution.trunk import Trunk
 from foretrain.workload.operator import Operator
@@ -92,23 +91,23 @@ def _weighted_sum(name: str, values: float, *, read: int) -> Operator:
     return replace(pointwise(name, values, read=read, kept=read * values), weights=read)
 
 
-def _separable(trunk: Trunk, name: str, channels: int) -> None:
-    trunk.convolve(
-        f"{name} depthwise", trunk.picture.channels, window=THREE, groups=trunk.picture.channels
-    )
-    trunk.convolve(name, channels, bias=True)
+def _separable(trunk: Trunk, name: str, channels: int, *, shared: bool = False) -> None:
+    depthwise, groups = f"{name} depthwise", trunk.picture.channels
+    trunk.convolve(depthwise, groups, window=THREE, groups=groups, shared=shared)
+    trunk.convolve(name, channels, bias=True, shared=shared)
 
 
 def _head(
     trunk: Trunk, pictures: list[Picture], shape: EfficientDet, *, name: str, features: int
 ) -> None:
     """Convolutions that all levels share, each followed by a normalisation of every level."""
-    head = trunk.at(together(pictures), kept=name != "classes")
-    for index in range(1, shape.layers + 1):
-        _separable(head, f"{name} {index}", shape.channels)
-        norm = normalisation(f"{name} {index} norm", head.picture, kept=head.picture.values)
-        head.append(replace(norm, weights=len(pictures) * norm.weights))
-        head.activate(f"{name} {index} activation", smooth=True)
-    _separable(head, name, features)
+    heads = [trunk.at(picture, kept=name != "classes") for picture in pictures]
+    for place, head in enumerate(heads):
+        for index in range(1, shape.layers + 1):
+            label = f"{name} {index} {place}"
+            _separable(head, label, shape.channels, shared=place > 0)
+            head.normalise(f"{label} norm")
+            head.activate(f"{label} activation", smooth=True)
+        _separable(head, f"{name} {place}", features, shared=place > 0)
     if name == "classes":
-        head.append(loss(head.picture.values))
+        heads[-1].append(loss(sum(head.picture.values for head in heads)))

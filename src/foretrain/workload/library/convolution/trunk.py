@@ -38,13 +38,16 @@ class Trunk:
         window: Window = POINT,
         groups: int = 1,
         bias: bool = False,
+        shared: bool = False,
     ) -> None:
-        """A convolution."""
+        """A convolution; `shared` if its weights are those of another one, which counts them."""
         result = Picture(channels=channels, sides=window.over(self.picture))
         operator = operators.convolution(
             name, (self.picture, result), window, groups=groups, bias=bias, kept=self._keep()
         )
         operator = replace(operator, first=not (self._sections or self._blocks))
+        if shared:
+            operator = replace(operator, weights=0.0)
         self._append(operator, result, window=window, groups=groups)
 
     def enlarge(self, name: str, channels: int, *, factor: int = 2, bias: bool = True) -> None:
