@@ -76,7 +76,7 @@ def test_offloading_never_needs_more_memory_for_what_it_takes_away(question):
 
 
 @few(25)
-@given(question=questions())
+@given(question=questions(cuts=("even", "uneven")))
 def test_full_recomputation_of_more_layers_never_keeps_more(question):
     setting, [plan] = question
     layers = setting.workload.model.cuttable_layers
