@@ -68,9 +68,10 @@ def test_recipes_add_up_gradients_in_sixteen_bits():
     assert case(replace(GPT, framework="PyTorch")).workload.gradients == FP32
 
 
-def test_early_megatron_sends_gradients_in_fp16_and_adds_up_in_fp32_in_bf16():
+def test_gradients_of_fp16_trainers_are_sent_in_fp16():
     assert case(GPT).workload.gradients.wire_bytes == 2.0
     assert case(GPT).workload.gradients.held_bytes == 4.0
+    assert case(replace(GPT, framework="DeepSpeed")).workload.gradients == CODECS["fp16"]
     assert case(replace(GPT, precision="bf16")).workload.gradients == FP32
     assert case(replace(GPT, date="2023-05")).workload.gradients == FP32
 

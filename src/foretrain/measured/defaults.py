@@ -188,6 +188,11 @@ HALF_GRADIENTS = Default(
     words="gradients added up and reduced in bf16",
     why="recipes of Megatron-Bridge for the models of its table switch fp32 off (from memory)",
 )
+FP16_GRADIENTS = Default(
+    value=CODECS["fp16"],
+    words="gradients added up and reduced in fp16",
+    why="two bytes a gradient beside fp16 weights (rajbhandari2020, section 3.1)",
+)
 HALF_MESSAGES = Default(
     value=replace(CODECS["fp16"], held_bytes=4.0),
     words="gradients sent in fp16",

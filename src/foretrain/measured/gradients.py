@@ -20,9 +20,11 @@ def gradients_of(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
         return CODECS["bf16"]
     if by_bridge(run):
         return assumptions.take(defaults.HALF_GRADIENTS)
-    if _by_early_megatron(run) and run.precision.startswith(HALF):
-        return assumptions.take(defaults.HALF_MESSAGES)
-    return FP32
+    if not run.precision.startswith(HALF):
+        return FP32
+    if "deepspeed" in run.framework.lower():
+        return assumptions.take(defaults.FP16_GRADIENTS)
+    return assumptions.take(defaults.HALF_MESSAGES) if _by_early_megatron(run) else FP32
 
 
 def reduces_late(run: MeasuredRun) -> bool:
