@@ -3,22 +3,27 @@
     python -m validation.calibrate
 
 Writes what steps tell into `src/foretrain/coefficients/sets/2026-11.toml`, whose other values come
-from other commands, and `folds/PUBLISHER.toml`; prints how far every coefficient moved. Takes some
-minutes. Nothing is fitted to the sources of `evaluation-only.txt`, to doubtful rows and to rows
-written down from memory; nor to mixtures of experts and hybrids, all of one source, whose kernels
-are priced as they were known before.
+from other commands, and `folds/PUBLISHER.toml`; prints how far every coefficient moved. Kernels
+over pictures are fitted after that, to their own tables (`validation.images`). Takes some minutes.
+Nothing is fitted to the sources of `evaluation-only.txt`, to doubtful rows and to rows written down
+from memory; nor to mixtures of experts and hybrids, all of one source, whose kernels are priced as
+they were known before.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 
 from validation.cold import FOLDS, HERE, publishers
+from validation.images import fittable as of_pictures
+from validation.images import learned
 
 from foretrain.calibrate.classes import is_hybrid, is_of_experts
 from foretrain.coefficients.calibration import Calibration
+from foretrain.coefficients.coefficient import Coefficient
 from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
 from foretrain.files.measurements import read_measurements
 from foretrain.results.calibrate import Calibrated
@@ -27,6 +32,7 @@ from foretrain.verbs.engine import engine
 
 TABLES = ("llm_training",)
 NAME, DATE = "2026-11", "2026-11-22"
+COMMAND = "python -m validation.calibrate"
 FILE = HERE.parent / "src" / "foretrain" / "coefficients" / "sets" / f"{NAME}.toml"
 
 
@@ -38,7 +44,7 @@ def main(tables: list[str]) -> int:
         publishers=publishers(),
         name=NAME,
         date=DATE,
-        command="python -m validation.calibrate",
+        command=COMMAND,
     )
     runs = [
         run
@@ -72,14 +78,55 @@ def lines(found: Calibrated) -> list[str]:
 
 def write(found: Calibrated) -> None:
     """The shipped set, and one for each publisher."""
+    whole, without = with_pictures(found)
     about = "The set that predictions use: what was fitted, over priors.toml. Made by "
-    text = as_toml(beside(found.calibration), over=PRIORS, about=about + "validation/calibrate.py.")
+    text = as_toml(whole, over=PRIORS, about=about + "validation/calibrate.py.")
     FILE.write_text(text, "utf-8")
     FOLDS.mkdir(exist_ok=True)
-    for publisher, made in found.folds.items():
+    for publisher, made in without.items():
         about = f"Fitted without the runs of {publisher}, over priors.toml."
-        text = as_toml(beside(made), over=PRIORS, about=about)
+        text = as_toml(made, over=PRIORS, about=about)
         (FOLDS / f"{publisher}.toml").write_text(text, "utf-8")
+
+
+def with_pictures(found: Calibrated) -> tuple[Calibration, Mapping[str, Calibration]]:
+    """Fits of language models with what networks of pictures tell beside them.
+
+    Who published runs of one of the two alone is left out of that one.
+    """
+    whole = beside(found.calibration)
+    without = {name: beside(made) for name, made in found.folds.items()}
+    _told("fitting kernels over pictures")
+    known, folds = learned(
+        whole.coefficients,
+        {name: made.coefficients for name, made in without.items()},
+        command=COMMAND,
+    )
+    print("\n".join(picture_lines(known, folds)))
+    return _and(whole, known), {
+        name: _and(without.get(name, whole), folds.get(name, known))
+        for name in sorted({*without, *folds})
+    }
+
+
+def _and(made: Calibration, pictures: Mapping[str, Coefficient]) -> Calibration:
+    """A fit with other coefficients of pictures, those before any fit where rows tell nothing."""
+    before = {name: PRIORS.known[name] for name in of_pictures()}
+    return replace(made, known={**made.known, **before, **pictures})
+
+
+def picture_lines(
+    known: Mapping[str, Coefficient], folds: Mapping[str, Mapping[str, Coefficient]]
+) -> list[str]:
+    """Every coefficient of pictures: before, fitted to everything, and without each publisher."""
+    heads = " ".join(f"{'-' + name:>9}" for name in folds)
+    rows = []
+    for name in known:
+        left = " ".join(
+            f"{fold.get(name, PRIORS.known[name]).value:9.3g}" for fold in folds.values()
+        )
+        rows.append(f"{name:28} {PRIORS.known[name].value:9.3g} {known[name].value:9.3g} {left}")
+    return [f"{'coefficient':28} {'prior':>9} {'value':>9} {heads}", *rows]
 
 
 def beside(made: Calibration) -> Calibration:

@@ -1,33 +1,36 @@
 """How well steps of convolutional networks are predicted without anything of their publisher.
 
-    python -m validation.images [--fit]
+    python -m validation.images
 
-Coefficients of kernels over pictures are shipped as they were known before any fit, so every run is
-predicted by what no run was fitted to (`cold`); then the smallest run of each group of alike runs
-corrects the others (`anchored`). With `--fit` the same is printed of a fit to all runs but those of
-one publisher, which takes some minutes; nothing of it is written. The exit status is 1 if a figure
-that foretrain must keep is missed.
+Every run is predicted by the set that was fitted without its publisher (`cold`); then the smallest
+run of each group of alike runs corrects the others (`anchored`). Beside that stands what comes out
+of coefficients of pictures as they were known before any fit. `python -m validation.calibrate` fits
+the sets. The exit status is 1 if a figure that foretrain must keep is missed.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 
 import numpy as np
-from validation.cold import HERE, publishers
+from validation.cold import HERE, folds, judged, publishers
 
-from foretrain.calibrate.free import Floats, free_of
-from foretrain.calibrate.images import Fitted, Pictures, fitted
+from foretrain.calibrate.fit import Fit
+from foretrain.calibrate.free import Free, free_of
+from foretrain.calibrate.images import Pictures, fitted, taught_by
 from foretrain.calibrate.observation import Observation, observation
 from foretrain.calibrate.scaling import scaling
 from foretrain.calibrate.scored import Scored
 from foretrain.calibrate.scores import anchored, score
 from foretrain.calibrate.single import Measured, benches_of
+from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import ForetrainError
-from foretrain.files.coefficients import PRIORS
+from foretrain.files.coefficients import DEFAULT, PRIORS
 from foretrain.files.measurements import read_measurements
 from foretrain.measured.case import PASSES, Case, case_of
 from foretrain.measured.run import MeasuredRun
@@ -42,43 +45,20 @@ MUST_COLD, MUST_ANCHORED, MUST_SCALING = 0.15, 0.06, 0.04
 Told = tuple[MeasuredRun, Case]
 
 
-def main(*options: str) -> int:
+def main() -> int:
     """Predicts and prints; 1 if a figure is missed."""
-    many = list(told("cnn_training"))
-    one = [each for each in told("single_device") if "--fit" in options and counts_alone(each[0])]
-    pictures = pictures_of(many, one)
-    asked = np.arange(len(many) + len(one)) < len(many)
-    known = np.exp(pictures.log_seconds(PRIORS.coefficients, asked))[: len(many)]
-    kept = judged("known before any fit", scored(many, known))
-    if one:
-        _compare(many, pictures)
+    known = {name: as_known(each) for name, each in folds().items()}
+    print_figures("pictures as known before any fit", judged("cnn_training", known).scored)
+    kept = print_figures("without the publisher", judged("cnn_training", folds()).scored)
     return 0 if kept else 1
 
 
-def _compare(many: Sequence[Told], pictures: Pictures) -> None:
-    """Prints what a fit would do."""
-    free = [free_of(name, it) for name, it in PRIORS.known.items() if name.split(".")[0] in GROUPS]
-    found = fitted(pictures, free, PRIORS.coefficients)
-    print("\n".join(["", *coefficients(found)]))
-    print("\n".join(errors("fitted to everything (not a test)", scored(many, found.warm))))
-    judged("fitted without the publisher", scored(many, found.cold))
+def as_known(fitted_set: Coefficients) -> Coefficients:
+    """A set whose coefficients of pictures are those before any fit."""
+    return fitted_set.changed({name: PRIORS.coefficients.value(name) for name in fittable()})
 
 
-def scored(many: Sequence[Told], seconds: Floats) -> list[Scored]:
-    """Runs with what is predicted of them."""
-    owners = publishers()
-    return [
-        Scored(
-            run=run,
-            publisher=owners[run.source_id],
-            measured=float(run.measured or 0.0),
-            predicted=float(each),
-        )
-        for (run, _), each in zip(many, seconds, strict=True)
-    ]
-
-
-def judged(title: str, cold: Sequence[Scored]) -> bool:
+def print_figures(title: str, cold: Sequence[Scored]) -> bool:
     """Prints the figures of coefficients that know nothing of the runs; whether all are kept."""
     print("\n".join(errors(f"cold: {title}", cold)))
     rest = anchored(cold)
@@ -96,6 +76,76 @@ def judged(title: str, cold: Sequence[Scored]) -> bool:
     return all(figure is not None and figure <= must for _, figure, must in figures)
 
 
+def errors(title: str, rows: Sequence[Scored]) -> Iterator[str]:
+    """Errors by source."""
+    yield f"\n{title}"
+    for source, it in score(rows).sources.items():
+        bias = fmean(row.error for row in rows if row.run.source_id == source)
+        yield (
+            f"  {source:16} {it.rows:4} rows   mean {it.mean:6.1%}   median {it.median:6.1%}   "
+            f"bias {bias:+7.1%}"
+        )
+
+
+def fittable() -> tuple[str, ...]:
+    """Names of the coefficients that steps on pictures may move."""
+    return tuple(
+        name
+        for name, it in PRIORS.known.items()
+        if name.split(".", maxsplit=1)[0] in GROUPS and it.low < it.high
+    )
+
+
+def learned(
+    base: Coefficients, without: Mapping[str, Coefficients], *, command: str
+) -> tuple[dict[str, Coefficient], dict[str, dict[str, Coefficient]]]:
+    """Coefficients of pictures as all runs tell them, and as those without each publisher do.
+
+    Args:
+        base: the values of all others.
+        without: the same fitted without a publisher, by publisher.
+        command: by which the fit can be made again.
+    """
+    many = [each for each in told("cnn_training") if each[0].may_be_fitted]
+    one = [each for each in told("single_device") if counts(*each)]
+    pictures = pictures_of(many, one)
+    free = [free_of(name, PRIORS.known[name]) for name in fittable()]
+    found = fitted(pictures, free, base, without=without)
+    ids = [run.id for run, _ in (*many, *one)]
+    told_by = partial(_coefficients, free=free, pictures=pictures, ids=ids, command=command)
+    return told_by(found.whole), {
+        name: told_by(fold, without=name) for name, fold in found.without.items()
+    }
+
+
+def _coefficients(
+    found: Fit,
+    *,
+    free: Sequence[Free],
+    pictures: Pictures,
+    ids: Sequence[str],
+    command: str,
+    without: str = "",
+) -> dict[str, Coefficient]:
+    """What a fit found, each value with the rows that it makes a difference to."""
+    known = {}
+    for place, each in enumerate(free):
+        rows = taught_by(found, pictures, place, without=without)
+        if not rows.size:
+            continue
+        low, high = found.interval(free, place)
+        known[each.name] = Coefficient(
+            value=each.value(float(found.scores[place])),
+            unit=PRIORS.known[each.name].unit,
+            low=low,
+            high=high,
+            kind=Kind.MEASURED,
+            source=command,
+            rows=tuple(ids[row] for row in rows),
+        )
+    return known
+
+
 def told(table: str) -> Iterator[Told]:
     """The runs of a table that are predicted and can be scored."""
     for run in read_measurements(HERE / "tables" / f"{table}.csv"):
@@ -107,13 +157,13 @@ def told(table: str) -> Iterator[Told]:
             continue
 
 
-def counts_alone(run: MeasuredRun) -> bool:
+def counts(run: MeasuredRun, _: Case) -> bool:
     """Whether a training on one device says something of today's software."""
     return run.source_id != EARLY or run.precision == "fp32"
 
 
 def pictures_of(many: Sequence[Told], one: Sequence[Told]) -> Pictures:
-    """What is fitted: every configuration once."""
+    """What is fitted: every configuration is priced once."""
     owners = publishers()
     known: dict[Hashable, int] = {}
     observations: list[Observation] = []
@@ -128,7 +178,12 @@ def pictures_of(many: Sequence[Told], one: Sequence[Told]) -> Pictures:
         measured=np.array([run.measured for run, _ in many]),
         sources=tuple(run.source_id for run, _ in many),
         publishers=tuple(owners[run.source_id] for run, _ in many),
-        trainers=tuple(f"{run.source_id}, {run.framework}" for run, _ in many),
+        trainers=tuple(trainer_of(run) for run, _ in many),
+        alike=tuple(
+            f"{run.source_id}, {run.network.name} {run.network.variant}, "
+            f"{case.cluster.device.name}, {run.precision}"
+            for run, case in many
+        ),
         alone=Measured(
             benches=benches_of([case for _, case in one]),
             seconds=np.array([run.measured for run, _ in one]),
@@ -136,6 +191,12 @@ def pictures_of(many: Sequence[Told], one: Sequence[Told]) -> Pictures:
             update=np.array([not run.task.startswith(PASSES) for run, _ in one]),
         ),
     )
+
+
+def trainer_of(run: MeasuredRun) -> str:
+    """The code that ran: submissions of one benchmark to a round of MLPerf share it."""
+    shared = run.source_id.startswith("mlperf")
+    return f"{run.source_id}, {run.network.name if shared else run.framework}"
 
 
 def _configuration(case: Case) -> Hashable:
@@ -146,29 +207,9 @@ def _configuration(case: Case) -> Hashable:
 
 
 def _observed(run: MeasuredRun, case: Case) -> Observation:
-    priced = setting(case.workload, case.cluster, PRIORS.coefficients, software=case.software)
+    priced = setting(case.workload, case.cluster, DEFAULT, software=case.software)
     return observation(priced, case.plan, measured=float(run.measured or 0.0))
 
 
-def coefficients(found: Fitted) -> Iterator[str]:
-    """Every coefficient: before, fitted to everything, and without each publisher."""
-    folds = list(found.without)
-    yield f"{'coefficient':32} {'prior':>9} {'all':>9} " + " ".join(f"-{it:>9}" for it in folds)
-    for name, value in found.values.items():
-        left = " ".join(f"{found.without[fold][name]:10.3g}" for fold in folds)
-        yield f"{name:32} {PRIORS.coefficients.value(name):9.3g} {value:9.3g} {left}"
-
-
-def errors(title: str, rows: Sequence[Scored]) -> Iterator[str]:
-    """Errors by source."""
-    yield f"\n{title}"
-    for source, it in score(rows).sources.items():
-        bias = fmean(row.error for row in rows if row.run.source_id == source)
-        yield (
-            f"  {source:16} {it.rows:4} rows   mean {it.mean:6.1%}   median {it.median:6.1%}   "
-            f"bias {bias:+7.1%}"
-        )
-
-
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

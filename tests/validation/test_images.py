@@ -1,29 +1,53 @@
-"""Published runs of convolutional networks, predicted by coefficients that were fitted to none."""
+"""Published runs of convolutional networks, predicted by sets fitted without their publisher."""
 
-import numpy as np
 import pytest
-from validation.images import MUST_COLD, pictures_of, scored, told
+from validation.cold import folds, judged
+from validation.images import MUST_COLD, as_known, fittable, learned, told, trainer_of
 
 from foretrain.calibrate.scores import score
 from foretrain.files.coefficients import DEFAULT, PRIORS
+from validation import images
+
+MANY = ("nv-dle-0097", "tf-bench-2017-0009")
+ALONE = ("timm-train-nchw-0236",)
 
 
 @pytest.fixture(scope="module")
 def cold():
-    many = list(told("cnn_training"))
-    pictures = pictures_of(many, [])
-    seconds = np.exp(pictures.log_seconds(PRIORS.coefficients, np.ones(len(many), bool)))
-    return scored(many, seconds)
+    return judged("cnn_training", folds())
 
 
 def test_sources_are_predicted_as_well_as_they_must_be(cold):
-    assert score(cold).mean <= MUST_COLD
+    assert score(cold.scored).mean <= MUST_COLD
 
 
 def test_every_source_counts(cold):
-    assert len(score(cold).sources) == 9
+    assert len(score(cold.scored).sources) == 9
 
 
-def test_rates_of_pictures_are_shipped_as_they_were_known():
-    assert DEFAULT.pictures == PRIORS.coefficients.pictures
-    assert DEFAULT.picture_steps == PRIORS.coefficients.picture_steps
+def test_what_is_fitted_are_kernels_over_pictures_and_steps_of_them():
+    groups = {name.split(".")[0] for name in fittable()}
+    assert groups == {"pictures", "picture_steps"}
+
+
+def test_a_set_as_known_before_any_fit_keeps_everything_else():
+    moved = DEFAULT.changed({"pictures.sustained": 0.5})
+    known = as_known(moved)
+    assert known.pictures == PRIORS.coefficients.pictures
+    assert known.matrix == DEFAULT.matrix
+
+
+def test_every_value_lists_the_rows_that_told_it_but_none_of_who_is_left_out(monkeypatch):
+    few = {"cnn_training": MANY, "single_device": ALONE}
+    some = {table: [each for each in told(table) if each[0].id in few[table]] for table in few}
+    monkeypatch.setattr(images, "told", some.__getitem__)
+    whole, without = learned(DEFAULT, {}, command="a command")
+    assert set(without) == {"nvidia", "google"}
+    assert set(whole["pictures.eager"].rows) == {MANY[0], *ALONE}
+    assert set(without["nvidia"]["pictures.eager"].rows) == set(ALONE)
+    assert all(it.low < it.value < it.high for it in whole.values())
+
+
+def test_submissions_of_one_benchmark_share_their_code(cold):
+    mine = {trainer_of(run) for run in cold.runs if run.source_id == "mlperf-v4.1"}
+    assert mine == {"mlperf-v4.1, RetinaNet-ResNeXt50 (800x800, OpenImages)"}
