@@ -13,10 +13,11 @@ from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Events
-from foretrain.jobs.active import Active
+from foretrain.jobs.active import Active, Held
 from foretrain.jobs.history import Watch
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.pool import Pool
+from foretrain.jobs.progress import Progress, steady
 from foretrain.measured.job import Job, Trace
 
 HAPPENS = 0
@@ -51,9 +52,16 @@ class Simulation:
     """
 
     def __init__(
-        self, trace: Trace, pool: Pool, dispatcher: Dispatcher, *, watch: Watch | None = None
+        self,
+        trace: Trace,
+        pool: Pool,
+        dispatcher: Dispatcher,
+        *,
+        watch: Watch | None = None,
+        progress: Progress = steady,
     ) -> None:
         self.pool = pool
+        self._progress = progress
         self._watch = watch
         self.outcomes = Outcomes(trace)
         self._dispatcher = dispatcher
@@ -99,16 +107,12 @@ class Simulation:
         if held is None:
             return False
         job, now = active.job, self._events.now
-        active.rate = job.curve.rate(
-            held.devices, nodes=held.nodes, kind=held.kind, done=active.done
-        )
         active.since = now + (job.start if active.begun is None else job.restart)
         active.charged = now
         active.held = held
         if active.begun is None:
             active.begun = now
-        rest = (job.ends_after - active.done) / active.rate
-        active.ending = self._events.at(active.since + rest, partial(self._end, active))
+        self._proceed(active, held)
         self.outcomes.hold(now, held.devices)
         if self._watch is not None:
             self._watch.hold(now, active)
@@ -148,6 +152,20 @@ class Simulation:
         self._dispatcher.arrive(active, self)
         self._expect()
         self._ask()
+
+    def _proceed(self, active: Active, held: Held) -> None:
+        """Let a job work until it ends or goes at another rate."""
+        active.rate, until = self._progress(active, held)
+        goal, action = active.job.ends_after, partial(self._end, active)
+        if until < goal:
+            goal, action = until, partial(self._turn, active, held, until)
+        rest = (goal - active.done) / active.rate
+        active.ending = self._events.at(active.since + rest, action)
+
+    def _turn(self, active: Active, held: Held, done: float) -> None:
+        """A job goes on at another rate."""
+        active.done, active.since = done, self._events.now
+        self._proceed(active, held)
 
     def _end(self, active: Active) -> None:
         active.done = active.job.ends_after
