@@ -8,13 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 
-from foretrain.cost.convolution import convolution_times, kept_share, moving_times
+from foretrain.cost.convolution import (
+    CONVOLUTIONS,
+    convolution_times,
+    kept_share,
+    kernels_of_pictures,
+    moving_times,
+    of_family,
+)
 from foretrain.cost.picture_rates import PictureRates
 from foretrain.cost.tiles import Tile, Tiling
 from foretrain.workload.columns import operators_of
 from foretrain.workload.graph import Model
 from foretrain.workload.library.convolution.picture import Window, square
 from foretrain.workload.library.convolution.trunk import Trunk
+from foretrain.workload.library.entries import build
 
 THREE = Window(size=3)
 BYTES = 2.0
@@ -86,7 +94,14 @@ def test_laying_pictures_out_anew_moves_both_of_them_once_more():
     result, _, _ = times(square_window)
     relaid, _, _ = times(square_window, rate=replace(RATE, relaid=1.0))
     moved = 8.0 * 2 * 64 * 16 * 16 * BYTES / RATE.memory
-    assert relaid - result == pytest.approx(moved)
+    assert relaid - result == pytest.approx(moved + 2 * RATE.drain)
+
+
+def test_copies_are_kernels_that_a_host_starts():
+    network = operators_of(build("resnet-18", image=64))
+    alone = kernels_of_pictures(network, RATE)
+    copied = kernels_of_pictures(network, replace(RATE, relaid=1.0))
+    assert np.array_equal(copied - alone, 2.0 * of_family(network, *CONVOLUTIONS))
 
 
 def test_first_convolution_has_no_gradient_of_its_input():

@@ -19,6 +19,9 @@ from foretrain.plan.table import Column
 from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Family
 
+COPIES = 2
+"""Kernels that lay out anew what a product reads and what it writes."""
+
 CONVOLUTIONS = (Family.CONVOLUTION, Family.SQUARE, Family.GROUPED)
 
 
@@ -61,7 +64,8 @@ def convolution_times(
     moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
     relaid = rate.relaid * pictures * value_bytes / rate.memory
     working = np.maximum(times / quicker * slower, moved) + relaid
-    result, input_gradient, weight_gradient = working + rate.drain
+    kernels = 1.0 + COPIES * (rate.relaid > 0)
+    result, input_gradient, weight_gradient = working + rate.drain * kernels
     returns = operators.backward_flop > 0
     learns = (operators.trained > 0) | (operators.weights == 0)
     return (
@@ -96,6 +100,15 @@ def moving_times(
         np.maximum(forward * micro_batch / rate.memory, there) + drain,
         np.maximum(backward * micro_batch / rate.memory, back) + drain,
     )
+
+
+def kernels_of_pictures(operators: Operators, rate: PictureRates) -> Column:
+    """Kernels that each operator starts forward, over those that it has by itself. [operator, 1]
+
+    Means nothing for operators that are not over pictures.
+    """
+    copies = COPIES * (rate.relaid > 0) * of_family(operators, *CONVOLUTIONS)
+    return kept_share(operators, rate) + copies
 
 
 def kept_share(operators: Operators, rate: PictureRates) -> Column:

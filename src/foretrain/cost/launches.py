@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.convolution import kept_share
+from foretrain.cost.convolution import kernels_of_pictures
 from foretrain.cost.rates import Rates
 from foretrain.workload.columns import Operators
 from foretrain.workload.operator import Attention
@@ -82,7 +82,7 @@ def kernels_of(operators: Operators, rate: Rates) -> Floats:
     """Kernels that are started in the forward pass, as the software fuses them. [operator, 1]"""
     alone = operators.matmul | operators.fused
     general = np.where(alone, 1.0, rate.unfused)
-    over_pictures = kept_share(operators, rate.pictures)
+    over_pictures = kernels_of_pictures(operators, rate.pictures)
     kernels = operators.kernels * np.where(operators.family > 0, over_pictures, general)
     return (kernels + operators.narrowed * rate.casts) * each_expert(operators, rate)
 
