@@ -6,10 +6,9 @@ from validation.collectives import main, terms_of, timed
 from foretrain.files.coefficients import SHIPPED
 
 
-def test_only_what_one_node_says_of_a_network_is_missed(capsys):
-    assert not main()
-    missed = [line for line in capsys.readouterr().out.splitlines() if line.endswith("MISSED")]
-    assert [line.split(":")[1] for line in missed] == [" one node predicts two"]
+def test_what_one_machine_says_holds_on_another(capsys):
+    assert main()
+    assert "MISSED" not in capsys.readouterr().out
 
 
 def test_shipped_terms_are_those_that_the_rows_ask_for():

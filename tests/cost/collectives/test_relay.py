@@ -34,7 +34,7 @@ def test_a_piece_is_the_message_or_as_large_as_pieces_may_be(of, name, size):
     members = group(*of)
     way = RELAYS[name](members)
     if np.isfinite(way.hops[0]):
-        piece = min(size, members.piece)
+        piece = min(size, members.piece * way.at_once[0])
         seconds = way.hops + way.busiest * size + (way.way - way.busiest) * piece
         np.testing.assert_allclose(least(RELAYS[name], members, size), seconds[0], rtol=1e-9)
 
@@ -44,6 +44,21 @@ def test_a_piece_is_the_message_or_as_large_as_pieces_may_be(of, name, size):
 def test_no_link_carries_more_than_all_links_on_the_way(of, name):
     way = RELAYS[name](group(*of))
     assert 0.0 <= way.busiest[0] <= way.way[0] * (1 + 1e-12)
+
+
+def test_members_below_switches_that_add_up_each_hand_out_pieces_of_their_own():
+    adding = wire(0.25, 8.0, adding=4.0)
+    node = group(inside(8, 8), Network(wires=(adding, wire(0.5, 4.0)), start=0.0))
+    nodes = group(inside(8, 16), Network(wires=(adding, wire(0.5, 4.0)), start=0.0))
+    # Eight at a time, in chunks of a quarter of a slot; in whole slots where a tree joins nodes.
+    assert in_network.reduce(node).at_once[0] == 2.0
+    assert in_network.reduce_over_trees(nodes).at_once[0] == 8.0
+    assert tree.reduce(nodes).at_once[0] == 1.0
+
+
+def test_two_below_such_switches_still_hand_out_a_piece():
+    adding = wire(0.25, 8.0, adding=4.0)
+    assert in_network.reduce(group(inside(2), Network(wires=(adding,), start=0.0))).at_once[0] == 1
 
 
 def test_chain_of_four_fills_before_it_runs():

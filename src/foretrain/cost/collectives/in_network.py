@@ -8,6 +8,7 @@ the message, and an outer level moves what the members below it share.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,12 @@ from foretrain.cost.collectives.line import Number
 from foretrain.cost.collectives.relay import Relay
 from foretrain.cost.collectives.topologies import depth
 from foretrain.cost.collectives.tree import shared_by_roots
+
+CHUNK = 0.25
+"""Bytes that switches are handed at a time, over a slot of the protocol for long messages.
+
+Source: nvidia-nccl, NVLS_CHUNKSIZE: 128 of 512 KiB (from memory, not read again).
+"""
 
 
 def reduce(group: Group) -> Relay:
@@ -30,13 +37,14 @@ def reduce(group: Group) -> Relay:
     def around(level: Stretch) -> Number:
         return (level.units - 1.0) / (level.inside * level.around)
 
-    return _reduce(
+    found = _reduce(
         group,
         hops=lambda level: (level.units - 1.0) * level.hop,
         way=around,
         busy=around,
         works=_outermost_adds(group),
     )
+    return replace(found, at_once=_chunks(group))
 
 
 def reduce_over_trees(group: Group) -> Relay:
@@ -79,7 +87,12 @@ def _handed_out(group: Group, share: Callable[[Stretch], Number]) -> Relay:
     def busy(level: Stretch) -> Number:
         return share(level) / (level.adding or np.inf)
 
-    return Relay(hops=group.total(_hops), way=group.total(busy), busiest=group.most(busy))
+    return Relay(
+        hops=group.total(_hops),
+        way=group.total(busy),
+        busiest=group.most(busy),
+        at_once=_chunks(group),
+    )
 
 
 def _hops(level: Stretch) -> Number:
@@ -122,7 +135,23 @@ def _reduce(
         hops=np.where(works, group.total(all_hops), np.inf),
         way=np.where(works, group.total(all_links), 0.0),
         busiest=np.where(works, group.most(load), 0.0),
+        at_once=_heads(group),
     )
+
+
+def _chunks(group: Group) -> Number:
+    """What the heads hand out at once where no tree joins them, in slots; at least a slot."""
+    return np.maximum(1.0, CHUNK * _heads(group))
+
+
+def _heads(group: Group) -> Number:
+    """Members below switches that add up: each hands out a share of the message.
+
+    Source: nvidia-nccl, NVLS: every member of a node is the head of a part of the message.
+    """
+    first = group.stretches[0]
+    heads: Number = np.where(first.adding > 0.0, first.inside, 1.0)
+    return heads
 
 
 def _outermost_adds(group: Group) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 A message of any size goes in pieces of at most so many bytes. The last piece has been handed on by
 everybody when the busiest link has carried all of them, and that one the others too:
 
-    hops + per_byte * size + (all links - busiest link) * min(size, piece)
+    hops + per_byte * size + (all links - busiest link) * min(size, pieces at once)
 
 That is the lesser of two lines, one for a message in one piece and one for many.
 """
@@ -11,7 +11,7 @@ That is the lesser of two lines, one for a message in one piece and one for many
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foretrain.cost.collectives.group import Algorithm, Group
 from foretrain.cost.collectives.line import WHOLE, Line, Number
@@ -25,15 +25,17 @@ class Relay:
         hops: seconds of an empty message; infinite where the links cannot do it.
         way: seconds per byte that a piece takes over all links on its way.
         busiest: seconds per byte of the link that carries most of the message.
+        at_once: pieces of the usual size that are under way side by side, by as many members.
     """
 
     hops: Number
     way: Number
     busiest: Number
+    at_once: Number
 
     def twice(self) -> Relay:
         """There and back over the same links."""
-        return Relay(hops=2.0 * self.hops, way=2.0 * self.way, busiest=2.0 * self.busiest)
+        return replace(self, hops=2.0 * self.hops, way=2.0 * self.way, busiest=2.0 * self.busiest)
 
 
 def relayed(name: str, relay: Callable[[Group], Relay]) -> Mapping[str, Algorithm]:
@@ -44,7 +46,7 @@ def relayed(name: str, relay: Callable[[Group], Relay]) -> Mapping[str, Algorith
 
     def pieces(group: Group) -> Line:
         found = relay(group)
-        filled = group.piece * (found.way - found.busiest)
+        filled = group.piece * found.at_once * (found.way - found.busiest)
         return Line(fixed=found.hops + filled, per_byte=found.busiest)
 
     def whole(group: Group) -> Line:

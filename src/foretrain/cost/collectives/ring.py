@@ -7,6 +7,8 @@ part meets every hop of the ring once a round.
 
 from __future__ import annotations
 
+import numpy as np
+
 from foretrain.cost.collectives.group import Group, Stretch
 from foretrain.cost.collectives.line import Line, Number
 from foretrain.cost.collectives.relay import Relay
@@ -51,6 +53,7 @@ def broadcast(group: Group) -> Relay:
         hops=hops(group),
         way=group.total(lambda level: _steps(group, level) / (level.below * level.around)),
         busiest=byte_time(group),
+        at_once=np.ones_like(group.members),
     )
 
 

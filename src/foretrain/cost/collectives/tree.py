@@ -52,6 +52,7 @@ def _passed(group: Group, sent: Callable[[Stretch], Number]) -> Relay:
         hops=group.total(lambda level: rounds(level) * (level.hop if level.chained else level.far)),
         way=group.total(lambda level: rounds(level) * busy(level)),
         busiest=group.most(busy),
+        at_once=np.ones_like(group.members),
     )
 
 
