@@ -17,7 +17,9 @@ from heapq import heappop, heappush
 from math import inf
 
 from foretrain.jobs.active import Active, Held
+from foretrain.jobs.pool import Pool
 from foretrain.jobs.simulation import Simulation
+from foretrain.measured.job import Job
 
 Need = tuple[int, tuple[str, ...]]
 """Devices and kinds: jobs of equal needs start in their order."""
@@ -69,17 +71,16 @@ class OrderedDispatcher:
 
     def decide(self, simulation: Simulation) -> None:
         """Start every job that the jobs before it leave devices for, the first one first."""
-        refused = set(self._looked) if self._order.skips else set()
+        looked = self._looked
         while True:
-            heads = [(heap[0], need) for need, heap in self._waiting.items() if need not in refused]
+            heads = [(heap[0], need) for need, heap in self._waiting.items() if need not in looked]
             if not heads:
                 break
             head, need = min(heads)
             if not self._start(head, simulation):
-                refused.add(need)
                 if not self._order.skips:
                     break
-        self._looked = refused
+                looked.add(need)
 
     def _start(self, head: Place, simulation: Simulation) -> bool:
         """Start the first job of a heap, if need be in place of jobs after it."""
@@ -92,11 +93,11 @@ class OrderedDispatcher:
             victims = self._victims(head, simulation) if self._order.preempts else ()
             if not victims:
                 return False
+        self._unqueue(active)
         for victim in victims:
             self._interrupt(victim, simulation)
         started = simulation.start(active, job.devices, job.kinds)
         assert started, f"{job.name} was said to fit"
-        self._unqueue(active)
         self._run(active, simulation)
         return True
 
@@ -119,7 +120,7 @@ class OrderedDispatcher:
             freed.append(held)
             lacking -= held.devices
             if lacking <= 0 and pool.fits(job.devices, job.kinds, freed):
-                return victims
+                return _needed(victims, job, spare=-lacking, pool=pool)
         return ()
 
     def _wait(self, active: Active, now: float) -> None:
@@ -161,6 +162,7 @@ class OrderedDispatcher:
         self._drop(active, simulation)
         simulation.stop(active)
         self._wait(active, simulation.now)
+        self._looked.clear()
 
     def _drop(self, active: Active, simulation: Simulation) -> None:
         """Take a job from among the running."""
@@ -169,3 +171,15 @@ class OrderedDispatcher:
         change = self._changes.pop(active.rank, None)
         if change is not None:
             simulation.cancel(change)
+
+
+def _needed(victims: list[Active], job: Job, *, spare: float, pool: Pool) -> Sequence[Active]:
+    """Those that must stop: what is freed beyond the need is left to them, the first one first."""
+    for victim in reversed(tuple(victims)):
+        held = victim.held
+        if held is not None and held.devices <= spare:
+            others = [each for each in victims if each is not victim]
+            freed = [each.held for each in others if each.held is not None]
+            if pool.fits(job.devices, job.kinds, freed):
+                victims, spare = others, spare - held.devices
+    return victims
