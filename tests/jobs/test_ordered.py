@@ -1,0 +1,92 @@
+"""Ordered dispatch against a walk down the whole order at every decision."""
+
+from functools import partial
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import few
+from tests.jobs.runs import dispatched, job, trace
+
+from foretrain.jobs.ordered import OrderedDispatcher
+from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.policies.las import las
+from foretrain.jobs.policies.sjf import sjf, srtf
+
+ORDERS = {"fifo": fifo, "sjf": sjf, "srtf": srtf, "las": partial(las, (3.0, 12.0))}
+
+
+class Repack:
+    """Packs all jobs anew at every decision, as one would write it first.
+
+    Jobs that may not be interrupted keep their devices; then whoever is next in the order runs if
+    what is left is enough.
+    """
+
+    def __init__(self, order, devices):
+        self.order, self.devices = order, devices
+        self.there, self.woken = {}, []
+
+    def arrive(self, active, simulation):
+        self.there[active.rank] = active
+
+    def leave(self, active, simulation):
+        del self.there[active.rank]
+
+    def decide(self, simulation):
+        now, order = simulation.now, self.order
+        keep = [
+            active
+            for active in self.there.values()
+            if active.held and not (order.preempts and active.job.preemptible)
+        ]
+        left = self.devices - sum(active.job.devices for active in keep)
+        line = [active for active in self.there.values() if active not in keep]
+        for active in sorted(line, key=lambda active: (order.key(active, now), active.rank)):
+            if active.job.devices <= left:
+                keep.append(active)
+                left -= active.job.devices
+            elif not order.skips:
+                break
+        for active in self.there.values():
+            if active.held and active not in keep:
+                simulation.stop(active)
+        for active in keep:
+            if not active.held:
+                simulation.start(active, active.job.devices, ())
+        self.wake(keep, simulation)
+
+    def wake(self, running, simulation):
+        """Decide again when the key of a running job changes."""
+        for event in self.woken:
+            simulation.cancel(event)
+        lasts = [self.order.lasts(active, simulation.now) for active in running if self.order.lasts]
+        self.woken = [
+            simulation.at(simulation.now + each, lambda: None) for each in lasts if each < inf
+        ]
+
+
+rows = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(1, 6), st.integers(1, 6), st.booleans()),
+    min_size=1,
+    max_size=14,
+)
+
+
+@pytest.mark.parametrize("restart", [0.0, 0.5])
+@pytest.mark.parametrize("name", ORDERS)
+@few(60)
+@given(rows=rows, fixed=st.booleans())
+def test_whoever_runs_is_who_a_walk_down_the_order_packs(name, restart, rows, fixed):
+    jobs = trace(
+        job(
+            place, arrival=float(arrival), work=float(work), devices=devices, restart=restart,
+            preemptible=not (fixed and still),
+        )
+        for place, (arrival, work, devices, still) in enumerate(rows)
+    )  # fmt: skip
+    quick = dispatched(jobs, OrderedDispatcher(ORDERS[name]()), 8)
+    plain = dispatched(jobs, Repack(ORDERS[name](), 8), 8)
+    assert list(quick.ended) == pytest.approx(list(plain.ended), rel=1e-9)
+    assert quick.stops == plain.stops
