@@ -38,11 +38,12 @@ class Active:
         charged: when `attained` and `running` were last worked out.
         begun: when it first held devices; None before.
         stops: how often it was interrupted.
+        left: when that last was, and what it gave back; None before.
         ending: id of the event that ends it, -1 while it waits.
     """
 
     __slots__ = (
-        "attained", "begun", "charged", "done", "ending", "held", "job", "rank", "rate",
+        "attained", "begun", "charged", "done", "ending", "held", "job", "left", "rank", "rate",
         "running", "since", "stops",
     )  # fmt: skip
 
@@ -58,6 +59,7 @@ class Active:
         self.charged = job.arrival
         self.begun: float | None = None
         self.stops = 0
+        self.left: tuple[float, Held | None] | None = None
         self.ending = -1
 
     def done_at(self, now: float) -> float:

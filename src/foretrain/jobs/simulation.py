@@ -106,8 +106,8 @@ class Simulation:
         held = self.pool.take(devices, kinds)
         if held is None:
             return False
-        job, now = active.job, self._events.now
-        active.since = now + (job.start if active.begun is None else job.restart)
+        now = self._events.now
+        active.since = _ready(active, held, now)
         active.charged = now
         active.held = held
         if active.begun is None:
@@ -124,6 +124,7 @@ class Simulation:
         active.ending = -1
         active.done = active.done_at(self._events.now)
         active.stops += 1
+        active.left = (self._events.now, active.held)
         self._release(active)
 
     def at(self, time: float, action: Callable[[], None]) -> int:
@@ -196,3 +197,16 @@ class Simulation:
     def _decide(self) -> None:
         self._deciding = False
         self._dispatcher.decide(self)
+
+
+def _ready(active: Active, held: Held, now: float) -> float:
+    """When a job that gets devices goes on with work.
+
+    Who was stopped in this very instant and gets the same devices back was not interrupted.
+    """
+    if active.begun is None:
+        return now + active.job.start
+    if active.left == (now, held):
+        active.stops -= 1
+        return max(now, active.since)
+    return now + active.job.restart
