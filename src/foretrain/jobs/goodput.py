@@ -1,0 +1,135 @@
+"""Goodput: how quickly a job learns on some devices, its batch as its user wants or as is best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from foretrain.errors import InputError
+from foretrain.jobs.batches import Limits, Split, candidates, split
+from foretrain.jobs.learning import Learning
+from foretrain.jobs.steps import Steps
+from foretrain.measured.profile import Placement, Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goodput:
+    """A curve in steps of the smallest batch: throughput times what a larger batch is worth.
+
+    It changes from epoch to epoch, so a simulation that shall notice asks `until`. Jobs that train
+    the same model may share a curve.
+
+    Attributes:
+        steps: how long a step takes.
+        learning: what a step is worth.
+        limits: of the batch.
+        batch: total batch that the user asks for; 0 to take the best at every epoch.
+        per_node: devices of a node that jobs fill before they use the next.
+        most: the largest number of devices.
+
+    Source: qiao2021, equation 1: goodput is throughput times efficiency.
+    """
+
+    steps: Steps
+    learning: Learning
+    limits: Limits
+    batch: int = 0
+    per_node: int
+    most: int
+    _rates: dict[tuple[float, int, int], float] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _splits: dict[tuple[Placement, int], Split] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.batch and not self.limits.smallest <= self.batch <= self.limits.largest:
+            raise InputError(
+                f"Goodput.batch must lie from {self.limits.smallest} to {self.limits.largest},"
+                f" or be 0 to take the best, got {self.batch}."
+            )
+        if not (self.per_node >= 1 and self.most >= 1):
+            raise InputError(f"Goodput.per_node and most must be at least 1, got {self.per_node}.")
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """As many devices as get a batch that was measured."""
+        largest = (self.batch or self.limits.largest) // self.limits.least
+        return tuple(range(1, min(self.most, largest) + 1))
+
+    def rate(self, devices: float, *, nodes: int, kind: str, done: float) -> float:
+        """Steps of the smallest batch per second, which a step of another one is worth."""
+        place = (devices, nodes, self.learning.epoch(done))
+        found = self._rates.get(place)
+        if found is None:
+            placement = packed(int(devices), nodes, self.per_node)
+            chosen = self.split(placement, place[2])
+            found = self._rates[place] = self._goodput(placement, place[2], chosen)
+        return found
+
+    def until(self, done: float) -> float:
+        """Work at which the rate changes next."""
+        return self.learning.until(done)
+
+    def seconds(self, devices: float, *, nodes: int, kind: str, done: float, until: float) -> float:
+        """From some work done to more, if the job's user chose its batch and nothing changes.
+
+        Raises:
+            InputError: where the batch is not the user's.
+        """
+        if not self.batch:
+            raise InputError(
+                "Goodput.seconds: time left is known only of a job with a fixed batch."
+            )
+        placement = packed(int(devices), nodes, self.per_node)
+        chosen = self.split(placement, 0)
+        left = self.learning.steps(self.batch, until) - self.learning.steps(self.batch, done)
+        return left * self.step(placement, chosen)
+
+    def split(self, placement: Placement, epoch: int) -> Split:
+        """How the batch is split on a placement in an epoch."""
+        key = (placement, epoch if not self.batch else 0)
+        found = self._splits.get(key)
+        if found is None:
+            found = self._splits[key] = self._chosen(placement, epoch)
+        return found
+
+    def step(self, placement: Placement, chosen: Split) -> float:
+        """Seconds of a step in some passes; gradients are exchanged in the last one."""
+        step, sync = self.steps.times(placement, chosen.batch)
+        return step + (chosen.passes - 1) * (step - sync)
+
+    def _chosen(self, placement: Placement, epoch: int) -> Split:
+        devices = sum(placement)
+        if self.batch:
+            return split(self.batch, devices, self.limits)
+        tried = candidates(devices, self.limits)
+        if not tried:
+            raise InputError(f"no batch from {self.limits} can be split over {devices} devices.")
+        return max(tried, key=lambda each: self._goodput(placement, epoch, each))
+
+    def _goodput(self, placement: Placement, epoch: int, chosen: Split) -> float:
+        worth = self.learning.gain(chosen.total(sum(placement)), epoch)
+        return worth / self.step(placement, chosen)
+
+
+def limits(profile: Profile) -> Limits:
+    """Batches that were measured."""
+    return Limits(
+        smallest=profile.smallest,
+        largest=profile.largest,
+        least=profile.least,
+        most=profile.most,
+    )
+
+
+def packed(devices: int, nodes: int, per_node: int) -> Placement:
+    """Devices on some nodes, each filled before the next is."""
+    if not nodes <= devices <= nodes * per_node:
+        raise InputError(f"{devices} devices do not lie on {nodes} nodes of {per_node}.")
+    placement = []
+    for after in reversed(range(nodes)):
+        here = min(per_node, devices - after)
+        placement.append(here)
+        devices -= here
+    return tuple(placement)

@@ -1,0 +1,119 @@
+"""Pollux: devices for the largest mean speed-up, of jobs that adapt their batch to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import TYPE_CHECKING
+
+from foretrain.errors import InputError
+from foretrain.jobs.active import Active
+from foretrain.jobs.pace import largest, pace
+from foretrain.jobs.shared import Grant, State
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Best = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pollux:
+    """Shares of devices whose speed-ups have the largest power mean, in rounds.
+
+    A speed-up compares a job with itself on a fair share. A job uses less than a node, or whole
+    nodes, so that no two jobs exchange gradients through one network card. It tries at most twice
+    the devices that it has run on, as long as what more do was never seen. Where Pollux searches
+    by a genetic algorithm, the best shares are found here by dynamic programming: they are
+    whole numbers and the mean is a sum over jobs.
+
+    Attributes:
+        fairness: exponent of the mean: 1 to sum speed-ups; the lower, the more the slow ones
+            count. Below 0, so that a job without devices counts most.
+        delay: seconds that a restart is thought to cost.
+        idle: speed-up of a job without devices, which stands for none.
+
+    Source: qiao2021, section 4.2: equations 14 to 17, p = -1, a delay of 30 s.
+    """
+
+    fairness: float = -1.0
+    delay: float = 30.0
+    idle: float = 0.01
+    _most: dict[int, int] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.fairness < 0:
+            raise InputError(f"Pollux.fairness must be below 0, got {self.fairness}.")
+        if not (self.delay >= 0 and 0 < self.idle < 1):
+            raise InputError(
+                f"Pollux.delay must be at least 0 s and idle between 0 and 1, got {self.delay} and"
+                f" {self.idle}."
+            )
+
+    def __call__(self, state: State) -> Mapping[int, Grant]:
+        """What each job gets; the largest are placed first."""
+        options = [self._options(active, state) for active in state.jobs]
+        chosen = allotted(options, state.fleet.devices)
+        pairs = zip(chosen, state.jobs, strict=True)
+        return {
+            active.rank: Grant(devices, active.job.kinds)
+            for devices, active in sorted(pairs, key=lambda pair: (-pair[0], pair[1].rank))
+            if devices
+        }
+
+    def _options(self, active: Active, state: State) -> Mapping[int, float]:
+        """What devices cost: the speed-up that they give, to the power of the mean."""
+        holds = 0 if active.held is None else int(active.held.devices)
+        most = self._most[active.rank] = max(self._most.get(active.rank, 0), holds)
+        fair = max(ceil(state.fleet.devices / len(state.jobs)), active.job.curve.counts[0])
+        alike = pace(active, largest(active, fair), fleet=state.fleet)
+        kept = self._kept(active, state.now)
+        options = {0: self.idle**self.fairness}
+        for count in _counts(active, state, max(2 * most, active.job.curve.counts[0])):
+            speed = pace(active, count, fleet=state.fleet) / alike
+            speed *= kept if holds and count != holds else 1.0
+            options[count] = max(speed, self.idle) ** self.fairness
+        return options
+
+    def _kept(self, active: Active, now: float) -> float:
+        """Share of its speed that a job keeps if it is restarted again and again as so far."""
+        age = now - active.job.arrival
+        return max(age - active.stops * self.delay, 0.0) / (age + self.delay)
+
+
+def _counts(active: Active, state: State, most: int) -> Sequence[int]:
+    """Less than a node, or whole nodes, up to a number of devices."""
+    per_node = state.fleet.nodes[0].devices
+    return [
+        count
+        for count in active.job.curve.counts
+        if count <= most and (count < per_node or count % per_node == 0)
+    ]
+
+
+def allotted(options: Sequence[Mapping[int, float]], devices: int) -> list[int]:
+    """Devices of each job with the least sum of costs.
+
+    Args:
+        options: of each job, its costs by devices; 0 devices among them.
+        devices: of all jobs.
+    """
+    import numpy as np
+
+    best = np.zeros(devices + 1)
+    picks: list[tuple[list[int], Best]] = []
+    for costs in options:
+        counts = [count for count in costs if count <= devices]
+        tried = np.full((len(counts), devices + 1), np.inf)
+        for row, count in enumerate(counts):
+            tried[row, count:] = best[: devices + 1 - count] + costs[count]
+        pick = tried.argmin(axis=0)
+        best = tried[pick, np.arange(devices + 1)]
+        picks.append((counts, pick))
+    chosen: list[int] = []
+    for counts, pick in reversed(picks):
+        chosen.append(counts[pick[devices]])
+        devices -= chosen[-1]
+    return chosen[::-1]

@@ -1,0 +1,126 @@
+"""Sia: one configuration for each job, of one kind of device, by an integer program every round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from foretrain.cluster.fleet import Nodes
+from foretrain.errors import InputError
+from foretrain.jobs.active import Active
+from foretrain.jobs.shared import Grant, State
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+Option = tuple[Nodes, int, float]
+"""Devices of a kind for a job, and how quickly it goes on them."""
+
+GAP = 1e-6
+"""Relative gap to the optimum at which the solver stops."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sia:
+    """Kinds and devices for the largest sum of scaled goodputs.
+
+    A configuration is a power of two within a node, or whole nodes, of one kind. A job's goodputs
+    are scaled by its least one, so that kinds weigh alike for jobs that cannot use all; a change is
+    worth less by what restarts have cost the job so far; a job left out costs `left_out`.
+
+    Attributes:
+        fairness: exponent of scaled goodputs, below 0: the slower a job, the more it counts.
+        left_out: cost of a job without devices, in jobs on their slowest configuration.
+        delay: seconds that a restart is thought to cost.
+
+    Source: jayaram2023, section 3.4, p = -0.5 and a penalty of 1.1 (from memory).
+    """
+
+    fairness: float = -0.5
+    left_out: float = 1.1
+    delay: float = 30.0
+
+    def __post_init__(self) -> None:
+        if not self.fairness < 0:
+            raise InputError(f"Sia.fairness must be below 0, got {self.fairness}.")
+        if not (self.left_out > 0 and self.delay >= 0):
+            raise InputError(
+                f"Sia.left_out must be above 0 and delay at least 0 s, got {self.left_out} and"
+                f" {self.delay}."
+            )
+
+    def __call__(self, state: State) -> Mapping[int, Grant]:
+        """What each job gets; the largest are placed first."""
+        options = [_options(active, state) for active in state.jobs]
+        costs = [
+            [cost - self.left_out for cost in self._costs(active, mine, state.now)]
+            for active, mine in zip(state.jobs, options, strict=True)
+        ]
+        chosen = _least(options, costs, state)
+        wide = sorted(chosen.items(), key=lambda item: (-item[1][1], item[0]))
+        return {rank: Grant(count, (nodes.kind,)) for rank, (nodes, count, _) in wide}
+
+    def _costs(self, active: Active, options: Sequence[Option], now: float) -> list[float]:
+        """Of each configuration: its scaled goodput to the power of `fairness`."""
+        slowest = min((speed for _, _, speed in options), default=1.0)
+        age, held = now - active.job.arrival, active.held
+        kept = max(age - active.stops * self.delay, 0.0) / (age + self.delay)
+        costs = []
+        for nodes, count, speed in options:
+            same = held is None or (held.kind, held.devices) == (nodes.kind, count)
+            scaled = speed / slowest * (1.0 if same else kept)
+            costs.append(scaled**self.fairness if scaled > 0 else self.left_out)
+        return costs
+
+
+def _options(active: Active, state: State) -> list[Option]:
+    """Configurations of a job: powers of two within a node, whole nodes beyond."""
+    job, options = active.job, []
+    for nodes in state.fleet.nodes:
+        if job.kinds and nodes.kind not in job.kinds:
+            continue
+        for count in job.curve.counts:
+            within = count < nodes.devices and count & (count - 1) == 0
+            if count <= nodes.count * nodes.devices and (within or count % nodes.devices == 0):
+                width = ceil(count / nodes.devices)
+                speed = job.curve.rate(count, nodes=width, kind=nodes.kind, done=active.done)
+                options.append((nodes, count, speed))
+    return options
+
+
+def _least(
+    options: Sequence[Sequence[Option]], costs: Sequence[Sequence[float]], state: State
+) -> dict[int, Option]:
+    """At most one configuration for each job, with the least sum of costs that devices allow."""
+    import numpy as np
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import coo_array
+
+    flat = [
+        (row, option, cost)
+        for row, (mine, theirs) in enumerate(zip(options, costs, strict=True))
+        for option, cost in zip(mine, theirs, strict=True)
+    ]
+    if not flat:
+        return {}
+    kinds = {nodes.kind: len(options) + place for place, nodes in enumerate(state.fleet.nodes)}
+    rows = [row for row, _, _ in flat] + [kinds[option[0].kind] for _, option, _ in flat]
+    columns = [*range(len(flat))] * 2
+    values = [1.0] * len(flat) + [float(option[1]) for _, option, _ in flat]
+    bounds = [1.0] * len(options) + [float(each.count * each.devices) for each in state.fleet.nodes]
+    matrix = coo_array((values, (rows, columns)), shape=(len(bounds), len(flat)))
+    found = milp(
+        np.array([cost for _, _, cost in flat]),
+        integrality=np.ones(len(flat)),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(matrix.tocsr(), ub=bounds),
+        options={"mip_rel_gap": GAP},
+    )
+    assert found.x is not None, found.message
+    taken = (each for each, share in zip(flat, found.x, strict=True) if share > 0.5)
+    return {state.jobs[row].rank: option for row, option, _ in taken}
