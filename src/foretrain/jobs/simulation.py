@@ -118,11 +118,16 @@ class Simulation:
             self._watch.hold(now, active)
         return True
 
-    def stop(self, active: Active) -> None:
-        """Interrupt a running job; it keeps its work and waits."""
+    def stop(self, active: Active, *, done: float | None = None) -> None:
+        """Interrupt a running job; it keeps its work and waits.
+
+        Args:
+            active: the job.
+            done: units of work that it keeps, at most what it did; None for all of that.
+        """
         self._events.cancel(active.ending)
         active.ending = -1
-        active.done = active.done_at(self._events.now)
+        active.done = active.done_at(self._events.now) if done is None else done
         active.stops += 1
         active.left = (self._events.now, active.held)
         self._release(active)
