@@ -90,7 +90,9 @@ class OrderedDispatcher:
         if simulation.pool.free(job.kinds) < job.devices or not simulation.pool.fits(
             job.devices, job.kinds, ()
         ):
-            victims = self._victims(head, simulation) if self._order.preempts else ()
+            victims = (
+                self._victims(head, simulation) if self._may_interrupt(active, simulation) else ()
+            )
             if not victims:
                 return False
         self._unqueue(active)
@@ -101,16 +103,22 @@ class OrderedDispatcher:
         self._run(active, simulation)
         return True
 
+    def _may_interrupt(self, active: Active, simulation: Simulation) -> bool:
+        """Whether a job may interrupt others; not in the instant in which it was interrupted."""
+        just = active.left is not None and active.left[0] == simulation.now
+        return self._order.preempts and not just
+
     def _victims(self, head: Place, simulation: Simulation) -> Sequence[Active]:
         """Running jobs after one that must stop for it: the last ones; none if that is no use."""
         key, rank, active = head
         job, pool = active.job, simulation.pool
-        shift = simulation.now if self._order.falls else 0.0
+        # Added as for running jobs, so that equal keys stay equal and ranks decide.
+        first = (key + simulation.now if self._order.falls else key, rank)
         victims: list[Active] = []
         freed: list[Held] = []
         lacking = job.devices - pool.free(job.kinds)
         for later, place, running in reversed(self._running):
-            if (later - shift, place) < (key, rank):
+            if (later, place) < first:
                 break
             held = running.held
             assert held is not None

@@ -23,12 +23,13 @@ def srtf() -> Order:
 
 
 def _left(active: Active, now: float) -> float:
-    """Seconds until all of its work is done, on the devices that it holds or asks for."""
+    """Seconds until all of its work is done, on the devices that it holds or would start on."""
     job, held = active.job, active.held
     if held is not None:
         return (job.work - active.done) / active.rate + active.since - now
     pace = job.curve.rate(job.devices, nodes=0, kind=_kind(active), done=active.done)
-    return (job.work - active.done) / pace
+    delay = job.start if active.begun is None else job.restart
+    return (job.work - active.done) / pace + delay
 
 
 def _kind(active: Active) -> str:

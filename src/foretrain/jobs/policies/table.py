@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError, nearest
 from foretrain.jobs.ordered import Order, OrderedDispatcher
-from foretrain.jobs.policies.equal import processor_sharing
+from foretrain.jobs.policies.easy import EasyDispatcher
+from foretrain.jobs.policies.efficient import fifo_efficient, fifo_max, srtf_efficient
+from foretrain.jobs.policies.equal import equal_share, processor_sharing
 from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.policies.hesrpt import hesrpt
 from foretrain.jobs.policies.las import las
 from foretrain.jobs.policies.sjf import sjf, srtf
 from foretrain.jobs.shared import Policy, SharedDispatcher
@@ -21,6 +24,12 @@ LEVELS = (3_600.0, 36_000.0)
 
 Source: gu2019, section 5: two to three queues; the bounds are the user's there, assumed here.
 """
+
+THRESHOLD = 0.5
+"""Share of its speed that a device of an efficiency-capped job keeps; assumed."""
+
+EXPONENT = 0.5
+"""Of the power of devices that heSRPT takes for every job's speed; assumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +83,11 @@ def _shared(policy: Policy) -> Callable[[Asked], Dispatcher]:
     return lambda asked: SharedDispatcher(policy, asked.fleet, period=asked.period)
 
 
+def _fresh(policy: Callable[[], Policy]) -> Callable[[Asked], Dispatcher]:
+    """Of a policy that remembers jobs, another one for each run."""
+    return lambda asked: SharedDispatcher(policy(), asked.fleet, period=asked.period)
+
+
 POLICIES: Mapping[str, Named] = {
     "fifo": Named(says="who came first runs first; nobody passes", make=_ordered(fifo)),
     "sjf": Named(
@@ -85,6 +99,34 @@ POLICIES: Mapping[str, Named] = {
         knows="length",
     ),
     "las": Named(says="who has got least first, in levels", make=_ordered(lambda: las(LEVELS))),
+    "easy": Named(
+        says="who came first has a reservation; others pass where they do not touch it",
+        make=lambda asked: EasyDispatcher(),
+        knows="length",
+    ),
+    "fifo-max": Named(
+        says="who came first gets all devices that it can use",
+        make=_fresh(fifo_max),
+        knows="speed",
+    ),
+    "fifo-efficient": Named(
+        says="in the order of arrival, each as wide as its devices stay efficient",
+        make=_fresh(lambda: fifo_efficient(THRESHOLD)),
+        knows="speed",
+    ),
+    "srtf-efficient": Named(
+        says="the shortest remaining first, each as wide as its devices stay efficient",
+        make=_fresh(lambda: srtf_efficient(THRESHOLD)),
+        knows="length and speed",
+    ),
+    "equal-share": Named(
+        says="whole devices, as equal as can be", make=_shared(equal_share), knows="speed"
+    ),
+    "hesrpt": Named(
+        says="the shares of a fluid that are best if no further job comes",
+        make=_shared(hesrpt(EXPONENT)),
+        knows="length",
+    ),
     "processor-sharing": Named(
         says="an equal share for everybody, as a fluid",
         make=_shared(processor_sharing),
