@@ -1,6 +1,7 @@
 """Pollux' eight workloads: our simulator and policies against the results that its authors stored.
 
-    python -m validation.scheduling.pollux           # all loads, five seeds: five minutes
+    export OPENBLAS_NUM_THREADS=1   # or threads wait for each other over matrices of 3 x 3
+    python -m validation.scheduling.pollux           # all loads, five seeds: three minutes
     python -m validation.scheduling.pollux --brief   # load 1.0 and one seed
 
 Everybody shares 16 nodes of 4 devices; policies decide every 60 s, and a start or restart costs

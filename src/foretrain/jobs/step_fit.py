@@ -54,10 +54,16 @@ def fitted(steps: Sequence[TimedStep]) -> StepModel:
     rows = np.array(
         [(each.nodes, each.devices, each.batch, each.step - each.sync, each.step) for each in steps]
     ).T
-    low, high = _bounds(rows)
-    begin = np.clip(np.array(BEGIN), low, high)
-    found = minimize(_loss, begin, args=(rows,), bounds=Bounds(low, high), method="L-BFGS-B").x
-    compute, sample, near, near_more, far, far_more, overlap = (float(each) for each in found)
+    low, high = map(np.log, _bounds(rows))
+    found = minimize(
+        _loss,
+        np.clip(np.log(BEGIN), low, high),
+        args=(rows,),
+        jac="3-point",
+        bounds=Bounds(low, high),
+        method="L-BFGS-B",
+    )
+    compute, sample, near, near_more, far, far_more, overlap = map(float, np.exp(found.x))
     if not np.any(rows[0] > 1):
         far, far_more = max(far, near * FAR_AT_LEAST), max(far_more, near_more * FAR_AT_LEAST)
     return StepModel(
@@ -85,11 +91,11 @@ def _bounds(rows: Column) -> tuple[Column, Column]:
     return low, high
 
 
-def _loss(numbers: Column, rows: Column) -> float:
+def _loss(logarithms: Column, rows: Column) -> float:
     """Root mean square errors of the logarithms, of computing and of steps, and priors."""
     import numpy as np
 
-    compute, sample, near, near_more, far, far_more, overlap = numbers
+    compute, sample, near, near_more, far, far_more, overlap = np.exp(logarithms)
     nodes, devices, batch, computing, step = rows
     said = compute + sample * batch
     first = np.where(nodes > 1, far, near)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,8 @@ class Sia:
 
     A configuration is a power of two within a node, or whole nodes, of one kind. A job's goodputs
     are scaled by its least one, so that kinds weigh alike for jobs that cannot use all; a change is
-    worth less by what restarts have cost the job so far; a job left out costs `left_out`.
+    worth less by what restarts have cost the job so far; a job left out costs `left_out`. A job
+    begins on its fewest devices and tries at most twice what it has run on.
 
     Attributes:
         fairness: exponent of scaled goodputs, below 0: the slower a job, the more it counts.
@@ -44,6 +45,7 @@ class Sia:
     fairness: float = -0.5
     left_out: float = 1.1
     delay: float = 30.0
+    _most: dict[int, int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.fairness < 0:
@@ -56,7 +58,7 @@ class Sia:
 
     def __call__(self, state: State) -> Mapping[int, Grant]:
         """What each job gets; the largest are placed first."""
-        options = [_options(active, state) for active in state.jobs]
+        options = [_options(active, state, self._tries(active)) for active in state.jobs]
         costs = [
             [cost - self.left_out for cost in self._costs(active, mine, state.now)]
             for active, mine in zip(state.jobs, options, strict=True)
@@ -64,6 +66,12 @@ class Sia:
         chosen = _least(options, costs, state)
         wide = sorted(chosen.items(), key=lambda item: (-item[1][1], item[0]))
         return {rank: Grant(count, (nodes.kind,)) for rank, (nodes, count, _) in wide}
+
+    def _tries(self, active: Active) -> int:
+        """The most devices that a job may be given."""
+        holds = 0 if active.held is None else int(active.held.devices)
+        most = self._most[active.rank] = max(self._most.get(active.rank, 0), holds)
+        return max(2 * most, active.job.curve.counts[0])
 
     def _costs(self, active: Active, options: Sequence[Option], now: float) -> list[float]:
         """Of each configuration: its scaled goodput to the power of `fairness`."""
@@ -78,15 +86,16 @@ class Sia:
         return costs
 
 
-def _options(active: Active, state: State) -> list[Option]:
-    """Configurations of a job: powers of two within a node, whole nodes beyond."""
+def _options(active: Active, state: State, most: int) -> list[Option]:
+    """Configurations of a job: powers of two within a node, whole nodes beyond, up to a number."""
     job, options = active.job, []
     for nodes in state.fleet.nodes:
         if job.kinds and nodes.kind not in job.kinds:
             continue
         for count in job.curve.counts:
             within = count < nodes.devices and count & (count - 1) == 0
-            if count <= nodes.count * nodes.devices and (within or count % nodes.devices == 0):
+            whole = count % nodes.devices == 0
+            if count <= min(most, nodes.count * nodes.devices) and (within or whole):
                 width = ceil(count / nodes.devices)
                 speed = job.curve.rate(count, nodes=width, kind=nodes.kind, done=active.done)
                 options.append((nodes, count, speed))
