@@ -1,0 +1,139 @@
+"""Gavel's traces and throughputs, in the form in which their authors published them.
+
+A trace has a job a line, its columns divided by tabs and not named. Throughputs are one JSON file:
+steps per second by kind of device, job type and number of devices, alone (`null`) or in pairs,
+which are left out here, as are devices that lie apart.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from foretrain.errors import InputError
+from foretrain.files.problems import Problems
+from foretrain.measured.job import Job, Trace
+from foretrain.throughput import Point, ThroughputCurve
+
+Throughputs = Mapping[tuple[str, int], ThroughputCurve]
+"""Steps per second of a job type on a number of devices, for each kind of device."""
+
+COLUMNS = (
+    "job type", "command", "directory", "steps argument", "needs data", "steps", "devices",
+    "weight", "SLO", "arrival",
+)  # fmt: skip
+APART = "_unconsolidated"
+ALONE = "null"
+
+
+def read_gavel(path: Path, throughputs: Throughputs) -> Trace:
+    """Jobs of a trace; their work is steps.
+
+    Raises:
+        InputError: with every problem of the file and its line.
+    """
+    return read_rows(path, COLUMNS, make=lambda name, row: _job(name, row, throughputs))
+
+
+def read_rows(
+    path: Path, columns: Sequence[str], *, make: Callable[[str, Mapping[str, str]], Job]
+) -> Trace:
+    """A trace of one job a line.
+
+    Args:
+        path: the file, compressed or not.
+        columns: their names, in order.
+        make: a job of its name, which is its line in the file, and its row.
+
+    Raises:
+        InputError: with every problem of the file and its line.
+    """
+    problems = Problems(str(path))
+    jobs: list[Job] = []
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        cells = line.split("\t")
+        try:
+            if len(cells) != len(columns):
+                raise InputError(
+                    f"has {len(cells)} columns instead of {len(columns)}: {', '.join(columns)}."
+                )
+            jobs.append(make(f"{number:06d}", dict(zip(columns, cells, strict=True))))
+        except (InputError, ValueError) as error:
+            problems.add(f"line {number}", str(error))
+    if not jobs:
+        problems.add("", "holds no job that can be read.")
+    problems.check()
+    return Trace(name=path.name, jobs=tuple(jobs))
+
+
+def read_throughputs(path: Path) -> Throughputs:
+    """What each type of job does alone, on each kind of device that lies together.
+
+    Raises:
+        InputError: where the file is not such a table.
+    """
+    try:
+        table = json.loads(_text(path))
+        points: dict[tuple[str, int], list[Point]] = {}
+        for kind, rows in table.items():
+            if not kind.endswith(APART):
+                for key, devices, rate in _rates(rows):
+                    point = Point(devices=devices, rate=rate, kind=kind)
+                    points.setdefault((key, devices), []).append(point)
+    except (ValueError, SyntaxError, AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: is no table of throughputs: {error}.") from error
+    return {
+        (key, devices): ThroughputCurve(name=f"{key} on {devices}", points=tuple(mine))
+        for (key, devices), mine in points.items()
+    }
+
+
+def curve_of(throughputs: Throughputs, key: str, devices: int) -> ThroughputCurve:
+    """The throughput of a type of job on a number of devices.
+
+    Raises:
+        InputError: where nobody measured it.
+    """
+    found = throughputs.get((key, devices))
+    if found is None:
+        raise InputError(f"nobody measured '{key}' on {devices} devices.")
+    return found
+
+
+def _job(name: str, row: Mapping[str, str], throughputs: Throughputs) -> Job:
+    devices = int(row["devices"])
+    curve = curve_of(throughputs, row["job type"], devices)
+    return Job(
+        name=name,
+        arrival=float(row["arrival"]),
+        work=float(int(row["steps"])),
+        curve=curve,
+        devices=devices,
+        priority=float(row["weight"]),
+        kinds=tuple(point.kind for point in curve.points),
+        group=row["job type"],
+    )
+
+
+def _rates(rows: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, int, float]]:
+    """Job type, devices and steps per second, without those that cannot run."""
+    for written, measured in rows.items():
+        key, devices = literal_eval(written)
+        if measured[ALONE] > 0.0:
+            yield str(key), int(devices), float(measured[ALONE])
+
+
+def _text(path: Path) -> str:
+    """A file, compressed or not.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
+    try:
+        raw = path.read_bytes()
+        return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}.") from error

@@ -1,0 +1,195 @@
+"""Rounds: jobs are promised shares of time, and each round runs those furthest behind theirs.
+
+A division says what share of its time each job should have on each kind of device. At the start
+of a round every job and kind has a priority: the promised share over the share of the kind's time
+that the job has received. Down that order whole gangs are placed while devices last; a job that
+runs on as before goes on at once, another starts anew. A job works in whole units (steps) and a
+round is over when the last of its jobs has done its own, or has ended; what ends earlier leaves
+its devices idle until then. Divisions are renewed when jobs have come or left, but seldom.
+
+Source: narayanan2020, section 5; what it leaves open is told in docs/decisions/032, from memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import floor
+from operator import itemgetter
+from typing import NamedTuple
+
+from foretrain.cluster.fleet import Fleet
+from foretrain.errors import InputError
+from foretrain.jobs.active import Active
+from foretrain.jobs.progress import Progress, steady
+from foretrain.jobs.shared import State
+from foretrain.jobs.simulation import Simulation
+
+Shares = Mapping[int, Mapping[str, float]]
+"""Of each job, by rank, the share of its time on each kind of device, from 0 to 1."""
+
+Division = Callable[[State], Shares]
+"""A policy that divides time; a job that it does not name has no share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How rounds are dealt out.
+
+    Attributes:
+        period: seconds of a round, at most.
+        renewal: seconds that a division lasts at least; one that is made at time 0 lasts a round.
+        spare: whether jobs without a share run on devices that are left over.
+
+    Source: narayanan2020's scheduler; its least time between divisions is 1,920 s (from memory).
+    """
+
+    period: float = 360.0
+    renewal: float = 1920.0
+    spare: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.period > 0:
+            raise InputError(f"Rules.period must be above 0 s, got {self.period}.")
+        if not self.renewal >= 0:
+            raise InputError(f"Rules.renewal must be at least 0 s, got {self.renewal}.")
+
+
+class Lease(NamedTuple):
+    """What a job does in a round.
+
+    Attributes:
+        goal: units of work done at which it pauses.
+        ends: when that is.
+    """
+
+    goal: float
+    ends: float
+
+
+class Account:
+    """What a job got of each kind: seconds since the division, and what it was owed before."""
+
+    __slots__ = ("owed", "received")
+
+    def __init__(self, kinds: tuple[str, ...], period: float) -> None:
+        self.received = dict.fromkeys(kinds, period / 2.0)
+        self.owed = dict.fromkeys(kinds, 0.0)
+
+
+class RoundsDispatcher:
+    """Runs in each round the jobs that are furthest behind the shares of a division."""
+
+    def __init__(
+        self, divide: Division, fleet: Fleet, *, rules: Rules, progress: Progress = steady
+    ) -> None:
+        self._divide = divide
+        self._fleet = fleet
+        self._rules = rules
+        self._progress = progress
+        self._kinds = tuple(each.kind for each in fleet.nodes)
+        self._there: dict[int, Active] = {}
+        self._accounts: dict[int, Account] = {}
+        self._leases: dict[int, Lease] = {}
+        self._shares: Shares = {}
+        self._divided = self._began = self._over = 0.0
+        self._stale = True
+
+    def arrive(self, active: Active, simulation: Simulation) -> None:
+        """A job has come."""
+        self._there[active.rank] = active
+        self._accounts[active.rank] = Account(self._kinds, self._rules.period)
+        self._stale = True
+
+    def leave(self, active: Active, simulation: Simulation) -> None:
+        """A job has ended."""
+        del self._there[active.rank], self._accounts[active.rank], self._leases[active.rank]
+        self._stale = True
+
+    def decide(self, simulation: Simulation) -> None:
+        """Begin a round, unless one is not over."""
+        now = simulation.now
+        if not self._there or now < self._over:
+            return
+        self._close(simulation)
+        due = self._divided == 0.0 or now - self._divided >= self._rules.renewal
+        if self._stale and due:
+            self._renew(now)
+        self._began = now
+        for active, kind in self._chosen():
+            self._start(active, kind, simulation)
+        if self._leases:
+            self._over = max(lease.ends for lease in self._leases.values())
+            simulation.at(self._over, _nothing)
+        elif self._stale:
+            simulation.at(self._divided + self._rules.renewal, _nothing)
+
+    def _close(self, simulation: Simulation) -> None:
+        """A round is over: who ran pauses, and its time is put to its account."""
+        for rank, lease in self._leases.items():
+            active = self._there[rank]
+            if active.held is not None:
+                self._pause(active, lease, simulation)
+        self._leases = {}
+
+    def _pause(self, active: Active, lease: Lease, simulation: Simulation) -> None:
+        if active.held is not None:
+            received = self._accounts[active.rank].received
+            received[active.held.kind] += lease.ends - self._began
+            simulation.stop(active, done=lease.goal)
+
+    def _renew(self, now: float) -> None:
+        """Divide anew; what was promised and not received is remembered to break ties."""
+        elapsed, half = now - self._divided, self._rules.period / 2.0
+        for rank, account in self._accounts.items():
+            shares = self._shares.get(rank, {})
+            for kind in self._kinds:
+                promised = shares.get(kind, 0.0) * elapsed
+                account.owed[kind] += promised - (account.received[kind] - half)
+                account.received[kind] = half
+        self._shares = self._divide(State(now, tuple(self._there.values()), self._fleet))
+        self._divided, self._stale = now, False
+
+    def _chosen(self) -> Iterator[tuple[Active, str]]:
+        """Who runs on what in this round."""
+        left = {each.kind: each.count * each.devices for each in self._fleet.nodes}
+        placed: set[int] = set()
+        for priority, _, _, active, kind in self._ordered():
+            if active.rank in placed or active.job.devices > left[kind]:
+                continue
+            if priority > 0.0 or self._rules.spare:
+                placed.add(active.rank)
+                left[kind] -= active.job.devices
+                yield active, kind
+
+    def _ordered(self) -> list[tuple[float, float, float, Active, str]]:
+        """Priority, what is owed, share, job and kind, the first to run first."""
+        places = []
+        for kind in self._kinds:
+            total = sum(account.received[kind] for account in self._accounts.values())
+            for rank, active in self._there.items():
+                if active.job.kinds and kind not in active.job.kinds:
+                    continue
+                account, share = self._accounts[rank], self._shares.get(rank, {}).get(kind, 0.0)
+                priority = share / (account.received[kind] / total)
+                places.append((priority, account.owed[kind], share, active, kind))
+        return sorted(places, key=itemgetter(0, 1, 2), reverse=True)
+
+    def _start(self, active: Active, kind: str, simulation: Simulation) -> None:
+        """Let a job work for a round, or until it changes: then it pauses and starts anew."""
+        started = simulation.start(active, active.job.devices, (kind,))
+        assert started, f"{active.job.name} was said to fit"
+        assert active.held is not None, "who started holds devices"
+        seconds = self._rules.period - (active.since - simulation.now)
+        whole = active.done + max(1, floor(active.rate * seconds))
+        turn = min(self._progress(active, active.held).until, active.job.ends_after)
+        goal = min(whole, turn)
+        lease = Lease(goal, active.since + (goal - active.done) / active.rate)
+        self._leases[active.rank] = lease
+        if goal == turn < active.job.ends_after:
+            simulation.at(lease.ends, partial(self._pause, active, lease, simulation))
+
+
+def _nothing() -> None:
+    """A round begins; the decision follows by itself."""
