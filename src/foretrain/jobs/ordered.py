@@ -66,7 +66,8 @@ class OrderedDispatcher:
 
     def leave(self, active: Active, simulation: Simulation) -> None:
         """A job has ended: everybody may start."""
-        self._drop(active, simulation)
+        if self._order.preempts:
+            self._drop(active, simulation)
         self._looked.clear()
 
     def decide(self, simulation: Simulation) -> None:
@@ -86,21 +87,27 @@ class OrderedDispatcher:
         """Start the first job of a heap, if need be in place of jobs after it."""
         active = head[2]
         job = active.job
-        victims: Sequence[Active] = ()
-        if simulation.pool.free(job.kinds) < job.devices or not simulation.pool.fits(
-            job.devices, job.kinds, ()
-        ):
-            victims = (
-                self._victims(head, simulation) if self._may_interrupt(active, simulation) else ()
-            )
-            if not victims:
-                return False
+        if simulation.start(active, job.devices, job.kinds):
+            self._unqueue(active)
+        elif not self._make_room(head, simulation):
+            return False
+        if self._order.preempts:
+            self._run(active, simulation)
+        return True
+
+    def _make_room(self, head: Place, simulation: Simulation) -> bool:
+        """Start a job in place of jobs after it, if that is allowed and some use."""
+        active = head[2]
+        if not self._may_interrupt(active, simulation):
+            return False
+        victims = self._victims(head, simulation)
+        if not victims:
+            return False
         self._unqueue(active)
         for victim in victims:
             self._interrupt(victim, simulation)
-        started = simulation.start(active, job.devices, job.kinds)
-        assert started, f"{job.name} was said to fit"
-        self._run(active, simulation)
+        started = simulation.start(active, active.job.devices, active.job.kinds)
+        assert started, f"{active.job.name} was said to fit"
         return True
 
     def _may_interrupt(self, active: Active, simulation: Simulation) -> bool:
@@ -175,7 +182,7 @@ class OrderedDispatcher:
     def _drop(self, active: Active, simulation: Simulation) -> None:
         """Take a job from among the running."""
         place = self._places.pop(active.rank)
-        del self._running[bisect_left(self._running, place[:2], key=lambda each: each[:2])]
+        del self._running[bisect_left(self._running, place)]
         change = self._changes.pop(active.rank, None)
         if change is not None:
             simulation.cancel(change)

@@ -1,0 +1,156 @@
+"""Clusters: jobs simulated per processor second, under the policies that are one number per job.
+
+    python benchmarks/cluster.py                      # generated jobs
+    python benchmarks/cluster.py philly_jobs.csv.gz   # and the Philly jobs of that file
+    python benchmarks/cluster.py --million            # and a million jobs on 100,000 devices
+
+A figure counts the processor time of one run, the reading or drawing of the jobs left out.
+Published simulators of the same policies manage 630 to 1,600 jobs per processor second. The exit
+status is 1 if a figure misses its limit.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import resource
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from yardstick import yardstick
+
+from foretrain.cluster.fleet import fleet
+from foretrain.jobs.ordered import Order, OrderedDispatcher
+from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.policies.las import las
+from foretrain.jobs.policies.sjf import sjf, srtf
+from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.simulation import Simulation
+from foretrain.measured.job import Job, Trace
+from foretrain.throughput import rigid
+
+ORDERS: Mapping[str, Callable[[], Order]] = {
+    "FIFO": fifo,
+    "SJF": sjf,
+    "SRTF": srtf,
+    "LAS": lambda: las((3_600.0, 36_000.0)),
+}
+SIZES, SHARES = (1, 2, 4, 8), (0.70, 0.10, 0.15, 0.05)
+LENGTH, SPREAD = 7.0, 2.0
+LOAD = 0.8
+DRAWN = 40_000
+QUICKEST = 6_400
+"""Jobs per processor second: four times the best case of the best peer."""
+
+SLOWER = 1.5
+"""How much longer a job may take where ten times as many are there."""
+
+PHILLY = 2_490
+MILLION, LARGE = 1_000_000, 100_000
+MINUTES, MEMORY = 5.0, 4e9
+
+
+def drawn(jobs: int, devices: int, *, load: float = LOAD) -> Trace:
+    """Poisson arrivals of jobs with a heavy tail, at a load of some devices."""
+    random = np.random.default_rng(1)
+    sizes = random.choice(SIZES, size=jobs, p=SHARES)
+    lengths = random.lognormal(LENGTH, SPREAD, jobs)
+    gap = float((sizes * lengths).mean()) / (devices * load)
+    arrivals = np.cumsum(random.exponential(gap, jobs))
+    rows = zip(arrivals.tolist(), lengths.tolist(), sizes.tolist(), strict=True)
+    return _trace("drawn", list(rows))
+
+
+def philly(path: Path) -> Trace:
+    """The jobs of the Philly trace as AdaptDL ships them."""
+    with gzip.open(path, "rt", newline="") as file:
+        rows = [
+            (datetime.fromisoformat(row["timestamp"]), float(row["duration"]), row["num_gpus"])
+            for row in csv.DictReader(file)
+        ]
+    first = min(submitted for submitted, _, _ in rows)
+    return _trace(
+        "Philly",
+        [
+            ((submitted - first).total_seconds(), length, int(devices))
+            for submitted, length, devices in rows
+            if length > 0
+        ],
+    )
+
+
+def _trace(name: str, rows: Sequence[tuple[float, float, int]]) -> Trace:
+    made = (
+        Job(name=f"{place:07}", arrival=arrival, work=length, curve=rigid(size), devices=size)
+        for place, (arrival, length, size) in enumerate(rows)
+    )
+    return Trace(name=name, jobs=tuple(made))
+
+
+def seconds(trace: Trace, devices: int, order: Order) -> float:
+    """Processor seconds of one run."""
+    began = process_time()
+    Simulation(trace, CountedPool(fleet(devices)), OrderedDispatcher(order)).run()
+    return process_time() - began
+
+
+def rates(trace: Trace, devices: int) -> bool:
+    """Print jobs per processor second under each policy; whether all are quick enough."""
+    found = {name: len(trace.jobs) / seconds(trace, devices, ORDERS[name]()) for name in ORDERS}
+    text = ", ".join(f"{name} {rate:,.0f}" for name, rate in found.items())
+    print(
+        f"{trace.name}, {len(trace.jobs):,} jobs on {devices:,} devices: {text} jobs/s", flush=True
+    )
+    return min(found.values()) >= QUICKEST
+
+
+def growth(few: Trace, many: Trace, devices: tuple[int, int]) -> bool:
+    """Print how much longer a job takes among ten times as many; whether that is little."""
+    found = {}
+    for name, order in ORDERS.items():
+        each = [
+            seconds(trace, count, order()) / len(trace.jobs)
+            for trace, count in zip((few, many), devices, strict=True)
+        ]
+        found[name] = each[1] / each[0]
+    text = ", ".join(f"{name} {ratio:.2f}" for name, ratio in found.items())
+    print(f"time per job on {devices[1]:,} devices over that on {devices[0]:,}: {text}", flush=True)
+    return max(found.values()) <= SLOWER
+
+
+def million(name: str) -> bool:
+    """Print what a million jobs on a large cluster take; whether that is little."""
+    began = process_time()
+    trace = drawn(MILLION, LARGE)
+    ready = process_time()
+    taken = seconds(trace, LARGE, ORDERS[name]())
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(
+        f"a million jobs on {LARGE:,} devices, {name}: {taken:.0f} s after {ready - began:.0f} s of"
+        f" drawing, {memory / 1e9:.1f} GB",
+        flush=True,
+    )
+    return taken <= 60.0 * MINUTES and memory <= MEMORY
+
+
+def main(arguments: list[str]) -> int:
+    """Run what was asked for; 1 if a figure misses its limit."""
+    print(f"yardstick {yardstick():.2f} s")
+    good = [rates(drawn(DRAWN, devices), devices) for devices in (64, 512, 4_096)]
+    good += [
+        growth(drawn(DRAWN, 512), drawn(10 * DRAWN, 5_120), (512, 5_120)),
+        growth(drawn(2_000, 64, load=1e6), drawn(20_000, 64, load=1e6), (64, 64)),
+    ]
+    files = [each for each in arguments if not each.startswith("--")]
+    good += [rates(philly(Path(each)), PHILLY) for each in files]
+    if "--million" in arguments:
+        good += [million(name) for name in ("FIFO", "SRTF")]
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
