@@ -49,6 +49,13 @@ def test_time_left_counts_the_steps_of_all_epochs():
     assert left == pytest.approx((14.0 - 4.0) * step(1, 2, 4))
 
 
+def test_time_left_of_an_adaptive_job_adds_up_its_epochs():
+    job = curve()
+    early, late = (job.rate(2, nodes=1, kind="", done=done) for done in (0.0, 10.0))
+    left = job.seconds(2, nodes=1, kind="", done=5.0, until=20.0)
+    assert left == pytest.approx(5.0 / early + 10.0 / late)
+
+
 @pytest.mark.parametrize("devices", [1, 2, 4, 8])
 @pytest.mark.parametrize("done", [0.0, 10.0])
 def test_no_candidate_beats_the_adaptive_batch(devices, done):
@@ -74,5 +81,3 @@ def test_what_cannot_be_is_refused():
         curve(9)
     with pytest.raises(InputError, match="9 devices do not lie on 2 nodes of 4"):
         packed(9, 2, 4)
-    with pytest.raises(InputError, match="fixed batch"):
-        curve().seconds(1, nodes=1, kind="", done=0.0, until=1.0)

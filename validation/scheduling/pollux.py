@@ -23,7 +23,7 @@ from time import process_time
 
 import numpy as np
 from validation.claims import Claim, table
-from validation.scheduling.pollux_jobs import Believed, MostFree, WholeSeconds
+from validation.scheduling.pollux_jobs import MostFree, Truth
 
 from foretrain.cluster.fleet import fleet
 from foretrain.files.traces.pollux import read_profile, read_workload
@@ -117,7 +117,7 @@ def adaptive(seed: int) -> Callable[[Submission], Curve]:
 
 SYSTEMS = {
     "tiresias": System(policy=tiresias, curve=fixed),
-    "optimus": System(policy=lambda: optimus, curve=lambda job: Believed(fixed(job))),
+    "optimus": System(policy=lambda: optimus, curve=fixed),
     **{f"pollux {seed}": System(policy=Pollux, curve=adaptive(seed)) for seed in SEEDS},
 }
 
@@ -153,8 +153,7 @@ def response(name: str, workload: int, load: float) -> float:
     system = SYSTEMS[name]
     shared, jobs = fleet(DEVICES, per_node=PER_NODE), trace(workload, load, system)
     dispatcher = SharedDispatcher(system.policy(), shared, period=ROUND)
-    progress = WholeSeconds(measured)
-    outcomes = Simulation(jobs, MostFree(shared), dispatcher, progress=progress).run()
+    outcomes = Simulation(jobs, MostFree(shared), dispatcher, progress=Truth(measured)).run()
     return fmean(end - job.arrival for end, job in zip(outcomes.ended, jobs.jobs, strict=True))
 
 

@@ -26,7 +26,7 @@ class Goodput:
         per_node: devices of a node that jobs fill before they use the next.
         most: the largest number of devices.
 
-    Source: qiao2021, equation 1: goodput is throughput times efficiency.
+    Source: qiao2021, section 3: goodput is throughput times efficiency.
     """
 
     steps: Steps
@@ -72,19 +72,17 @@ class Goodput:
         return self.learning.until(done)
 
     def seconds(self, devices: float, *, nodes: int, kind: str, done: float, until: float) -> float:
-        """From some work done to more, if the job's user chose its batch and nothing changes.
-
-        Raises:
-            InputError: where the batch is not the user's.
-        """
-        if not self.batch:
-            raise InputError(
-                "Goodput.seconds: time left is known only of a job with a fixed batch."
-            )
-        placement = packed(int(devices), nodes, self.per_node)
-        chosen = self.split(placement, 0)
-        left = self.learning.steps(self.batch, until) - self.learning.steps(self.batch, done)
-        return left * self.step(placement, chosen)
+        """From some work done to more, on devices held all the time."""
+        if self.batch:
+            placement = packed(int(devices), nodes, self.per_node)
+            left = self.learning.steps(self.batch, until) - self.learning.steps(self.batch, done)
+            return left * self.step(placement, self.split(placement, 0))
+        total = 0.0
+        while done < until:
+            end = min(self.until(done), until)
+            total += (end - done) / self.rate(devices, nodes=nodes, kind=kind, done=done)
+            done = end
+        return total
 
     def split(self, placement: Placement, epoch: int) -> Split:
         """How the batch is split on a placement in an epoch."""

@@ -22,7 +22,7 @@ def gain(scale: float, *, signal: float, noise: float) -> float:
 
     Between 1, without noise, and `scale`, with nothing but noise.
 
-    Source: johnson2020, equation 2; qiao2021, section 3.1, as statistical efficiency.
+    Source: johnson2020, section 3; qiao2021, section 3.1, as statistical efficiency.
     """
     return (noise + signal) / (noise / scale + signal)
 

@@ -39,7 +39,7 @@ class StepModel:
         overlap: 1 if computing and exchanging wait for each other; the larger, the more they hide
             one another.
 
-    Source: qiao2021, section 3.2, equations 8 to 11.
+    Source: qiao2021, section 3.2 (from memory).
     """
 
     compute: float

@@ -27,7 +27,7 @@ class Pollux:
     nodes, so that no two jobs exchange gradients through one network card. It tries at most twice
     the devices that it has run on, as long as what more do was never seen. Where Pollux searches
     by a genetic algorithm, the best shares are found here by dynamic programming: they are
-    whole numbers and the mean is a sum over jobs.
+    whole numbers and the mean is a sum over jobs. An instance remembers the jobs of one run.
 
     Attributes:
         fairness: exponent of the mean: 1 to sum speed-ups; the lower, the more the slow ones
@@ -35,7 +35,7 @@ class Pollux:
         delay: seconds that a restart is thought to cost.
         idle: speed-up of a job without devices, which stands for none.
 
-    Source: qiao2021, section 4.2: equations 14 to 17, p = -1, a delay of 30 s.
+    Source: qiao2021, section 4.2: p = -1, a delay of 30 s (from memory).
     """
 
     fairness: float = -1.0

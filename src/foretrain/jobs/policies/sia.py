@@ -32,7 +32,8 @@ class Sia:
     A configuration is a power of two within a node, or whole nodes, of one kind. A job's goodputs
     are scaled by its least one, so that kinds weigh alike for jobs that cannot use all; a change is
     worth less by what restarts have cost the job so far; a job left out costs `left_out`. A job
-    begins on its fewest devices and tries at most twice what it has run on.
+    begins on its fewest devices and tries at most twice what it has run on. An instance remembers
+    the jobs of one run.
 
     Attributes:
         fairness: exponent of scaled goodputs, below 0: the slower a job, the more it counts.
