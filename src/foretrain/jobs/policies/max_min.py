@@ -6,9 +6,10 @@ device in the same time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from foretrain.jobs.kinds import filled, only_kind, rates
+from foretrain.jobs.kinds import only_kind, rates
 from foretrain.jobs.rounds import Shares
 from foretrain.jobs.shared import State
 
@@ -23,18 +24,14 @@ GAIN = 1e-4
 def max_min(state: State) -> Shares:
     """Equal device-seconds for all, in a fleet of one kind.
 
-    Every job gets the same number of devices on average, at most what it asks for. What is left
-    then is given to all, to each the same part of the time that it lacks.
+    Every job gets the same number of devices on average, at most what it asks for; what small jobs
+    cannot use goes to the others alike.
 
-    Source: narayanan2020, section 4.1, for one kind of device; what becomes of the rest is ours.
+    Source: narayanan2020, section 4.1, for one kind of device.
     """
     kind = only_kind(state.fleet, "max-min fairness")
-    if not state.jobs:
-        return {}
-    level = min(1.0, state.fleet.devices / len(state.jobs))
-    least = {active.rank: level / active.job.devices for active in state.jobs}
-    shares = filled(least, state.jobs, devices=state.fleet.devices)
-    return {rank: {kind: share} for rank, share in shares.items()}
+    level = _level([active.job.devices for active in state.jobs], state.fleet.devices)
+    return {active.rank: {kind: min(1.0, level / active.job.devices)} for active in state.jobs}
 
 
 def max_min_over_kinds(state: State) -> Shares:
@@ -66,6 +63,17 @@ def max_min_over_kinds(state: State) -> Shares:
         active.rank: dict(zip(names, mine, strict=True))
         for active, mine in zip(state.jobs, shares, strict=True)
     }
+
+
+def _level(asked: Sequence[int], devices: float) -> float:
+    """Devices of everybody who asks for more, once nothing is left over."""
+    left, level = float(devices), float(devices)
+    for place, each in enumerate(sorted(asked)):
+        level = left / (len(asked) - place)
+        if each >= level:
+            break
+        left -= each
+    return level
 
 
 def _normalised(

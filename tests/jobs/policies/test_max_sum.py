@@ -1,0 +1,20 @@
+"""Max-sum throughput, by hand."""
+
+from tests.jobs.policies.divided import job, shares, state
+
+from foretrain.jobs.policies.max_sum import max_sum
+
+
+def test_who_does_most_per_device_runs_first():
+    there = [job(0, {"v100": 3.0}), job(1, {"v100": 8.0}, devices=2), job(2, {"v100": 1.0})]
+    assert shares(max_sum(state(there, v100=3))) == [1.0, 1.0, 0.0]
+
+
+def test_the_last_to_fit_gets_what_is_left():
+    there = [job(0, {"v100": 3.0}), job(1, {"v100": 4.0}, devices=4)]
+    assert shares(max_sum(state(there, v100=3))) == [1.0, 0.5]
+
+
+def test_equal_jobs_share_alike():
+    there = [job(place, {"v100": 2.0}) for place in range(4)]
+    assert shares(max_sum(state(there, v100=3))) == [0.75] * 4
