@@ -8,7 +8,7 @@ sees a plan.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
@@ -102,6 +102,23 @@ class Amdahl:
 
     def _speedup(self, devices: float) -> float:
         return 1.0 / (self.serial + (1.0 - self.serial) / devices)
+
+
+WIDENS = 8
+"""How many times the devices that it asks for a job of unknown model can use: assumed."""
+
+
+def elastic(serial: float) -> Callable[[int], Amdahl]:
+    """Amdahl curves for jobs whose model is unknown, by the devices that they ask for.
+
+    Args:
+        serial: share of the time on one device that more devices do not shorten, from 0 to 1.
+
+    Returns:
+        A function of devices, on which its curve does a unit of work per second; such a job runs on
+        any number up to `WIDENS` times as many. Jobs of a trace share the curves.
+    """
+    return cache(lambda devices: Amdahl(serial=serial, most=WIDENS * devices, base=devices))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Logs of clusters and job lists of simulators, a format each."""

@@ -12,20 +12,24 @@ from functools import lru_cache
 from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import Hazard, Prospect, pace
 from foretrain.jobs.ordered import Order
+from foretrain.jobs.policies.efficient import capped
+from foretrain.jobs.shared import Policy
 
 LOOKS = 16
 """Parts of a job's work; a running job is judged anew after each."""
+
+Hazards = Callable[[int], Hazard]
+"""How likely jobs are to end early, by their devices; see `foretrain.jobs.hazard.learned`."""
 
 KEPT = 65_536
 """Prospects that are remembered."""
 
 
-def aware(hazard: Callable[[int], Hazard], *, preempts: bool = True) -> Order:
+def aware(hazard: Hazards, *, preempts: bool = True) -> Order:
     """Least expected device-seconds per success first.
 
     Args:
-        hazard: how likely jobs are to end early, by their devices; see
-            `foretrain.jobs.hazard.learned`.
+        hazard: how likely jobs are to end early.
         preempts: whether a job interrupts those after it.
 
     The order is the best one for jobs that are all there, on one server, without interruption: who
@@ -34,6 +38,29 @@ def aware(hazard: Callable[[int], Hazard], *, preempts: bool = True) -> Order:
     Source: smith1956, theorem 3: weighted shortest processing time, with the chance of success as
     the weight.
     """
+    cost = _cost(hazard)
+
+    def lasts(active: Active, now: float) -> float:
+        return active.job.work / active.rate / LOOKS + max(0.0, active.since - now)
+
+    return Order(key=cost, preempts=preempts, skips=True, lasts=lasts if preempts else None)
+
+
+def aware_efficient(hazard: Hazards, *, threshold: float) -> Policy:
+    """Least expected device-seconds per success first, each job as wide as is efficient.
+
+    Args:
+        hazard: how likely jobs are to end early.
+        threshold: share of its speed on the fewest devices that each device must keep, 0 to 1.
+
+    Source: smith1956 for the order, lin2018, section 4, for the width.
+    """
+    cost = _cost(hazard)
+    return capped(threshold, lambda active, devices, state: cost(active, state.now))
+
+
+def _cost(hazard: Hazards) -> Callable[[Active, float], float]:
+    """Expected device-seconds per success, on the devices that a job asks for."""
 
     @lru_cache(KEPT)
     def prospect(devices: int, length: float) -> Prospect:
@@ -45,7 +72,4 @@ def aware(hazard: Callable[[int], Hazard], *, preempts: bool = True) -> Order:
         left = prospect(job.devices, job.work / quick).cost(active.done_at(now) / quick)
         return job.devices * left
 
-    def lasts(active: Active, now: float) -> float:
-        return active.job.work / active.rate / LOOKS + max(0.0, active.since - now)
-
-    return Order(key=cost, preempts=preempts, skips=True, lasts=lasts if preempts else None)
+    return cost

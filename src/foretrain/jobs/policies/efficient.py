@@ -26,7 +26,7 @@ def fifo_efficient(threshold: float) -> Policy:
 
     Source: lin2018, section 4: first come first served with an efficiency threshold.
     """
-    return _capped(threshold, _arrival)
+    return capped(threshold, _arrival)
 
 
 def fifo_max() -> Policy:
@@ -34,7 +34,7 @@ def fifo_max() -> Policy:
 
     Source: lin2018, section 4.
     """
-    return _capped(0.0, _arrival)
+    return capped(0.0, _arrival)
 
 
 def srtf_efficient(threshold: float) -> Policy:
@@ -47,10 +47,10 @@ def srtf_efficient(threshold: float) -> Policy:
 
     Source: lin2018, section 4.
     """
-    return _capped(threshold, _remaining)
+    return capped(threshold, _remaining)
 
 
-def _capped(threshold: float, key: Key) -> Policy:
+def capped(threshold: float, key: Key) -> Policy:
     """Walk down an order; who cannot have what is efficient gets what is left."""
     if not 0 <= threshold <= 1:
         raise InputError(f"the efficiency threshold must lie from 0 to 1, got {threshold}.")

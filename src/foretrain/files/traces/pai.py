@@ -1,0 +1,42 @@
+"""PAI: Alibaba's task table of 2020, whose file does not name its columns.
+
+A task has instances that each ask for hundredths of a device; devices are rounded up. The table
+does not tell when a task was submitted: it arrives when it began, so it says nothing of waiting.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from foretrain.files.traces.format import Format
+from foretrain.files.traces.record import LeftOut, Record, ended
+from foretrain.files.traces.row import Row
+
+
+def _record(row: Row) -> Record:
+    if not row.has("plan_gpu") or not row.number("plan_gpu"):
+        raise LeftOut("hold no device")
+    if not (row.has("start_time") and row.has("end_time")):
+        raise LeftOut("have not run")
+    begun = row.moment("start_time")
+    return Record(
+        line=row.line,
+        name=f"{row.needed('job_name')}/{row.needed('task_name')}",
+        arrival=begun,
+        ran=row.moment("end_time") - begun,
+        devices=ceil(row.count("inst_num") * row.number("plan_gpu") / 100.0),
+        end=ended(row.text("status")),
+        kinds=(row.text("gpu_type"),) if row.has("gpu_type") else (),
+    )
+
+
+PAI = Format(
+    says="tasks of Alibaba's PAI cluster of 2020 (pai_task_table)",
+    columns=(
+        "job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu",
+        "plan_mem", "plan_gpu", "gpu_type",
+    ),
+    needs=(),
+    record=_record,
+    named=False,
+)  # fmt: skip

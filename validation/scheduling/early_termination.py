@@ -1,0 +1,175 @@
+"""Jobs that end early: does it change which policy is best, and does it help to know?
+
+    python -m validation.scheduling.early_termination [seeds]
+
+Jobs like those of Philly, elastic by Amdahl's law, come to 64 devices at load 0.9. The same jobs
+are then run to completion, their arrivals stretched so that the load is 0.9 again. Two policies
+stand in another order where both differences are sure by a paired t test. The exit status is 1 if a
+figure is missed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from statistics import fmean
+
+import numpy as np
+from validation.claims import Claim, in_percent, table
+
+from foretrain.cluster.fleet import Fleet, fleet
+from foretrain.jobs.generator import generate
+from foretrain.jobs.hazard import learned
+from foretrain.jobs.mix import Mix
+from foretrain.jobs.ordered import Order, OrderedDispatcher
+from foretrain.jobs.outcomes import Outcomes
+from foretrain.jobs.philly import PHILLY
+from foretrain.jobs.policies.aware import Hazards, aware, aware_efficient
+from foretrain.jobs.policies.efficient import fifo_efficient, srtf_efficient
+from foretrain.jobs.policies.equal import equal_share
+from foretrain.jobs.policies.gittins import gittins
+from foretrain.jobs.policies.las import las
+from foretrain.jobs.policies.sjf import srtf
+from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.shared import Policy, SharedDispatcher
+from foretrain.jobs.simulation import Dispatcher, Simulation
+from foretrain.measured.job import End, Trace
+from foretrain.statistics import paired
+from foretrain.throughput import elastic
+
+DEVICES = 64
+LOAD = 0.9
+SEEDS = 10
+JOBS = 10_000
+PAST = 20_000
+PAST_SEED = 1_000_003
+
+SERIAL = 0.05
+"""Share of a job that does not get quicker: assumed."""
+
+THRESHOLD = 0.9
+"""Of efficiency: with less, jobs that are wide ask for more than there is at this load."""
+
+LEVELS = (1e3, 1e4, 1e5, 1e6)
+"""Device-seconds of the levels of LAS, so many that it is close to least attained service."""
+
+SURE = 0.01
+MUST_GAIN = 0.10
+
+RANKED = ("SRTF", "LAS", "FIFO, efficient")
+UNAWARE = ("LAS", "FIFO, efficient", "Gittins", "equal share")
+"""Policies that neither know how long a job is meant to run nor why it may end."""
+
+AWARE = "aware, efficient"
+
+Means = Mapping[str, Sequence[float]]
+"""Mean responses in seconds of a policy, one for each seed."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints the table; 1 if a figure is missed."""
+    seeds = range(int(arguments[0]) if arguments else SEEDS)
+    space = fleet(DEVICES)
+    past = generate(
+        PHILLY, np.random.default_rng(PAST_SEED), count=PAST, load=LOAD, devices=DEVICES,
+        curve=elastic(SERIAL),
+    )  # fmt: skip
+    makers = dispatchers(space, past)
+    early = [_run(PHILLY, makers, space=space, seed=seed) for seed in seeds]
+    whole = replace(PHILLY, failing=None, killing=None)
+    ranked = {name: makers[name] for name in RANKED}
+    complete = [_run(whole, ranked, space=space, seed=seed) for seed in seeds]
+    shown = {
+        "early ends, all jobs": _means(early, successful=False),
+        "early ends, successful jobs": _means(early, successful=True),
+        "run to completion": _means(complete, successful=False),
+    }
+    for title, means in shown.items():
+        print(f"mean response in seconds, {title}")
+        print("\n".join(f"  {name:24}{fmean(each):12,.0f}" for name, each in means.items()))
+    found = list(claims(*shown.values()))
+    print("\n".join(table(found)))
+    return 1 if any(claim.kept is False for claim in found) else 0
+
+
+def dispatchers(space: Fleet, past: Trace) -> Mapping[str, Callable[[], Dispatcher]]:
+    """The policies; those that learn have seen other jobs of the same kind."""
+    hazards: Hazards = learned(past)
+
+    def ordered(order: Callable[[], Order]) -> Callable[[], Dispatcher]:
+        return lambda: OrderedDispatcher(order())
+
+    def shared(policy: Callable[[], Policy]) -> Callable[[], Dispatcher]:
+        return lambda: SharedDispatcher(policy(), space)
+
+    return {
+        "SRTF": ordered(srtf),
+        "LAS": ordered(lambda: las(LEVELS)),
+        "FIFO, efficient": shared(lambda: fifo_efficient(THRESHOLD)),
+        "Gittins": ordered(lambda: gittins(past)),
+        "equal share": shared(lambda: equal_share),
+        "SRTF, efficient": shared(lambda: srtf_efficient(THRESHOLD)),
+        "aware": ordered(lambda: aware(hazards)),
+        AWARE: shared(lambda: aware_efficient(hazards, threshold=THRESHOLD)),
+    }
+
+
+def claims(every: Means, successful: Means, complete: Means) -> Iterator[Claim]:
+    """What must be shown."""
+    sure = [
+        max(first, second)
+        for a, b in combinations(RANKED, 2)
+        for first, second in [(_sure(every[a], every[b]), _sure(complete[b], complete[a]))]
+    ] + [
+        max(_sure(every[b], every[a]), _sure(complete[a], complete[b]))
+        for a, b in combinations(RANKED, 2)
+    ]
+    yield Claim(
+        name="chance of no other order among SRTF, LAS and efficient FIFO",
+        figure=min(sure),
+        most=SURE,
+        write="{:.2g}".format,
+    )
+    best = min(UNAWARE, key=lambda name: fmean(successful[name]))
+    gain = 1.0 - fmean(successful[AWARE]) / fmean(successful[best])
+    yield Claim(
+        name=f"successful jobs respond sooner than under the best unaware policy ({best})",
+        figure=gain,
+        least=MUST_GAIN,
+        write=in_percent,
+    )
+
+
+def _sure(better: Sequence[float], worse: Sequence[float]) -> float:
+    """Chance of the data if the first were not better; 1 where it is not even so on average."""
+    return paired(better, worse).chance if fmean(better) < fmean(worse) else 1.0
+
+
+def _run(
+    mix: Mix, makers: Mapping[str, Callable[[], Dispatcher]], *, space: Fleet, seed: int
+) -> Mapping[str, Outcomes]:
+    """What becomes of the jobs of one seed under each policy."""
+    random = np.random.default_rng(seed)
+    trace = generate(mix, random, count=JOBS, load=LOAD, devices=DEVICES, curve=elastic(SERIAL))
+    return {
+        name: Simulation(trace, CountedPool(space), make()).run() for name, make in makers.items()
+    }
+
+
+def _means(runs: Sequence[Mapping[str, Outcomes]], *, successful: bool) -> Means:
+    return {name: [_mean(run[name], successful) for run in runs] for name in runs[0]}
+
+
+def _mean(outcomes: Outcomes, successful: bool) -> float:
+    """Mean response of all jobs, or of those that finish."""
+    return fmean(
+        end - job.arrival
+        for end, job in zip(outcomes.ended, outcomes.trace.jobs, strict=True)
+        if not successful or job.end is End.FINISHED
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
