@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from foretrain.jobs.drawn import Kind, drawn
+from foretrain.jobs.generator import generate
+from foretrain.jobs.philly import PHILLY
 from foretrain.measured.job import Trace
 from foretrain.measured.queue_study import Drawn, QueueStudy
+from foretrain.throughput import Amdahl, Curve, rigid
 
 
 def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, seed: int) -> Trace:
@@ -30,10 +34,17 @@ def _drawn(
 ) -> Trace:
     from numpy.random import default_rng
 
-    random = default_rng(seed)
+    random, devices = default_rng(seed), study.fleet.devices
     if kinds:
-        return drawn(kinds, count=how.jobs, load=load, devices=study.fleet.devices, random=random)
-    raise NotImplementedError
+        return drawn(kinds, count=how.jobs, load=load, devices=devices, random=random)
+    mix = PHILLY if how.ends else replace(PHILLY, failing=None, killing=None)
+    curve = rigid if how.serial is None else partial(_elastic, how.serial, devices)
+    return generate(mix, random, count=how.jobs, load=load, devices=devices, curve=curve)
+
+
+def _elastic(serial: float, most: int, asked: int) -> Curve:
+    """A job that may run on any number of devices, by Amdahl's law."""
+    return Amdahl(serial=serial, most=most, base=asked)
 
 
 def _restarting(trace: Trace, seconds: float) -> Trace:

@@ -7,14 +7,27 @@ from dataclasses import dataclass
 
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError, nearest
+from foretrain.jobs.hazard import learned
 from foretrain.jobs.ordered import Order, OrderedDispatcher
+from foretrain.jobs.policies.allox import AlloX
+from foretrain.jobs.policies.aware import aware
 from foretrain.jobs.policies.easy import EasyDispatcher
 from foretrain.jobs.policies.efficient import fifo_efficient, fifo_max, srtf_efficient
 from foretrain.jobs.policies.equal import equal_share, processor_sharing
 from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.policies.finish_time import FinishTimeFairness
+from foretrain.jobs.policies.gandiva_fair import gandiva_fair
+from foretrain.jobs.policies.gittins import gittins
 from foretrain.jobs.policies.hesrpt import hesrpt
 from foretrain.jobs.policies.las import las
+from foretrain.jobs.policies.max_min import max_min, max_min_over_kinds
+from foretrain.jobs.policies.max_sum import max_sum
+from foretrain.jobs.policies.optimus import optimus
+from foretrain.jobs.policies.pollux import Pollux
+from foretrain.jobs.policies.sia import Sia
 from foretrain.jobs.policies.sjf import sjf, srtf
+from foretrain.jobs.policies.tiresias import tiresias
+from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher
 from foretrain.measured.job import Trace
@@ -30,6 +43,9 @@ THRESHOLD = 0.5
 
 EXPONENT = 0.5
 """Of the power of devices that heSRPT takes for every job's speed; assumed."""
+
+ROUND = 60.0
+"""Seconds of a round of policies that need one, where the study says none. Source: qiao2021."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +99,18 @@ def _shared(policy: Policy) -> Callable[[Asked], Dispatcher]:
     return lambda asked: SharedDispatcher(policy, asked.fleet, period=asked.period)
 
 
+def _divided(division: Callable[[], Division]) -> Callable[[Asked], Dispatcher]:
+    """Of a division of time, dealt out in rounds."""
+    return lambda asked: RoundsDispatcher(
+        division(), asked.fleet, rules=Rules(period=asked.period) if asked.period else Rules()
+    )
+
+
+def _in_rounds(policy: Callable[[], Policy]) -> Callable[[Asked], Dispatcher]:
+    """Of a policy that decides in rounds only."""
+    return lambda asked: SharedDispatcher(policy(), asked.fleet, period=asked.period or ROUND)
+
+
 def _fresh(policy: Callable[[], Policy]) -> Callable[[Asked], Dispatcher]:
     """Of a policy that remembers jobs, another one for each run."""
     return lambda asked: SharedDispatcher(policy(), asked.fleet, period=asked.period)
@@ -99,6 +127,20 @@ POLICIES: Mapping[str, Named] = {
         knows="length",
     ),
     "las": Named(says="who has got least first, in levels", make=_ordered(lambda: las(LEVELS))),
+    "gittins": Named(
+        says="who is likeliest to end soon, by what it has got and what past jobs took",
+        make=lambda asked: OrderedDispatcher(gittins(asked.past)),
+        knows="past jobs",
+    ),
+    "aware": Named(
+        says="the least expected work per success first, by how past jobs ended early",
+        make=lambda asked: OrderedDispatcher(aware(learned(asked.past))),
+        knows="length and past jobs",
+    ),
+    "tiresias": Named(
+        says="in rounds, who has got little first, then who fell first",
+        make=_in_rounds(tiresias),
+    ),
     "easy": Named(
         says="who came first has a reservation; others pass where they do not touch it",
         make=lambda asked: EasyDispatcher(),
@@ -130,6 +172,47 @@ POLICIES: Mapping[str, Named] = {
     "processor-sharing": Named(
         says="an equal share for everybody, as a fluid",
         make=_shared(processor_sharing),
+        knows="speed",
+    ),
+    "max-min": Named(
+        says="in rounds, equal device-seconds for all", make=_divided(lambda: max_min)
+    ),
+    "max-min-kinds": Named(
+        says="in rounds, the least normalised throughput over kinds as large as can be",
+        make=_divided(lambda: max_min_over_kinds),
+        knows="speed",
+    ),
+    "max-sum": Named(
+        says="in rounds, the most work of all jobs together",
+        make=_divided(lambda: max_sum),
+        knows="speed",
+    ),
+    "gandiva-fair": Named(
+        says="in rounds, the same share of time for all", make=_divided(lambda: gandiva_fair)
+    ),
+    "finish-time": Named(
+        says="in rounds, nobody ends much later than on an equal part",
+        make=_divided(FinishTimeFairness),
+        knows="length and speed",
+    ),
+    "allox": Named(
+        says="in rounds, jobs matched to devices so that the mean response is least",
+        make=_divided(AlloX),
+        knows="length and speed",
+    ),
+    "optimus": Named(
+        says="in rounds, each device to the job whose end it brings nearest",
+        make=_in_rounds(lambda: optimus),
+        knows="length and speed",
+    ),
+    "pollux": Named(
+        says="in rounds, the largest mean speed-up, on less than a node or whole nodes",
+        make=_in_rounds(Pollux),
+        knows="speed",
+    ),
+    "sia": Named(
+        says="in rounds, one configuration for each job, by an integer program",
+        make=_in_rounds(Sia),
         knows="speed",
     ),
 }
