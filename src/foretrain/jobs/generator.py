@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,11 @@ from foretrain.jobs.mix import DAY, Failing, Killing, Length, Mix, Size
 from foretrain.measured.job import End, Job, Trace
 from foretrain.throughput import Curve, rigid
 
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
 Column = NDArray[np.float64]
 Counts = NDArray[np.int64]
-Random = np.random.Generator
 
 ENDS = (End.FINISHED, End.KILLED, End.FAILED)
 """What the numbers of `Draws.end` mean."""
@@ -66,7 +69,7 @@ class Draws:
 
 def generate(
     mix: Mix,
-    random: Random,
+    random: Generator,
     *,
     count: int,
     load: float,
@@ -112,7 +115,7 @@ def generate(
     return Trace(name=f"{count} drawn jobs at load {load:g}", jobs=tuple(jobs))
 
 
-def draw(mix: Mix, random: Random, *, count: int, largest: int) -> Draws:
+def draw(mix: Mix, random: Generator, *, count: int, largest: int) -> Draws:
     """Jobs as columns.
 
     Args:
@@ -137,7 +140,7 @@ def draw(mix: Mix, random: Random, *, count: int, largest: int) -> Draws:
     )
 
 
-def intended(length: Length, random: Random, count: int) -> Column:
+def intended(length: Length, random: Generator, count: int) -> Column:
     """Seconds that jobs of one device are meant to run. [job]"""
     body = length.median * np.exp(length.spread * random.standard_normal(count))
     cut = 1.0 - (length.begins / length.longest) ** length.index
@@ -164,24 +167,24 @@ def arrive(mix: Mix, turn: Column, *, rate: float) -> Column:
     return np.asarray(days * DAY + np.interp(needed - days * DAY, grown, time))
 
 
-def estimate_errors(random: Random, count: int) -> Column:
+def estimate_errors(random: Generator, count: int) -> Column:
     """What users' estimates are multiples of the truth; too long as often as too short. [job]"""
     shares, factors = zip(*ERRORS, strict=True)
     wrong = np.exp(np.interp(random.random(count), shares, np.log(factors)))
     return np.where(random.random(count) < 0.5, wrong, 1.0 / wrong)
 
 
-def _sizes(sizes: tuple[Size, ...], random: Random, count: int) -> Counts:
+def _sizes(sizes: tuple[Size, ...], random: Generator, count: int) -> Counts:
     shares = np.array([size.share for size in sizes])
     return random.choice(len(sizes), size=count, p=shares / shares.sum())
 
 
-def _groups(mix: Mix, random: Random, count: int) -> Counts:
+def _groups(mix: Mix, random: Generator, count: int) -> Counts:
     shares = np.array(list(mix.groups.values()) or [1.0])
     return random.choice(len(shares), size=count, p=shares / shares.sum())
 
 
-def _ends(mix: Mix, random: Random, work: Column) -> tuple[Column, Counts]:
+def _ends(mix: Mix, random: Generator, work: Column) -> tuple[Column, Counts]:
     """Seconds after which jobs end, and how. [job]"""
     fails = _failures(mix.failing, random, len(work))
     killed = _kills(mix.killing, random, work)
@@ -189,14 +192,14 @@ def _ends(mix: Mix, random: Random, work: Column) -> tuple[Column, Counts]:
     return ran, np.where(ran == work, 0, np.where(killed <= fails, 1, 2))
 
 
-def _failures(failing: Failing | None, random: Random, count: int) -> Column:
+def _failures(failing: Failing | None, random: Generator, count: int) -> Column:
     """Seconds of work at which jobs would fail. [job]"""
     if failing is None or failing.shape == 0:
         return np.full(count, np.inf)
     return failing.scale * np.expm1(random.standard_exponential(count) / failing.shape)
 
 
-def _kills(killing: Killing | None, random: Random, work: Column) -> Column:
+def _kills(killing: Killing | None, random: Generator, work: Column) -> Column:
     """Seconds of work at which jobs are killed; infinite if they are not. [job]"""
     if killing is None:
         return np.full(len(work), np.inf)
