@@ -22,6 +22,7 @@ class Outcomes:
         attained: device-seconds that each held.
         held: seconds during which each held devices.
         stops: how often each was interrupted.
+        busy: device-seconds that were held until the last arrival.
         waiting: jobs that have come and not ended.
         last: when something last changed.
     """
@@ -34,6 +35,7 @@ class Outcomes:
         self.attained = array("d", [0.0]) * count
         self.held = array("d", [0.0]) * count
         self.stops = array("l", [0]) * count
+        self.busy = 0.0
         self.waiting = 0
         self.last = 0.0
         self._there = 0.0
@@ -46,6 +48,7 @@ class Outcomes:
         self._there += self.waiting * (now - self._came)
         self._came = now
         self.waiting += 1
+        self.busy = self._sum + self._busy * (now - self._changed)
 
     def hold(self, now: float, devices: float) -> None:
         """Some devices more are held, or fewer where the number is negative."""

@@ -176,7 +176,9 @@ COLUMNS: Sequence[tuple[Column, Write]] = (
         _finished,
     ),
     (
-        Column(name="utilisation", short="used", number=True, spare=2),
+        Column(
+            name="utilisation", meaning="while jobs kept coming", short="used", number=True, spare=2
+        ),
         lambda result: percent(result.utilisation),
     ),
     (

@@ -17,7 +17,7 @@ class RunSummary:
         waiting: seconds of those without devices.
         finished: responses of the jobs that finished.
         makespan: seconds from the first arrival to the last end.
-        utilisation: device-seconds held over those there were until the last end.
+        utilisation: device-seconds held over those there were, as long as jobs kept coming.
         fragmentation: mean share of the devices that were free but of no use; None if not seen.
         interruptions: of all jobs.
         counts: jobs by what became of them.

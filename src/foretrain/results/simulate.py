@@ -56,7 +56,7 @@ class PolicyResult:
         mean_response_finished: seconds, of jobs that were neither killed nor failed nor stopped;
             None without one.
         makespan: seconds from the first arrival to the last end, mean over seeds.
-        utilisation: device-seconds held over device-seconds there were until the last end.
+        utilisation: device-seconds held over those there were, as long as jobs kept coming.
         fragmentation: share of the devices that were free while a job waited that asked for no
             more than were free; None where nodes are not told apart.
         interruptions: per job.

@@ -31,7 +31,8 @@ class _Asked:
         """What a policy does there; None where some job does not fit at all."""
         fleet = _sized(self.study.fleet, nodes)
         try:
-            check(arrivals(self.study, self.kinds, load=self.load, seed=0), fleet)
+            for seed in range(self.study.seeds):
+                check(arrivals(self.study, self.kinds, load=self.load, seed=seed), fleet)
         except InputError:
             return None
         cases = [

@@ -1,0 +1,38 @@
+"""The table of policies: every one runs every job, and the docs name them all."""
+
+from pathlib import Path
+
+import pytest
+
+from foretrain.cluster.fleet import fleet
+from foretrain.jobs.policies.table import POLICIES, named
+from foretrain.jobs.run import run
+from foretrain.measured.job import Job, Trace
+from foretrain.throughput import Amdahl
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "policies.md"
+
+JOBS = Trace(
+    name="a few",
+    jobs=tuple(
+        Job(
+            name=f"job-{number}",
+            arrival=40.0 * number,
+            work=300.0 + 70.0 * (number % 4),
+            curve=Amdahl(serial=0.05, most=8, base=1 + number % 3),
+            devices=1 + number % 3,
+        )
+        for number in range(9)
+    ),
+)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_job_ends_under_every_policy(name):
+    outcomes = run(JOBS, fleet(4, per_node=2), name)
+    assert all(end > job.arrival for job, end in zip(JOBS.jobs, outcomes.ended, strict=True))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_docs_say_what_a_policy_does(name):
+    assert f"| `{name}` | {named(name).says} | {named(name).knows} |" in PAGE.read_text()
