@@ -41,15 +41,21 @@ LARGEST = {
 """Batches that no rule exceeds. Source: zheng2023's repository (from memory)."""
 
 CRITICAL = {
-    "ResNet-18": 30,
-    "ResNet-50": 30,
-    "Transformer": 10,
-    "LM": 10,
-    "Recommendation": 30,
+    "ResNet-18": ((0, 30), (150, 160), (225, 235)),
+    "ResNet-50": ((0, 30),),
+    "Transformer": ((0, 10),),
+    "LM": ((0, 10),),
+    "Recommendation": ((0, 30),),
 }
-"""Epochs with the first batch before Accordion takes the largest. Source: from memory."""
+"""Epochs with the first batch, between which Accordion takes the largest. Source: from memory."""
 
-DOUBLINGS = (31, 51, 71, 91)
+DOUBLINGS = {
+    "ResNet-18": (31, 51, 71, 91),
+    "ResNet-50": (100,),
+    "Transformer": (31, 51, 71, 91),
+    "LM": (31, 51, 71, 91),
+    "Recommendation": (31, 51, 71, 91),
+}
 """Epochs after which the gradient noise scale doubles the batch. Source: from memory."""
 
 
@@ -107,14 +113,17 @@ def _static(model: str, batch: int) -> Iterator[tuple[int, int]]:
 
 
 def _accordion(model: str, batch: int) -> Iterator[tuple[int, int]]:
-    """The largest batch once the critical first epochs are over. Source: agarwal2021."""
+    """The largest batch where learning is not critical. Source: agarwal2021."""
     if batch < LARGEST[model]:
-        yield CRITICAL[model], LARGEST[model]
+        for first, last in CRITICAL[model]:
+            if first:
+                yield first, batch
+            yield last, LARGEST[model]
 
 
 def _noise_scale(model: str, batch: int) -> Iterator[tuple[int, int]]:
     """A batch that doubles as the gradient noise scale grows. Source: mccandlish2018."""
-    for epoch in DOUBLINGS:
+    for epoch in DOUBLINGS[model]:
         if batch < LARGEST[model]:
             batch = min(2 * batch, LARGEST[model])
             yield epoch, batch
