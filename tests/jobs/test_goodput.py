@@ -3,11 +3,17 @@
 import pytest
 from tests.jobs.profiles import SMALL, step
 
+from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
 from foretrain.jobs.batches import Limits, candidates
 from foretrain.jobs.goodput import Goodput, limits, packed
 from foretrain.jobs.learning import Learning
+from foretrain.jobs.ordered import OrderedDispatcher
+from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.simulation import Simulation
 from foretrain.jobs.steps import MeasuredSteps
+from foretrain.measured.job import Job, Trace
 
 
 def curve(batch=0):
@@ -64,6 +70,15 @@ def test_no_candidate_beats_the_adaptive_batch(devices, done):
     for each in candidates(devices, job.limits):
         worth = job.learning.gain(each.total(devices), job.learning.epoch(done))
         assert quick >= worth / job.step(placement, each)
+
+
+def test_a_simulation_notices_that_the_rate_changes():
+    fixed = curve(8)
+    job = Job(name="small", arrival=0.0, work=20.0, curve=fixed, devices=2)
+    trace, shared = Trace(name="alone", jobs=(job,)), fleet(2, per_node=2)
+    (end,) = Simulation(trace, CountedPool(shared), OrderedDispatcher(fifo())).run().ended
+    early, late = (fixed.rate(2, nodes=1, kind="", done=done) for done in (0.0, 10.0))
+    assert end == pytest.approx(10.0 / early + 10.0 / late)
 
 
 def test_counts_end_where_a_device_would_get_less_than_was_measured():

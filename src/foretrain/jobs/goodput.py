@@ -15,8 +15,7 @@ from foretrain.measured.profile import Placement, Profile
 class Goodput:
     """A curve in steps of the smallest batch: throughput times what a larger batch is worth.
 
-    It changes from epoch to epoch, so a simulation that shall notice asks `until`. Jobs that train
-    the same model may share a curve.
+    It changes from epoch to epoch. Jobs that train the same model may share a curve.
 
     Attributes:
         steps: how long a step takes.

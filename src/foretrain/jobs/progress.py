@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeGuard
 
 from foretrain.jobs.active import Active, Held
+from foretrain.throughput import Curve
 
 
 class Stretch(NamedTuple):
@@ -26,7 +28,26 @@ Progress = Callable[[Active, Held], Stretch]
 believes, progress is what happens."""
 
 
-def steady(active: Active, held: Held) -> Stretch:
-    """As the job's curve says, to its end."""
-    rate = active.job.curve.rate(held.devices, nodes=held.nodes, kind=held.kind, done=active.done)
-    return Stretch(rate, inf)
+class Staged(Curve, Protocol):
+    """A curve whose rate changes with what is done."""
+
+    def until(self, done: float) -> float:
+        """Units of work at which the rate changes next; infinity if it never does again."""
+        ...
+
+
+def believed(active: Active, held: Held) -> Stretch:
+    """As the job's curve says."""
+    curve, done = active.job.curve, active.done
+    rate = curve.rate(held.devices, nodes=held.nodes, kind=held.kind, done=done)
+    return Stretch(rate, curve.until(done) if _is_staged(curve) else inf)
+
+
+def _is_staged(curve: Curve) -> TypeGuard[Staged]:
+    return _changes(type(curve))
+
+
+@cache
+def _changes(kind: type[Curve]) -> bool:
+    """Whether rates of a kind of curve change; asked once, as asking a protocol is slow."""
+    return hasattr(kind, "until")

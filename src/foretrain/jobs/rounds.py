@@ -22,7 +22,7 @@ from typing import NamedTuple
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.progress import Progress, steady
+from foretrain.jobs.progress import Progress, believed
 from foretrain.jobs.shared import State
 from foretrain.jobs.simulation import Simulation
 
@@ -82,7 +82,7 @@ class RoundsDispatcher:
     """Runs in each round the jobs that are furthest behind the shares of a division."""
 
     def __init__(
-        self, divide: Division, fleet: Fleet, *, rules: Rules, progress: Progress = steady
+        self, divide: Division, fleet: Fleet, *, rules: Rules, progress: Progress = believed
     ) -> None:
         self._divide = divide
         self._fleet = fleet

@@ -17,7 +17,7 @@ from foretrain.jobs.active import Active, Held
 from foretrain.jobs.history import Watch
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.pool import Pool
-from foretrain.jobs.progress import Progress, steady
+from foretrain.jobs.progress import Progress, believed
 from foretrain.measured.job import Job, Trace
 
 HAPPENS = 0
@@ -58,7 +58,7 @@ class Simulation:
         dispatcher: Dispatcher,
         *,
         watch: Watch | None = None,
-        progress: Progress = steady,
+        progress: Progress = believed,
     ) -> None:
         self.pool = pool
         self._progress = progress
