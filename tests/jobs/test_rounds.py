@@ -7,7 +7,6 @@ from tests import examples
 
 from foretrain.cluster.fleet import Fleet, Nodes, fleet
 from foretrain.errors import InputError
-from foretrain.jobs.phases import phased
 from foretrain.jobs.policies.allox import AlloX
 from foretrain.jobs.policies.finish_time import FinishTimeFairness
 from foretrain.jobs.policies.gandiva_fair import gandiva_fair
@@ -51,8 +50,8 @@ def trace(*rows, restart=0.0):
 
 
 def simulated(jobs, shared, divide=max_min, **rules):
-    dispatcher = RoundsDispatcher(divide, shared, rules=Rules(**rules), progress=phased)
-    return Simulation(jobs, CountedPool(shared), dispatcher, progress=phased).run()
+    dispatcher = RoundsDispatcher(divide, shared, rules=Rules(**rules))
+    return Simulation(jobs, CountedPool(shared), dispatcher).run()
 
 
 def test_two_jobs_take_turns_on_one_device():

@@ -19,8 +19,8 @@ def test_a_phase_begins_with_its_first_unit_of_work():
     assert [rate(done) for done in (0.0, 7.9, 8.0, 99.0)] == [1.0, 1.0, 4.0, 4.0]
 
 
-def test_the_turn_is_where_the_next_phase_begins():
-    assert [CURVE.turn(done) for done in (0.0, 7.9, 8.0)] == [8.0, 8.0, inf]
+def test_a_rate_changes_where_the_next_phase_begins():
+    assert [CURVE.until(done) for done in (0.0, 7.9, 8.0)] == [8.0, 8.0, inf]
 
 
 def test_it_runs_on_the_devices_of_its_first_phase():

@@ -25,7 +25,6 @@ from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.files.traces.gavel import read_throughputs
 from foretrain.files.traces.shockwave import read_shockwave
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.phases import phased
 from foretrain.jobs.policies.allox import AlloX
 from foretrain.jobs.policies.finish_time import FinishTimeFairness
 from foretrain.jobs.policies.gandiva_fair import gandiva_fair
@@ -93,10 +92,10 @@ def outcomes(policy: str, *, restart: float = RESTART, order: int | None = None)
     """What becomes of the jobs, with ties by what is owed or in a random order."""
     divide = POLICIES[policy]()
     dispatcher = RoundsDispatcher(
-        divide if order is None else tied(divide, order), FLEET, rules=RULES, progress=phased
+        divide if order is None else tied(divide, order), FLEET, rules=RULES
     )
     jobs = trace(restart)
-    return Simulation(jobs, CountedPool(FLEET), dispatcher, progress=phased).run()
+    return Simulation(jobs, CountedPool(FLEET), dispatcher).run()
 
 
 def response(found: Outcomes) -> float:

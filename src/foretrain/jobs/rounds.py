@@ -97,14 +97,17 @@ class RoundsDispatcher:
         self._stale = True
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
-        """A job has come."""
+        """A job has come, or comes again after a failure."""
         self._there[active.rank] = active
+        if active.begun is not None:
+            self._there = dict(sorted(self._there.items()))
         self._accounts[active.rank] = Account(self._kinds, self._rules.period)
         self._stale = True
 
     def leave(self, active: Active, simulation: Simulation) -> None:
         """A job has ended."""
-        del self._there[active.rank], self._accounts[active.rank], self._leases[active.rank]
+        del self._there[active.rank], self._accounts[active.rank]
+        self._leases.pop(active.rank, None)
         self._stale = True
 
     def decide(self, simulation: Simulation) -> None:

@@ -57,7 +57,7 @@ class Phased:
         now = current(self.phases, done)
         return now.scale * now.curve.rate(devices, nodes=nodes, kind=kind, done=done)
 
-    def turn(self, done: float) -> float:
+    def until(self, done: float) -> float:
         """Units of work done at which the next phase begins; infinity in the last."""
         return next((phase.begins for phase in self.phases if phase.begins > done), inf)
 

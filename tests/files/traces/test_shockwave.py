@@ -60,7 +60,7 @@ def test_the_largest_batch_never_changes(tmp_path):
 
 def test_a_step_of_a_larger_batch_counts_as_several_of_the_first(tmp_path):
     (job,) = read(tmp_path, line("accordion"))
-    begins = job.curve.turn(0.0)
+    begins = job.curve.until(0.0)
     assert job.curve.rate(1, nodes=1, kind="v100", done=0.0) == 20.0
     assert job.curve.rate(1, nodes=1, kind="v100", done=begins) == 4 * 5.0
 
