@@ -14,7 +14,7 @@ from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.policies.las import las
 from foretrain.jobs.policies.sjf import sjf, srtf
 
-ORDERS = {"fifo": fifo, "sjf": sjf, "srtf": srtf, "las": partial(las, (3.0, 12.0))}
+ORDERS = {"fifo": fifo, "sjf": sjf, "srtf": srtf, "las": partial(las, (4.0, 16.0))}
 
 
 class Repack:
@@ -67,8 +67,9 @@ class Repack:
         ]
 
 
+# Powers of two keep times exact, so that what ends together in truth also does so in floats.
 rows = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(1, 6), st.integers(1, 6), st.booleans()),
+    st.tuples(st.integers(0, 3), st.integers(1, 6), st.sampled_from([1, 2, 4]), st.booleans()),
     min_size=1,
     max_size=14,
 )
@@ -86,7 +87,7 @@ def test_whoever_runs_is_who_a_walk_down_the_order_packs(name, restart, rows, fi
         )
         for place, (arrival, work, devices, still) in enumerate(rows)
     )  # fmt: skip
-    quick = dispatched(jobs, OrderedDispatcher(ORDERS[name]()), 8)
-    plain = dispatched(jobs, Repack(ORDERS[name](), 8), 8)
+    quick = dispatched(jobs, OrderedDispatcher(ORDERS[name]()), 7)
+    plain = dispatched(jobs, Repack(ORDERS[name](), 7), 7)
     assert list(quick.ended) == pytest.approx(list(plain.ended), rel=1e-9)
     assert quick.stops == plain.stops

@@ -104,7 +104,7 @@ CASES = (
     Case(
         name="M/G/1, first come first served",
         theory=lambda rate: general_response(rate, mean=MEAN, square=LONG.square),
-        dispatcher=_fifo, jobs=250_000, load=0.4, service=LONG,
+        dispatcher=_fifo, jobs=400_000, load=0.4, service=LONG,
     ),
     Case(
         name="M/M/1, shortest remaining time",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
-from math import inf
+from math import inf, isclose
 
 from foretrain.jobs.active import Active, Held
 from foretrain.jobs.pool import Pool
@@ -26,6 +26,9 @@ Need = tuple[int, tuple[str, ...]]
 
 Place = tuple[float, int, Active]
 """Key, rank and job: what jobs are sorted by."""
+
+ROUNDING = 1e-9
+"""Share of a key by which floats may miss it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ class OrderedDispatcher:
         self._places: dict[int, Place] = {}
         self._changes: dict[int, int] = {}
         self._looked: set[Need] = set()
+        self._free = 0.0
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
         """A job has come: it waits."""
@@ -72,7 +76,9 @@ class OrderedDispatcher:
 
     def decide(self, simulation: Simulation) -> None:
         """Start every job that the jobs before it leave devices for, the first one first."""
-        looked = self._looked
+        looked, pool = self._looked, simulation.pool
+        if pool.free(()) > self._free:
+            looked.clear()
         while True:
             heads = [(heap[0], need) for need, heap in self._waiting.items() if need not in looked]
             if not heads:
@@ -82,6 +88,7 @@ class OrderedDispatcher:
                 if not self._order.skips:
                     break
                 looked.add(need)
+        self._free = pool.free(())
 
     def _start(self, head: Place, simulation: Simulation) -> bool:
         """Start the first job of a heap, if need be in place of jobs after it."""
@@ -98,9 +105,7 @@ class OrderedDispatcher:
     def _make_room(self, head: Place, simulation: Simulation) -> bool:
         """Start a job in place of jobs after it, if that is allowed and some use."""
         active = head[2]
-        if not self._may_interrupt(active, simulation):
-            return False
-        victims = self._victims(head, simulation)
+        victims = self._victims(head, simulation) if self._order.preempts else ()
         if not victims:
             return False
         self._unqueue(active)
@@ -109,11 +114,6 @@ class OrderedDispatcher:
         started = simulation.start(active, active.job.devices, active.job.kinds)
         assert started, f"{active.job.name} was said to fit"
         return True
-
-    def _may_interrupt(self, active: Active, simulation: Simulation) -> bool:
-        """Whether a job may interrupt others; not in the instant in which it was interrupted."""
-        just = active.left is not None and active.left[0] == simulation.now
-        return self._order.preempts and not just
 
     def _victims(self, head: Place, simulation: Simulation) -> Sequence[Active]:
         """Running jobs after one that must stop for it: the last ones; none if that is no use."""
@@ -138,10 +138,14 @@ class OrderedDispatcher:
                 return _needed(victims, job, spare=-lacking, pool=pool)
         return ()
 
-    def _wait(self, active: Active, now: float) -> None:
+    def _wait(self, active: Active, now: float, *, least: float = -inf) -> None:
+        """Enter a job among the waiting, at its key or at the one that it had if that is higher."""
         job = active.job
         need = (job.devices, job.kinds)
-        place = (self._order.key(active, now), active.rank, active)
+        key = self._order.key(active, now)
+        if key < least and not isclose(key, least, rel_tol=ROUNDING):
+            key = least
+        place = (key, active.rank, active)
         heap = self._waiting.setdefault(need, [])
         heappush(heap, place)
         if heap[0] is place:
@@ -174,18 +178,21 @@ class OrderedDispatcher:
         self._looked.clear()
 
     def _interrupt(self, active: Active, simulation: Simulation) -> None:
-        self._drop(active, simulation)
+        """Stop a job; its key does not fall by that, or two jobs would stop each other for ever."""
+        now = simulation.now
+        had = self._drop(active, simulation) - (now if self._order.falls else 0.0)
         simulation.stop(active)
-        self._wait(active, simulation.now)
+        self._wait(active, now, least=had)
         self._looked.clear()
 
-    def _drop(self, active: Active, simulation: Simulation) -> None:
-        """Take a job from among the running."""
+    def _drop(self, active: Active, simulation: Simulation) -> float:
+        """Take a job from among the running; the key that it had there."""
         place = self._places.pop(active.rank)
         del self._running[bisect_left(self._running, place)]
         change = self._changes.pop(active.rank, None)
         if change is not None:
             simulation.cancel(change)
+        return place[0]
 
 
 def _needed(victims: list[Active], job: Job, *, spare: float, pool: Pool) -> Sequence[Active]:

@@ -66,8 +66,10 @@ class SharedDispatcher:
         self._next = -1.0
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
-        """A job has come."""
+        """A job has come, or comes again after a failure."""
         self._there[active.rank] = active
+        if active.begun is not None:
+            self._there = dict(sorted(self._there.items()))
 
     def leave(self, active: Active, simulation: Simulation) -> None:
         """A job has ended."""

@@ -26,8 +26,10 @@ class EasyDispatcher:
         self._running: dict[int, Active] = {}
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
-        """A job has come: it waits."""
+        """A job has come: it waits, before all that came after it even if it comes again."""
         self._waiting[active.rank] = active
+        if active.begun is not None:
+            self._waiting = dict(sorted(self._waiting.items()))
 
     def leave(self, active: Active, simulation: Simulation) -> None:
         """A job has ended."""

@@ -1,0 +1,118 @@
+"""Failures of nodes: jobs lose their devices and the work since their last checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from numpy.random import Generator
+
+from foretrain.errors import InputError
+from foretrain.jobs.active import Active
+from foretrain.jobs.nodes import NodePool
+from foretrain.jobs.simulation import Dispatcher, Simulation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """How nodes fail.
+
+    Attributes:
+        between: mean seconds from the repair of a node to its next failure; exponential.
+        repair: seconds until a node is there again.
+        checkpoint: seconds of work after which a job saves its state, counted from its start.
+    """
+
+    between: float
+    repair: float
+    checkpoint: float
+
+    def __post_init__(self) -> None:
+        if not (self.between > 0 and self.repair >= 0 and self.checkpoint > 0):
+            raise InputError(
+                "Failing.between and checkpoint must be above 0 s and repair at least 0 s, got"
+                f" {self}."
+            )
+
+
+class Failures:
+    """Lets nodes fail under a dispatcher, from the first arrival to the last end.
+
+    To the policy a job whose node fails leaves, and comes again with the work that it has saved.
+
+    Attributes:
+        count: failures so far.
+        lost: device-seconds of work that had to be done again.
+    """
+
+    def __init__(
+        self, dispatcher: Dispatcher, pool: NodePool, *, failing: Failing, random: Generator
+    ) -> None:
+        self.count = 0
+        self.lost = 0.0
+        self._dispatcher = dispatcher
+        self._pool = pool
+        self._failing = failing
+        self._random = random
+        self._there: dict[int, Active] = {}
+        self._events: dict[int, int] = {}
+        self._down: set[int] = set()
+
+    def arrive(self, active: Active, simulation: Simulation) -> None:
+        """A job has come; with the first one, nodes begin to fail."""
+        if not self._there:
+            for node in sorted(set(range(self._pool.count)) - self._down):
+                self._expect(node, simulation)
+        self._there[active.rank] = active
+        self._dispatcher.arrive(active, simulation)
+
+    def leave(self, active: Active, simulation: Simulation) -> None:
+        """A job has ended; while none is there, failures do not matter and are not drawn."""
+        del self._there[active.rank]
+        self._dispatcher.leave(active, simulation)
+        if not self._there:
+            for event in self._events.values():
+                simulation.cancel(event)
+            self._events.clear()
+
+    def decide(self, simulation: Simulation) -> None:
+        """Let the dispatcher decide."""
+        self._dispatcher.decide(simulation)
+
+    def _expect(self, node: int, simulation: Simulation) -> None:
+        lasts = float(self._random.exponential(self._failing.between))
+        self._events[node] = simulation.at(
+            simulation.now + lasts, partial(self._fail, node, simulation)
+        )
+
+    def _fail(self, node: int, simulation: Simulation) -> None:
+        """A node fails; so do the jobs on it."""
+        del self._events[node]
+        self._down.add(node)
+        self.count += 1
+        for active in tuple(self._there.values()):
+            held = active.held
+            if held is not None and any(place == node for place, _ in held.places):
+                self._lose(active, simulation)
+        self._pool.close(node)
+        simulation.at(
+            simulation.now + self._failing.repair, partial(self._repair, node, simulation)
+        )
+
+    def _repair(self, node: int, simulation: Simulation) -> None:
+        self._pool.open(node)
+        self._down.remove(node)
+        if self._there:
+            self._expect(node, simulation)
+
+    def _lose(self, active: Active, simulation: Simulation) -> None:
+        """A job falls back to what it saved last."""
+        held = active.held
+        assert held is not None
+        undone = max(0.0, simulation.now - active.since) % self._failing.checkpoint
+        self.lost += undone * held.devices
+        kept = active.done_at(simulation.now) - undone * active.rate
+        simulation.stop(active, done=max(0.0, kept))
+        active.left = None
+        self._dispatcher.leave(active, simulation)
+        self._dispatcher.arrive(active, simulation)
