@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import job, rigid_trace, trace
 
-from foretrain.cluster.fleet import Fleet, Nodes, fleet
+from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.admission import Admission
-from foretrain.jobs.failures import Failing, Failures
+from foretrain.jobs.failures import Failures
 from foretrain.jobs.fragmentation import Fragmentation, stranded
 from foretrain.jobs.nodes import NodePool, packed, racks, spread
 from foretrain.jobs.ordered import OrderedDispatcher
@@ -137,7 +137,7 @@ def test_jobs_on_more_nodes_than_they_need_are_counted():
 
 def failed(jobs, policy, *, between, checkpoint=2.0, repair=1.0, seed=1):
     pool = NodePool(RACKED, packed)
-    failing = Failing(between=between, repair=repair, checkpoint=checkpoint)
+    failing = NodeFailures(between=between, repair=repair, checkpoint=checkpoint)
     failures = Failures(
         DISPATCHERS[policy](RACKED), pool, failing=failing, random=np.random.default_rng(seed)
     )

@@ -4,6 +4,7 @@ from rich.console import Console
 
 from foretrain.cluster.fleet import fleet
 from foretrain.measured.job import Job, Trace
+from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Quantity, QueueStudy, Target
 from foretrain.report.simulate import responses, simulate_text
 from foretrain.report.simulate_page import simulate_page
@@ -13,20 +14,22 @@ from foretrain.verbs.simulate import simulate
 
 STUDY = QueueStudy(
     fleet=fleet(2),
-    jobs=Trace(
-        name="by hand",
-        jobs=tuple(
-            Job(
-                name=f"job-{number}",
-                arrival=float(number),
-                work=50.0 - number,
-                curve=rigid(1 + number % 2),
-                devices=1 + number % 2,
-                group="abc"[number % 3],
-                user="<b>",
-            )
-            for number in range(12)
-        ),
+    jobs=Log(
+        trace=Trace(
+            name="by hand",
+            jobs=tuple(
+                Job(
+                    name=f"job-{number}",
+                    arrival=float(number),
+                    work=50.0 - number,
+                    curve=rigid(1 + number % 2),
+                    devices=1 + number % 2,
+                    group="abc"[number % 3],
+                    user="<b>",
+                )
+                for number in range(12)
+            ),
+        )
     ),
     policies=("fifo", "srtf"),
     target=Target(quantity=Quantity.MEAN, seconds=100.0, most=8),

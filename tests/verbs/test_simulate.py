@@ -6,6 +6,7 @@ from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
 from foretrain.files.kept import Kept
 from foretrain.measured.job import Job, Trace
+from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Drawn, Quantity, QueueStudy, Target
 from foretrain.run.processes import processes
 from foretrain.throughput import rigid
@@ -21,7 +22,7 @@ TRACE = Trace(
 
 
 def study(**changes):
-    given = {"fleet": fleet(1), "jobs": TRACE, "policies": ("fifo", "srtf")}
+    given = {"fleet": fleet(1), "jobs": Log(trace=TRACE), "policies": ("fifo", "srtf")}
     return QueueStudy(**{**given, **changes})
 
 
@@ -111,11 +112,11 @@ def test_a_target_that_no_number_of_nodes_keeps_is_said_to_be_so():
 
 
 def test_an_unknown_policy_is_told_with_those_known():
-    with pytest.raises(InputError, match="unknown policy 'fif'. Did you mean 'fifo'"):
+    with pytest.raises(InputError, match=r"unknown policy 'fif'\. Did you mean 'fifo'"):
         simulate(study(policies=("fif",)))
 
 
 def test_jobs_larger_than_the_fleet_are_told_by_name():
     large = Job(name="large", arrival=0.0, work=1.0, curve=rigid(9), devices=9)
     with pytest.raises(InputError, match=r"1 jobs ask for more .* large \(9\)"):
-        simulate(study(jobs=Trace(name="log", jobs=(large,))))
+        simulate(study(jobs=Log(trace=Trace(name="log", jobs=(large,)))))

@@ -37,6 +37,28 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFailures:
+    """How nodes fail.
+
+    Attributes:
+        between: mean seconds from the repair of a node to its next failure; exponential.
+        repair: seconds until a node is there again.
+        checkpoint: seconds of work after which a job saves its state, counted from its start.
+    """
+
+    between: float
+    repair: float
+    checkpoint: float
+
+    def __post_init__(self) -> None:
+        if not (self.between > 0 and self.repair >= 0 and self.checkpoint > 0):
+            raise InputError(
+                "NodeFailures.between and checkpoint must be above 0 s and repair at least 0 s,"
+                f" got {self}."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
     """What jobs share.
 

@@ -10,15 +10,17 @@ from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.fewer import even, fewer
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
 from foretrain.errors import ForetrainError, InputError
 from foretrain.files.cluster import read_cluster
 from foretrain.files.keys import Count, Reads
 from foretrain.files.problems import Problems, unknown_key, validated
 from foretrain.files.study import study_from
 from foretrain.files.toml import read_toml
-from foretrain.measured.job import Trace
+from foretrain.files.traces.read import read_log
+from foretrain.measured.log import Log
 from foretrain.measured.queue_study import (
+    Conditions,
     Drawn,
     JobModel,
     Placement,
@@ -109,6 +111,7 @@ class JobsSection:
     serial: Annotated[float, SHARE] | None = None
     ends: bool = True
     restart: Annotated[float, SECONDS] = 0.0
+    policy: str | None = None
     models: tuple[ModelSection, ...] = ()
 
 
@@ -122,6 +125,20 @@ class TargetSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailuresSection:
+    """How nodes fail, as it is written; `NodeFailures` has the meanings."""
+
+    between: Annotated[float, SECONDS]
+    repair: Annotated[float, SECONDS]
+    checkpoint: Annotated[float, SECONDS]
+
+    @property
+    def noun(self) -> NodeFailures:
+        """What it means."""
+        return NodeFailures(between=self.between, repair=self.repair, checkpoint=self.checkpoint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationSection:
     """How it is simulated, as it is written."""
 
@@ -131,6 +148,8 @@ class SimulationSection:
     warm_up: Annotated[float, SHARE] = 0.0
     round: Annotated[float, SECONDS] = 0.0
     placement: Placement = Placement.ANY
+    admit: Annotated[float, SECONDS] = 0.0
+    failures: FailuresSection | None = None
     target: TargetSection | None = None
 
 
@@ -170,7 +189,7 @@ class _Reader:
         section = validated(JobsSection, written, path="jobs", problems=self.problems)
         said = self.document.get("simulation", {})
         how = validated(SimulationSection, said, path="simulation", problems=self.problems)
-        jobs = self._jobs(section, cluster) if section else None
+        jobs = self._jobs(section, cluster, fleet) if section else None
         if how and section and section.trace and how.loads:
             self.problems.add("simulation.loads", UNUSED_LOADS)
         target = self._target(how.target) if how else None
@@ -207,12 +226,14 @@ class _Reader:
             self.problems.add("fleet", str(error))
             return None
 
-    def _jobs(self, section: JobsSection, cluster: Cluster | None) -> Trace | Drawn | None:
+    def _jobs(
+        self, section: JobsSection, cluster: Cluster | None, fleet: Fleet | None
+    ) -> Log | Drawn | None:
         if (section.trace is None) == (section.draw is None):
             self.problems.add("jobs", NO_JOBS if section.trace is None else TWO_SOURCES)
             return None
         if section.trace is not None:
-            return self._trace(section)
+            return self._trace(section, fleet.devices if fleet else None)
         assert section.draw
         models = [self._model(each, cluster, place) for place, each in enumerate(section.models)]
         return Drawn(
@@ -222,16 +243,15 @@ class _Reader:
             ends=section.ends,
         )
 
-    def _trace(self, section: JobsSection) -> Trace | None:
-        from foretrain.files.traces.read import read_trace
-
+    def _trace(self, section: JobsSection, devices: int | None) -> Log | None:
         assert section.trace
         try:
-            return read_trace(
+            return read_log(
                 self.folder / section.trace,
                 format=section.format,
                 columns=section.columns,
                 serial=section.serial,
+                devices=devices,
             )
         except ForetrainError as error:
             self.problems.add("jobs.trace", str(error))
@@ -293,7 +313,7 @@ def _fleet_of(cluster: Cluster) -> Fleet:
 
 def _study(
     fleet: Fleet,
-    jobs: Trace | Drawn,
+    jobs: Log | Drawn,
     *,
     section: JobsSection,
     how: SimulationSection,
@@ -309,9 +329,14 @@ def _study(
         loads=tuple(loads),
         seeds=how.seeds if drawn else 1,
         warm_up=how.warm_up,
-        period=how.round,
-        placement=how.placement,
+        conditions=Conditions(
+            period=how.round,
+            placement=how.placement,
+            admit=how.admit,
+            failures=how.failures.noun if how.failures else None,
+        ),
         restart=section.restart,
+        policy=section.policy,
         target=target,
         assumed=tuple(assumed),
     )

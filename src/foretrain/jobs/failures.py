@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from numpy.random import Generator
 
-from foretrain.errors import InputError
+from foretrain.cluster.fleet import NodeFailures
 from foretrain.jobs.active import Active
 from foretrain.jobs.nodes import NodePool
 from foretrain.jobs.simulation import Dispatcher, Simulation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
-    """How nodes fail.
-
-    Attributes:
-        between: mean seconds from the repair of a node to its next failure; exponential.
-        repair: seconds until a node is there again.
-        checkpoint: seconds of work after which a job saves its state, counted from its start.
-    """
-
-    between: float
-    repair: float
-    checkpoint: float
-
-    def __post_init__(self) -> None:
-        if not (self.between > 0 and self.repair >= 0 and self.checkpoint > 0):
-            raise InputError(
-                "Failing.between and checkpoint must be above 0 s and repair at least 0 s, got"
-                f" {self}."
-            )
 
 
 class Failures:
@@ -46,7 +23,7 @@ class Failures:
     """
 
     def __init__(
-        self, dispatcher: Dispatcher, pool: NodePool, *, failing: Failing, random: Generator
+        self, dispatcher: Dispatcher, pool: NodePool, *, failing: NodeFailures, random: Generator
     ) -> None:
         self.count = 0
         self.lost = 0.0

@@ -23,6 +23,7 @@ class Outcomes:
         held: seconds during which each held devices.
         stops: how often each was interrupted.
         busy: device-seconds that were held until the last arrival.
+        fragmentation: share of free devices that no job that waits can use; None if not seen.
         waiting: jobs that have come and not ended.
         last: when something last changed.
     """
@@ -36,6 +37,7 @@ class Outcomes:
         self.held = array("d", [0.0]) * count
         self.stops = array("l", [0]) * count
         self.busy = 0.0
+        self.fragmentation: float | None = None
         self.waiting = 0
         self.last = 0.0
         self._there = 0.0

@@ -73,4 +73,5 @@ def _joined(trace: Trace, ended: Mapping[str, Outcomes]) -> Outcomes:
             for column in ("begun", "ended", "attained", "held", "stops"):
                 getattr(whole, column)[rank] = getattr(part, column)[place]
         whole.last = max(whole.last, part.last)
+        whole.busy += part.busy
     return whole

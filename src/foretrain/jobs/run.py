@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
+from foretrain.jobs.admission import Admission
+from foretrain.jobs.failures import Failures
+from foretrain.jobs.fragmentation import Fragmentation
 from foretrain.jobs.history import Watch
+from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
 from foretrain.jobs.outcomes import Outcomes
+from foretrain.jobs.partitions import partitioned
 from foretrain.jobs.policies.table import Asked, named
-from foretrain.jobs.pool import CountedPool, Pool
-from foretrain.jobs.simulation import Simulation
+from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Trace
-from foretrain.measured.queue_study import Placement
+from foretrain.measured.queue_study import Conditions, Placement
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+PLACES: Mapping[Placement, Place] = {
+    Placement.PACKED: packed,
+    Placement.SPREAD: spread,
+    Placement.RACKS: racks,
+}
 
 LISTED = 10
 """Jobs that an error names."""
@@ -22,28 +39,65 @@ def run(
     policy: str,
     *,
     past: Trace | None = None,
-    period: float = 0.0,
-    placement: Placement = Placement.ANY,
+    conditions: Conditions | None = None,
     watch: Watch | None = None,
+    random: Generator | None = None,
 ) -> Outcomes:
     """What becomes of the jobs of a trace.
 
     Args:
         trace: the jobs.
-        fleet: what they share.
+        fleet: what they share; groups with a quota have their nodes to themselves.
         policy: a name of the table.
         past: jobs that ended before, from which a policy may learn; None for the trace's own.
-        period: seconds of a scheduling round; 0 to decide at every event.
-        placement: of jobs on nodes.
+        conditions: under which they run; None for any devices, and a decision at every event.
         watch: notes how it went.
+        random: decides when nodes fail; needed where they do.
 
     Raises:
         InputError: where a job can never run.
     """
     check(trace, fleet)
-    asked = Asked(fleet=fleet, past=past or trace, period=period)
-    dispatcher = named(policy).make(asked)
-    return Simulation(trace, pool(fleet, placement), dispatcher, watch=watch).run()
+    asked = conditions or Conditions()
+
+    def alone(jobs: Trace, part: Fleet) -> Outcomes:
+        made = Asked(fleet=part, past=past or trace, period=asked.period)
+        dispatcher = _admitting(named(policy).make(made), part, asked)
+        if asked.placement is Placement.ANY and asked.failures is None:
+            return Simulation(jobs, CountedPool(part), dispatcher, watch=watch).run()
+        return _on_nodes(jobs, part, dispatcher, asked=asked, watch=watch, random=random)
+
+    if named(policy).fluid and (asked.placement is not Placement.ANY or asked.failures):
+        raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
+    return partitioned(trace, fleet, alone) if fleet.quota else alone(trace, fleet)
+
+
+FLUID = 'leave placement "any" and failures out, or take another policy.'
+
+
+def _admitting(dispatcher: Dispatcher, fleet: Fleet, asked: Conditions) -> Dispatcher:
+    return Admission(dispatcher, fleet, most=asked.admit) if asked.admit else dispatcher
+
+
+def _on_nodes(
+    trace: Trace,
+    fleet: Fleet,
+    dispatcher: Dispatcher,
+    *,
+    asked: Conditions,
+    watch: Watch | None,
+    random: Generator | None,
+) -> Outcomes:
+    """A run that tells nodes apart, and how badly devices lay in it."""
+    pool = NodePool(fleet, PLACES.get(asked.placement, packed))
+    watched = Fragmentation(dispatcher, pool)
+    outer: Dispatcher = watched
+    if asked.failures is not None:
+        assert random is not None, "failures need a random generator"
+        outer = Failures(watched, pool, failing=asked.failures, random=random)
+    outcomes = Simulation(trace, pool, outer, watch=watch).run()
+    outcomes.fragmentation = watched.stranded_share
+    return outcomes
 
 
 def check(trace: Trace, fleet: Fleet) -> None:
@@ -65,9 +119,3 @@ def _room(fleet: Fleet, kinds: tuple[str, ...]) -> int:
         (each.count * each.devices for each in fleet.nodes if not kinds or each.kind in kinds),
         default=0,
     )
-
-
-def pool(fleet: Fleet, placement: Placement) -> Pool:
-    """The free devices of a fleet."""
-    assert placement is Placement.ANY, placement
-    return CountedPool(fleet)

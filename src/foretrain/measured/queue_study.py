@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.fleet import Fleet, NodeFailures
 from foretrain.errors import InputError
-from foretrain.measured.job import Trace
+from foretrain.measured.log import Log
 from foretrain.plan.study import Study
 
 
@@ -96,39 +96,61 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Under which jobs run.
+
+    Attributes:
+        period: seconds of a scheduling round; 0 to decide at every event.
+        placement: of jobs on nodes.
+        admit: outstanding work, in seconds of the whole fleet, from which on jobs wait outside;
+            0 lets everybody in.
+        failures: how nodes fail; None for nodes that never do.
+    """
+
+    period: float = 0.0
+    placement: Placement = Placement.ANY
+    admit: float = 0.0
+    failures: NodeFailures | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.period >= 0 and self.admit >= 0):
+            raise InputError("Conditions.period and admit must be at least 0 s.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueStudy:
     """What `simulate` is asked.
 
     Attributes:
         fleet: what jobs share.
-        jobs: a trace, or how to draw jobs.
+        jobs: a log, or how to draw jobs.
         policies: names of the table of policies.
         loads: device-seconds that come over those there are; none for a trace as it is.
         seeds: how often each load is drawn.
         warm_up: share of the jobs, the first to come, that is not counted.
-        period: seconds of a scheduling round; 0 to decide at every event.
-        placement: of jobs on nodes.
+        conditions: under which jobs run.
         restart: seconds that a start after an interruption takes, for jobs that say none.
+        policy: under which a trace's cluster ran, for a replay; None to find out.
         target: a response time to be kept; None without one.
         assumed: in words, every default that a reader filled in.
     """
 
     fleet: Fleet
-    jobs: Trace | Drawn
+    jobs: Log | Drawn
     policies: tuple[str, ...]
     loads: tuple[float, ...] = ()
     seeds: int = 1
     warm_up: float = 0.0
-    period: float = 0.0
-    placement: Placement = Placement.ANY
+    conditions: Conditions = Conditions()
     restart: float = 0.0
+    policy: str | None = None
     target: Target | None = None
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.warm_up < 1:
             raise InputError(f"QueueStudy.warm_up must be a share below 1, got {self.warm_up}.")
-        if not (self.period >= 0 and self.restart >= 0):
-            raise InputError("QueueStudy.period and restart must be at least 0 s.")
+        if not self.restart >= 0:
+            raise InputError(f"QueueStudy.restart must be at least 0 s, got {self.restart}.")
         if isinstance(self.jobs, Drawn) and not self.loads:
             raise InputError("QueueStudy.loads is empty; drawn jobs need a load, such as 0.8.")

@@ -57,8 +57,8 @@ class PolicyResult:
             None without one.
         makespan: seconds from the first arrival to the last end, mean over seeds.
         utilisation: device-seconds held over those there were, as long as jobs kept coming.
-        fragmentation: share of the devices that were free while a job waited that asked for no
-            more than were free; None where nodes are not told apart.
+        fragmentation: share of the free devices that no job that waits could use, over time;
+            None where nodes are not told apart.
         interruptions: per job.
         cost: dollars for the fleet until the last end; None without a price.
         jobs: by what became of them, all seeds together.

@@ -10,6 +10,7 @@ from foretrain.jobs.drawn import Kind, drawn
 from foretrain.jobs.generator import generate
 from foretrain.jobs.philly import PHILLY
 from foretrain.measured.job import Trace
+from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.throughput import Amdahl, Curve, rigid
 
@@ -23,8 +24,8 @@ def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, se
         load: device-seconds that come over those there are; None for a trace as it is.
         seed: of chance.
     """
-    if isinstance(study.jobs, Trace):
-        return _restarting(study.jobs, study.restart)
+    if isinstance(study.jobs, Log):
+        return _restarting(study.jobs.trace, study.restart)
     assert load is not None
     return _restarting(_drawn(study, study.jobs, kinds, load=load, seed=seed), study.restart)
 

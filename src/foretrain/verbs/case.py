@@ -65,6 +65,8 @@ class Keeps(Protocol):
 
 def run_case(case: Case) -> CaseResult:
     """One run, wherever its engine puts it."""
+    from numpy.random import default_rng
+
     study = case.study
     trace = arrivals(study, case.kinds, load=case.load, seed=case.seed)
     watch = Watch() if case.noted else None
@@ -74,9 +76,9 @@ def run_case(case: Case) -> CaseResult:
         case.fleet,
         case.policy,
         past=_past(case),
-        period=study.period,
-        placement=study.placement,
+        conditions=study.conditions,
         watch=watch,
+        random=default_rng(case.seed),
     )
     seconds = process_time() - begun
     return CaseResult(

@@ -71,11 +71,13 @@ class Named:
         says: what it does, in a sentence.
         make: a dispatcher for one run.
         knows: what it must know of a job before it runs: nothing, its length, its speed.
+        fluid: whether it divides devices into parts, so that they lie on no node.
     """
 
     says: str
     make: Callable[[Asked], Dispatcher]
     knows: str = "nothing"
+    fluid: bool = False
 
 
 def named(policy: str) -> Named:
@@ -168,11 +170,13 @@ POLICIES: Mapping[str, Named] = {
         says="the shares of a fluid that are best if no further job comes",
         make=_shared(hesrpt(EXPONENT)),
         knows="length",
+        fluid=True,
     ),
     "processor-sharing": Named(
         says="an equal share for everybody, as a fluid",
         make=_shared(processor_sharing),
         knows="speed",
+        fluid=True,
     ),
     "max-min": Named(
         says="in rounds, equal device-seconds for all", make=_divided(lambda: max_min)
