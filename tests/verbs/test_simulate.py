@@ -2,12 +2,19 @@
 
 import pytest
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.files.kept import Kept
 from foretrain.measured.job import Job, Trace
 from foretrain.measured.log import Log
-from foretrain.measured.queue_study import Drawn, Quantity, QueueStudy, Target
+from foretrain.measured.queue_study import (
+    Conditions,
+    Drawn,
+    Placement,
+    Quantity,
+    QueueStudy,
+    Target,
+)
 from foretrain.run.processes import processes
 from foretrain.throughput import rigid
 from foretrain.verbs.simulate import simulate
@@ -120,3 +127,45 @@ def test_jobs_larger_than_the_fleet_are_told_by_name():
     large = Job(name="large", arrival=0.0, work=1.0, curve=rigid(9), devices=9)
     with pytest.raises(InputError, match=r"1 jobs ask for more .* large \(9\)"):
         simulate(study(jobs=Log(trace=Trace(name="log", jobs=(large,)))))
+
+
+def test_a_log_is_replayed_before_anything_is_asked_of_it():
+    jobs = tuple(
+        Job(name=f"{number}", arrival=float(number), work=5.0, curve=rigid(1), devices=1)
+        for number in range(12)
+    )
+    begun = {job.name: 5.0 * number for number, job in enumerate(jobs)}
+    answer = simulate(study(jobs=Log(trace=Trace(name="log", jobs=jobs), begun=begun)))
+    best = answer.replays[0]
+    assert (best.simulated, best.gap, best.error) == (best.logged, 0.0, 0.0)
+    assert answer.findings[0].startswith("Replayed under")
+
+
+def test_a_log_that_waited_otherwise_is_said_not_to_be_this_cluster():
+    jobs = tuple(
+        Job(name=f"{number}", arrival=float(number), work=5.0, curve=rigid(1), devices=1)
+        for number in range(12)
+    )
+    begun = {job.name: 9.0 * number for number, job in enumerate(jobs)}
+    answer = simulate(study(jobs=Log(trace=Trace(name="log", jobs=jobs), begun=begun)))
+    assert "too far off to trust" in answer.findings[1]
+
+
+def test_quotas_part_the_fleet():
+    shared = Fleet(nodes=(Nodes(count=2, devices=1),), quota={"x": 1})
+    answer = simulate(study(fleet=shared))
+    assert answer.policies["fifo"].mean_response == 6.0
+
+
+def test_nodes_that_fail_make_jobs_longer_and_seeds_decide_when():
+    failures = NodeFailures(between=4.0, repair=1.0, checkpoint=2.0)
+    asked = study(fleet=fleet(1), conditions=Conditions(failures=failures))
+    first, again = (simulate(asked).policies["fifo"] for _ in range(2))
+    assert first == again
+    assert first.mean_response > simulate(study()).policies["fifo"].mean_response
+
+
+def test_a_fluid_lies_on_no_node():
+    packed = Conditions(placement=Placement.PACKED)
+    with pytest.raises(InputError, match="divides devices as a fluid"):
+        simulate(study(policies=("processor-sharing",), conditions=packed))

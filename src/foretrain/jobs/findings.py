@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from foretrain.results.simulate import Capacity, Enough, LoadPoint, ModelCurve, Pair, PolicyResult
+from foretrain.results.simulate import (
+    Capacity,
+    Enough,
+    LoadPoint,
+    ModelCurve,
+    Pair,
+    PolicyResult,
+    Replayed,
+)
 from foretrain.units import DOLLARS, SECONDS
 
 SURE = 0.01
 """Chance of a difference without a cause below which it is taken for one."""
 
 HOUR = 3600.0
+
+FAITHFUL = 0.1
+"""Relative error of the median waiting up to which a replay is taken for the log's cluster."""
 
 CROWDED = 2.0
 """Waiting over work from which on a queue is said to be long."""
@@ -34,6 +45,26 @@ def findings(
         *(map(partial(_needs, capacity), capacity.policies) if capacity else ()),
     ]
     return tuple(said)
+
+
+def of_replays(replays: Sequence[Replayed]) -> tuple[str, ...]:
+    """Whether a log's own policy, or the one that fits it best, waits as the log did."""
+    if not replays:
+        return ()
+    best = replays[0]
+    told = (
+        f"Replayed under {best.policy} on {best.devices} devices, the second half of the log waits"
+        f" {SECONDS.write(best.simulated)} (median) where the log says"
+        f" {SECONDS.write(best.logged)}; job by job, the first half is {100 * best.gap:.0f} % of"
+        " its mean waiting off."
+    )
+    if best.error is not None and best.error <= FAITHFUL:
+        return (told,)
+    return (
+        told,
+        "That is too far off to trust what follows: the log's cluster has other devices, quotas"
+        " or another policy than the study says.",
+    )
 
 
 def _asked(curve: ModelCurve) -> str:

@@ -16,17 +16,22 @@ from foretrain.results.simulate import (
     ModelCurve,
     Part,
     PolicyResult,
+    Replayed,
     Simulated,
 )
 from foretrain.units import DOLLARS, SECONDS
 
+REPLAYED = "The log beside its simulation"
 HOUR = 3600.0
 Write = Callable[[PolicyResult], str]
 
 
 def simulate_text(answer: Simulated) -> Group:
     """What the terminal shows of a simulation."""
+    replayed = replay_table(answer.replays)
+    log = (terminal.heading(REPLAYED), terminal.table(replayed), terminal.legend(replayed.columns))
     return Group(
+        *(log if replayed.rows else ()),
         *(_curve(curve) for curve in answer.curves),
         *(_point(point) for point in answer.points),
         *_parts(answer),
@@ -121,6 +126,28 @@ def capacity_title(answer: Capacity) -> str:
     """What is asked of a capacity."""
     kind = "a mean response" if answer.quantity == "mean" else "95 % of the responses"
     return f"How many nodes keep {kind} within {written(SECONDS, answer.seconds)}"
+
+
+def replay_table(replays: Sequence[Replayed]) -> Table:
+    """A log beside its simulation under each policy that was tried."""
+    columns = (
+        Column(name="policy"),
+        Column(name="median waiting", meaning="of the second half", number=True),
+        Column(name="in the log", number=True),
+        Column(
+            name="apart", meaning="job by job in the first half, over mean waiting", number=True
+        ),
+    )
+    rows = [
+        (
+            each.policy,
+            written(SECONDS, each.simulated),
+            written(SECONDS, each.logged),
+            percent(each.gap),
+        )
+        for each in replays
+    ]
+    return Table(columns=columns, rows=tuple(rows))
 
 
 def title(point: LoadPoint) -> str:

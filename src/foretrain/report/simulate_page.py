@@ -10,10 +10,12 @@ from foretrain.report.charts.lines import Lines, distribution, growth, lines
 from foretrain.report.page import page
 from foretrain.report.section import Section, tables
 from foretrain.report.simulate import (
+    REPLAYED,
     capacity_table,
     capacity_title,
     curve_table,
     parts_table,
+    replay_table,
     responses,
     speed,
     title,
@@ -46,6 +48,7 @@ def _sections(
     study: QueueStudy, answer: Simulated, provenance: Provenance
 ) -> Iterator[Section | None]:
     yield tables("findings", "What follows", *_findings(answer))
+    yield tables("replay", REPLAYED, replay_table(answer.replays))
     for curve, words in zip(answer.curves, _plans(study, answer), strict=True):
         yield tables(
             f"curve-{curve.name}", f"{curve.name}: the best plan", curve_table(curve), words=words

@@ -237,6 +237,28 @@ class Capacity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A log beside its simulation under one policy.
+
+    Attributes:
+        policy: that was simulated.
+        devices: of the fleet.
+        gap: mean difference of a job's simulated waiting from its logged one, over the mean of
+            the logged ones, in the first half of the jobs.
+        logged: median seconds of waiting in the second half, as the log tells.
+        simulated: the same in the simulation.
+        error: relative error of the simulated median; None where only the log's is 0.
+    """
+
+    policy: str
+    devices: int
+    gap: float
+    logged: float
+    simulated: float
+    error: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Simulated:
     """Response times of jobs that share a fleet.
 
@@ -247,6 +269,8 @@ class Simulated:
         points: the same at every load.
         curves: of the models, where jobs were drawn of models.
         histories: how it went under each policy.
+        replays: a log beside its simulation under its own policy, or under several, the one that
+            fits best first; empty where there is no log or it does not tell who waited.
         capacity: what a target needs; None where the study has none.
         findings: what follows, in words.
         jobs_per_second: simulated jobs per CPU second.
@@ -258,6 +282,7 @@ class Simulated:
     points: tuple[LoadPoint, ...]
     curves: tuple[ModelCurve, ...]
     histories: tuple[History, ...]
+    replays: tuple[Replayed, ...]
     capacity: Capacity | None
     findings: tuple[str, ...]
     jobs_per_second: float

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import fsum
+from math import fsum, inf
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.files.coefficients import DEFAULT
 from foretrain.jobs.comparison import pair, policy_result
 from foretrain.jobs.drawn import Kind
-from foretrain.jobs.findings import findings
+from foretrain.jobs.findings import findings, of_replays
 from foretrain.jobs.policies.table import named
+from foretrain.jobs.replay import POLICIES, replay
+from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.results.case import CaseResult
 from foretrain.results.document import fingerprint
-from foretrain.results.simulate import LoadPoint, ModelCurve, Simulated
+from foretrain.results.simulate import LoadPoint, ModelCurve, Replayed, Simulated
 from foretrain.verbs.capacity import capacity
 from foretrain.verbs.case import Case, Engine, Keeps, run_case
 from foretrain.verbs.curves import curve_of, throughput
@@ -60,7 +62,7 @@ def simulate(
     results = _done(_cases(study, kinds), engine=engine, kept=kept, tell=tell)
     answer = _answer(study, curves, results)
     enough = capacity(study, kinds, engine=engine, tell=tell)
-    told = findings(answer.points, curves, enough)
+    told = (*of_replays(answer.replays), *findings(answer.points, curves, enough))
     return replace(answer, capacity=enough, findings=told)
 
 
@@ -148,6 +150,7 @@ def _answer(study: QueueStudy, curves: tuple[ModelCurve, ...], results: Results)
         points=points,
         curves=curves,
         histories=tuple(each.history for each in results.values() if each.history),
+        replays=_replays(study),
         capacity=None,
         findings=(),
         jobs_per_second=jobs / seconds if seconds else 0.0,
@@ -164,3 +167,25 @@ def _point(study: QueueStudy, load: float | None, results: Results) -> LoadPoint
     order = sorted(found, key=lambda policy: found[policy].mean_response)
     pairs = tuple(pair(first, second, runs) for first, second in pairwise(order))
     return LoadPoint(load=load, policies=found, pairs=pairs)
+
+
+def _replays(study: QueueStudy) -> tuple[Replayed, ...]:
+    """The log under its own policy before anybody asks it what if."""
+    log = study.jobs
+    if not isinstance(log, Log) or len(log.begun) < len(log.trace.jobs):
+        return ()
+    if all(log.begun[job.name] <= job.arrival for job in log.trace.jobs):
+        return ()
+    policies = (study.policy,) if study.policy else POLICIES
+    found = replay(log, policies=policies, devices=study.fleet.devices)
+    return tuple(
+        Replayed(
+            policy=each.policy,
+            devices=each.devices,
+            gap=each.gap,
+            logged=each.logged,
+            simulated=each.simulated,
+            error=each.error if each.error < inf else None,
+        )
+        for each in found
+    )
