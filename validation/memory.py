@@ -110,7 +110,7 @@ def trained(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
 def _bounds(runs: Sequence[MeasuredRun]) -> Iterator[MemoryRow]:
     """Runs of one known plan that nearly filled their device: they needed no more than it has."""
     for run in runs:
-        if run.out_of_memory or run.source_id in KEPT_APART or run.source_kind == "memory":
+        if run.source_id in KEPT_APART or not run.may_be_fitted:
             continue
         try:
             found = need(run, DEFAULT)

@@ -80,11 +80,16 @@ def _launched(
 
 def kernels_of(operators: Operators, rate: Rates) -> Floats:
     """Kernels that are started in the forward pass, as the software fuses them. [operator, 1]"""
-    alone = operators.matmul | operators.fused
-    general = np.where(alone, 1.0, rate.unfused)
-    over_pictures = kernels_of_pictures(operators, rate.pictures)
-    kernels = operators.kernels * np.where(operators.family > 0, over_pictures, general)
+    kernels = operators.kernels * _as_fused(operators, rate)
     return (kernels + operators.narrowed * rate.casts) * each_expert(operators, rate)
+
+
+def _as_fused(operators: Operators, rate: Rates) -> Floats:
+    """Kernels of each operator over those that it has by itself. [operator, 1]"""
+    general = np.where(operators.matmul | operators.fused, 1.0, rate.unfused)
+    if not operators.family.any():
+        return general
+    return np.where(operators.family > 0, kernels_of_pictures(operators, rate.pictures), general)
 
 
 def _calls_beside(operators: Operators, rate: Rates) -> Floats:
