@@ -142,7 +142,7 @@ def main(arguments: list[str]) -> int:
     print(f"yardstick {yardstick():.2f} s")
     good = [rates(drawn(DRAWN, devices), devices) for devices in (64, 512, 4_096)]
     good += [
-        growth(drawn(DRAWN, 512), drawn(10 * DRAWN, 5_120), (512, 5_120)),
+        growth(drawn(4 * DRAWN, 512), drawn(4 * DRAWN, 5_120), (512, 5_120)),
         growth(drawn(2_000, 64, load=1e6), drawn(20_000, 64, load=1e6), (64, 64)),
     ]
     files = [each for each in arguments if not each.startswith("--")]
