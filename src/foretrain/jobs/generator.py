@@ -5,7 +5,7 @@ How jobs end is drawn last, so a mix with and one without failures give the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,14 +92,22 @@ def generate(
         raise InputError(f"load must be above 0, got {load}.")
     drawn = draw(mix, random, count=count, largest=devices)
     arrivals = arrive(mix, drawn.turn, rate=load * devices / drawn.demand)
+    jobs = tuple(_jobs(mix, drawn, arrivals, curve=curve))
+    return Trace(name=f"{count} drawn jobs at load {load:g}", jobs=jobs)
+
+
+def _jobs(
+    mix: Mix, drawn: Draws, arrivals: Column, *, curve: Callable[[int], Curve]
+) -> Iterator[Job]:
+    """The rows of the columns."""
     names = list(mix.groups) or [""]
     columns = (
         arrivals, drawn.work, drawn.devices, drawn.estimate, drawn.group, drawn.ran, drawn.end,
     )  # fmt: skip
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    digits = len(str(count))
-    jobs = (
-        Job(
+    digits = len(str(len(arrivals)))
+    for number, (arrival, work, asked, estimate, group, ran, end) in enumerate(rows, start=1):
+        yield Job(
             name=f"job-{number:0{digits}}",
             arrival=arrival,
             work=work,
@@ -110,9 +118,6 @@ def generate(
             estimate=estimate,
             group=names[group],
         )
-        for number, (arrival, work, asked, estimate, group, ran, end) in enumerate(rows, start=1)
-    )
-    return Trace(name=f"{count} drawn jobs at load {load:g}", jobs=tuple(jobs))
 
 
 def draw(mix: Mix, random: Generator, *, count: int, largest: int) -> Draws:

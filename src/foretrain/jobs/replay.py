@@ -79,30 +79,31 @@ def replay(
             f"{log.trace.name}: no job of the first half waited, so every large cluster fits."
         )
 
-    def attempt(policy: str, count: int) -> Replay:
-        begun = run(log.trace, fleet(count), policy).begun
-        found = [start - job.arrival for start, job in zip(begun, log.trace.jobs, strict=True)]
-        apart = fmean(abs(a - b) for a, b in zip(found[:half], waits[:half], strict=True))
-        return Replay(
-            policy=policy,
-            devices=count,
-            gap=apart / fmean(waits[:half]),
-            mean=fmean(found[:half]),
-            logged=median(waits[half:]),
-            simulated=median(found[half:]),
-        )
+    least = ceil(max(job.devices for job in log.trace.jobs) / per_node)
 
     def best(policy: str) -> Replay:
         if devices is not None:
-            return attempt(policy, devices)
-        least = ceil(max(job.devices for job in log.trace.jobs) / per_node)
-        return fitting(
-            cache(lambda nodes: attempt(policy, nodes * per_node)),
-            least=least,
-            waiting=fmean(waits[:half]),
-        )
+            return _attempt(log, waits, policy=policy, devices=devices)
+        attempt = cache(lambda nodes: _attempt(log, waits, policy=policy, devices=nodes * per_node))
+        return fitting(attempt, least=least, waiting=fmean(waits[:half]))
 
     return tuple(sorted((best(policy) for policy in policies), key=lambda each: each.gap))
+
+
+def _attempt(log: Log, waits: Sequence[float], *, policy: str, devices: int) -> Replay:
+    """The log under one policy on some devices."""
+    half = len(waits) // 2
+    begun = run(log.trace, fleet(devices), policy).begun
+    found = [start - job.arrival for start, job in zip(begun, log.trace.jobs, strict=True)]
+    apart = fmean(abs(a - b) for a, b in zip(found[:half], waits[:half], strict=True))
+    return Replay(
+        policy=policy,
+        devices=devices,
+        gap=apart / fmean(waits[:half]),
+        mean=fmean(found[:half]),
+        logged=median(waits[half:]),
+        simulated=median(found[half:]),
+    )
 
 
 def fitting(attempt: Callable[[int], Replay], *, least: int, waiting: float) -> Replay:
