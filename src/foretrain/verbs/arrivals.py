@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from foretrain.jobs.drawn import Kind, drawn
 from foretrain.jobs.generator import generate
@@ -12,7 +11,7 @@ from foretrain.jobs.philly import PHILLY
 from foretrain.measured.job import Trace
 from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Drawn, QueueStudy
-from foretrain.throughput import Amdahl, Curve, rigid
+from foretrain.throughput import elastic, rigid
 
 
 def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, seed: int) -> Trace:
@@ -39,13 +38,8 @@ def _drawn(
     if kinds:
         return drawn(kinds, count=how.jobs, load=load, devices=devices, random=random)
     mix = PHILLY if how.ends else replace(PHILLY, failing=None, killing=None)
-    curve = rigid if how.serial is None else partial(_elastic, how.serial, devices)
+    curve = rigid if how.serial is None else elastic(how.serial)
     return generate(mix, random, count=how.jobs, load=load, devices=devices, curve=curve)
-
-
-def _elastic(serial: float, most: int, asked: int) -> Curve:
-    """A job that may run on any number of devices, by Amdahl's law."""
-    return Amdahl(serial=serial, most=most, base=asked)
 
 
 def _restarting(trace: Trace, seconds: float) -> Trace:

@@ -10,7 +10,7 @@ from foretrain.errors import InputError, nearest
 from foretrain.jobs.hazard import learned
 from foretrain.jobs.ordered import Order, OrderedDispatcher
 from foretrain.jobs.policies.allox import AlloX
-from foretrain.jobs.policies.aware import aware
+from foretrain.jobs.policies.aware import aware, aware_efficient
 from foretrain.jobs.policies.easy import EasyDispatcher
 from foretrain.jobs.policies.efficient import fifo_efficient, fifo_max, srtf_efficient
 from foretrain.jobs.policies.equal import equal_share, processor_sharing
@@ -40,6 +40,9 @@ Source: gu2019, section 5: two to three queues; the bounds are the user's there,
 
 THRESHOLD = 0.5
 """Share of its speed that a device of an efficiency-capped job keeps; assumed."""
+
+WIDE = 0.6
+"""The same under `aware-efficient`; see docs/background/early-ends.md."""
 
 EXPONENT = 0.5
 """Of the power of devices that heSRPT takes for every job's speed; assumed."""
@@ -138,6 +141,13 @@ POLICIES: Mapping[str, Named] = {
         says="the least expected work per success first, by how past jobs ended early",
         make=lambda asked: OrderedDispatcher(aware(learned(asked.past))),
         knows="length and past jobs",
+    ),
+    "aware-efficient": Named(
+        says="the least expected work per success first, each as wide as is efficient",
+        make=lambda asked: SharedDispatcher(
+            aware_efficient(learned(asked.past), threshold=WIDE), asked.fleet, period=asked.period
+        ),
+        knows="length, speed and past jobs",
     ),
     "tiresias": Named(
         says="in rounds, who has got little first, then who fell first",
