@@ -169,3 +169,22 @@ def test_a_fluid_lies_on_no_node():
     packed = Conditions(placement=Placement.PACKED)
     with pytest.raises(InputError, match="divides devices as a fluid"):
         simulate(study(policies=("processor-sharing",), conditions=packed))
+
+
+def test_a_job_whose_nodes_fail_before_each_checkpoint_is_refused():
+    failures = NodeFailures(between=1.0, repair=1.0, checkpoint=1e6)
+    long = Job(name="long", arrival=0.0, work=1e5, curve=rigid(1), devices=1)
+    asked = study(
+        jobs=Log(trace=Trace(name="log", jobs=(long,))), conditions=Conditions(failures=failures)
+    )
+    with pytest.raises(InputError, match="would never end"):
+        simulate(asked)
+
+
+def test_a_policy_that_never_gives_what_a_job_asks_for_is_told():
+    three = Job(name="three", arrival=0.0, work=10.0, curve=rigid(3), devices=3)
+    asked = study(
+        fleet=fleet(4), jobs=Log(trace=Trace(name="log", jobs=(three,))), policies=("sia",)
+    )
+    with pytest.raises(InputError, match="would never end"):
+        simulate(asked)

@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 from functools import partial
+from math import ceil
 
 from numpy.random import Generator
 
-from foretrain.cluster.fleet import NodeFailures
+from foretrain.cluster.fleet import Fleet, NodeFailures
+from foretrain.errors import InputError
 from foretrain.jobs.active import Active
+from foretrain.jobs.hazard import pace
 from foretrain.jobs.nodes import NodePool
 from foretrain.jobs.simulation import Dispatcher, Simulation
+from foretrain.measured.job import Trace
+
+HOPELESS = 12.0
+"""Failures to expect between two checkpoints from which on a job hardly ever gets to the next: one
+attempt of a hundred thousand does."""
+
+
+def check(trace: Trace, fleet: Fleet, failing: NodeFailures) -> None:
+    """Refuse jobs that would hardly ever end.
+
+    Raises:
+        InputError: where the nodes of a job fail too often between two of its checkpoints.
+    """
+    largest = max(each.devices for each in fleet.nodes)
+    for job in trace.jobs:
+        seconds = min(failing.checkpoint, job.ends_after / pace(job))
+        expected = ceil(job.devices / largest) * seconds / failing.between
+        if expected > HOPELESS:
+            raise InputError(
+                f"the simulation would never end: {expected:.0f} failures are to be expected"
+                f" between two checkpoints of job {job.name} ({job.devices} devices). Write"
+                " checkpoints more often, or let nodes fail less often."
+            )
 
 
 class Failures:

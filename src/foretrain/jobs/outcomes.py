@@ -45,6 +45,11 @@ class Outcomes:
         self._sum = 0.0
         self._came = self._changed = 0.0
 
+    @property
+    def holding(self) -> bool:
+        """Whether anybody holds a device."""
+        return self._busy > ROUNDING
+
     def come(self, now: float) -> None:
         """A job has come."""
         self._there += self.waiting * (now - self._came)

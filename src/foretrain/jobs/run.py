@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
+from foretrain.jobs import failures
 from foretrain.jobs.admission import Admission
-from foretrain.jobs.failures import Failures
 from foretrain.jobs.fragmentation import Fragmentation
 from foretrain.jobs.history import Watch
 from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
@@ -57,8 +57,10 @@ def run(
     Raises:
         InputError: where a job can never run.
     """
-    check(trace, fleet)
     asked = conditions or Conditions()
+    check(trace, fleet)
+    if asked.failures is not None:
+        failures.check(trace, fleet, asked.failures)
 
     def alone(jobs: Trace, part: Fleet) -> Outcomes:
         made = Asked(fleet=part, past=past or trace, period=asked.period)
@@ -94,7 +96,7 @@ def _on_nodes(
     outer: Dispatcher = watched
     if asked.failures is not None:
         assert random is not None, "failures need a random generator"
-        outer = Failures(watched, pool, failing=asked.failures, random=random)
+        outer = failures.Failures(watched, pool, failing=asked.failures, random=random)
     outcomes = Simulation(trace, pool, outer, watch=watch).run()
     outcomes.fragmentation = watched.stranded_share
     return outcomes

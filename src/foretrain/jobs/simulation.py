@@ -26,6 +26,9 @@ HAPPENS = 0
 DECIDES = 1
 """Priority of the decision that follows."""
 
+PATIENCE = 1_000
+"""Decisions in a row after which nobody runs, though all jobs have come, until we give up."""
+
 
 class Dispatcher(Protocol):
     """Who decides: told of jobs, asked once an instant is over."""
@@ -68,6 +71,8 @@ class Simulation:
         self._events = Events()
         self._jobs = enumerate(trace.jobs)
         self._deciding = False
+        self._all_came = False
+        self._idle = 0
 
     @property
     def now(self) -> float:
@@ -82,15 +87,19 @@ class Simulation:
         """
         self._expect()
         self._events.run()
-        left = self.outcomes.waiting
-        if left:
-            raise InputError(
-                f"the simulation would never end: at {self.now:.0f} s nothing is left to happen,"
-                f" and {left} jobs wait that the policy does not start. Look for jobs that no"
-                " node, quota or kind of the fleet can hold."
-            )
+        if self.outcomes.waiting:
+            raise self._endless()
         self.outcomes.check()
         return self.outcomes
+
+    def _endless(self) -> InputError:
+        """Jobs wait, and nothing that is still to happen would start them."""
+        return InputError(
+            f"the simulation would never end: at {self.now:.0f} s nobody holds a device, and"
+            f" {self.outcomes.waiting} jobs wait that the policy does not start. Look for jobs"
+            " that no node, quota or kind of the fleet can hold, or that ask for a number of"
+            " devices that the policy does not give."
+        )
 
     def start(self, active: Active, devices: float, kinds: tuple[str, ...]) -> bool:
         """Give a waiting job devices.
@@ -147,6 +156,7 @@ class Simulation:
     def _expect(self) -> None:
         """Let the next job come."""
         rank, job = next(self._jobs, (-1, None))
+        self._all_came = job is None
         if job is not None:
             self._events.at(job.arrival, partial(self._arrive, job, rank))
 
@@ -202,6 +212,10 @@ class Simulation:
     def _decide(self) -> None:
         self._deciding = False
         self._dispatcher.decide(self)
+        idle = self._all_came and self.outcomes.waiting and not self.outcomes.holding
+        self._idle = self._idle + 1 if idle else 0
+        if self._idle > PATIENCE:
+            raise self._endless()
 
 
 def _ready(active: Active, held: Held, now: float) -> float:
