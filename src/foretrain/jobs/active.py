@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import NamedTuple
 
 from foretrain.measured.job import Job
@@ -40,11 +41,13 @@ class Active:
         stops: how often it was interrupted.
         left: when that last was, and what it gave back; None before.
         ending: id of the event that ends it, -1 while it waits.
+        until: when it ends if it goes on; infinite where its rate changes before. No policy may
+            look at it.
     """
 
     __slots__ = (
         "attained", "begun", "charged", "done", "ending", "held", "job", "left", "rank", "rate",
-        "running", "since", "stops",
+        "running", "since", "stops", "until",
     )  # fmt: skip
 
     def __init__(self, job: Job, rank: int) -> None:
@@ -61,6 +64,7 @@ class Active:
         self.stops = 0
         self.left: tuple[float, Held | None] | None = None
         self.ending = -1
+        self.until = inf
 
     def done_at(self, now: float) -> float:
         """Units of work that it has done."""

@@ -166,7 +166,7 @@ class OrderedDispatcher:
         insort(self._running, place)
         self._places[active.rank] = place
         lasts = self._order.lasts(active, now) if self._order.lasts else inf
-        if lasts < inf:
+        if now + lasts < active.until:
             action = partial(self._change, active, simulation)
             self._changes[active.rank] = simulation.at(now + lasts, action)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import Protocol
 
 from foretrain.errors import InputError
@@ -175,8 +176,9 @@ class Simulation:
         goal, action = active.job.ends_after, partial(self._end, active)
         if until < goal:
             goal, action = until, partial(self._turn, active, held, until)
-        rest = (goal - active.done) / active.rate
-        active.ending = self._events.at(active.since + rest, action)
+        ends = active.since + (goal - active.done) / active.rate
+        active.until = inf if until < active.job.ends_after else ends
+        active.ending = self._events.at(ends, action)
 
     def _turn(self, active: Active, held: Held, done: float) -> None:
         """A job goes on at another rate."""
