@@ -4,17 +4,10 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-from validation.accuracy import (
-    AROUND,
-    README,
-    RECORD,
-    as_toml,
-    drops,
-    markdown,
-    recorded,
-    shown_in,
-)
+from validation.accuracy import RECORDED
 from validation.claims import Claim, table
+from validation.cluster import RECORDED as CLUSTER
+from validation.record import README, as_toml, drops, markdown, recorded, shown_in
 
 MOST = Claim(name="error", figure=0.10, most=0.12)
 LEAST = Claim(name="order", figure=0.95, least=0.9)
@@ -46,7 +39,7 @@ def test_the_table_says_what_is_missed():
 
 
 def before(*claims):
-    return tomllib.loads(as_toml(claims))
+    return tomllib.loads(as_toml(claims, "a.script"))
 
 
 def test_what_is_recorded_is_not_dropped():
@@ -83,15 +76,16 @@ def test_a_claim_that_is_new_cannot_have_dropped():
 
 
 def test_the_table_takes_the_place_of_the_one_before():
-    text = f"before\n{AROUND[0]}\nold\n{AROUND[1]}\nafter\n"
-    once = shown_in(text, before(MOST, TOLD))
+    first, last = around = RECORDED.around
+    text = f"before\n{first}\nold\n{last}\nafter\n"
+    once = shown_in(text, before(MOST, TOLD), around=around)
     assert "| error | <= 12.0% | 10.0% | kept |" in once
     assert "hybrids" not in once
     assert "old" not in once
     assert (once.startswith("before\n"), once.endswith("\nafter\n")) == (True, True)
-    assert shown_in(once, before(MOST, TOLD)) == once
+    assert shown_in(once, before(MOST, TOLD), around=around) == once
 
 
-@pytest.mark.skipif(not RECORD.exists(), reason="nothing is recorded yet")
-def test_the_readme_shows_what_is_recorded():
-    assert markdown(recorded(RECORD)) in README.read_text("utf-8")
+@pytest.mark.parametrize("kept", [RECORDED, CLUSTER], ids=lambda kept: kept.mark)
+def test_the_readme_shows_what_is_recorded(kept):
+    assert markdown(recorded(kept.path)) in README.read_text("utf-8")

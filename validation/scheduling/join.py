@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
@@ -22,8 +23,8 @@ MOST = 60.0
 """Seconds, start-up included."""
 
 
-def main() -> None:
-    """Print how long it takes and whether every part is there; fail if not."""
+def claims() -> Iterator[Claim]:
+    """How long it takes, and whether every part is there."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "queue.html"
         begun = perf_counter()
@@ -41,18 +42,22 @@ def main() -> None:
         and len(answer["policies"]) == 3
         and all(text in drawn for text in ("the best plan", "Response times", "What follows"))
     )
-    claims = [
-        Claim(
-            name="the join: two models to an explained page",
-            figure=seconds,
-            most=MOST,
-            write="{:.1f} s".format,
-        ),
-        Claim(name="the join: every part is there", figure=float(whole), least=1.0),
-    ]
-    print("\n".join(table(claims)))
-    sys.exit(not all(claim.kept for claim in claims))
+    yield Claim(
+        name="the join: two models to an explained page",
+        figure=seconds,
+        most=MOST,
+        write="{:.0f} s".format,
+        noisy=True,
+    )
+    yield Claim(name="the join: every part is there", figure=float(whole), least=1.0)
+
+
+def main() -> int:
+    """Print a line per claim; 1 if one is missed."""
+    found = list(claims())
+    print("\n".join(table(found)))
+    return int(any(claim.kept is False for claim in found))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
