@@ -169,7 +169,12 @@ def kaplan_meier(reached: Column, ended: NDArray[np.bool_]) -> Survival:
     return Survival(tuple(places[steps].tolist()), tuple(left[steps].tolist()))
 
 
-def pace(job: Job) -> float:
-    """Units of work per second on the devices that a job asks for, on nodes as good as any."""
+def pace(job: Job, *, done: float = 0.0) -> float:
+    """Units of work per second on the devices that a job asks for, on nodes as good as any.
+
+    Args:
+        job: whose first kind of device is taken, where it names some.
+        done: units of work that it has done.
+    """
     kind = job.kinds[0] if job.kinds else ""
-    return job.curve.rate(job.devices, nodes=0, kind=kind, done=0.0)
+    return job.curve.rate(job.devices, nodes=0, kind=kind, done=done)

@@ -8,6 +8,7 @@ from tests.jobs.runs import dispatched, job, rigid_trace, trace
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.easy import EasyDispatcher
 from foretrain.jobs.policies.fifo import fifo
+from foretrain.measured.job import End
 
 rows = st.lists(
     st.tuples(st.integers(0, 10), st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=12
@@ -48,6 +49,17 @@ def test_what_users_say_decides_and_not_the_truth():
         ]
     )
     assert list(dispatched(said, EasyDispatcher(), 4).ended) == [10, 20, 24]
+
+
+def test_nobody_passes_because_it_will_be_killed_in_time():
+    jobs = trace(
+        [
+            job(0, work=10.0, devices=3),
+            job(1, arrival=1.0, work=10.0, devices=4),
+            job(2, arrival=2.0, work=20.0, devices=1, end=End.KILLED, ends_after=5.0),
+        ]
+    )
+    assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 25]
 
 
 @given(rows=rows)

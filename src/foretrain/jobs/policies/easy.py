@@ -6,6 +6,7 @@ from bisect import bisect_left
 from math import inf
 
 from foretrain.jobs.active import Active, Held
+from foretrain.jobs.hazard import pace
 from foretrain.jobs.pool import Pool
 from foretrain.jobs.simulation import Simulation
 
@@ -15,8 +16,8 @@ class EasyDispatcher:
 
     The first job that does not fit gets a reservation: the moment when, by what users said, jobs
     that run will have given enough devices back. Another may start if it ends before or leaves
-    enough devices at that moment. Without an estimate the true length is taken; a job that runs
-    longer than was said counts as about to end.
+    enough devices at that moment. Without an estimate a job is taken to do all of its work; one
+    that runs longer than was said counts as about to end.
 
     Source: lifka1995; mualem2001, section 2.
     """
@@ -92,9 +93,6 @@ def _ends(active: Active, simulation: Simulation) -> float:
 
 
 def _said(active: Active) -> float:
-    """Seconds that a job takes on the devices that it asks for, as its user or the truth says."""
+    """Seconds that a job takes on the devices that it asks for, as its user or its work says."""
     job = active.job
-    if job.estimate is not None:
-        return job.estimate
-    kind = job.kinds[0] if job.kinds else ""
-    return job.start + job.ends_after / job.curve.rate(job.devices, nodes=0, kind=kind, done=0.0)
+    return job.start + job.work / pace(job) if job.estimate is None else job.estimate

@@ -6,6 +6,7 @@ Both know how long jobs want to take. They do not know that some end before.
 from __future__ import annotations
 
 from foretrain.jobs.active import Active
+from foretrain.jobs.hazard import pace
 from foretrain.jobs.ordered import Order
 
 
@@ -27,10 +28,5 @@ def _left(active: Active, now: float) -> float:
     job, held = active.job, active.held
     if held is not None:
         return (job.work - active.done) / active.rate + active.since - now
-    pace = job.curve.rate(job.devices, nodes=0, kind=_kind(active), done=active.done)
     delay = job.start if active.begun is None else job.restart
-    return (job.work - active.done) / pace + delay
-
-
-def _kind(active: Active) -> str:
-    return active.job.kinds[0] if active.job.kinds else ""
+    return (job.work - active.done) / pace(job, done=active.done) + delay
