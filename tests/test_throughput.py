@@ -43,6 +43,11 @@ def test_a_rigid_job_works_a_second_each_second():
     assert rate(rigid(8), 8) == 1.0
 
 
+def test_a_rigid_job_with_a_share_of_its_devices_takes_turns():
+    assert rate(rigid(8), 2.0) == 0.25
+    assert rate(rigid(8), 16.0) == 1.0
+
+
 def test_a_job_without_serial_share_scales_perfectly():
     assert rate(Amdahl(serial=0.0, most=64), 64) == 64.0
 

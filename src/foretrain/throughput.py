@@ -59,8 +59,8 @@ class Rigid:
         return (self.devices,)
 
     def rate(self, devices: float, *, nodes: int, kind: str, done: float) -> float:
-        """A second of work per second."""
-        return 1.0
+        """A second of work per second; with a share of its devices, as if it took turns, less."""
+        return min(1.0, devices / self.devices)
 
 
 @cache

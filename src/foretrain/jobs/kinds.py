@@ -20,7 +20,8 @@ def rates(active: Active, fleet: Fleet) -> Mapping[str, float]:
 
     Args:
         active: the job.
-        fleet: where it runs; kinds that the job cannot use are left out.
+        fleet: where it runs; kinds that the job cannot use, or of which there are too few devices,
+            are left out.
     """
     job, step = active.job, _step(active)
     return {
@@ -29,7 +30,7 @@ def rates(active: Active, fleet: Fleet) -> Mapping[str, float]:
         )
         / step
         for each in fleet.nodes
-        if not job.kinds or each.kind in job.kinds
+        if (not job.kinds or each.kind in job.kinds) and each.count * each.devices >= job.devices
     }
 
 
@@ -53,8 +54,8 @@ def only_kind(fleet: Fleet, policy: str) -> str:
     if len(fleet.nodes) > 1:
         kinds = ", ".join(each.kind for each in fleet.nodes)
         raise InputError(
-            f"{policy} divides the time of one kind of device; the fleet has {kinds}. Use"
-            " max-min over kinds, max-sum or AlloX, or simulate each kind alone."
+            f"{policy} divides one kind of device; the fleet has {kinds}. Use max-min-kinds,"
+            " allox, sia or a policy that orders jobs, or simulate each kind alone."
         )
     return fleet.nodes[0].kind
 
@@ -75,3 +76,19 @@ def filled(
     lacking = sum((1.0 - least[active.rank]) * active.job.devices for active in jobs)
     part = min(1.0, max(0.0, devices - taken) / lacking) if lacking > 0.0 else 0.0
     return {rank: share + part * (1.0 - share) for rank, share in least.items()}
+
+
+def water_level(most: Sequence[int], *, devices: float) -> float:
+    """Devices of everybody who can use more, once nothing is left over.
+
+    Args:
+        most: devices that each can use.
+        devices: that they share.
+    """
+    left, level = float(devices), float(devices)
+    for place, each in enumerate(sorted(most)):
+        level = left / (len(most) - place)
+        if each >= level:
+            break
+        left -= each
+    return level

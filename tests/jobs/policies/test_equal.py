@@ -51,3 +51,14 @@ def test_nobody_has_two_devices_more_than_another_who_could_use_them(most, devic
 def test_two_fluid_shares_make_equal_jobs_end_together():
     jobs = trace(job(place, work=6.0, curve=linear(1)) for place in range(2))
     assert list(shared(jobs, processor_sharing, 1).ended) == pytest.approx([12.0, 12.0])
+
+
+def test_rigid_jobs_that_share_a_device_as_a_fluid_take_turns():
+    jobs = trace(job(place, work=6.0, devices=1 + place) for place in range(2))
+    # Half a device each, then a whole one for the second, which asks for two and is half as quick.
+    assert list(shared(jobs, processor_sharing, 1).ended) == pytest.approx([12.0, 18.0])
+
+
+def test_a_fluid_share_that_a_job_cannot_use_goes_to_the_others():
+    jobs = trace([job(0, work=6.0, curve=linear(1)), job(1, work=18.0, curve=linear(4))])
+    assert list(shared(jobs, processor_sharing, 4).ended) == pytest.approx([6.0, 6.0])

@@ -94,3 +94,10 @@ def test_two_jobs_share_as_worked_out_by_hand():
 def test_an_exponent_without_an_optimum_of_this_form_is_refused(exponent):
     with pytest.raises(InputError, match="between 0 and 1"):
         hesrpt(exponent)
+
+
+def test_a_job_holds_no_more_devices_than_it_can_use():
+    narrow = trace([job(0, work=6.0, curve=Power(exponent=0.5, most=2))])
+    outcomes = shared(narrow, hesrpt(0.5), 8)
+    assert list(outcomes.ended) == pytest.approx([6.0 / 2**0.5])
+    assert list(outcomes.attained) == pytest.approx([2 * 6.0 / 2**0.5])

@@ -12,7 +12,7 @@ def test_who_does_most_per_device_runs_first():
 
 def test_the_last_to_fit_gets_what_is_left():
     there = [job(0, {"v100": 3.0}), job(1, {"v100": 4.0}, devices=4)]
-    assert shares(max_sum(state(there, v100=3))) == [1.0, 0.5]
+    assert shares(max_sum(state(there, v100=4))) == [1.0, 0.75]
 
 
 def test_equal_jobs_share_alike():

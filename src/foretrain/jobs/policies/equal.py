@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 
+from foretrain.jobs.kinds import water_level
 from foretrain.jobs.shared import Grant, State
 
 
 def processor_sharing(state: State) -> Mapping[int, Grant]:
-    """An equal share of all devices for every job, as a fluid.
+    """An equal share of all devices for every job, as a fluid; what it cannot use goes to others.
 
     Source: kleinrock1976, section 4.4: processor sharing.
     """
-    share = state.fleet.devices / len(state.jobs) if state.jobs else 0.0
-    return {active.rank: Grant(share) for active in state.jobs}
+    most = [active.job.curve.counts[-1] for active in state.jobs]
+    level = water_level(most, devices=state.fleet.devices)
+    return {
+        active.rank: Grant(min(level, each)) for active, each in zip(state.jobs, most, strict=True)
+    }
 
 
 def equal_share(state: State) -> Mapping[int, Grant]:

@@ -16,7 +16,8 @@ def hesrpt(exponent: float) -> Policy:
     Args:
         exponent: q of the speed n^q of every job, above 0 and below 1.
 
-    Every job runs; the i-th largest of m gets (i/m)^c - ((i-1)/m)^c of all devices, c = 1/(1-q).
+    Every job runs; the i-th largest of m gets (i/m)^c - ((i-1)/m)^c of all devices, c = 1/(1-q),
+    or as many as it can use if that is less.
 
     Source: berg2020, theorem 8 (from memory: the shares for mean flow time).
     """
@@ -27,7 +28,10 @@ def hesrpt(exponent: float) -> Policy:
             state.jobs, key=lambda job: (job.done_at(state.now) - job.job.work, job.rank)
         )
         given = zip(falling, shares(len(falling), exponent=exponent), strict=True)
-        return {active.rank: Grant(share * state.fleet.devices) for active, share in given}
+        return {
+            active.rank: Grant(min(share * state.fleet.devices, active.job.curve.counts[-1]))
+            for active, share in given
+        }
 
     return policy
 

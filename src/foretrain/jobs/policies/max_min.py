@@ -6,10 +6,9 @@ device in the same time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from foretrain.jobs.kinds import only_kind, rates
+from foretrain.jobs.kinds import only_kind, rates, water_level
 from foretrain.jobs.rounds import Shares
 from foretrain.jobs.shared import State
 
@@ -30,7 +29,7 @@ def max_min(state: State) -> Shares:
     Source: narayanan2020, section 4.1, for one kind of device.
     """
     kind = only_kind(state.fleet, "max-min fairness")
-    level = _level([active.job.devices for active in state.jobs], state.fleet.devices)
+    level = water_level([each.job.devices for each in state.jobs], devices=state.fleet.devices)
     return {active.rank: {kind: min(1.0, level / active.job.devices)} for active in state.jobs}
 
 
@@ -63,17 +62,6 @@ def max_min_over_kinds(state: State) -> Shares:
         active.rank: dict(zip(names, mine, strict=True))
         for active, mine in zip(state.jobs, shares, strict=True)
     }
-
-
-def _level(asked: Sequence[int], devices: float) -> float:
-    """Devices of everybody who asks for more, once nothing is left over."""
-    left, level = float(devices), float(devices)
-    for place, each in enumerate(sorted(asked)):
-        level = left / (len(asked) - place)
-        if each >= level:
-            break
-        left -= each
-    return level
 
 
 def _normalised(
