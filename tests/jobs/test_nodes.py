@@ -199,6 +199,12 @@ def test_a_group_keeps_to_its_nodes_and_leaves_the_others_theirs():
     assert list(outcomes.ended) == [10.0, 20.0, 5.0, 10.0]
 
 
+def test_a_job_larger_than_the_part_of_its_group_is_named():
+    jobs = grouped(("a", 1.0, 8), ("b", 1.0, 8))
+    with pytest.raises(InputError, match=r"by hand, a: 1 jobs ask .* has \(4\): j000 \(8\)"):
+        run(jobs, replace(RACKED, quota={"a": 4}), "fifo-efficient")
+
+
 @pytest.mark.parametrize(
     ("quota", "message"),
     [({"a": 3}, "whole nodes"), ({"a": 20}, "more than"), ({"a": 16}, "leave")],

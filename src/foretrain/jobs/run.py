@@ -11,6 +11,7 @@ from foretrain.jobs import failures
 from foretrain.jobs.admission import Admission
 from foretrain.jobs.fragmentation import Fragmentation
 from foretrain.jobs.history import Watch
+from foretrain.jobs.kinds import only_kind
 from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.partitions import partitioned
@@ -58,23 +59,30 @@ def run(
         InputError: where a job can never run.
     """
     asked = conditions or Conditions()
-    check(trace, fleet)
+    _suits(policy, fleet, asked)
     if asked.failures is not None:
         failures.check(trace, fleet, asked.failures)
 
     def alone(jobs: Trace, part: Fleet) -> Outcomes:
+        check(jobs, part)
         made = Asked(fleet=part, past=past or trace, period=asked.period)
         dispatcher = _admitting(named(policy).make(made), part, asked)
         if asked.placement is Placement.ANY and asked.failures is None:
             return Simulation(jobs, CountedPool(part), dispatcher, watch=watch).run()
         return _on_nodes(jobs, part, dispatcher, asked=asked, watch=watch, random=random)
 
-    if named(policy).fluid and (asked.placement is not Placement.ANY or asked.failures):
-        raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
     return partitioned(trace, fleet, alone) if fleet.quota else alone(trace, fleet)
 
 
 FLUID = 'leave placement "any" and failures out, or take another policy.'
+
+
+def _suits(policy: str, fleet: Fleet, asked: Conditions) -> None:
+    """Refuse a policy that cannot do what is asked."""
+    if named(policy).one_kind:
+        only_kind(fleet, policy)
+    if named(policy).fluid and (asked.placement is not Placement.ANY or asked.failures):
+        raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
 
 
 def _admitting(dispatcher: Dispatcher, fleet: Fleet, asked: Conditions) -> Dispatcher:

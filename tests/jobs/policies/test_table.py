@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.fleet import Fleet, Nodes, fleet
+from foretrain.errors import InputError
 from foretrain.jobs.policies.table import POLICIES, named
 from foretrain.jobs.run import run
 from foretrain.measured.job import Job, Trace
@@ -36,3 +37,13 @@ def test_every_job_ends_under_every_policy(name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_docs_say_what_a_policy_does(name):
     assert f"| `{name}` | {named(name).says} | {named(name).knows} |" in PAGE.read_text()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_ends_all_jobs_on_two_kinds_or_says_that_it_wants_one(name):
+    kinds = Fleet(nodes=(Nodes(count=1, devices=4, kind="a"), Nodes(count=2, devices=2, kind="b")))
+    if named(name).one_kind:
+        with pytest.raises(InputError, match="divides one kind of device; the fleet has a, b"):
+            run(JOBS, kinds, name)
+    else:
+        assert min(run(JOBS, kinds, name).ended) > 0

@@ -75,12 +75,14 @@ class Named:
         make: a dispatcher for one run.
         knows: what it must know of a job before it runs: nothing, its length, its speed.
         fluid: whether it divides devices into parts, so that they lie on no node.
+        one_kind: whether it takes all devices for equal, and so needs a fleet of one kind.
     """
 
     says: str
     make: Callable[[Asked], Dispatcher]
     knows: str = "nothing"
     fluid: bool = False
+    one_kind: bool = False
 
 
 def named(policy: str) -> Named:
@@ -148,10 +150,12 @@ POLICIES: Mapping[str, Named] = {
             aware_efficient(learned(asked.past), threshold=WIDE), asked.fleet, period=asked.period
         ),
         knows="length, speed and past jobs",
+        one_kind=True,
     ),
     "tiresias": Named(
         says="in rounds, who has got little first, then who fell first",
         make=_in_rounds(tiresias),
+        one_kind=True,
     ),
     "easy": Named(
         says="who came first has a reservation; others pass where they do not touch it",
@@ -162,34 +166,44 @@ POLICIES: Mapping[str, Named] = {
         says="who came first gets all devices that it can use",
         make=_fresh(fifo_max),
         knows="speed",
+        one_kind=True,
     ),
     "fifo-efficient": Named(
         says="in the order of arrival, each as wide as its devices stay efficient",
         make=_fresh(lambda: fifo_efficient(THRESHOLD)),
         knows="speed",
+        one_kind=True,
     ),
     "srtf-efficient": Named(
         says="the shortest remaining first, each as wide as its devices stay efficient",
         make=_fresh(lambda: srtf_efficient(THRESHOLD)),
         knows="length and speed",
+        one_kind=True,
     ),
     "equal-share": Named(
-        says="whole devices, as equal as can be", make=_shared(equal_share), knows="speed"
+        says="whole devices, as equal as can be",
+        make=_shared(equal_share),
+        knows="speed",
+        one_kind=True,
     ),
     "hesrpt": Named(
         says="the shares of a fluid that are best if no further job comes",
         make=_shared(hesrpt(EXPONENT)),
         knows="length",
         fluid=True,
+        one_kind=True,
     ),
     "processor-sharing": Named(
         says="an equal share for everybody, as a fluid",
         make=_shared(processor_sharing),
         knows="speed",
         fluid=True,
+        one_kind=True,
     ),
     "max-min": Named(
-        says="in rounds, equal device-seconds for all", make=_divided(lambda: max_min)
+        says="in rounds, equal device-seconds for all",
+        make=_divided(lambda: max_min),
+        one_kind=True,
     ),
     "max-min-kinds": Named(
         says="in rounds, the least normalised throughput over kinds as large as can be",
@@ -200,14 +214,18 @@ POLICIES: Mapping[str, Named] = {
         says="in rounds, the most work of all jobs together",
         make=_divided(lambda: max_sum),
         knows="speed",
+        one_kind=True,
     ),
     "gandiva-fair": Named(
-        says="in rounds, the same share of time for all", make=_divided(lambda: gandiva_fair)
+        says="in rounds, the same share of time for all",
+        make=_divided(lambda: gandiva_fair),
+        one_kind=True,
     ),
     "finish-time": Named(
         says="in rounds, nobody ends much later than on an equal part",
         make=_divided(FinishTimeFairness),
         knows="length and speed",
+        one_kind=True,
     ),
     "allox": Named(
         says="in rounds, jobs matched to devices so that the mean response is least",
@@ -218,11 +236,13 @@ POLICIES: Mapping[str, Named] = {
         says="in rounds, each device to the job whose end it brings nearest",
         make=_in_rounds(lambda: optimus),
         knows="length and speed",
+        one_kind=True,
     ),
     "pollux": Named(
         says="in rounds, the largest mean speed-up, on less than a node or whole nodes",
         make=_in_rounds(Pollux),
         knows="speed",
+        one_kind=True,
     ),
     "sia": Named(
         says="in rounds, one configuration for each job, by an integer program",
