@@ -32,7 +32,7 @@ class Curve(Protocol):
 
         Args:
             devices: one of `counts`; some formulas take fractions, for devices shared as a fluid.
-            nodes: how many nodes they lie on.
+            nodes: how many nodes they lie on; 0 for as few as can be.
             kind: of the devices.
             done: units of work that the job has done so far.
         """

@@ -42,6 +42,12 @@ def test_passes_after_the_first_compute_without_exchanging():
     assert slow == pytest.approx((2.0 / 1.5) / (2 * step(1, 1, 4)))
 
 
+def test_no_number_of_nodes_means_as_few_as_can_be():
+    for devices, nodes in ((1, 1), (2, 1), (4, 2)):
+        few = curve(8).rate(devices, nodes=0, kind="", done=0.0)
+        assert few == curve(8).rate(devices, nodes=nodes, kind="", done=0.0)
+
+
 def test_the_rate_changes_with_the_epoch():
     job = curve(8)
     early, late = (job.rate(2, nodes=1, kind="", done=done) for done in (0.0, 10.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil
 
 from foretrain.errors import InputError
 from foretrain.jobs.batches import Limits, Split, candidates, split
@@ -58,6 +59,7 @@ class Goodput:
 
     def rate(self, devices: float, *, nodes: int, kind: str, done: float) -> float:
         """Steps of the smallest batch per second, which a step of another one is worth."""
+        nodes = nodes or ceil(devices / self.per_node)
         place = (devices, nodes, self.learning.epoch(done))
         found = self._rates.get(place)
         if found is None:
