@@ -48,6 +48,9 @@ QUICKEST = 6_400
 SLOWER = 1.5
 """How much longer a job may take where ten times as many are there."""
 
+TURNS = 3
+"""Runs of each, in turn; the quickest of each kind are compared."""
+
 PHILLY = 2_490
 LOG = Path(__file__).parents[1] / "validation/tables/scheduling/philly/philly_jobs.csv.gz"
 MILLION, LARGE = 1_000_000, 100_000
@@ -112,11 +115,14 @@ def growth(few: Trace, many: Trace, devices: tuple[int, int]) -> bool:
     """Print how much longer a job takes among ten times as many; whether that is little."""
     found = {}
     for name, order in ORDERS.items():
-        each = [
-            seconds(trace, count, order()) / len(trace.jobs)
-            for trace, count in zip((few, many), devices, strict=True)
+        turns = [
+            [
+                seconds(trace, count, order()) / len(trace.jobs)
+                for trace, count in zip((few, many), devices, strict=True)
+            ]
+            for _ in range(TURNS)
         ]
-        found[name] = each[1] / each[0]
+        found[name] = min(turn[1] for turn in turns) / min(turn[0] for turn in turns)
     text = ", ".join(f"{name} {ratio:.2f}" for name, ratio in found.items())
     print(f"time per job on {devices[1]:,} devices over that on {devices[0]:,}: {text}", flush=True)
     return max(found.values()) <= SLOWER
@@ -142,7 +148,7 @@ def main(arguments: list[str]) -> int:
     print(f"yardstick {yardstick():.2f} s")
     good = [rates(drawn(DRAWN, devices), devices) for devices in (64, 512, 4_096)]
     good += [
-        growth(drawn(4 * DRAWN, 512), drawn(4 * DRAWN, 5_120), (512, 5_120)),
+        growth(drawn(2 * DRAWN, 512), drawn(2 * DRAWN, 5_120), (512, 5_120)),
         growth(drawn(2_000, 64, load=1e6), drawn(20_000, 64, load=1e6), (64, 64)),
     ]
     good.append(rates(philly(LOG), PHILLY))
