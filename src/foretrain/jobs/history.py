@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from foretrain.jobs.active import Active
 from foretrain.results.simulate import History, Span
 
@@ -13,49 +15,43 @@ LOOKS = 400
 
 
 class Watch:
-    """Notes who holds what; a simulation tells it of every change."""
+    """Notes who holds what; a simulation tells it of every change.
+
+    Partitions of a fleet may tell it one after the other, each from the beginning of the trace.
+    """
 
     def __init__(self) -> None:
-        self._busy = 0.0
-        self._there = 0
-        self._running = 0
-        self._log: list[tuple[float, float, int]] = [(0.0, 0.0, 0)]
+        self._changes: list[tuple[float, float, int]] = [(0.0, 0.0, 0)]
         self._since: dict[int, float] = {}
         self._spans: list[Span] = []
 
     def come(self, now: float) -> None:
         """A job has come."""
-        self._there += 1
-        self._note(now)
+        self._changes.append((now, 0.0, 1))
 
     def hold(self, now: float, active: Active) -> None:
         """A job has got devices."""
         assert active.held is not None
-        self._busy += active.held.devices
-        self._running += 1
         self._since[active.rank] = now
-        self._note(now)
+        self._changes.append((now, active.held.devices, -1))
 
     def give(self, now: float, active: Active) -> None:
         """A job is about to give its devices back."""
         assert active.held is not None
         devices = active.held.devices
-        self._busy -= devices
-        self._running -= 1
         begun = self._since.pop(active.rank)
         if active.rank < SPANS:
             self._spans.append(Span(job=active.job.name, start=begun, end=now, devices=devices))
-        self._note(now)
+        self._changes.append((now, -devices, 1))
 
     def end(self, now: float) -> None:
         """A job has ended."""
-        self._there -= 1
-        self._note(now)
+        self._changes.append((now, 0.0, -1))
 
     def history(self, policy: str, devices: int) -> History:
         """What was noted, thinned."""
-        step = max(1, len(self._log) // LOOKS)
-        seen = self._log[::step]
+        log = self._levels()
+        seen = log[:: max(1, len(log) // LOOKS)]
         return History(
             policy=policy,
             times=tuple(time for time, _, _ in seen),
@@ -64,9 +60,13 @@ class Watch:
             spans=tuple(self._spans),
         )
 
-    def _note(self, now: float) -> None:
-        entry = (now, self._busy, self._there - self._running)
-        if self._log[-1][0] == now:
-            self._log[-1] = entry
-        else:
-            self._log.append(entry)
+    def _levels(self) -> list[tuple[float, float, int]]:
+        """Devices that are held and jobs that wait, after each instant in which either changed."""
+        levels: list[tuple[float, float, int]] = []
+        held, queue = 0.0, 0
+        for now, devices, jobs in sorted(self._changes, key=itemgetter(0)):
+            held, queue = held + devices, queue + jobs
+            if levels and levels[-1][0] == now:
+                levels.pop()
+            levels.append((now, held, queue))
+        return levels
