@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import fsum
-from statistics import fmean, quantiles
+from statistics import fmean, median, quantiles
 
 from foretrain.cluster.fleet import Fleet
 from foretrain.results.case import RunSummary
@@ -35,7 +35,7 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
         p99=cuts[99],
         quantiles=cuts,
         mean_waiting=fmean(waiting),
-        median_waiting=sorted(waiting)[len(waiting) // 2],
+        median_waiting=median(waiting),
         mean_response_finished=fmean(finished) if finished else None,
         makespan=makespan,
         utilisation=fmean(run.utilisation for run in runs),
