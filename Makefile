@@ -37,7 +37,7 @@ test-slow: $(VENV)/.test
 	@HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto
 	@mkdir -p $(RECORDED)
 	@{ $(BIN)/python -VV; $(BIN)/python -c 'import numpy, os; print("NumPy", numpy.__version__, "on", os.cpu_count(), "cores")'; \
-		$(MAKE) --no-print-directory validate bench; } | tee $(RECORDED)/$$(date +%F).txt
+		$(MAKE) --no-print-directory validate bench; $(BIN)/python -m validation.cluster; } | tee $(RECORDED)/$$(date +%F).txt
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
@@ -50,6 +50,7 @@ docs: $(VENV)/.docs
 
 validate: $(VENV)/.test
 	@for name in $(CHECKS); do echo "== validation/$$name.py"; $(BIN)/python -m validation.$$name || exit 1; done
+	@echo "== validation/cluster.py --quick"; $(BIN)/python -m validation.cluster --quick
 
 bench: $(VENV)/.core
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

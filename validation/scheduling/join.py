@@ -43,13 +43,13 @@ def claims() -> Iterator[Claim]:
         and all(text in drawn for text in ("the best plan", "Response times", "What follows"))
     )
     yield Claim(
-        name="the join: two models to an explained page",
+        name="two models to an explained page",
         figure=seconds,
         most=MOST,
         write="{:.0f} s".format,
         noisy=True,
     )
-    yield Claim(name="the join: every part is there", figure=float(whole), least=1.0)
+    yield Claim(name="every part is there", figure=float(whole), least=1.0)
 
 
 def main() -> int:

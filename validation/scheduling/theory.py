@@ -199,18 +199,18 @@ def claims() -> Iterator[Claim]:
     for case in CASES:
         result = tried(case, jobs=case.jobs)
         yield Claim(
-            name=f"theory, {case.name}, load {case.load:g}: half-width",
+            name=f"{case.name}, load {case.load:g}: half-width",
             figure=result.half_width,
             most=HALF_WIDTH,
             write="{:.2%}".format,
         )
         yield Claim(
-            name=f"theory, {case.name}, load {case.load:g}: simulated over theory",
+            name=f"{case.name}, load {case.load:g}: simulated over theory",
             figure=fmean(result.means) / result.theory - 1.0,
             write="{:+.2%}".format,
         )
         yield Claim(
-            name=f"theory, {case.name}, load {case.load:g}: inside 99.9 %",
+            name=f"{case.name}, load {case.load:g}: inside 99.9 %",
             figure=float(result.inside),
             least=1.0,
         )

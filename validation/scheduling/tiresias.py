@@ -59,7 +59,7 @@ def claims() -> Iterator[Claim]:
             ("makespan", makespan - MAKESPAN),
         ):
             yield Claim(
-                name=f"Tiresias' 60 jobs, {policy}: {what} off by",
+                name=f"60 jobs, {policy}: {what} off by",
                 figure=abs(off),
                 most=0.0,
                 write="{:.1f} s".format,
