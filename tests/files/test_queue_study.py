@@ -79,7 +79,7 @@ def test_without_loads_drawn_jobs_come_at_an_assumed_one(tmp_path):
         (PLAIN.replace("devices = 8", "devices = 0"), "fleet.devices: 0 is not between 1"),
         (PLAIN.replace("loads = [0.5, 0.9]", "loads = [-1]"), "is not a number above 0"),
         (PLAIN.replace("p95", "p99"), "unknown key"),
-        (PLAIN.replace("research = 16", "research = 0"), "quota of research must be at least 1"),
+        (PLAIN.replace("research = 16", "research = 0"), "quota.research: 0 is not between 1"),
     ],
 )
 def test_a_mistake_is_told_with_its_key(tmp_path, text, said):
@@ -91,3 +91,55 @@ def test_mistakes_of_all_sections_are_told_at_once(tmp_path):
     text = PLAIN.replace("nodes = 4", "nodes = 0").replace("seeds = 3", "seeds = 0")
     with pytest.raises(InputError, match=r"fleet\.nodes(.|\n)*simulation\.seeds"):
         read(tmp_path, text)
+
+
+LOGGED = """
+[fleet]
+nodes = 1
+devices = 4
+[jobs]
+trace = "log.csv"
+columns = { arrival = "came", duration = "ran", devices = "gpus", kind = "gpu" }
+"""
+
+
+def logged(tmp_path, text=LOGGED):
+    (tmp_path / "log.csv").write_text("came,ran,gpus,gpu\n0,10,1,a100\n1,10,0,a100\n")
+    return read(tmp_path, text)
+
+
+def test_kinds_of_a_log_do_not_matter_where_the_fleet_names_none(tmp_path):
+    study = logged(tmp_path)
+    assert [job.kinds for job in study.jobs.trace.jobs] == [()]
+
+
+def test_kinds_of_a_log_matter_where_the_fleet_names_kinds(tmp_path):
+    study = logged(tmp_path, LOGGED.replace("devices = 4", 'devices = 4\nkind = "a100"'))
+    assert [job.kinds for job in study.jobs.trace.jobs] == [("a100",)]
+
+
+def test_a_kind_that_the_fleet_has_not_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"1 of its jobs ran on a100, and \[fleet\] has h100"):
+        logged(tmp_path, LOGGED.replace("devices = 4", 'devices = 4\nkind = "h100"'))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fleet = 3\n[jobs]\ndraw = 1\n", r"fleet: is not a table; write \[fleet\]"),
+        ("jobs = 3\n[fleet]\nnodes = 1\ndevices = 1\n", r"jobs: is not a table"),
+        ("[fleet]\n[jobs]\ndraw = 1\n", r"fleet\.nodes: is missing"),
+        (PLAIN.replace("{ research = 16 }", "5"), r"fleet\.quota: 5"),
+        (PLAIN.replace("research = 16", 'research = "x"'), r"quota\.research: 'x' is not a whole"),
+        (PLAIN.replace('"fifo", "srtf"', ""), r"simulation\.policies: is empty"),
+        (PLAIN.replace("draw = 100", 'draw = 100\npolicy = "fifo"'), r"jobs\.policy: is for jobs"),
+    ],
+)
+def test_a_section_that_cannot_be_read_is_told(tmp_path, text, said):
+    with pytest.raises(InputError, match=said):
+        read(tmp_path, text)
+
+
+def test_keys_of_drawn_jobs_say_nothing_of_a_trace(tmp_path):
+    with pytest.raises(InputError, match=r"jobs\.ends(.|\n)*simulation\.seeds: is for jobs that"):
+        logged(tmp_path, LOGGED + "ends = false\n[simulation]\nseeds = 3\n")

@@ -188,3 +188,36 @@ def test_a_policy_that_never_gives_what_a_job_asks_for_is_told():
     )
     with pytest.raises(InputError, match="would never end"):
         simulate(asked)
+
+
+def test_a_target_on_several_kinds_is_refused_before_anything_runs():
+    both = Fleet(nodes=(Nodes(count=1, devices=1, kind="x"), Nodes(count=1, devices=1, kind="y")))
+    target = Target(quantity=Quantity.MEAN, seconds=1.0, most=2)
+    with pytest.raises(InputError, match="nodes of one kind"):
+        simulate(study(fleet=both, target=target), progress=_must_not_run)
+
+
+def _must_not_run(what, done, of):
+    raise AssertionError(what)
+
+
+def test_entries_that_a_log_leaves_out_are_told():
+    answer = simulate(study(jobs=Log(trace=TRACE, left_out={"hold no device": 3})))
+    assert answer.findings[0] == (
+        "Entries of the log that are not simulated: 3 (3 hold no device)."
+    )
+
+
+def test_policies_that_do_the_same_are_told_as_such():
+    answer = simulate(study(policies=("fifo", "sjf")))
+    assert "sjf has the same mean on these jobs." in answer.findings
+
+
+def test_a_load_above_what_there_is_has_no_steady_state():
+    findings = simulate(drawn(loads=(0.5, 1.5))).findings
+    assert next(text for text in findings if "no steady" in text).startswith("At load 1.5")
+
+
+def test_sharing_leaves_no_waiting_but_for_the_rounding_of_floats():
+    [result] = simulate(drawn(policies=("processor-sharing",))).policies.values()
+    assert result.mean_waiting == 0.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -39,9 +40,13 @@ NO_FLEET: Final = (
 TWO_FLEETS: Final = "stands beside [cluster]. Both say what jobs share; keep one."
 NO_JOBS: Final = "is missing. Name a trace, or write draw = 5000 for as many drawn jobs."
 TWO_SOURCES: Final = "says trace and draw. Jobs come from one of them; keep one."
-UNUSED_LOADS: Final = (
-    "is for jobs that are drawn; those of a trace come when they came. Leave it out."
+UNKNOWN_KIND: Final = (
+    "{jobs} of its jobs ran on {kinds}, and [fleet] has {there}. Call kinds as the log does, or"
+    " leave kind out of [fleet]: then any devices serve."
 )
+UNUSED: Final = "is for jobs that are {these}, and these are {those}. Leave it out."
+OF_DRAWN: Final = ("jobs.models", "jobs.ends", "simulation.loads", "simulation.seeds")
+OF_LOGGED: Final = ("jobs.format", "jobs.columns", "jobs.policy")
 
 
 def _ratio(value: object) -> float:
@@ -85,6 +90,13 @@ class KindsSection:
     """Nodes of several kinds, as they are written."""
 
     kinds: tuple[NodesSection, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaSection:
+    """Devices of groups, as they are written."""
+
+    quota: dict[str, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +195,10 @@ class _Reader:
         for key in self.document:
             if key not in SECTIONS:
                 self.problems.add(key, unknown_key(key, SECTIONS))
+        for key in SECTIONS:
+            if not isinstance(self.document.get(key, {}), Mapping):
+                self.problems.add(key, f"is not a table; write [{key}] and its keys below.")
+                self.problems.check()
         cluster = self._cluster()
         fleet = _fleet_of(cluster) if cluster else self._fleet()
         written = self.document.get("jobs", {})
@@ -190,8 +206,12 @@ class _Reader:
         said = self.document.get("simulation", {})
         how = validated(SimulationSection, said, path="simulation", problems=self.problems)
         jobs = self._jobs(section, cluster, fleet) if section else None
-        if how and section and section.trace and how.loads:
-            self.problems.add("simulation.loads", UNUSED_LOADS)
+        if isinstance(jobs, Log) and fleet:
+            jobs = self._of_kinds(jobs, fleet if cluster is None else None)
+        if section and (section.trace is None) != (section.draw is None):
+            self._unused(traced=section.trace is not None)
+        if how and not how.policies:
+            self.problems.add("simulation.policies", "is empty. Name one, such as fifo.")
         target = self._target(how.target) if how else None
         self.problems.check()
         assert fleet
@@ -199,6 +219,14 @@ class _Reader:
         assert how
         assert jobs
         return _study(fleet, jobs, section=section, how=how, target=target)
+
+    def _unused(self, *, traced: bool) -> None:
+        """Note keys that say nothing of jobs as these are."""
+        these, those = ("drawn", "of a trace") if traced else ("of a trace", "drawn")
+        for path in OF_DRAWN if traced else OF_LOGGED:
+            section, _, key = path.partition(".")
+            if key in self.document.get(section, {}):
+                self.problems.add(path, UNUSED.format(these=these, those=those))
 
     def _cluster(self) -> Cluster | None:
         if "cluster" not in self.document:
@@ -210,18 +238,19 @@ class _Reader:
         return read_cluster(dict(self.document["cluster"]), self.problems, self.folder)
 
     def _fleet(self) -> Fleet | None:
-        written = dict(self.document.get("fleet", {}))
-        if not written:
+        if "fleet" not in self.document:
             return None
-        quota = written.pop("quota", {})
+        written = dict(self.document["fleet"])
+        told = {"quota": written.pop("quota", {})}
+        quotas = validated(QuotaSection, told, path="fleet", problems=self.problems)
         kind: type[KindsSection] | type[NodesSection]
         kind = KindsSection if "kinds" in written else NodesSection
         found = validated(kind, written, path="fleet", problems=self.problems, taken=("quota",))
-        if found is None:
+        if found is None or quotas is None:
             return None
         groups = found.kinds if isinstance(found, KindsSection) else (found,)
         try:
-            return Fleet(nodes=tuple(each.noun for each in groups), quota=quota)
+            return Fleet(nodes=tuple(each.noun for each in groups), quota=quotas.quota)
         except InputError as error:
             self.problems.add("fleet", str(error))
             return None
@@ -256,6 +285,22 @@ class _Reader:
         except ForetrainError as error:
             self.problems.add("jobs.trace", str(error))
             return None
+
+    def _of_kinds(self, log: Log, fleet: Fleet | None) -> Log:
+        """The log, whose jobs ask for kinds of devices only where the study names kinds."""
+        if fleet is None or not any(each.kind for each in fleet.nodes):
+            jobs = tuple(replace(job, kinds=()) for job in log.trace.jobs)
+            return replace(log, trace=replace(log.trace, jobs=jobs))
+        there = {each.kind for each in fleet.nodes}
+        lost = Counter(
+            "|".join(job.kinds)
+            for job in log.trace.jobs
+            if job.kinds and there.isdisjoint(job.kinds)
+        )
+        for kinds, jobs_of in sorted(lost.items()):
+            told = UNKNOWN_KIND.format(jobs=jobs_of, kinds=kinds, there=", ".join(sorted(there)))
+            self.problems.add("jobs.trace", told)
+        return log
 
     def _model(self, section: ModelSection, cluster: Cluster | None, place: int) -> JobModel | None:
         """Jobs of one model; None where a mistake, noted in the problems, hides them."""

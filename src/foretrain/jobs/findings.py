@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from foretrain.results.simulate import (
@@ -67,13 +67,22 @@ def of_replays(replays: Sequence[Replayed]) -> tuple[str, ...]:
     )
 
 
+def of_log(left_out: Mapping[str, int]) -> tuple[str, ...]:
+    """Which entries of a log are not among the jobs."""
+    if not left_out:
+        return ()
+    total = sum(left_out.values())
+    why = ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()))
+    return (f"Entries of the log that are not simulated: {total:,} ({why}).",)
+
+
 def _asked(curve: ModelCurve) -> str:
     """How many devices a model asks for."""
     first, last = curve.points[0], curve.points[-1]
     return (
-        f"A job of {curve.name} asks for {curve.asks} devices, {curve.why}: on {first.devices} it"
-        f" trains {_rate(first.rate)} samples/s, on {last.devices} {_rate(last.rate)}, where a"
-        f" device does {100 * last.efficiency:.0f} % of that."
+        f"A job of {curve.name} asks for {curve.asks} devices, {curve.why}: it trains"
+        f" {_rate(first.rate)} samples/s on {first.devices} and {_rate(last.rate)} samples/s on"
+        f" {last.devices}, where a device does {100 * last.efficiency:.0f} % of that."
     )
 
 
@@ -87,6 +96,11 @@ def _best(point: LoadPoint) -> Iterator[str]:
         f"{order[0]} has the shortest mean response{where}: {SECONDS.write(best.mean_response)}"
         f"{_interval(best)}, of which {share:.0f} % is waiting."
     )
+    if point.load is not None and point.load >= 1.0:
+        yield (
+            f"At load {point.load:g} more comes than the devices can do: the queue grows as long as"
+            " jobs come, so that these times are those of so many jobs and of no steady state."
+        )
     if point.pairs:
         yield _margin(point.pairs[0])
     work = best.mean_response - best.mean_waiting
@@ -100,6 +114,8 @@ def _best(point: LoadPoint) -> Iterator[str]:
 def _margin(pair: Pair) -> str:
     """How far the second-best policy is off."""
     gap = SECONDS.write(pair.difference)
+    if not pair.difference:
+        return f"{pair.second} has the same mean on these jobs."
     if pair.p is None or pair.low is None or pair.high is None:
         return f"{pair.second} is next, {gap} longer; one run cannot say how sure that is."
     if pair.p < SURE:

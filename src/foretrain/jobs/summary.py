@@ -14,6 +14,9 @@ from foretrain.measured.job import End, Job
 from foretrain.results.case import RunSummary
 from foretrain.results.simulate import JobCounts, Part
 
+ROUNDING = 1e-9
+"""Share of a time below which differences are those of floats."""
+
 MOST_PARTS = 20
 """Users or groups that are told apart, those with the most device time."""
 
@@ -61,9 +64,14 @@ def _row(outcomes: Outcomes, place: int) -> _Row:
     return _Row(
         job=job,
         response=response,
-        waiting=max(0.0, response - outcomes.held[place]),
+        waiting=_above(response, outcomes.held[place]),
         device_time=outcomes.attained[place],
     )
+
+
+def _above(response: float, held: float) -> float:
+    """What a response is longer than a hold; 0 where that is the rounding of floats."""
+    return response - held if response > held * (1.0 + ROUNDING) else 0.0
 
 
 def _counts(jobs: Sequence[Job]) -> JobCounts:

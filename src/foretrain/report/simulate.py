@@ -199,7 +199,7 @@ COLUMNS: Sequence[tuple[Column, Write]] = (
         lambda result: written(SECONDS, result.mean_waiting),
     ),
     (
-        Column(name="of finished", meaning="mean of jobs that nobody killed", number=True, spare=5),
+        Column(name="of finished", meaning="mean of jobs that ran to their end", number=True, spare=5),
         _finished,
     ),
     (

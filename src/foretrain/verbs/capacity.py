@@ -80,8 +80,7 @@ def capacity(
     """
     if study.target is None:
         return None
-    if len(study.fleet.nodes) > 1:
-        raise InputError("simulation.target asks for a number of nodes; give nodes of one kind.")
+    answerable(study.fleet)
     load = max(study.loads, default=None)
     asked = _Asked(study=study, target=study.target, kinds=kinds, load=load, engine=engine)
     found = []
@@ -94,6 +93,12 @@ def capacity(
         load=load,
         policies=tuple(sorted(found, key=lambda each: (each.nodes or inf, each.response))),
     )
+
+
+def answerable(fleet: Fleet) -> None:
+    """Refuse fleets of which more than a number of nodes would have to be said."""
+    if len(fleet.nodes) > 1:
+        raise InputError("simulation.target asks for a number of nodes; give nodes of one kind.")
 
 
 def _enough(asked: _Asked, policy: str) -> Enough:

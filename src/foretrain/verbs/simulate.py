@@ -11,7 +11,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.files.coefficients import DEFAULT
 from foretrain.jobs.comparison import pair, policy_result
 from foretrain.jobs.drawn import Kind
-from foretrain.jobs.findings import findings, of_replays
+from foretrain.jobs.findings import findings, of_log, of_replays
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay
 from foretrain.measured.log import Log
@@ -19,7 +19,7 @@ from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.results.case import CaseResult
 from foretrain.results.document import fingerprint
 from foretrain.results.simulate import LoadPoint, ModelCurve, Replayed, Simulated
-from foretrain.verbs.capacity import capacity
+from foretrain.verbs.capacity import answerable, capacity
 from foretrain.verbs.case import Case, Engine, Keeps, run_case
 from foretrain.verbs.curves import curve_of, throughput
 from foretrain.verbs.provenance import installed
@@ -56,13 +56,19 @@ def simulate(
     """
     for policy in study.policies:
         named(policy)
+    if study.target is not None:
+        answerable(study.fleet)
     tell = progress or (lambda _what, _done, _all: None)
     curves = _curves(study, coefficients, tell)
     kinds = _kinds(study, curves)
     results = _done(_cases(study, kinds), engine=engine, kept=kept, tell=tell)
     answer = _answer(study, curves, results)
     enough = capacity(study, kinds, engine=engine, tell=tell)
-    told = (*of_replays(answer.replays), *findings(answer.points, curves, enough))
+    told = (
+        *of_log(study.jobs.left_out if isinstance(study.jobs, Log) else {}),
+        *of_replays(answer.replays),
+        *findings(answer.points, curves, enough),
+    )
     return replace(answer, capacity=enough, findings=told)
 
 

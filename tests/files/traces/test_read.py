@@ -181,7 +181,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_line(tmp_path):
     assert told.startswith(f"{path} has 7 problems.")
     for line in (
         "line 3: is blank: a gap in the log.",
-        "line 4: duration is -147 s; a job cannot run for that long.",
+        "line 4: duration is '-147'; nothing takes less than no time.",
         "line 5: a job called job-000000 stands in line 2.",
         "line 6: job job-000003 held 64 devices; the cluster has 32.",
         "line 7: submit_time is empty.",
@@ -202,6 +202,19 @@ def test_a_column_that_no_format_has_is_told(tmp_path):
 def test_a_state_that_is_not_known_is_told(tmp_path):
     text = HELIOS.replace("CANCELLED", "VANISHED")
     with pytest.raises(InputError, match="line 4: unknown state 'VANISHED'"):
+        read_trace(written(tmp_path, text))
+
+
+def test_a_negative_time_with_colons_is_told(tmp_path):
+    text = "came,ran,gpus\n0,-01:00:00,1\n"
+    columns = {"arrival": "came", "duration": "ran", "devices": "gpus"}
+    with pytest.raises(InputError, match="line 2: ran is '-01:00:00'; nothing takes less"):
+        read_trace(written(tmp_path, text), columns=columns)
+
+
+def test_a_log_that_lacks_one_column_of_a_format_is_told_which(tmp_path):
+    text = SACCT.replace("AllocTRES", "ReqTRES", 1)
+    with pytest.raises(InputError, match="To be read as sacct it lacks AllocTRES"):
         read_trace(written(tmp_path, text))
 
 

@@ -125,6 +125,17 @@ def _layout(text: str, path: Path, *, format: str | None, columns: Mapping[str, 
     if path.name.removesuffix(".gz").endswith(".swf"):
         return SWF
     raise InputError(
-        f"{path}: its columns are those of no format that is known. Name one: {known}; with csv,"
-        " say which columns hold arrival, duration and devices."
+        f"{path}: its columns are those of no format that is known.{_nearly(text)} Name one:"
+        f" {known}; with csv, say which columns hold arrival, duration and devices."
     )
+
+
+def _nearly(text: str) -> str:
+    """The formats of whose columns a log has more than half, and which ones it lacks."""
+    told = ""
+    for name, layout in FORMATS.items():
+        there = {cell.strip() for cell in next(cells(text, layout), (1, []))[1]}
+        lacking = [column for column in layout.needs if column not in there]
+        if layout.named and lacking and len(lacking) < 0.5 * len(layout.needs):
+            told += f" To be read as {name} it lacks {', '.join(lacking)}."
+    return told

@@ -87,6 +87,9 @@ class Row:
     def duration(self, column: str) -> float:
         """Seconds that something took: a number, or days-hours:minutes:seconds."""
         cell = self.needed(column)
+        if cell.startswith("-"):
+            self.wrong(f"{column} is {cell!r}; nothing takes less than no time.")
+            return 1.0
         days, _, rest = cell.rpartition("-") if ":" in cell else ("", "", cell)
         seconds = 0.0
         try:
@@ -97,7 +100,7 @@ class Row:
             if cell:
                 self.wrong(f"{column} is {cell!r}, neither seconds nor 1-02:03:04.")
             return 1.0
-        if not 0 <= seconds < float("inf"):
+        if not seconds < float("inf"):
             self.wrong(f"{column} is {seconds:g} s; a job cannot run for that long.")
             return 1.0
         return seconds
