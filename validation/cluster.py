@@ -1,6 +1,6 @@
 """One table of everything that is claimed about the simulation of a cluster.
 
-    python -m validation.cluster            # everything: some ten minutes on two cores; fails on a drop
+    python -m validation.cluster            # everything, ten minutes on two cores; fails on a drop
     python -m validation.cluster --quick    # what takes less than a minute each, for every change
     python -m validation.cluster --record   # writes recorded_cluster.toml and the README's table
 
