@@ -15,6 +15,7 @@ from foretrain.measured.queue_study import (
     QueueStudy,
     Target,
 )
+from foretrain.report.simulate import capacity_table
 from foretrain.run.processes import processes
 from foretrain.throughput import rigid
 from foretrain.verbs.simulate import simulate
@@ -221,3 +222,19 @@ def test_a_load_above_what_there_is_has_no_steady_state():
 def test_sharing_leaves_no_waiting_but_for_the_rounding_of_floats():
     [result] = simulate(drawn(policies=("processor-sharing",))).policies.values()
     assert result.mean_waiting == 0.0
+
+
+def test_nodes_too_few_for_the_quotas_keep_no_target():
+    quotas = Fleet(nodes=(Nodes(count=4, devices=1),), quota={"x": 2})
+    target = Target(quantity=Quantity.MEAN, seconds=1000.0, most=8)
+    answer = simulate(study(fleet=quotas, policies=("fifo",), target=target))
+    assert [each.nodes for each in answer.capacity.policies] == [3]
+
+
+def test_where_no_job_fits_no_time_is_told():
+    target = Target(quantity=Quantity.MEAN, seconds=1.0, most=1)
+    wide = Job(name="a", arrival=0.0, work=1.0, curve=rigid(2), devices=2)
+    log = Log(trace=Trace(name="wide", jobs=(wide,)))
+    answer = simulate(study(fleet=fleet(2, per_node=1), jobs=log, target=target))
+    assert "(some jobs or quotas do not fit on 1 devices)" in answer.findings[-1]
+    assert "no room" in {cell for row in capacity_table(answer.capacity).rows for cell in row}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from math import inf
 
 from foretrain.results.simulate import (
     Capacity,
@@ -157,9 +158,12 @@ def _needs(target: Capacity, enough: Enough) -> str:
     kind = "mean response" if target.quantity == "mean" else "response of 95 % of the jobs"
     asked = f"a {kind} of {SECONDS.write(target.seconds)}"
     if enough.nodes is None:
+        there = "some jobs or quotas do not fit"
+        if enough.response < inf:
+            there = SECONDS.write(enough.response)
         return (
             f"{enough.policy} does not keep {asked} on any number of nodes that was looked at"
-            f" ({SECONDS.write(enough.response)} on {enough.devices} devices)."
+            f" ({there} on {enough.devices} devices)."
         )
     price = f", {DOLLARS.write(enough.price * HOUR)} an hour" if enough.price else ""
     nodes = f"{enough.nodes} node{'s' * (enough.nodes > 1)}"

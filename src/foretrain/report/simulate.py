@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 
 from rich.console import Group
 from rich.text import Text
@@ -113,7 +114,7 @@ def capacity_table(answer: Capacity) -> Table:
             each.policy,
             "not enough" if each.nodes is None else f"{each.nodes:,}",
             f"{each.devices:,}",
-            written(SECONDS, each.response),
+            written(SECONDS, each.response) if each.response < inf else "no room",
             percent(each.utilisation),
             *((written(DOLLARS, each.price * HOUR),) if each.price else ()),
         )
@@ -199,7 +200,7 @@ COLUMNS: Sequence[tuple[Column, Write]] = (
         lambda result: written(SECONDS, result.mean_waiting),
     ),
     (
-        Column(name="of finished", meaning="mean of jobs that ran to their end", number=True, spare=5),
+        Column(name="of finished", meaning="mean of jobs that completed", number=True, spare=5),
         _finished,
     ),
     (

@@ -28,14 +28,19 @@ class _Asked:
     engine: Engine
 
     def on(self, policy: str, nodes: int) -> PolicyResult | None:
-        """What a policy does there; None where some job does not fit at all."""
+        """What a policy does there; None where some job or quota does not fit at all."""
         fleet = _sized(self.study.fleet, nodes)
         try:
             for seed in range(self.study.seeds):
                 check(arrivals(self.study, self.kinds, load=self.load, seed=seed), fleet)
+            runs = [each.summary for each in self.engine(run_case, self._cases(policy, fleet))]
         except InputError:
             return None
-        cases = [
+        return policy_result(fleet, runs)
+
+    def _cases(self, policy: str, fleet: Fleet) -> list[Case]:
+        """The runs of all seeds."""
+        return [
             Case(
                 study=self.study,
                 fleet=fleet,
@@ -46,8 +51,6 @@ class _Asked:
             )
             for seed in range(self.study.seeds)
         ]
-        runs = [result.summary for result in self.engine(run_case, cases)]
-        return policy_result(fleet, runs)
 
     def value(self, result: PolicyResult | None) -> float:
         """What the target is about, seconds."""
