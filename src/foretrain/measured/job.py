@@ -35,7 +35,8 @@ class Job:
         curve: how quickly it goes on which devices.
         devices: how many it asks for; one of the curve's counts.
         end: how it ends.
-        ends_after: units of work after which it ends; `work` where it finishes, less otherwise.
+        ends_after: units of work after which it ends; `work` where it finishes, at most that
+            otherwise.
         restart: seconds that a start after a preemption takes before work goes on.
         start: seconds that the first start takes.
         preemptible: whether it may be interrupted.
@@ -79,12 +80,14 @@ def _problems(job: Job) -> Iterable[str]:
         yield f"work must be above 0, got {job.work}."
     if not 0 < job.ends_after <= job.work:
         yield f"ends_after must be above 0 and at most work ({job.work}), got {job.ends_after}."
-    if not job.devices >= 1:
-        yield f"devices must be at least 1, got {job.devices}."
+    if job.devices not in job.curve.counts:
+        yield f"devices must be one of the counts of its curve, got {job.devices}."
     if not (job.restart >= 0 and job.start >= 0):
         yield f"restart and start must be at least 0 s, got {job.restart} and {job.start}."
     if not 0 < job.priority < inf:
         yield f"priority must be above 0, got {job.priority}."
+    if job.estimate is not None and not 0 <= job.estimate < inf:
+        yield f"estimate must be at least 0 s, got {job.estimate}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

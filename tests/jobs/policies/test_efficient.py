@@ -16,7 +16,9 @@ ROOT = Power(exponent=0.5, most=8)
 
 
 def widest(curve, threshold, devices=64):
-    return efficient(Active(job(0, curve=curve), 0), threshold, fleet=fleet(devices))
+    return efficient(
+        Active(job(0, curve=curve, devices=curve.counts[0]), 0), threshold, fleet=fleet(devices)
+    )
 
 
 @pytest.mark.parametrize(
