@@ -25,6 +25,7 @@ from pathlib import Path
 import pytest
 
 from foretrain.files.coefficients import SHIPPED
+from foretrain.files.queue_study import read_queue_study
 from foretrain.files.study import study_from
 
 ROOT = Path(__file__).parents[1]
@@ -100,10 +101,14 @@ def lay_files(page: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", pages_with("toml"), ids=name_of)
-def test_toml_snippets_are_studies_or_parts_of_one(page):
+def test_toml_snippets_are_studies_or_parts_of_one(page, tmp_path):
     for snippet in snippets(page):
         if snippet.language == "toml":
             part = tomllib.loads(snippet.text)
+            if "jobs" in part:
+                (tmp_path / snippet.title).write_text(snippet.text)
+                read_queue_study(tmp_path / snippet.title)
+                continue
             whole = part if snippet.title else {**SMALL, **part}
             if not snippet.title and "workload" in part:
                 whole["workload"] = {**SMALL["workload"], **part["workload"]}
