@@ -75,8 +75,12 @@ rows = st.lists(
 )
 
 
-@pytest.mark.parametrize("restart", [0.0, 0.5])
-@pytest.mark.parametrize("name", ORDERS)
+# Not so for SRTF where a start costs time: who is stopped and wanted again in one instant already
+# carries the cost in its key (docs/background/limits.md).
+LAWFUL = [(name, cost) for name in ORDERS for cost in (0.0, 0.5) if (name, cost) != ("srtf", 0.5)]
+
+
+@pytest.mark.parametrize(("name", "restart"), LAWFUL)
 @few(60)
 @given(rows=rows, fixed=st.booleans())
 def test_whoever_runs_is_who_a_walk_down_the_order_packs(name, restart, rows, fixed):

@@ -81,7 +81,7 @@ def _asked(curve: ModelCurve) -> str:
     """How many devices a model asks for."""
     first, last = curve.points[0], curve.points[-1]
     return (
-        f"A job of {curve.name} asks for {curve.asks} devices, {curve.why}: it trains"
+        f"A job of {curve.name} asks for {_devices(curve.asks)}, {curve.why}: it trains"
         f" {_rate(first.rate)} samples/s on {first.devices} and {_rate(last.rate)} samples/s on"
         f" {last.devices}, where a device does {100 * last.efficiency:.0f} % of that."
     )
@@ -149,6 +149,10 @@ def _interval(result: PolicyResult) -> str:
     return f" ({SECONDS.write(max(0.0, result.low))} to {SECONDS.write(result.high)})"
 
 
+def _devices(count: int) -> str:
+    return f"{count:,} device{'s' * (count > 1)}"
+
+
 def _rate(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
@@ -163,11 +167,11 @@ def _needs(target: Capacity, enough: Enough) -> str:
             there = SECONDS.write(enough.response)
         return (
             f"{enough.policy} does not keep {asked} on any number of nodes that was looked at"
-            f" ({there} on {enough.devices} devices)."
+            f" ({there} on {_devices(enough.devices)})."
         )
     price = f", {DOLLARS.write(enough.price * HOUR)} an hour" if enough.price else ""
     nodes = f"{enough.nodes} node{'s' * (enough.nodes > 1)}"
     return (
-        f"{enough.policy} keeps {asked} from {nodes} on ({enough.devices} devices"
+        f"{enough.policy} keeps {asked} from {nodes} on ({_devices(enough.devices)}"
         f"{price}), {100 * enough.utilisation:.0f} % of them held."
     )

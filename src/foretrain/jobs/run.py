@@ -58,7 +58,7 @@ def run(
     Raises:
         InputError: where a job can never run.
     """
-    asked = conditions or Conditions()
+    asked, last = conditions or Conditions(), trace.jobs[-1].arrival
     _suits(policy, fleet, asked)
     if asked.failures is not None:
         failures.check(trace, fleet, asked.failures)
@@ -68,8 +68,11 @@ def run(
         made = Asked(fleet=part, past=past or trace, period=asked.period)
         dispatcher = _admitting(named(policy).make(made), part, asked)
         if asked.placement is Placement.ANY and asked.failures is None:
-            return Simulation(jobs, CountedPool(part), dispatcher, watch=watch).run()
-        return _on_nodes(jobs, part, dispatcher, asked=asked, watch=watch, random=random)
+            pool = CountedPool(part)
+            return Simulation(jobs, pool, dispatcher, watch=watch, until=last).run()
+        return _on_nodes(
+            jobs, part, dispatcher, asked=asked, until=last, watch=watch, random=random
+        )
 
     return partitioned(trace, fleet, alone) if fleet.quota else alone(trace, fleet)
 
@@ -95,6 +98,7 @@ def _on_nodes(
     dispatcher: Dispatcher,
     *,
     asked: Conditions,
+    until: float,
     watch: Watch | None,
     random: Generator | None,
 ) -> Outcomes:
@@ -105,7 +109,7 @@ def _on_nodes(
     if asked.failures is not None:
         assert random is not None, "failures need a random generator"
         outer = failures.Failures(watched, pool, failing=asked.failures, random=random)
-    outcomes = Simulation(trace, pool, outer, watch=watch).run()
+    outcomes = Simulation(trace, pool, outer, watch=watch, until=until).run()
     outcomes.fragmentation = watched.stranded_share
     return outcomes
 
