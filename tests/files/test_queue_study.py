@@ -143,3 +143,25 @@ def test_a_section_that_cannot_be_read_is_told(tmp_path, text, said):
 def test_keys_of_drawn_jobs_say_nothing_of_a_trace(tmp_path):
     with pytest.raises(InputError, match=r"jobs\.ends(.|\n)*simulation\.seeds: is for jobs that"):
         logged(tmp_path, LOGGED + "ends = false\n[simulation]\nseeds = 3\n")
+
+
+MODELS = """
+[cluster]
+name = "dgx-a100"
+nodes = 1
+[jobs]
+draw = 10
+[[jobs.models]]
+name = "small"
+workload = { model = "resnet-50", global_batch = 64, image = 224, amount = "1 M samples" }
+"""
+
+
+def test_a_model_asks_for_no_more_devices_than_there_are(tmp_path):
+    with pytest.raises(InputError, match=r"jobs\.models\[0\].*64"):
+        read(tmp_path, MODELS.replace('"small"', '"small"\ndevices = 64'))
+
+
+def test_two_models_have_two_names(tmp_path):
+    with pytest.raises(InputError, match="two have one name: small, small"):
+        read(tmp_path, MODELS + MODELS[MODELS.index("[[") :])

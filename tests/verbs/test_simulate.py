@@ -236,5 +236,5 @@ def test_where_no_job_fits_no_time_is_told():
     wide = Job(name="a", arrival=0.0, work=1.0, curve=rigid(2), devices=2)
     log = Log(trace=Trace(name="wide", jobs=(wide,)))
     answer = simulate(study(fleet=fleet(2, per_node=1), jobs=log, target=target))
-    assert "(some jobs or quotas do not fit on 1 devices)" in answer.findings[-1]
+    assert "(some jobs or quotas do not fit on 1 device)" in answer.findings[-1]
     assert "no room" in {cell for row in capacity_table(answer.capacity).rows for cell in row}

@@ -264,6 +264,9 @@ class _Reader:
         if section.trace is not None:
             return self._trace(section, fleet.devices if fleet else None)
         assert section.draw
+        names = [each.name for each in section.models]
+        if len({*names}) < len(names):
+            self.problems.add("jobs.models", f"two have one name: {', '.join(names)}.")
         models = [self._model(each, cluster, place) for place, each in enumerate(section.models)]
         return Drawn(
             jobs=section.draw,
@@ -315,14 +318,17 @@ class _Reader:
         }
         try:
             study = study_from(document, self.problems.where, today=self.today)
-            counts = section.counts or even(cluster)
+            wanted = [section.devices] if section.devices else []
+            counts = sorted({*(section.counts or even(cluster)), *wanted})
             for count in counts:
+                if count > cluster.devices:
+                    raise InputError(f"{count} devices; the cluster has {cluster.devices}.")
                 fewer(cluster, count)
             return JobModel(
                 name=section.name,
                 study=study,
                 share=section.share,
-                counts=tuple(sorted({*counts, *([section.devices] if section.devices else [])})),
+                counts=tuple(counts),
                 asks=section.devices,
                 vary=section.vary,
             )
