@@ -9,8 +9,9 @@ from foretrain.throughput import rigid
 
 
 def job(place, *, arrival=0.0, work=1.0, devices=1, curve=None, **others):
-    """A job that is rigid unless a curve is given."""
+    """A job that is rigid unless a curve is given, and whose user knows how long it takes."""
     curve = curve or rigid(devices)
+    others.setdefault("estimate", work)
     return Job(
         name=f"j{place:03}", arrival=arrival, work=work, curve=curve, devices=devices, **others
     )

@@ -22,6 +22,7 @@ JOBS = Trace(
             work=300.0 + 70.0 * (number % 4),
             curve=Amdahl(serial=0.05, most=8, base=1 + number % 3),
             devices=1 + number % 3,
+            estimate=500.0,
         )
         for number in range(9)
     ),

@@ -18,6 +18,7 @@ from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.policies.finish_time import FinishTimeFairness
 from foretrain.jobs.policies.gandiva_fair import gandiva_fair
 from foretrain.jobs.policies.gittins import gittins
+from foretrain.jobs.policies.guessed import estimated, predicted, srtf_guessed
 from foretrain.jobs.policies.hesrpt import hesrpt
 from foretrain.jobs.policies.las import las
 from foretrain.jobs.policies.max_min import max_min, max_min_over_kinds
@@ -134,6 +135,16 @@ POLICIES: Mapping[str, Named] = {
         knows="length",
     ),
     "las": Named(says="who has got least first, in levels", make=_ordered(lambda: las(LEVELS))),
+    "srtf-estimated": Named(
+        says="the least left first by what users said, with interruption",
+        make=_ordered(lambda: srtf_guessed(estimated)),
+        knows="users' estimates",
+    ),
+    "srtf-predicted": Named(
+        says="the least left first by what past jobs alike took, with interruption",
+        make=lambda asked: OrderedDispatcher(srtf_guessed(predicted(asked.past))),
+        knows="past jobs",
+    ),
     "gittins": Named(
         says="who is likeliest to end soon, by what it has got and what past jobs took",
         make=lambda asked: OrderedDispatcher(gittins(asked.past)),

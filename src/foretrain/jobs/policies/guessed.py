@@ -1,0 +1,83 @@
+"""SRTF by a guess: what users say that jobs take, or what past jobs of the same kind took.
+
+Who has run longer than was guessed is thought to be about to end, and keeps running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from statistics import fmean
+
+from foretrain.errors import InputError
+from foretrain.jobs.active import Active
+from foretrain.jobs.hazard import pace
+from foretrain.jobs.ordered import Order
+from foretrain.measured.job import Job, Trace
+
+Guess = Callable[[Job], float]
+"""Seconds that a job takes on the devices that it asks for."""
+
+
+def srtf_guessed(guess: Guess) -> Order:
+    """Shortest remaining time first, with interruption, where lengths are guessed.
+
+    Args:
+        guess: how long each job takes; see `estimated` and `predicted`.
+    """
+
+    def left(active: Active, now: float) -> float:
+        job = active.job
+        rest = guess(job) - active.done / pace(job, done=active.done)
+        if active.held is not None:
+            return rest + active.since - now
+        return rest + (job.start if active.begun is None else job.restart)
+
+    return Order(key=left, preempts=True, skips=True, falls=True)
+
+
+def estimated(job: Job) -> float:
+    """What its user said.
+
+    Raises:
+        InputError: nothing was said.
+    """
+    if job.estimate is None:
+        raise InputError(
+            f"job {job.name} comes without an estimate of its user; take srtf-predicted, which"
+            " learns from past jobs, or another policy."
+        )
+    return job.estimate
+
+
+def predicted(past: Trace) -> Guess:
+    """What past jobs of the same user, group and devices ran on average, however they ended.
+
+    Args:
+        past: jobs that have ended. Where nobody was alike, those of the same devices are asked,
+            and then all.
+
+    Source: hu2021, section 4.2: rolling estimates by user and devices, here without names of jobs.
+    """
+    alike = _means((job.user, job.group, job.devices, _ran(job)) for job in past.jobs)
+    wide = _means(("", "", job.devices, _ran(job)) for job in past.jobs)
+    everybody = fmean(_ran(job) for job in past.jobs)
+
+    def guess(job: Job) -> float:
+        like = alike.get((job.user, job.group, job.devices))
+        return wide.get(("", "", job.devices), everybody) if like is None else like
+
+    return guess
+
+
+def _ran(job: Job) -> float:
+    return job.ends_after / pace(job)
+
+
+def _means(
+    rows: Iterable[tuple[str, str, int, float]],
+) -> dict[tuple[str, str, int], float]:
+    """Mean seconds of those that are alike."""
+    found: dict[tuple[str, str, int], list[float]] = {}
+    for user, group, devices, seconds in rows:
+        found.setdefault((user, group, devices), []).append(seconds)
+    return {like: fmean(seconds) for like, seconds in found.items()}

@@ -1,0 +1,59 @@
+"""SRTF by a guess: as good as its guesses, and no better informed."""
+
+from dataclasses import replace
+
+import pytest
+
+from foretrain.cluster.fleet import fleet
+from foretrain.errors import InputError
+from foretrain.jobs.ordered import OrderedDispatcher
+from foretrain.jobs.policies.guessed import estimated, predicted, srtf_guessed
+from foretrain.jobs.policies.sjf import srtf
+from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.simulation import Simulation
+from foretrain.measured.job import End, Job, Trace
+from foretrain.throughput import rigid
+
+
+def jobs(*rows):
+    """Jobs by (arrival, work, estimate, user)."""
+    made = (
+        Job(
+            name=f"j{place}", arrival=float(arrival), work=float(work), curve=rigid(1), devices=1,
+            estimate=estimate, user=user,
+        )
+        for place, (arrival, work, estimate, user) in enumerate(rows)
+    )  # fmt: skip
+    return Trace(name="by hand", jobs=tuple(made))
+
+
+def ended(trace, order):
+    return list(Simulation(trace, CountedPool(fleet(1)), OrderedDispatcher(order)).run().ended)
+
+
+def test_with_true_estimates_it_is_srtf():
+    trace = jobs((0, 10, 10.0, ""), (1, 2, 2.0, ""), (2, 5, 5.0, ""))
+    assert ended(trace, srtf_guessed(estimated)) == ended(trace, srtf())
+
+
+def test_a_job_that_is_said_to_be_short_goes_before():
+    trace = jobs((0, 10, 10.0, ""), (1, 20, 1.0, ""))
+    assert ended(trace, srtf_guessed(estimated)) == [30.0, 21.0]
+
+
+def test_who_outruns_its_estimate_keeps_running():
+    trace = jobs((0, 10, 1.0, ""), (5, 1, 0.5, ""))
+    assert ended(trace, srtf_guessed(estimated)) == [10.0, 11.0]
+
+
+def test_a_job_without_an_estimate_is_told():
+    with pytest.raises(InputError, match="j0 comes without an estimate"):
+        ended(jobs((0, 1, None, "")), srtf_guessed(estimated))
+
+
+def test_a_prediction_is_what_jobs_of_the_user_ran_before_they_ended_in_any_way():
+    past = jobs((0, 4, None, "a"), (0, 8, None, "a"), (0, 100, None, "b"))
+    killed = replace(past.jobs[2], end=End.KILLED, ends_after=30.0)
+    guess = predicted(replace(past, jobs=(*past.jobs[:2], killed)))
+    a, b, stranger = jobs((0, 1, None, "a"), (0, 1, None, "b"), (0, 1, None, "c")).jobs
+    assert (guess(a), guess(b), guess(stranger)) == (6.0, 30.0, 14.0)
