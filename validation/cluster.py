@@ -2,7 +2,7 @@
 
     python -m validation.cluster            # everything, ten minutes on two cores; fails on a drop
     python -m validation.cluster --quick    # what takes less than a minute each, for every change
-    python -m validation.cluster --record   # writes recorded_cluster.toml and the README's table
+    python -m validation.cluster --record   # writes recorded_cluster.toml and the table of the docs
 
 Every figure is computed anew by a script of `validation/scheduling`, which also runs alone.
 """
@@ -35,6 +35,7 @@ RECORDED = Recorded(
     path=Path(__file__).parent / "recorded_cluster.toml",
     command="validation.cluster",
     mark="cluster",
+    page=Path(__file__).parents[1] / "docs" / "background" / "cluster-accuracy.md",
 )
 
 Claims = Callable[[], Iterator[Claim]]

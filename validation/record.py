@@ -1,4 +1,4 @@
-"""Records: what has come out so far, in a file and in a table of the README; what has dropped."""
+"""Records: what has come out so far, in a file and in a table on a page; what has dropped."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ class Recorded:
     Attributes:
         path: of the file.
         command: the module that writes it.
-        mark: what the two comments around its table in the README are called.
+        mark: what the two comments around its table are called.
+        page: where the table stands.
     """
 
     path: Path
     command: str
     mark: str
+    page: Path = README
 
     @property
     def around(self) -> tuple[str, str]:
-        """What stands before and after the table in the README."""
+        """What stands before and after the table."""
         return (
             f"<!-- {self.mark}: python -m {self.command} --record -->",
             f"<!-- end of {self.mark} -->",
@@ -49,8 +51,8 @@ def told(found: Sequence[Claim], kept: Recorded, *, record: bool, whole: bool = 
     """
     if record:
         kept.path.write_text(as_toml(found, kept.command), "utf-8")
-        text = README.read_text("utf-8")
-        README.write_text(shown_in(text, recorded(kept.path), around=kept.around), "utf-8")
+        text = kept.page.read_text("utf-8")
+        kept.page.write_text(shown_in(text, recorded(kept.path), around=kept.around), "utf-8")
     print("\n".join(table(found)))
     lost = [text for text in drops(found, recorded(kept.path)) if whole or "GONE" not in text]
     print("\n".join(lost) or "nothing has dropped below what is recorded")
@@ -58,7 +60,7 @@ def told(found: Sequence[Claim], kept: Recorded, *, record: bool, whole: bool = 
 
 
 def as_toml(found: Sequence[Claim], command: str) -> str:
-    """What came out, with the bars, for the table of the README."""
+    """What came out, with the bars, for the table of a page."""
     lines = [f"# What came out of `python -m {command} --record`.", ""]
     for claim in found:
         figure = f"{claim.figure:.6g}" if claim.figure is not None else '"none"'
@@ -111,7 +113,7 @@ def shown_in(
 
 
 def markdown(before: Mapping[str, Mapping[str, object]]) -> str:
-    """The recorded figures that have a bar, as the README shows them."""
+    """The recorded figures that have a bar, as a page shows them."""
     lines = ["| what | must | is | |", "|---|---|---|---|"]
     lines += [
         f"| {name} | {row['bar']} | {row['shown']} | {row['verdict']} |"

@@ -7,7 +7,7 @@ import pytest
 from validation.accuracy import RECORDED
 from validation.claims import Claim, table
 from validation.cluster import RECORDED as CLUSTER
-from validation.record import README, as_toml, drops, markdown, recorded, shown_in
+from validation.record import as_toml, drops, markdown, recorded, shown_in
 
 MOST = Claim(name="error", figure=0.10, most=0.12)
 LEAST = Claim(name="order", figure=0.95, least=0.9)
@@ -87,5 +87,5 @@ def test_the_table_takes_the_place_of_the_one_before():
 
 
 @pytest.mark.parametrize("kept", [RECORDED, CLUSTER], ids=lambda kept: kept.mark)
-def test_the_readme_shows_what_is_recorded(kept):
-    assert markdown(recorded(kept.path)) in README.read_text("utf-8")
+def test_a_page_shows_what_is_recorded(kept):
+    assert markdown(recorded(kept.path)) in kept.page.read_text("utf-8")
