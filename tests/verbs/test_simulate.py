@@ -238,3 +238,19 @@ def test_where_no_job_fits_no_time_is_told():
     answer = simulate(study(fleet=fleet(2, per_node=1), jobs=log, target=target))
     assert "(some jobs or quotas do not fit on 1 device)" in answer.findings[-1]
     assert "no room" in {cell for row in capacity_table(answer.capacity).rows for cell in row}
+
+
+def test_more_rounds_than_anybody_waits_for_are_refused():
+    asked = study(policies=("max-min",), conditions=Conditions(period=1e-7))
+    with pytest.raises(InputError, match=r"some 1\.3e\+08 rounds of 1e-07 s"):
+        simulate(asked)
+
+
+def test_more_failures_than_anybody_waits_for_are_refused():
+    failures = NodeFailures(between=1.0, repair=1.0, checkpoint=15.0)
+    long = Job(name="long", arrival=0.0, work=15.0, curve=rigid(1), devices=1)
+    asked = study(
+        jobs=Log(trace=Trace(name="log", jobs=(long,))), conditions=Conditions(failures=failures)
+    )
+    with pytest.raises(InputError, match=r"3\.3e\+06 failures of nodes"):
+        simulate(asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from math import ceil
+from math import ceil, expm1, fsum
 
 from numpy.random import Generator
 
@@ -13,29 +13,39 @@ from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.nodes import NodePool
 from foretrain.jobs.simulation import Dispatcher, Simulation
-from foretrain.measured.job import Trace
+from foretrain.measured.job import Job, Trace
 
-HOPELESS = 12.0
-"""Failures to expect between two checkpoints from which on a job hardly ever gets to the next: one
-attempt of a hundred thousand does."""
+MANY = 1e6
+"""Failures from which on a simulation is refused: they would take more than a minute."""
+
+LARGEST = 50.0
+"""Of failures between two checkpoints: beyond it, their exponential would only overflow."""
 
 
 def check(trace: Trace, fleet: Fleet, failing: NodeFailures) -> None:
     """Refuse jobs that would hardly ever end.
 
     Raises:
-        InputError: where the nodes of a job fail too often between two of its checkpoints.
+        InputError: where the nodes of jobs fail too often between two of their checkpoints.
     """
     largest = max(each.devices for each in fleet.nodes)
-    for job in trace.jobs:
-        seconds = min(failing.checkpoint, job.ends_after / pace(job))
-        expected = ceil(job.devices / largest) * seconds / failing.between
-        if expected > HOPELESS:
-            raise InputError(
-                f"the simulation would never end: {expected:.0f} failures are to be expected"
-                f" between two checkpoints of job {job.name} ({job.devices} devices). Write"
-                " checkpoints more often, or let nodes fail less often."
-            )
+    found = [(_expected(job, failing, largest), job) for job in trace.jobs]
+    total = fsum(failures for failures, _ in found)
+    if total > MANY:
+        most, worst = max(found, key=lambda each: each[0])
+        raise InputError(
+            f"the simulation would never end: {total:.2g} failures of nodes are to be expected,"
+            f" {most:.2g} of them in job {worst.name} ({worst.devices} devices). Write checkpoints"
+            " more often, or let nodes fail less often."
+        )
+
+
+def _expected(job: Job, failing: NodeFailures, largest: int) -> float:
+    """Failures that a job meets: until it gets from one checkpoint to the next, exp(x) - 1."""
+    seconds = job.ends_after / pace(job)
+    between = min(failing.checkpoint, seconds)
+    each = ceil(job.devices / largest) * between / failing.between
+    return expm1(min(each, LARGEST)) * seconds / between
 
 
 class Failures:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import fsum
 from typing import TYPE_CHECKING
 
 from foretrain.cluster.fleet import Fleet
@@ -10,6 +11,7 @@ from foretrain.errors import InputError
 from foretrain.jobs import failures
 from foretrain.jobs.admission import Admission
 from foretrain.jobs.fragmentation import Fragmentation
+from foretrain.jobs.hazard import pace
 from foretrain.jobs.history import Watch
 from foretrain.jobs.kinds import only_kind
 from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
@@ -29,6 +31,9 @@ PLACES: Mapping[Placement, Place] = {
     Placement.SPREAD: spread,
     Placement.RACKS: racks,
 }
+
+ROUNDS = 1e7
+"""Rounds from which on a simulation is refused: they would take ten minutes and more."""
 
 LISTED = 10
 """Jobs that an error names."""
@@ -62,6 +67,8 @@ def run(
     _suits(policy, fleet, asked)
     if asked.failures is not None:
         failures.check(trace, fleet, asked.failures)
+    if named(policy).period:
+        _in_time(trace, fleet, asked.period or named(policy).period)
 
     def alone(jobs: Trace, part: Fleet) -> Outcomes:
         check(jobs, part)
@@ -86,6 +93,17 @@ def _suits(policy: str, fleet: Fleet, asked: Conditions) -> None:
         only_kind(fleet, policy)
     if named(policy).fluid and (asked.placement is not Placement.ANY or asked.failures):
         raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
+
+
+def _in_time(trace: Trace, fleet: Fleet, period: float) -> None:
+    """Refuse more rounds than anybody waits for."""
+    work = fsum(job.devices * job.ends_after / pace(job) for job in trace.jobs)
+    rounds = (trace.jobs[-1].arrival + work / fleet.devices) / period
+    if rounds > ROUNDS:
+        raise InputError(
+            f"the simulation would never end: its jobs take some {rounds:.2g} rounds of"
+            f" {period:g} s. Take longer rounds, or a policy that decides at events."
+        )
 
 
 def _admitting(dispatcher: Dispatcher, fleet: Fleet, asked: Conditions) -> Dispatcher:

@@ -48,6 +48,9 @@ WIDE = 0.6
 EXPONENT = 0.5
 """Of the power of devices that heSRPT takes for every job's speed; assumed."""
 
+LEASE = Rules().period
+"""Seconds of a round of policies that divide time, where the study says none."""
+
 ROUND = 60.0
 """Seconds of a round of policies that need one, where the study says none. Source: qiao2021."""
 
@@ -76,6 +79,7 @@ class Named:
         make: a dispatcher for one run.
         knows: what it must know of a job before it runs: nothing, its length, its speed.
         fluid: whether it divides devices into parts, so that they lie on no node.
+        period: seconds of its rounds where the study says none; 0 if it needs no rounds.
         one_kind: whether it takes all devices for equal, and so needs a fleet of one kind.
     """
 
@@ -83,6 +87,7 @@ class Named:
     make: Callable[[Asked], Dispatcher]
     knows: str = "nothing"
     fluid: bool = False
+    period: float = 0.0
     one_kind: bool = False
 
 
@@ -166,6 +171,7 @@ POLICIES: Mapping[str, Named] = {
     "tiresias": Named(
         says="in rounds, who has got little first, then who fell first",
         make=_in_rounds(tiresias),
+        period=ROUND,
         one_kind=True,
     ),
     "easy": Named(
@@ -214,50 +220,59 @@ POLICIES: Mapping[str, Named] = {
     "max-min": Named(
         says="in rounds, equal device-seconds for all",
         make=_divided(lambda: max_min),
+        period=LEASE,
         one_kind=True,
     ),
     "max-min-kinds": Named(
         says="in rounds, the least normalised throughput over kinds as large as can be",
         make=_divided(lambda: max_min_over_kinds),
+        period=LEASE,
         knows="speed",
     ),
     "max-sum": Named(
         says="in rounds, the most work of all jobs together",
         make=_divided(lambda: max_sum),
+        period=LEASE,
         knows="speed",
         one_kind=True,
     ),
     "gandiva-fair": Named(
         says="in rounds, the same share of time for all",
         make=_divided(lambda: gandiva_fair),
+        period=LEASE,
         one_kind=True,
     ),
     "finish-time": Named(
         says="in rounds, nobody ends much later than on an equal part",
         make=_divided(FinishTimeFairness),
+        period=LEASE,
         knows="length and speed",
         one_kind=True,
     ),
     "allox": Named(
         says="in rounds, jobs matched to devices so that the mean response is least",
         make=_divided(AlloX),
+        period=LEASE,
         knows="length and speed",
     ),
     "optimus": Named(
         says="in rounds, each device to the job whose end it brings nearest",
         make=_in_rounds(lambda: optimus),
+        period=ROUND,
         knows="length and speed",
         one_kind=True,
     ),
     "pollux": Named(
         says="in rounds, the largest mean speed-up, on less than a node or whole nodes",
         make=_in_rounds(Pollux),
+        period=ROUND,
         knows="speed",
         one_kind=True,
     ),
     "sia": Named(
         says="in rounds, one configuration for each job, by an integer program",
         make=_in_rounds(Sia),
+        period=ROUND,
         knows="speed",
     ),
 }
