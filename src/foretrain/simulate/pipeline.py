@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 
 from foretrain.cost.timeline import StepTimes
 from foretrain.events import Events
 from foretrain.plan.plan import Sends
 from foretrain.simulate.order import order
 from foretrain.simulate.passes import Passes, passes_of
+
+KEPT = 256
+"""Orders of stages that are remembered."""
 
 
 class Pipeline:
@@ -19,6 +22,7 @@ class Pipeline:
 
     Attributes:
         passes: the passes and their numbers.
+        seconds: how long each pass takes, by number.
         ended: seconds at which each pass ended, by number.
         sent: start and end of the send after each pass, by number; absent where there is none.
     """
@@ -29,8 +33,9 @@ class Pipeline:
         self.sent: dict[int, tuple[float, float]] = {}
         self._send = times.send
         self._blocking = times.sends is Sends.BLOCKING
-        self._seconds = _seconds(times, split=passes.split)
-        self._orders = [iter(order(stage, passes)) for stage in range(passes.stages)]
+        self._stage = _stages(passes)
+        self.seconds = _seconds(times, passes)
+        self._orders = [iter(_order(stage, passes)) for stage in range(passes.stages)]
         self._next = [next(numbers, None) for numbers in self._orders]
         self._busy = [False] * passes.stages
         self._link_free = [0.0] * passes.stages
@@ -49,62 +54,75 @@ class Pipeline:
         assert not any(self._busy), "a stage never finished"
         assert self._next == [None] * self.passes.stages, "a pass never got its input"
 
-    def seconds(self, number: int) -> float:
-        """How long a pass takes."""
-        return self._seconds[number // self.passes.half][self.passes.stage(number)]
-
     def _advance(self, stage: int) -> None:
         """Start the stage's next pass if its input is there."""
         number = self._next[stage]
         if number is None or self._busy[stage] or not self._arrived[number]:
             return
         self._busy[stage] = True
-        self._events.after(self.seconds(number), partial(self._finish, stage, number))
+        ends = self._events.now + self.seconds[number]
+        self._events.at(ends, partial(self._finish, stage, number))
 
     def _finish(self, stage: int, number: int) -> None:
         """End a pass and hand its result on."""
         self.ended[number] = self._events.now
         self._next[stage] = next(self._orders[stage], None)
         successor = self._successors[number]
-        receiver = stage if successor is None else self.passes.stage(successor)
+        receiver = stage if successor is None else self._stage[successor]
         sends = receiver != stage and self._send > 0
         if sends and successor is not None:
             self._start_send(stage, number, successor)
         elif successor is not None:
             self._receive(receiver, successor)
         if not (sends and self._blocking):
-            self._free(stage)
+            self._busy[stage] = False
+            self._advance(stage)
 
     def _start_send(self, stage: int, number: int, successor: int) -> None:
-        start = max(self._events.now, self._link_free[stage])
+        now, free = self._events.now, self._link_free[stage]
+        start = free if free > now else now
         end = start + self._send
         self._link_free[stage] = end
         self.sent[number] = (start, end)
-        self._events.at(end, partial(self._finish_send, stage, successor))
-
-    def _finish_send(self, stage: int, successor: int) -> None:
+        receiver = self._stage[successor]
         if self._blocking:
-            self._free(stage)
-        self._receive(self.passes.stage(successor), successor)
+            self._events.at(end, partial(self._unblock, stage, receiver, successor))
+        else:
+            self._events.at(end, partial(self._receive, receiver, successor))
+
+    def _unblock(self, stage: int, receiver: int, successor: int) -> None:
+        self._busy[stage] = False
+        self._advance(stage)
+        self._receive(receiver, successor)
 
     def _receive(self, stage: int, number: int) -> None:
         self._arrived[number] = 1
         self._advance(stage)
 
-    def _free(self, stage: int) -> None:
-        self._busy[stage] = False
-        self._advance(stage)
+
+@lru_cache(KEPT)
+def _order(stage: int, passes: Passes) -> tuple[int, ...]:
+    """The passes of a stage in their order; rivals of a search have few shapes."""
+    return tuple(order(stage, passes))
 
 
-def _seconds(times: StepTimes, *, split: bool) -> list[list[float]]:
-    """What passes take, kind by kind and stage by stage."""
+@lru_cache(KEPT)
+def _stages(passes: Passes) -> tuple[int, ...]:
+    """The stage of every pass."""
+    return tuple(map(passes.stage, range(passes.count)))
+
+
+def _seconds(times: StepTimes, passes: Passes) -> list[float]:
+    """What every pass takes."""
     chunks = times.interleaving
-    later = [stage.weights / chunks if split else 0.0 for stage in times.stages]
+    later = [stage.weights / chunks if passes.split else 0.0 for stage in times.stages]
     forward = [stage.forward / chunks for stage in times.stages]
     backward = [
         stage.backward / chunks - apart for stage, apart in zip(times.stages, later, strict=True)
     ]
-    return [forward, backward, later]
+    kinds = (forward, backward, later)
+    half = passes.half
+    return [kinds[number // half][stage] for number, stage in enumerate(_stages(passes))]
 
 
 def play(times: StepTimes) -> Pipeline:

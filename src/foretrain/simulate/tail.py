@@ -63,5 +63,5 @@ def _ready(stage: int, times: StepTimes, pipeline: Pipeline) -> list[float]:
         done = -(-bucket * chunks // own.buckets)
         number = pipeline.passes.last((chunks - done) * degree + stage)
         missing = done - bucket * chunks / own.buckets
-        ready.append(pipeline.ended[number] - missing * pipeline.seconds(number))
+        ready.append(pipeline.ended[number] - missing * pipeline.seconds[number])
     return ready

@@ -65,7 +65,7 @@ def _passes(pipeline: Pipeline) -> Iterator[Interval]:
             stage=passes.stage(number),
             stream=Stream.COMPUTE,
             name=passes.text(number),
-            start=end - pipeline.seconds(number),
+            start=end - pipeline.seconds[number],
             end=end,
         )
 
