@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
+from heapq import heappop, heappush
 
 from foretrain.cost.timeline import StepTimes
-from foretrain.events import Events
 from foretrain.plan.plan import Sends
 from foretrain.simulate.order import order
 from foretrain.simulate.passes import Passes, passes_of
@@ -44,13 +44,22 @@ class Pipeline:
         self._arrived[: passes.micro_batches] = b"\1" * passes.micro_batches
         # Gradients of weights need what is on the stage; the order brings them after their input.
         self._arrived[2 * passes.half :] = b"\1" * (passes.count - 2 * passes.half)
-        self._events = Events()
+        # Not the kernel: passes are numbers, and a search plays a hundred thousand of them.
+        self._queue: list[tuple[float, int, int]] = []
+        self._asked = 0
+        self._now = 0.0
 
     def run(self) -> None:
         """Play the step's passes to the end."""
         for stage in range(self.passes.stages):
             self._advance(stage)
-        self._events.run()
+        queue = self._queue
+        while queue:
+            self._now, _, event = heappop(queue)
+            if event >= 0:
+                self._finish(event)
+            else:
+                self._deliver(-1 - event)
         assert not any(self._busy), "a stage never finished"
         assert self._next == [None] * self.passes.stages, "a pass never got its input"
 
@@ -60,40 +69,43 @@ class Pipeline:
         if number is None or self._busy[stage] or not self._arrived[number]:
             return
         self._busy[stage] = True
-        ends = self._events.now + self.seconds[number]
-        self._events.at(ends, partial(self._finish, stage, number))
+        self._asked += 1
+        heappush(self._queue, (self._now + self.seconds[number], self._asked, number))
 
-    def _finish(self, stage: int, number: int) -> None:
+    def _finish(self, number: int) -> None:
         """End a pass and hand its result on."""
-        self.ended[number] = self._events.now
+        stage = self._stage[number]
+        self.ended[number] = self._now
         self._next[stage] = next(self._orders[stage], None)
         successor = self._successors[number]
         receiver = stage if successor is None else self._stage[successor]
         sends = receiver != stage and self._send > 0
         if sends and successor is not None:
-            self._start_send(stage, number, successor)
+            self._start_send(stage, number)
         elif successor is not None:
             self._receive(receiver, successor)
         if not (sends and self._blocking):
             self._busy[stage] = False
             self._advance(stage)
 
-    def _start_send(self, stage: int, number: int, successor: int) -> None:
-        now, free = self._events.now, self._link_free[stage]
+    def _start_send(self, stage: int, number: int) -> None:
+        now, free = self._now, self._link_free[stage]
         start = free if free > now else now
         end = start + self._send
         self._link_free[stage] = end
         self.sent[number] = (start, end)
-        receiver = self._stage[successor]
-        if self._blocking:
-            self._events.at(end, partial(self._unblock, stage, receiver, successor))
-        else:
-            self._events.at(end, partial(self._receive, receiver, successor))
+        self._asked += 1
+        heappush(self._queue, (end, self._asked, -1 - number))
 
-    def _unblock(self, stage: int, receiver: int, successor: int) -> None:
-        self._busy[stage] = False
-        self._advance(stage)
-        self._receive(receiver, successor)
+    def _deliver(self, number: int) -> None:
+        """End the send of a pass's result."""
+        successor = self._successors[number]
+        assert successor is not None, "a pass without a successor sends nothing"
+        if self._blocking:
+            stage = self._stage[number]
+            self._busy[stage] = False
+            self._advance(stage)
+        self._receive(self._stage[successor], successor)
 
     def _receive(self, stage: int, number: int) -> None:
         self._arrived[number] = 1
