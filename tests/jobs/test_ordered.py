@@ -75,9 +75,17 @@ rows = st.lists(
 )
 
 
-# Not so for SRTF where a start costs time: who is stopped and wanted again in one instant already
-# carries the cost in its key (docs/background/limits.md).
-LAWFUL = [(name, cost) for name in ORDERS for cost in (0.0, 0.5) if (name, cost) != ("srtf", 0.5)]
+KNOWN = pytest.mark.xfail(
+    strict=False,
+    reason="who is stopped and wanted again in one instant already counts the cost of its restart",
+)
+"""A defect that docs/background/limits.md tells; some examples find it."""
+
+LAWFUL = [
+    pytest.param(name, cost, marks=KNOWN if (name, cost) == ("srtf", 0.5) else ())
+    for name in ORDERS
+    for cost in (0.0, 0.5)
+]
 
 
 @pytest.mark.parametrize(("name", "restart"), LAWFUL)
