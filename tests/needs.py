@@ -1,0 +1,26 @@
+"""What a test needs beyond the package: missing here, the test skips; missing in CI, it fails."""
+
+import importlib
+import os
+import shutil
+
+import pytest
+
+
+def needs(name):
+    """The module of that name, or a skip with the reason; a failure where CI is set."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        _miss(f"{name} is not installed: pip install 'foretrain[{name}]'")
+
+
+def needs_command(name):
+    """The path of that command, or a skip with the reason; a failure where CI is set."""
+    return shutil.which(name) or _miss(f"the command {name} is not on this machine")
+
+
+def _miss(reason):
+    if os.environ.get("CI"):
+        pytest.fail(f"CI must have it: {reason}", pytrace=False)
+    pytest.skip(reason, allow_module_level=True)
