@@ -1,0 +1,1 @@
+"""Ensembles: which members train together, on how many devices, for how long."""
