@@ -54,5 +54,5 @@ def test_an_ensemble_that_cannot_be_is_refused(change, problem):
 
 
 def test_all_problems_are_told_at_once():
-    with pytest.raises(InputError, match="2 members are called 'two'.*\n.*\n.*a device has"):
+    with pytest.raises(InputError, match=r"2 members are called 'two'.*\n.*\n.*a device has"):
         replace(BOTH, members=(TWO, TWO), memory=4e9)
