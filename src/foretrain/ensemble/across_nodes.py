@@ -1,0 +1,187 @@
+"""A pipeline across nodes, priced: what it can deliver, what is trained, CPU, memory, power.
+
+Per sample of the shared stream, on the busiest node, P seconds prepare it and X seconds exchange
+it. Without a training step the pipeline delivers
+
+    peak = 1 / (P + X)       where nodes stop preparing while they exchange
+    peak = 1 / max(P, X)     where they go on
+
+samples per second to every node. With one, preparing takes cores away from training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foretrain.ensemble.contention import trained
+from foretrain.ensemble.costs import Cores, Exchange, MeasuredCosts, Watts
+from foretrain.ensemble.pipelines import Pipeline
+from foretrain.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcrossNodes:
+    """One member on each of n nodes that are all alike.
+
+    Attributes:
+        nodes: n, each with one member.
+        costs: of a sample, measured.
+        cores: of each node.
+        exchange: between nodes.
+        watts: of each node above idle; None if power is not asked for.
+    """
+
+    nodes: int
+    costs: MeasuredCosts
+    cores: Cores
+    exchange: Exchange
+    watts: Watts | None = None
+
+    def __post_init__(self) -> None:
+        if not self.nodes >= 1:
+            raise InputError(f"AcrossNodes.nodes must be at least 1, got {self.nodes}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineEstimate:
+    """What a pipeline costs and delivers.
+
+    Attributes:
+        pipeline: that was priced.
+        preparers: nodes that prepare.
+        preparing: seconds that the busiest node prepares per sample of the stream, all its cores.
+        exchanging: seconds that the busiest node exchanges per sample.
+        peak: samples per second that every node would get if training took no time.
+        rate: samples per second that every member trains.
+        limit: what keeps it from more: "training", "cores", "preparation" or "exchange".
+        cpu: core-seconds per sample that a member trains on, averaged over nodes.
+        memory: bytes of the queues on the node that has most.
+        power: watts above idle, averaged over nodes; None if the watts of a node are not known.
+    """
+
+    pipeline: Pipeline
+    preparers: int
+    preparing: float
+    exchanging: float
+    peak: float
+    rate: float
+    limit: str
+    cpu: float
+    memory: float
+    power: float | None
+
+    @property
+    def name(self) -> str:
+        """Of the pipeline, with its preparers where they were chosen."""
+        chosen = "" if self.pipeline.everywhere else f", {self.preparers} preparing"
+        return f"{self.pipeline.name}{chosen}"
+
+    @property
+    def busy_cores(self) -> float:
+        """Cores at work on a node, averaged over time and nodes."""
+        return self.cpu * self.rate
+
+
+def preparation_rate(costs: MeasuredCosts, cores: Cores) -> float:
+    """Samples per second that the cores of one node prepare, r_p.
+
+    Source: pittman2018, the preprocessing rate of a node.
+    """
+    return cores.count / (costs.prepare * cores.slowing)
+
+
+def estimate_pipeline(
+    pipeline: Pipeline, setting: AcrossNodes, *, preparers: int = 1
+) -> PipelineEstimate:
+    """Price a pipeline.
+
+    Args:
+        pipeline: to be priced.
+        setting: nodes, members and what was measured.
+        preparers: nodes that prepare, where the pipeline leaves it open; at most all count.
+    """
+    if not preparers >= 1:
+        raise InputError(f"preparers must be at least 1, got {preparers}.")
+    chosen = pipeline.preparers(setting.nodes, preparers)
+    preparing, exchanging = _stages(pipeline, setting, chosen)
+    peak = _peak(preparing, exchanging, overlapped=pipeline.overlapped)
+    alone = _trained(pipeline, setting, chosen)
+    rate = min(alone, peak)
+    cpu = _cpu(pipeline, setting, chosen)
+    return PipelineEstimate(
+        pipeline=pipeline,
+        preparers=chosen,
+        preparing=preparing,
+        exchanging=exchanging,
+        peak=peak,
+        rate=rate,
+        limit=_limit(rate, demand=setting.costs.demand, peak=peak, stages=(preparing, exchanging)),
+        cpu=cpu,
+        memory=_memory(pipeline, setting),
+        power=_power(setting, rate=rate, cpu=cpu),
+    )
+
+
+def _stages(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> tuple[float, float]:
+    """Seconds per sample that the busiest node prepares and exchanges."""
+    share = pipeline.share(preparers)
+    traffic = pipeline.traffic(setting.nodes, preparers)
+    exchange, size = setting.exchange, setting.costs.sample_bytes
+    moving = max(traffic.busiest * exchange.byte_time, traffic.sent / exchange.bandwidth) * size
+    together = exchange.block * setting.costs.batch * (preparers if pipeline.divided else 1)
+    starting = traffic.hops * exchange.latency / together
+    return share / preparation_rate(setting.costs, setting.cores), moving + starting
+
+
+def _peak(preparing: float, exchanging: float, *, overlapped: bool) -> float:
+    """Samples per second of the two stages one after the other, or at once."""
+    return 1.0 / (max(preparing, exchanging) if overlapped else preparing + exchanging)
+
+
+def _thread(passes: float, setting: AcrossNodes) -> float:
+    """Core-seconds of the exchanging thread per sample; other cores do not slow it."""
+    return passes * setting.exchange.byte_time * setting.costs.sample_bytes
+
+
+def _trained(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> float:
+    """Samples per second that the member of the busiest node trains, the stream always there."""
+    costs, cores = setting.costs, setting.cores
+    traffic = pipeline.traffic(setting.nodes, preparers)
+    prepared = pipeline.share(preparers) * costs.prepare * cores.slowing
+    return trained(
+        costs.demand,
+        own=costs.train * cores.slowing,
+        others=prepared + _thread(traffic.busiest, setting),
+        cores=cores.count,
+    )
+
+
+def _cpu(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> float:
+    """Core-seconds per sample and node: a part of preparing it, training on it, exchanging it."""
+    costs = setting.costs
+    prepared = pipeline.share(preparers) * preparers / setting.nodes * costs.prepare
+    traffic = pipeline.traffic(setting.nodes, preparers)
+    return (prepared + costs.train) * setting.cores.slowing + _thread(traffic.average, setting)
+
+
+def _limit(rate: float, *, demand: float, peak: float, stages: tuple[float, float]) -> str:
+    """What keeps a rate from being higher."""
+    if rate >= 0.99 * demand:
+        return "training"
+    if rate < peak:
+        return "cores"
+    return "preparation" if stages[0] >= stages[1] else "exchange"
+
+
+def _memory(pipeline: Pipeline, setting: AcrossNodes) -> float:
+    """Bytes of full queues: in front of training, and of the collective where there is one."""
+    queues = 2.0 if pipeline.exchanges else 1.0
+    batches = queues * setting.exchange.queue
+    return batches * setting.costs.batch * setting.costs.sample_bytes
+
+
+def _power(setting: AcrossNodes, *, rate: float, cpu: float) -> float | None:
+    """Watts above idle of busy cores and of the device while it trains."""
+    if setting.watts is None:
+        return None
+    return setting.watts.drawn(rate * cpu, rate / setting.costs.demand)

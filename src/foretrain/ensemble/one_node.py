@@ -1,0 +1,200 @@
+"""One node with K members: loaders of their own, or one stream that all of them read.
+
+Per sample of the stream, K members and the cores that they share:
+
+    a loader each, no worker     CPU  K (prepare + train)
+    a loader each with workers   CPU  K (prepare + hand + train)
+    one stream                   CPU  prepare into a slot + K (deliver + train)
+
+With nothing lost on the way the last saves the first by (k + 1)/(k/K + 1), k = prepare/train.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from foretrain.ensemble.costs import Cores, MeasuredCosts
+from foretrain.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredLoaders:
+    """What loaders and the stream add to preparing a sample, and what processes hold.
+
+    Attributes:
+        hand: core-seconds in which a worker of a private loader hands on a sample, and the
+            member takes it.
+        store: core-seconds in which a worker of the stream prepares a sample into its slot, all
+            bookkeeping included.
+        feed: core-seconds in which a sample of a fed loader is copied into its slot.
+        deliver: core-seconds in which a reader of the stream is given a sample.
+        member_memory: bytes that a member holds beyond what all processes share.
+        worker_memory: bytes that a worker process holds.
+        arena: bytes of the stream's slots.
+        prefetch: batches that each worker of a private loader keeps ready.
+    """
+
+    hand: float
+    store: float
+    feed: float
+    deliver: float
+    member_memory: float = 0.0
+    worker_memory: float = 0.0
+    arena: float = 0.0
+    prefetch: int = 2
+
+    def __post_init__(self) -> None:
+        wrong = [
+            f"MeasuredLoaders.{each.name} must be at least 0, got {getattr(self, each.name)}."
+            for each in fields(self)
+            if not getattr(self, each.name) >= 0
+        ]
+        if wrong:
+            raise InputError("\n".join(wrong))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnOneNode:
+    """K members on one node that are all alike.
+
+    Attributes:
+        members: K.
+        costs: of a sample, measured.
+        loaders: what loaders and the stream add.
+        cores: that all processes share.
+    """
+
+    members: int
+    costs: MeasuredCosts
+    loaders: MeasuredLoaders
+    cores: Cores
+
+    def __post_init__(self) -> None:
+        if not self.members >= 1:
+            raise InputError(f"OnOneNode.members must be at least 1, got {self.members}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadingEstimate:
+    """What one way of loading costs and delivers.
+
+    Attributes:
+        name: in words.
+        shared: whether members read one stream.
+        workers: processes that prepare, of each loader or of the stream.
+        cpu: core-seconds per sample of the stream, all members together.
+        rate: samples per second that every member trains.
+        limit: what keeps it from more: "training", "preparation" or "cores".
+        memory: bytes of all processes and the arena.
+    """
+
+    name: str
+    shared: bool
+    workers: int
+    cpu: float
+    rate: float
+    limit: str
+    memory: float
+
+
+def private_loaders(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
+    """Every member has a loader of its own.
+
+    Args:
+        setting: members, cores and what was measured.
+        workers: processes of each loader; with 0 a member prepares between its steps.
+    """
+    costs, loaders = setting.costs, setting.loaders
+    hand = loaders.hand if workers else 0.0
+    alone = costs.prepare + hand
+    ready = costs.batch * costs.sample_bytes * loaders.prefetch
+    holds = loaders.member_memory + workers * (loaders.worker_memory + ready)
+    return _estimate(
+        setting,
+        name=f"private loaders, {workers} worker{'' if workers == 1 else 's'} each",
+        workers=workers,
+        cpu=setting.members * (alone + costs.train),
+        supply=_workers_rate(alone, workers, setting) if workers else _between_steps(setting),
+        memory=setting.members * holds,
+    )
+
+
+def shared_stream(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
+    """Members read one stream that has decode workers of its own."""
+    costs, loaders = setting.costs, setting.loaders
+    _at_least_one(workers)
+    return _estimate(
+        setting,
+        name=f"shared stream, {workers} worker{'' if workers == 1 else 's'}",
+        shared=True,
+        workers=workers,
+        cpu=loaders.store + setting.members * (loaders.deliver + costs.train),
+        supply=_workers_rate(loaders.store, workers, setting),
+        memory=_stream_memory(setting, workers),
+    )
+
+
+def fed_stream(setting: OnOneNode) -> LoadingEstimate:
+    """Members read one stream that an ordinary loader without workers feeds."""
+    costs, loaders = setting.costs, setting.loaders
+    once = costs.prepare + loaders.feed
+    return _estimate(
+        setting,
+        name="shared stream, fed by a loader",
+        shared=True,
+        workers=1,
+        cpu=once + setting.members * (loaders.deliver + costs.train),
+        supply=_workers_rate(once, 1, setting),
+        memory=_stream_memory(setting, 1),
+    )
+
+
+def _at_least_one(workers: int) -> None:
+    if not workers >= 1:
+        raise InputError(f"a shared stream needs at least 1 worker, got {workers}.")
+
+
+def _stream_memory(setting: OnOneNode, workers: int) -> float:
+    """Bytes of members, of the processes that prepare and of the arena."""
+    loaders = setting.loaders
+    members = setting.members * loaders.member_memory
+    return members + workers * loaders.worker_memory + loaders.arena
+
+
+def _workers_rate(seconds: float, workers: int, setting: OnOneNode) -> float:
+    """Samples per second that so many processes prepare, each on a core of its own."""
+    return workers / (seconds * setting.cores.slowing)
+
+
+def _between_steps(setting: OnOneNode) -> float:
+    """Samples per second of a member that prepares and trains in turn."""
+    return 1.0 / (setting.costs.prepare * setting.cores.slowing + 1.0 / setting.costs.demand)
+
+
+def _estimate(
+    setting: OnOneNode,
+    *,
+    name: str,
+    workers: int,
+    cpu: float,
+    supply: float,
+    memory: float,
+    shared: bool = False,
+) -> LoadingEstimate:
+    """The slowest of training, preparing and all cores together sets the pace."""
+    taken = cpu * setting.cores.slowing
+    paces = {
+        "training": setting.costs.demand,
+        "preparation": supply,
+        "cores": setting.cores.count / taken,
+    }
+    limit = min(paces, key=paces.__getitem__)
+    return LoadingEstimate(
+        name=name,
+        shared=shared,
+        workers=workers,
+        cpu=taken,
+        rate=paces[limit],
+        limit=limit,
+        memory=memory,
+    )
