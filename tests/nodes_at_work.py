@@ -1,0 +1,70 @@
+"""Nodes of a test: processes of one machine, forked where torch is imported already."""
+
+import multiprocessing
+import socket
+import time
+from functools import cache
+
+from foretrain.run.nodes.leader import Leader
+
+PATIENCE = 60.0
+"""Seconds that a test waits for a node before it calls it hung."""
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def on_nodes(program, nodes, *arguments, timeout=20.0, **options):
+    """What `program(leader, *arguments)` returns at each node; for an error, itself.
+
+    A node that dies returns None.
+    """
+    port = free_port()
+    leaders = [
+        Leader(rank=rank, nodes=nodes, port=port, timeout=timeout, **options)
+        for rank in range(nodes)
+    ]
+    return _gathered([_started(program, leader, arguments) for leader in leaders])
+
+
+def _started(program, leader, arguments):
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    node = _context().Process(target=_answer, args=(theirs, program, leader, arguments))
+    node.start()
+    theirs.close()
+    return node, ours
+
+
+def _gathered(started):
+    until = time.monotonic() + PATIENCE
+    answers = [_answer_of(ours, until) for _, ours in started]
+    for node, _ in started:
+        node.join(max(0.0, until - time.monotonic()))
+        node.kill()
+        node.join()
+    return answers
+
+
+def _answer_of(pipe, until):
+    with pipe:
+        try:
+            return pipe.recv() if pipe.poll(max(0.0, until - time.monotonic())) else "hung"
+        except EOFError:
+            return None
+
+
+def _answer(pipe, program, leader, arguments):
+    try:
+        pipe.send(program(leader, *arguments))
+    except Exception as error:
+        pipe.send(error)
+
+
+@cache
+def _context():
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "tests.run.nodes.programs"])
+    return context
