@@ -149,12 +149,12 @@ eta = 1
         "ensemble.data: 'pictures.py' is no function; write package.module:function.",
         "ensemble.workrs: unknown key. Did you mean 'workers'?",
         "ensemble.memory: '64' has no unit",
-        "unknown 'both'. Did you mean",
-        "0 is not between 1",
+        "ensemble.input: unknown 'both'. Known: auto, shared, private.",
+        "ensemble.batch: 0 is not between 1",
         "unknown loss 'cross_entrpy'. Did you mean 'cross_entropy'?",
         "unknown optimizer 'sdg'. Did you mean 'sgd'?",
         "members[1].grid.optimizer.lr: 0.1 is not a list of values to try",
-        "halving.eta",
+        "halving.eta: must be at least 2",
         "log: unknown key. Did you mean 'logs'?",
     ):
         assert part in told, told

@@ -1,0 +1,159 @@
+"""What `ensemble run` answers: what every member did, and what it cost; and what it does now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from foretrain.measured.bottleneck import Bottleneck
+from foretrain.measured.ensemble_study import Input
+
+
+class State(StrEnum):
+    """What became of a member."""
+
+    WAITING = "waiting"
+    """It has not begun, or its next part has not."""
+
+    TRAINING = "training"
+    DONE = "done"
+    ENDED = "ended early"
+    """Others did better, and went on with its share."""
+
+    STOPPED = "stopped"
+    """The run was interrupted; it can be resumed."""
+
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberNow:
+    """One member while it trains.
+
+    Attributes:
+        name: of the member.
+        state: what it does.
+        epoch: which it is in, from 0.
+        samples: that it trained on, in this run.
+        rate: samples per second since the last look.
+        lag: samples that it is behind the one that is furthest.
+        wait: share of the time since the last look without a batch.
+        loss: mean since the last look; None before the first step.
+        cpu: seconds of processor time, in this run.
+    """
+
+    name: str
+    state: State = State.WAITING
+    epoch: int = 0
+    samples: int = 0
+    rate: float = 0.0
+    lag: int = 0
+    wait: float = 0.0
+    loss: float | None = None
+    cpu: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A look at a run.
+
+    Attributes:
+        seconds: since it began.
+        members: in the order of the study.
+        fill: slots that hold samples which not all have read, over all; None for private input.
+        bottleneck: the stage that sets the pace; None for private input, and before there is one.
+    """
+
+    seconds: float
+    members: tuple[MemberNow, ...]
+    fill: float | None
+    bottleneck: Bottleneck | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberResult:
+    """One member after a run.
+
+    Attributes:
+        name: of the member.
+        state: what became of it.
+        epochs: that it has finished, earlier runs included.
+        samples: that it trained on, in this run.
+        seconds: from its first batch to its last, in this run.
+        rate: samples per second of these.
+        wait: share of these without a batch.
+        loss: mean over its last epoch, or over what it did of the first; None before any step.
+        cpu: seconds of processor time, in this run.
+        dropped: samples that it did not get because it was too slow and asked for that.
+        skipped: samples that no one got because they could not be read.
+        reason: why it failed; empty where it did not.
+    """
+
+    name: str
+    state: State
+    epochs: int
+    samples: int
+    seconds: float
+    rate: float
+    wait: float
+    loss: float | None
+    cpu: float
+    dropped: int = 0
+    skipped: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A prediction against reality.
+
+    Attributes:
+        quantity: what.
+        unit: of both.
+        predicted: before the run.
+        measured: in the run.
+        error: predicted over measured, less 1; None where nothing was measured.
+    """
+
+    quantity: str
+    unit: str
+    predicted: float
+    measured: float
+    error: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnsembleRan:
+    """A run of an ensemble.
+
+    Attributes:
+        name: of the ensemble.
+        input: how members got their samples.
+        why: it was chosen.
+        code: functions of the study that ran.
+        members: in the order of the study.
+        seconds: of the run.
+        cpu: seconds of processor time of everything, members and stream.
+        memory: most bytes that all processes held at once, shared ones counted once.
+        fill: mean share of full slots; None for private input.
+        bottleneck: the stage that set the pace; None for private input.
+        compared: predictions against reality.
+        resumed: whether it went on with an earlier run.
+        complete: whether nothing is left to resume.
+        folder: where checkpoints are; empty without.
+    """
+
+    name: str
+    input: Input
+    why: str
+    code: tuple[str, ...]
+    members: tuple[MemberResult, ...]
+    seconds: float
+    cpu: float
+    memory: float
+    fill: float | None
+    bottleneck: Bottleneck | None
+    compared: tuple[Compared, ...]
+    resumed: bool
+    complete: bool
+    folder: str

@@ -1,0 +1,71 @@
+"""The machine: cores that a run may use, processor time and memory of all its processes."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def limited(cores: int | None) -> Iterator[int]:
+    """Keep this process, and all that are forked from it here, to so many cores.
+
+    Args:
+        cores: at most; None for all that this process may use.
+
+    Yields:
+        How many there are.
+    """
+    allowed = sorted(os.sched_getaffinity(0))
+    used = allowed if cores is None else allowed[:cores]
+    os.sched_setaffinity(0, used)
+    try:
+        yield len(used)
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def cores_here() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def processor_time() -> float:
+    """Seconds of processor time of this process and of all descendants that have ended."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    used = [resource.getrusage(kind) for kind in kinds]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def memory_free() -> float:
+    """Bytes that new processes can have without anything being swapped."""
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    found = next(line for line in lines if line.startswith("MemAvailable"))
+    return 1024.0 * int(found.split()[1])
+
+
+def memory_of_descendants() -> float:
+    """Bytes that the descendants of this process hold; what several share is counted once."""
+    return 1024.0 * sum(_share(process) for process in _below(os.getpid()))
+
+
+def _share(process: int) -> int:
+    """Kibibytes of a process, those shared by n processes as 1/n; 0 of one that is gone."""
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+
+
+def _below(process: int) -> Iterator[int]:
+    try:
+        text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
+    except OSError:
+        return
+    for child in map(int, text.split()):
+        yield child
+        yield from _below(child)

@@ -1,0 +1,123 @@
+"""One member: a process that trains a model on what a loader gives it, and tells how it goes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import traceback
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from time import monotonic
+from typing import Any, Final
+
+from foretrain.errors import ForetrainError
+from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
+from foretrain.results.ensemble_run import State
+from foretrain.run.members.checkpoint import RunFolder
+from foretrain.run.members.tally import Tally
+from foretrain.run.members.trainee import Trainee, size_of, trainee
+
+PR_SET_PDEATHSIG: Final = 1
+"""Of Linux's prctl."""
+
+Loader = Any
+"""What `attach` returns, or a `PrivateLoader`: batches of one epoch after the other."""
+
+Opens = Callable[[Recipe], AbstractContextManager[Loader]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a member's process does.
+
+    Attributes:
+        study: that it belongs to.
+        recipe: how it trains.
+        opens: its loader.
+        ends: the epoch before which it ends, in this part of the run.
+        threads: of its own for computing.
+        folder: where its state is kept.
+        every: seconds between two states within an epoch.
+        resumes: whether to go on from its state.
+    """
+
+    study: EnsembleStudy
+    recipe: Recipe
+    opens: Opens
+    ends: int
+    threads: int
+    folder: RunFolder
+    every: float
+    resumes: bool
+
+
+def live(job: Job, pipe: Connection) -> None:
+    """The whole life of a member's process; whatever goes wrong ends as a report."""
+    os.dup2(2, 1)  # what a study's code prints must not get into the answer on stdout
+    stop = _asked_to_stop()
+    tally = Tally(pipe)
+    try:
+        _train(job, tally, stop)
+    except ForetrainError as error:
+        tally.tell(State.FAILED, reason=str(error))
+    except Exception as error:
+        where = traceback.format_tb(error.__traceback__)[-1].strip()
+        tally.tell(State.FAILED, reason=f"{type(error).__name__}: {error}\n{where}")
+    finally:
+        pipe.close()
+
+
+def _asked_to_stop() -> Callable[[], bool]:
+    """Whether SIGTERM has come, which the kernel sends too when the parent dies.
+
+    Ctrl-C goes to the whole group; the parent passes it on.
+    """
+    asked: list[int] = []
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda number, _frame: asked.append(number))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return lambda: bool(asked)
+
+
+def _train(job: Job, tally: Tally, stop: Callable[[], bool]) -> None:
+    import torch
+
+    torch.set_num_threads(job.threads)
+    trained = trainee(job.recipe, job.study.folder, seed=job.study.seed)
+    state = job.folder.load(job.recipe.name) if job.resumes else None
+    with job.opens(job.recipe) as loader:
+        if state is not None:
+            trained.load_state_dict(state["trainee"])
+            loader.load_state_dict(state["loader"])
+            tally.load_state_dict(state["tally"])
+        tally.begin(loader.stats)
+        while tally.epoch < job.ends:
+            if not _epoch(job, trained, loader, tally=tally, stop=stop):
+                tally.tell(State.STOPPED)
+                return
+        tally.tell(State.DONE)
+
+
+def _epoch(
+    job: Job, trained: Trainee, loader: Loader, *, tally: Tally, stop: Callable[[], bool]
+) -> bool:
+    """Train until the epoch ends; false where it was asked to stop before."""
+    kept = monotonic()
+    for batch in loader:
+        tally.add(trained.step(batch), size_of(batch))
+        if stop() or monotonic() - kept > job.every:
+            _keep(job, trained, loader, tally=tally)
+            kept = monotonic()
+        if stop():
+            return False
+    tally.end_epoch()
+    _keep(job, trained, loader, tally=tally)
+    return True
+
+
+def _keep(job: Job, trained: Trainee, loader: Loader, *, tally: Tally) -> None:
+    state = {"trainee": trained.state_dict(), "loader": loader.state_dict()}
+    job.folder.save(job.recipe.name, {**state, "tally": tally.state_dict()})
