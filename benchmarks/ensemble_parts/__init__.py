@@ -1,0 +1,1 @@
+"""Parts of benchmarks/ensemble.py: workload, measured process trees, methods and rows."""

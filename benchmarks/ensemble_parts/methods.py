@@ -1,0 +1,183 @@
+"""Ways to train several members at once, each as the body of a measurement.
+
+A body forks one process per member, and returns what each of them was given in each epoch.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from ensemble_parts.tree import Json, forked, together
+from ensemble_parts.workload import (
+    BATCH,
+    CROP,
+    Epoch,
+    Pictures,
+    checksum,
+    is_its_number,
+    network,
+)
+
+NAME = "benchmark"
+ARENA = "256 MiB"
+
+Batches = Iterable[tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What one measurement runs.
+
+    Attributes:
+        folder: where the pictures are.
+        pictures: how many of them an epoch has.
+        members: models that are trained at the same time.
+        epochs: passes of each of them.
+        every: every how manieth pixel of a row and column the network sees.
+        workers: decode processes, of each loader or of the stream.
+    """
+
+    folder: Path
+    pictures: int
+    members: int
+    epochs: int
+    every: int
+    workers: int = 0
+
+    @property
+    def samples(self) -> int:
+        """Samples that all members together must be given."""
+        return self.pictures * self.members * self.epochs
+
+    @property
+    def data(self) -> Pictures:
+        """The data set."""
+        return Pictures(self.folder, self.pictures)
+
+
+def loader(setting: Setting) -> Batches:
+    """A plain loader of the pictures."""
+    fork = "fork" if setting.workers else None
+    return DataLoader(
+        setting.data,
+        BATCH,
+        shuffle=True,
+        num_workers=setting.workers,
+        multiprocessing_context=fork,
+    )
+
+
+def train(batches: Callable[[], Batches], setting: Setting) -> Json:
+    """Trains one member on every epoch; returns what it was given.
+
+    A source that ends an epoch early or late is told by its checksum, not mended.
+    """
+    step = network(setting.every)
+    given = []
+    for _ in range(setting.epochs):
+        epoch = Epoch(samples=0, checksum=0)
+        for pictures, numbers in batches():
+            epoch = _with(epoch, pictures, numbers)
+            step(pictures, numbers)
+        given.append(asdict(epoch))
+    return given
+
+
+def _with(epoch: Epoch, pictures: Tensor, numbers: Tensor) -> Epoch:
+    """An epoch and one batch more."""
+    return Epoch(
+        samples=epoch.samples + len(numbers),
+        checksum=(epoch.checksum + checksum(numbers.numpy())) % 2**64,
+        wrong=epoch.wrong + (not is_its_number(pictures[0], int(numbers[0]))),
+    )
+
+
+def none(setting: Setting) -> Json:
+    """Training steps alone, on one batch in memory."""
+
+    def member() -> Json:
+        step = network(setting.every)
+        pictures, numbers = torch.randn(BATCH, 3, CROP, CROP), torch.arange(BATCH)
+        for _ in range(setting.epochs * setting.pictures // BATCH):
+            step(pictures, numbers)
+        return []
+
+    return together([member] * setting.members)
+
+
+def private(setting: Setting) -> Json:
+    """Every member with a loader of its own."""
+
+    def member() -> Json:
+        own = loader(setting)
+        return train(lambda: own, setting)
+
+    return together([member] * setting.members)
+
+
+def shared(setting: Setting, *, fed: bool) -> Json:
+    """All members on one stream, decoded by its own workers or fed by a plain loader."""
+    from foretrain import share
+
+    source = loader(setting) if fed else setting.data
+    with share(
+        source,
+        name=NAME,
+        workers=None if fed else setting.workers,
+        epochs=setting.epochs,
+        readers=setting.members,
+        memory=ARENA,
+    ):
+        return together([partial(_reader, setting)] * setting.members)
+
+
+def _reader(setting: Setting) -> Json:
+    from foretrain import attach
+
+    with attach(NAME, batch_size=BATCH) as stream:
+        return train(lambda: stream, setting)
+
+
+def tensorsocket(setting: Setting) -> Json:
+    """All members on one TensorSocket producer, two loader batches per message.
+
+    The producer stays until the last reader is done: what it sent last is lost if it ends before.
+    """
+    from tensorsocket import TensorConsumer, TensorProducer
+
+    def produce() -> Json:
+        sending = TensorProducer(loader(setting), producer_batch_size=2)
+        for _ in range(setting.epochs):
+            for _ in sending:
+                pass
+        signal.pause()
+        return []
+
+    def member() -> Json:
+        taking = TensorConsumer(batch_size=BATCH)
+        return train(lambda: taking, setting)
+
+    producer, _ = forked(produce)
+    try:
+        return together([member] * setting.members)
+    finally:
+        os.kill(producer, signal.SIGKILL)
+        os.waitpid(producer, 0)
+
+
+METHODS: Mapping[str, Callable[[Setting], Json]] = {
+    "none": none,
+    "private": private,
+    "fed": partial(shared, fed=True),
+    "workers": partial(shared, fed=False),
+    "tensorsocket": tensorsocket,
+}
