@@ -1,0 +1,88 @@
+"""Terms: the members of an ensemble, how quickly each can go, and what limits them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.ensemble.rates import rates_on
+from foretrain.errors import InputError
+from foretrain.measured.members import Ensemble
+
+Deal = Mapping[int, int]
+"""Devices of each member that trains, by its place in the ensemble."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Terms:
+    """An ensemble and the limits under which it trains.
+
+    Attributes:
+        ensemble: members and devices.
+        checkpoint: seconds in which nothing trains when devices are dealt out again.
+        stream: samples per second that one shared pipeline delivers at most; inf without a limit.
+        host: samples per second that the host of one node prepares at most, for all its members
+            that do not share together; inf without a limit.
+        tolerance: samples per second by which rates in one flotilla may differ. Source: guan2020.
+        rates: samples per second of each member on 1, 2, ... devices.
+        table: the same with a row per member, nan where it cannot run.
+    """
+
+    ensemble: Ensemble
+    checkpoint: float = 0.0
+    stream: float = inf
+    host: float = inf
+    tolerance: float = 20.0
+    rates: tuple[tuple[float, ...], ...] = field(init=False)
+    table: NDArray[np.float64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.checkpoint < inf:
+            raise InputError(f"Terms.checkpoint must be at least 0 s, got {self.checkpoint}.")
+        if not self.stream > 0:
+            raise InputError(f"Terms.stream must be above 0 samples/s, got {self.stream}.")
+        if not self.host > 0:
+            raise InputError(f"Terms.host must be above 0 samples/s, got {self.host}.")
+        if not self.tolerance >= 0:
+            raise InputError(f"Terms.tolerance must be at least 0, got {self.tolerance}.")
+        rates = tuple(
+            rates_on(each, self.devices, devices_per_node=self.ensemble.devices_per_node)
+            for each in self.ensemble.members
+        )
+        object.__setattr__(self, "rates", rates)
+        object.__setattr__(self, "table", _table(rates, self.devices))
+
+    @property
+    def devices(self) -> int:
+        """Devices in all."""
+        return self.ensemble.devices
+
+    @property
+    def work(self) -> dict[int, float]:
+        """Samples that each member trains on until it ends."""
+        members = self.ensemble.members
+        return {place: self.ensemble.work(member) for place, member in enumerate(members)}
+
+    def rate(self, place: int, devices: int) -> float:
+        """Samples per second of a member with samples at hand; 0 on more devices than it can."""
+        known = self.rates[place]
+        return known[devices - 1] if devices <= len(known) else 0.0
+
+    def slowest(self, deal: Deal) -> float:
+        """Samples per second of the slowest member of a deal, with samples at hand."""
+        return min(self.rate(place, count) for place, count in deal.items())
+
+    def pace(self, deal: Deal) -> float:
+        """Samples per second at which the members of a deal train in step on one stream."""
+        return min(self.stream, self.slowest(deal))
+
+
+def _table(rates: tuple[tuple[float, ...], ...], devices: int) -> NDArray[np.float64]:
+    table = np.full((len(rates), devices), np.nan)
+    for row, known in zip(table, rates, strict=True):
+        row[: len(known)] = known
+    return table

@@ -1,0 +1,56 @@
+"""The choice of a course: never worse than no sharing, and near to the shortest there is."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.ensemble.ensembles import shortest, terms, tiny
+from tests.examples import MORE, few
+
+from foretrain.ensemble.choice import choice
+
+cases = st.integers(0, 2**32).map(tiny)
+
+
+@given(case=cases)
+@few(20)
+def test_the_best_course_is_never_longer_than_any_other(case):
+    found = choice(case)
+    assert found.improved.seconds <= min(found.fleet_g.seconds, found.fleet_l.seconds)
+    assert found.best.seconds == min(found.improved.seconds, found.duplicate.seconds)
+
+
+def test_a_course_without_sharing_is_said_to_be_one():
+    # In step, a waits for b and goes on by itself for 20 s; alone, it ends long before b.
+    case = terms([(100.0,), (10.0,)], epochs=[3, 1], devices=2, per_node=2)
+    found = choice(case)
+    assert (found.improved.seconds, found.duplicate.seconds) == (120.0, 100.0)
+    assert found.best.rule == "duplicate"
+    assert "does not pay" in found.reason
+
+
+def test_a_slow_host_makes_sharing_pay():
+    case = terms([50.0] * 4, devices=4, host=60.0, stream=60.0)
+    found = choice(case)
+    assert found.best.rule == "FLEET-G, improved"
+    assert (found.best.seconds, found.duplicate.seconds) == (20.0, 1000 / 15)
+    assert "3.33x as quick" in found.reason
+
+
+def test_random_tiny_cases_come_within_a_twentieth_of_the_shortest_course_on_the_mean():
+    gaps = [gap(tiny(seed)) for seed in range(20 * MORE)]
+    assert min(gaps) >= -1e-9
+    assert sum(gaps) / len(gaps) <= 0.05
+
+
+def gap(case):
+    """How much longer the course is than the shortest: with one stream, or one device each."""
+    found = choice(case)
+    return found.best.seconds / min(shortest(case), found.duplicate.seconds) - 1
+
+
+@given(case=cases)
+@few(20)
+def test_a_quicker_stream_never_makes_the_duplicate_course_longer(case):
+    limited = replace(case, host=30.0)
+    assert choice(limited).duplicate.seconds >= choice(case).duplicate.seconds - 1e-6
