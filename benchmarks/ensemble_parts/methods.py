@@ -16,13 +16,12 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from ensemble_parts.given import Epoch, checksum
 from ensemble_parts.tree import Json, forked, together
 from ensemble_parts.workload import (
     BATCH,
     CROP,
-    Epoch,
     Pictures,
-    checksum,
     is_its_number,
     network,
 )

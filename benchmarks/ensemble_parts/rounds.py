@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ensemble_parts.given import whole
 from ensemble_parts.methods import METHODS, Setting
 from ensemble_parts.tree import Cost, Failed, Json, cost
-from ensemble_parts.workload import BATCH, PLAIN, whole
+from ensemble_parts.workload import BATCH, PLAIN
 
 ENOUGH = 1.5
 """Seconds after which a trial says how long an epoch takes."""

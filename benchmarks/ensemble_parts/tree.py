@@ -47,7 +47,7 @@ class Cost:
     """What a tree of processes took.
 
     Attributes:
-        wall: seconds from the first fork until all was done.
+        wall: seconds from the first fork until the last process has ended.
         cpu: processor seconds, user and system, of all processes.
         memory: peak bytes, pages that are shared counted once (sum of PSS).
         arena: peak bytes allocated in anonymous memory files.
@@ -137,8 +137,8 @@ def _supervise(body: Callable[[], Json], writing: int, cores: Sequence[int]) -> 
         os.sched_setaffinity(0, cores)
         start = time.perf_counter()
         result = body()
-        wall = time.perf_counter() - start
         _reap(time.monotonic() + LINGER)
+        wall = time.perf_counter() - start
         with os.fdopen(writing, "w") as pipe:
             json.dump([wall, result], pipe)
         os._exit(0)
