@@ -1,0 +1,237 @@
+"""The arena: memory without a name that all processes of a stream map.
+
+A `memfd` lives as long as somebody has it open, so nothing is left behind when processes die. Its
+pages are reserved at once: too little memory is an error at the start, not a bus error later.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.errors import InputError
+from foretrain.run.stream.errors import SampleFailed
+from foretrain.run.stream.layout import DIMENSIONS, Layout, Leaf, Tree, as_array, fields
+
+_PAGE = mmap.PAGESIZE
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+FEWEST = 2
+"""Samples that an arena must hold at least."""
+
+
+class Columns:
+    """Every field of all slots, as arrays over one mapping of the arena.
+
+    Attributes:
+        layout: of a sample.
+        slots: how many there are.
+        numbers: the sequence number that a slot holds. [slot]
+        ids: its sample id. [slot]
+    """
+
+    def __init__(self, descriptor: int, layout: Layout, *, slots: int, writable: bool) -> None:
+        rights = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+        self._map = mmap.mmap(
+            descriptor,
+            arena_bytes(layout, slots),
+            flags=mmap.MAP_SHARED | mmap.MAP_POPULATE,
+            prot=rights,
+        )
+        self.layout = layout
+        self.slots = slots
+        pieces = iter(_pieces(layout, slots))
+        self.numbers = self._array(next(pieces))
+        self.ids = self._array(next(pieces))
+        self._shapes = [self._array(next(pieces)) if leaf.most else None for leaf in layout.leaves]
+        self._values = [self._array(next(pieces)) for _ in layout.leaves]
+
+    def write(self, slot: int, sample: Tree, *, number: int, sample_id: int) -> None:
+        """Store one sample.
+
+        Raises:
+            SampleFailed: the sample does not fit the layout; the message does not name it.
+        """
+        for index, value in enumerate(fields(self.layout.form, sample)):
+            self._store(index, slot, as_array(value))
+        self.numbers[slot] = number
+        self.ids[slot] = sample_id
+
+    def write_run(
+        self, slots: slice, arrays: Sequence[Any], *, numbers: range, first_id: int
+    ) -> None:
+        """Store samples side by side: an array, or a list of single fields, for each leaf."""
+        for index, values in enumerate(arrays):
+            if self.layout.leaves[index].most:
+                for slot, value in zip(range(slots.start, slots.stop), values, strict=True):
+                    self._store(index, slot, as_array(value))
+            else:
+                array, dtype, _ = as_array(values)
+                self._check(index, array[0].shape, dtype=dtype)
+                self._values[index][slots] = array
+        self.numbers[slots] = np.arange(numbers.start, numbers.stop)
+        self.ids[slots] = np.arange(first_id, first_id + len(numbers))
+
+    def fixed(self, index: int) -> NDArray[Any]:
+        """A field of one shape, of all slots. [slot, *shape]"""
+        return self._values[index]
+
+    def varying(self, index: int, slot: int) -> NDArray[Any]:
+        """A field of varying shape, of one slot."""
+        leaf, shapes = self.layout.leaves[index], self._shapes[index]
+        if shapes is None:
+            raise AssertionError("Only fields whose shape varies have one of their own.")
+        shape = tuple(shapes[slot, : len(leaf.shape)].tolist())
+        size = int(np.prod(shape, dtype=np.int64)) * leaf.stored.itemsize
+        return self._values[index][slot, :size].view(leaf.stored).reshape(shape)
+
+    def record(self, slot: int) -> list[NDArray[Any]]:
+        """Everything that a slot holds, as arrays that can be read or, if writable, written."""
+        shapes = [each[slot] for each in self._shapes if each is not None]
+        values = [each[slot : slot + 1] for each in self._values]
+        return [self.numbers[slot : slot + 1], self.ids[slot : slot + 1], *shapes, *values]
+
+    def _store(self, index: int, slot: int, value: tuple[NDArray[Any], str, str]) -> None:
+        array, dtype, _ = value
+        leaf, shapes = self.layout.leaves[index], self._shapes[index]
+        self._check(index, array.shape, dtype=dtype)
+        if shapes is None:
+            self._values[index][slot] = array
+            return
+        if array.nbytes > leaf.most:
+            raise SampleFailed(
+                f"its field {index} has {array.nbytes} bytes and the stream allows {leaf.most}; "
+                f"share(..., longest={array.nbytes}) allows so many"
+            )
+        shapes[slot, : array.ndim] = array.shape
+        self._values[index][slot, : array.nbytes] = (
+            np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        )
+
+    def _check(self, index: int, shape: tuple[int, ...], *, dtype: str) -> None:
+        leaf = self.layout.leaves[index]
+        fits = len(shape) == len(leaf.shape) if leaf.most else shape == leaf.shape
+        if not fits or dtype != leaf.dtype:
+            raise SampleFailed(
+                f"its field {index} is {dtype} {list(shape)} and the first samples had "
+                f"{leaf.dtype} {list(leaf.shape)}; where shapes vary, say so with "
+                "share(..., longest=...), in bytes"
+            )
+
+    def _array(self, piece: tuple[int, np.dtype[Any], tuple[int, ...]]) -> NDArray[Any]:
+        offset, dtype, shape = piece
+        count = int(np.prod(shape, dtype=np.int64))
+        return np.frombuffer(self._map, dtype, count, offset).reshape(shape)
+
+
+def make_arena(layout: Layout, slots: int) -> int:
+    """The descriptor of a new arena, all of whose pages are there.
+
+    Raises:
+        InputError: the machine has not so much memory to give.
+    """
+    size = arena_bytes(layout, slots)
+    available = available_memory()
+    if size > available:
+        raise InputError(
+            f"The arena would take {size} bytes and this machine has {available} to give. "
+            "Give share(...) a smaller memory."
+        )
+    descriptor = os.memfd_create("foretrain", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        raise InputError(
+            f"The arena of {size} bytes could not be had: {error.strerror}. Give share(...) a "
+            "smaller memory."
+        ) from error
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    return descriptor
+
+
+def slots_within(memory: int, layout: Layout, *, together: int) -> int:
+    """How many slots a bound on the arena allows.
+
+    Args:
+        memory: bytes that the arena may take.
+        layout: of a sample.
+        together: the number is a multiple of this where it can be, so that batches do not wrap.
+
+    Raises:
+        InputError: fewer than two.
+    """
+    spare = 2 * _PAGE * (len(layout.leaves) + 2)
+    each = layout.sample_bytes + 16 + sum(8 * DIMENSIONS for leaf in layout.leaves if leaf.most)
+    slots = min((memory - spare) // each, MOST)
+    if slots < FEWEST:
+        raise InputError(
+            f"An arena of {memory} bytes holds {max(0, slots)} samples of {each} bytes, and at "
+            f"least {FEWEST} are needed. Give share(...) a memory of {spare + FEWEST * each} "
+            "bytes or more."
+        )
+    return slots - slots % together if slots >= together else slots
+
+
+MOST = 8192
+"""Slots at most, so that a list of all of them fits a packet."""
+
+
+def arena_bytes(layout: Layout, slots: int) -> int:
+    """Bytes of an arena of so many slots."""
+    offset, dtype, shape = _pieces(layout, slots)[-1]
+    return _rounded(offset + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+
+
+def available_memory() -> int:
+    """Bytes that this machine, or the container that we are in, can still give."""
+    found = [_meminfo("MemAvailable")]
+    for limit, used in _CGROUPS:
+        try:
+            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(found)
+
+
+_CGROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+)
+
+
+def _meminfo(name: str) -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError(f"The kernel tells no {name}.")
+
+
+def _pieces(layout: Layout, slots: int) -> list[tuple[int, np.dtype[Any], tuple[int, ...]]]:
+    whole = np.dtype(np.int64)
+    wanted: list[tuple[np.dtype[Any], tuple[int, ...]]] = [(whole, (slots,)), (whole, (slots,))]
+    wanted += [(whole, (slots, DIMENSIONS)) for leaf in layout.leaves if leaf.most]
+    wanted += [_values_of(leaf, slots) for leaf in layout.leaves]
+    pieces, offset = [], 0
+    for dtype, shape in wanted:
+        pieces.append((offset, dtype, shape))
+        offset = _rounded(offset + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+    return pieces
+
+
+def _values_of(leaf: Leaf, slots: int) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    if leaf.most:
+        return np.dtype(np.uint8), (slots, leaf.most)
+    return leaf.stored, (slots, *leaf.shape)
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _PAGE) * _PAGE

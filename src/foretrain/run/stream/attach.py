@@ -1,0 +1,73 @@
+"""Attach a training loop to a shared stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from foretrain.run.stream.asked import Asked
+from foretrain.run.stream.reader import Reader
+from foretrain.units import BYTES
+
+_numbers = count()
+
+
+def attach(
+    name: str,
+    *,
+    batch_size: int,
+    model: str | None = None,
+    private: Callable[[Any], Any] | None = None,
+    collate: Callable[[list[Any]], Any] | None = None,
+    policy: str = "block",
+    start: str = "epoch",
+    drop_last: bool = False,
+    copy: bool = False,
+    spill: str = "1 GiB",
+    state: dict[str, Any] | None = None,
+    patience: float = 10.0,
+    reconnect: float = 0.0,
+) -> Reader:
+    """A reader of the stream of that name, to be used in place of a DataLoader.
+
+    Args:
+        name: that the stream is shared under.
+        batch_size: samples of a batch; readers of one stream may have different ones.
+        model: the member's name, which the random draws of its private transform depend on.
+        private: what every sample goes through for this member alone.
+        collate: puts samples together; PyTorch's way by default.
+        policy: what happens when the others would have to wait for this reader. "block": they
+            wait. "detach": it falls off and its samples are prepared again for it. "spill": its
+            samples wait on disk. "drop": it loses samples, which are counted.
+        start: where a reader that comes late begins: with the "epoch" that the others are in,
+            with what they read "now", or with the "next" epoch.
+        drop_last: leave out a last batch that is not full.
+        copy: give every batch memory of its own, so that it can be changed in place.
+        spill: bound on the disk space of policy "spill".
+        state: what `Reader.state_dict` gave, to go on there.
+        patience: seconds to wait for the stream to appear.
+        reconnect: seconds to wait for a stream that died to appear again; 0 raises at once.
+
+    Raises:
+        InputError: an argument cannot be used.
+        StreamNotFound: no stream of that name appeared in time.
+        StreamTaken: a reader of that name is attached already.
+        StreamVersion: the stream speaks another version, or the state is about other data.
+    """
+    asked = Asked(
+        name=name,
+        model=model or f"reader-{os.getpid()}-{next(_numbers)}",
+        batch_size=batch_size,
+        private=private,
+        collate=collate,
+        policy=policy,
+        start=start,
+        drop_last=drop_last,
+        copy=copy,
+        spill=int(BYTES.read(spill)),
+        patience=patience,
+        reconnect=reconnect,
+    )
+    return Reader(asked, state=state)

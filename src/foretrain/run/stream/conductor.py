@@ -1,0 +1,390 @@
+"""The conductor: one process, one thread, one loop that holds the whole state of a stream.
+
+Readers, workers and the owner only send packets; nobody else decides anything, so there is no lock
+and no race. A peer that dies closes its connection, and the loop hears of it at once.
+"""
+
+from __future__ import annotations
+
+import json
+import selectors
+import socket
+from collections import deque
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from foretrain.errors import InputError
+from foretrain.run.stream.addresses import is_ours
+from foretrain.run.stream.arena import Columns, arena_bytes, make_arena, slots_within
+from foretrain.run.stream.crew import STAGES, TRIES, Child, Crew, Task
+from foretrain.run.stream.desk import Desk
+from foretrain.run.stream.errors import SampleFailed, as_text
+from foretrain.run.stream.layout import Layout
+from foretrain.run.stream.messages import Kind, Message, receive, send, send_json
+from foretrain.run.stream.order import Order
+from foretrain.run.stream.service import Service
+from foretrain.run.stream.settings import Settings
+
+CHUNK = 8
+"""Samples that a worker is given at a time, at most."""
+
+
+class _Stop(Exception):
+    """The owner wants an end, or is gone."""
+
+
+class Conductor:
+    """Serves one stream until its owner stops it.
+
+    Args:
+        listener: readers connect to it.
+        owner: connection to the process that shares the stream.
+        settings: what was asked for.
+        crew: prepares the samples.
+        order: of the samples.
+        restarts: whether a feeder that died may begin again.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        owner: socket.socket,
+        *,
+        settings: Settings,
+        crew: Crew,
+        order: Order,
+        restarts: bool,
+    ) -> None:
+        self._listener = listener
+        self._owner = owner
+        self._settings = settings
+        self._crew = crew
+        self._order = order
+        self._restarts = restarts
+        self._desk = Desk(settings, order)
+        self._selector = selectors.DefaultSelector()
+        self._layout: Layout | None = None
+        self._arena = -1
+        self._columns: Columns | None = None
+        self._service: Service | None = None
+        self._again: deque[Task] = deque()
+        self._needed = 0
+        self._broken: bytes | None = None
+        self._first_failure = ""
+        self._was_finished = False
+
+    def run(self) -> None:
+        """Serve until the owner says so, or is gone."""
+        self._listen_to(self._listener, self._accept)
+        self._listen_to(self._owner, self._hear_owner)
+        try:
+            self._start_child()
+            while True:
+                for key, _ in self._selector.select():
+                    if key.fileobj in self._selector.get_map():
+                        key.data(key.fileobj)
+                self._advance()
+        except _Stop:
+            return
+        finally:
+            self._crew.end()
+
+    # The loop's heart: hand out what can be handed out.
+
+    def _advance(self) -> None:
+        if self._service is None:
+            self._begin()
+        if self._service is None or self._broken is not None:
+            return
+        self._hand_out(self._service)
+        finished = self._is_finished()
+        if finished and not self._was_finished:
+            send(self._owner, Kind.FINISHED)
+        self._was_finished = finished
+
+    def _hand_out(self, service: Service) -> None:
+        """Tasks and grants, until nothing more can be done now."""
+        while True:
+            self._prepare(service, skip=False)
+            self._serve(service, idle=False)
+            if not any(lane.want for lane in service.lanes.values()):
+                return
+            if service.starved and service.relieve():
+                continue
+            if self._busy() or self._prepare(service, skip=True):
+                return
+            if not self._serve(service, idle=True):
+                return
+
+    def _prepare(self, service: Service, *, skip: bool) -> bool:
+        """Whether any work was handed out."""
+        if self._order_is_fed:
+            return self._give_slots(service, skip=skip)
+        any_task = False
+        chunk = max(1, min(CHUNK, service.slots.count // (4 * self._settings.workers)))
+        while (child := self._crew.idlest()) is not None:
+            task = self._again.popleft() if self._again else service.task(chunk, skip=skip)
+            if task is None:
+                break
+            self._assign(child, task)
+            any_task = True
+        return any_task
+
+    def _serve(self, service: Service, *, idle: bool) -> bool:
+        """Whether any reader got something."""
+        grants = list(service.grants(idle=idle))
+        for grant in grants:
+            self._desk.grant(grant)
+        return bool(grants)
+
+    def _busy(self) -> bool:
+        """Whether something is being prepared, so that waiting makes sense."""
+        if self._order_is_fed:
+            return not self._needed
+        return self._crew.busy
+
+    @property
+    def _order_is_fed(self) -> bool:
+        return self._order.samples is None
+
+    # Children: workers or a feeder.
+
+    def _start_child(self) -> None:
+        close = [self._listener, self._owner, *self._desk.peers]
+        child = self._crew.start(close=close)
+        self._listen_to(child.peer, self._hear_child)
+        if self._columns is not None:
+            self._welcome_child(child)
+        elif not self._order_is_fed:
+            send(child.peer, Kind.LAYOUT)
+
+    def _welcome_child(self, child: Child) -> None:
+        assert self._layout is not None
+        assert self._columns is not None
+        epoch, position = self._restart_place()
+        facts = {
+            "layout": self._layout.as_json(),
+            "slots": self._columns.slots,
+            "epoch": epoch,
+            "position": position,
+            "epochs": self._settings.epochs,
+        }
+        send_json(child.peer, Kind.WELCOME, facts, descriptors=[self._arena])
+
+    def _restart_place(self) -> tuple[int, int]:
+        """Where a feeder begins: after what is prepared."""
+        if self._service is None:
+            return self._desk.first_place()
+        return self._order.place(self._service.window.published)
+
+    def _assign(self, child: Child, task: Task) -> None:
+        child.tasks.append(task)
+        body = np.concatenate([task.slots, task.ids]).tobytes()
+        samples = self._order.samples or 0
+        with suppress(OSError):  # its death will be heard, and the task done by another
+            send(child.peer, Kind.TASK, body, first=task.first, second=samples << 32 | task.epoch)
+
+    def _give_slots(self, service: Service, *, skip: bool) -> bool:
+        """Slots for the feeder that asks; first those that a feeder before it left unwritten."""
+        if not self._needed:
+            return False
+        task = self._again.popleft() if self._again else self._feeder_task(service, skip=skip)
+        if task is None:
+            return False
+        self._needed = 0
+        (child,) = self._crew.children.values()
+        child.tasks.append(task)
+        with suppress(OSError):
+            send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first)
+        return True
+
+    def _feeder_task(self, service: Service, *, skip: bool) -> Task | None:
+        fed = service.feed(self._needed, skip=skip)
+        if fed is None:
+            return None
+        first, slots = fed
+        ids = self._order.ids(first, len(slots))
+        return Task(first=first, slots=slots, ids=ids, epoch=self._order.place(first)[0])
+
+    def _hear_child(self, peer: socket.socket) -> None:
+        child = self._crew.children[peer]
+        message = receive(peer)
+        if message is None:
+            self._replace(child)
+        elif message.kind is Kind.LAYOUT:
+            self._learn_layout(child, message)
+        elif message.kind is Kind.REFUSED:
+            self._break(message.body)
+        elif message.kind is Kind.FAILED:
+            self._sample_failed(message.body)
+        elif message.kind is Kind.NEED:
+            self._needed = message.first
+        elif message.kind is Kind.OVER:
+            self._end_epoch(message)
+        elif message.kind is Kind.DONE:
+            self._done(child, message)
+
+    def _done(self, child: Child, message: Message) -> None:
+        assert self._service is not None
+        task = child.tasks.popleft()
+        numbers = message.numbers()
+        self._crew.seconds += numbers[: len(STAGES)] / 1e9
+        self._service.prepared(task, numbers[len(STAGES) :])
+
+    def _end_epoch(self, message: Message) -> None:
+        start = self._order.start(message.first)
+        assert start is not None
+        self._order.close(message.first, start + message.second)
+        self._desk.epoch_ended()
+
+    def _replace(self, child: Child) -> None:
+        """A child died: another one does what it left, sample by sample."""
+        self._selector.unregister(child.peer)
+        self._crew.bury(child)
+        if self._broken is not None or self._is_finished():
+            return
+        if self._layout is None or not self._restarts:
+            told = SampleFailed(
+                "The process that goes through the loader died, and it cannot begin again. See "
+                "its messages above."
+            )
+            self._break(as_text(told))
+            return
+        self._needed = 0
+        self._crew.restarts += 1
+        for index, task in enumerate(child.tasks):
+            self._again.extend(self._pieces(task, suspect=index == 0))
+        self._start_child()
+
+    def _pieces(self, task: Task, *, suspect: bool) -> list[Task]:
+        """What a dead child left; a sample that kills every worker is given up."""
+        if self._order_is_fed:
+            return [task]
+        deaths = task.deaths + suspect
+        if deaths >= TRIES:
+            told = f"Sample {task.ids[0]} could not be prepared: {deaths} workers died on it."
+            self._sample_failed(as_text(SampleFailed(told)))
+            assert self._service is not None
+            self._service.prepared(task, np.zeros(1, np.int64))
+            return []
+        return task.singly(deaths)
+
+    # Start and end.
+
+    def _learn_layout(self, child: Child, message: Message) -> None:
+        if self._columns is not None:
+            self._welcome_child(child)
+            return
+        facts: Any = message.json()
+        self._layout = Layout.from_json(facts)
+        try:
+            slots = slots_within(self._settings.memory, self._layout, together=1)
+            self._arena = make_arena(self._layout, slots)
+        except InputError as error:
+            self._break(as_text(error))
+            return
+        for _ in range(self._crew.size - 1):
+            self._start_child()
+        told = {"sample_bytes": self._layout.sample_bytes, "slots": slots}
+        send_json(self._owner, Kind.READY, told)
+
+    def _begin(self) -> None:
+        """As soon as enough readers wait, the stream begins where the last of them is."""
+        if self._layout is None or not self._desk.complete or self._broken is not None:
+            return
+        bound = self._settings.memory
+        slots = slots_within(bound, self._layout, together=self._desk.together())
+        self._columns = Columns(self._arena, self._layout, slots=slots, writable=True)
+        epoch, position = self._desk.first_place()
+        if self._order_is_fed:
+            self._order.begin(epoch)
+        for child in self._crew.children.values():
+            self._welcome_child(child)
+        first = self._order.number(epoch, position)
+        assert first is not None
+        self._service = Service(self._order, self._columns, first=first, clock=monotonic)
+        self._desk.open(self._service, self._facts)
+
+    def _facts(self) -> tuple[dict[str, object], int]:
+        """What a reader must know, and the arena."""
+        assert self._layout is not None
+        assert self._columns is not None
+        facts: dict[str, object] = {
+            "layout": self._layout.as_json(),
+            "slots": self._columns.slots,
+            "samples": self._order.samples,
+            "epochs": self._settings.epochs,
+            "seed": self._settings.seed,
+        }
+        return facts, self._arena
+
+    def _is_finished(self) -> bool:
+        """Whether enough readers came, and every one has had all epochs or is gone."""
+        if self._service is None:
+            return False
+        epochs = self._settings.epochs
+        return all(lane.epoch == epochs for lane in self._desk.lanes.values())
+
+    def _break(self, body: bytes) -> None:
+        """Nothing can go on: everybody is told why, now or when they come."""
+        if self._broken is None:
+            self._broken = body
+            send(self._owner, Kind.REFUSED, body)
+            self._desk.tell_all(Kind.REFUSED, body)
+
+    def _sample_failed(self, body: bytes) -> None:
+        if self._settings.on_error == "raise":
+            self._break(body)
+        self._first_failure = self._first_failure or body.decode(errors="replace")
+
+    # Readers and the owner.
+
+    def _accept(self, listener: socket.socket) -> None:
+        peer, _ = listener.accept()
+        if is_ours(peer):
+            self._listen_to(peer, self._hear_reader)
+        else:
+            peer.close()
+
+    def _hear_reader(self, peer: socket.socket) -> None:
+        message = receive(peer)
+        if message is None or message.kind is Kind.BYE:
+            self._selector.unregister(peer)
+            self._desk.lose(peer)
+            peer.close()
+        elif self._broken is not None:
+            with suppress(OSError):
+                send(peer, Kind.REFUSED, self._broken)
+        elif message.kind is Kind.STATS:
+            send(peer, Kind.STATS, json.dumps(self._stats()).encode())
+        else:
+            self._desk.hear(peer, message)
+
+    def _hear_owner(self, owner: socket.socket) -> None:
+        message = receive(owner)
+        if message is None or message.kind is Kind.STOP:
+            raise _Stop
+        send(owner, Kind.STATS, json.dumps(self._stats()).encode())
+
+    def _stats(self) -> dict[str, object]:
+        service, columns = self._service, self._columns
+        slots = columns.slots if columns else 0
+        return {
+            "name": self._settings.name,
+            "readers": self._desk.stats(),
+            "slots": slots,
+            "arena_bytes": arena_bytes(columns.layout, slots) if columns else 0,
+            "fill": 1 - service.slots.free / slots if service else 0.0,
+            "published": service.window.published if service else 0,
+            "head": service.window.head if service else 0,
+            "failed": len(service.failed) if service else 0,
+            "first_failure": self._first_failure,
+            "worker_seconds": dict(zip(STAGES, self._crew.seconds.tolist(), strict=True)),
+            "restarts": self._crew.restarts,
+        }
+
+    def _listen_to(self, peer: socket.socket, handler: Any) -> None:
+        self._selector.register(peer, selectors.EVENT_READ, handler)

@@ -1,0 +1,288 @@
+"""Where readers come, ask and go: the side of the conductor that faces them."""
+
+from __future__ import annotations
+
+import math
+import socket
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from foretrain.run.stream.errors import StreamError, StreamOver, StreamTaken, StreamVersion, as_text
+from foretrain.run.stream.lane import Lane
+from foretrain.run.stream.messages import GAP, VERSION, Kind, Message, send, send_json
+from foretrain.run.stream.order import Order
+from foretrain.run.stream.service import Grant, Service
+from foretrain.run.stream.settings import Settings
+from foretrain.run.stream.spill import Spill
+
+
+@dataclass(slots=True)
+class Visitor:
+    """A reader that has said who it is.
+
+    Attributes:
+        lane: that it will have.
+        start: one of `STARTS`.
+        place: epoch and position that it wants to go on at; nothing for where `start` says.
+    """
+
+    lane: Lane
+    start: str
+    place: tuple[int, int] | None
+
+
+class Desk:
+    """Everything that concerns readers.
+
+    Attributes:
+        lanes: of the attached readers, by their connection.
+        came: how many have ever been attached.
+        finished: how many have closed their last epoch.
+    """
+
+    def __init__(self, settings: Settings, order: Order) -> None:
+        self.lanes: dict[socket.socket, Lane] = {}
+        self.came = 0
+        self.finished = 0
+        self._settings = settings
+        self._order = order
+        self._waiting: dict[socket.socket, Visitor] = {}
+        self._later: list[tuple[Lane, int, int]] = []
+        self._service: Service | None = None
+        self._welcome: Callable[[], tuple[dict[str, object], int]] | None = None
+
+    @property
+    def peers(self) -> list[socket.socket]:
+        """All connections."""
+        return [*self.lanes, *self._waiting]
+
+    @property
+    def complete(self) -> bool:
+        """Whether as many readers wait as the stream wants before it starts."""
+        return len(self._waiting) >= self._settings.readers
+
+    def together(self) -> int:
+        """The number that all waiting readers' batches divide."""
+        return math.lcm(*(visitor.lane.batch for visitor in self._waiting.values()))
+
+    def first_place(self) -> tuple[int, int]:
+        """The epoch and position of the waiting reader that is farthest behind."""
+        return min((visitor.place or (0, 0)) for visitor in self._waiting.values())
+
+    def open(self, service: Service, welcome: Callable[[], tuple[dict[str, object], int]]) -> None:
+        """The stream runs: whoever waits comes in.
+
+        Args:
+            service: of the stream.
+            welcome: gives what every reader is told, and the arena's descriptor.
+        """
+        self._service = service
+        self._welcome = welcome
+        visitors, self._waiting = self._waiting, {}
+        for peer, visitor in visitors.items():
+            visitor.place = visitor.place or (0, 0)
+            self._let_in(peer, visitor)
+
+    def hear(self, peer: socket.socket, message: Message) -> None:
+        """A reader said something."""
+        if message.kind is Kind.HELLO:
+            self._hello(peer, message.json())
+            return
+        lane, service = self.lanes[peer], self._running()
+        if message.body and message.kind in {Kind.WANT, Kind.RELEASE}:
+            service.release(lane, message.numbers())
+        if message.kind is Kind.WANT:
+            service.want(lane, message.first, message.second)
+        elif message.kind is Kind.LEDGER:
+            self._close_epoch(lane)
+        elif message.kind is Kind.SEEK:
+            self._seek(lane, (message.first, message.second))
+
+    def lose(self, peer: socket.socket) -> None:
+        """A reader has gone."""
+        self._waiting.pop(peer, None)
+        lane = self.lanes.pop(peer, None)
+        if lane is None:
+            return
+        self._later = [each for each in self._later if each[0] is not lane]
+        if lane.spill is not None:
+            lane.spill.close()
+        if lane.key in self._running().lanes:
+            self._running().leave(lane)
+
+    def epoch_ended(self) -> None:
+        """One more epoch has an end, so places beyond it have a number."""
+        later, self._later = self._later, []
+        for lane, epoch, position in later:
+            want, asked = lane.want, lane.asked
+            self._put(lane, (epoch, position))
+            lane.want, lane.asked = want, asked
+
+    def grant(self, grant: Grant) -> None:
+        """Tell a reader what it may take; one that is gone will be noticed by its connection."""
+        try:
+            send(
+                grant.lane.peer,
+                Kind.GRANT,
+                grant.slots.tobytes(),
+                first=grant.first,
+                second=grant.gap << GAP | grant.flags,
+            )
+        except OSError:
+            return
+
+    def tell_all(self, kind: Kind, body: bytes) -> None:
+        """The same to every reader."""
+        for peer in self.peers:
+            try:
+                send(peer, kind, body)
+            except OSError:
+                continue
+
+    def stats(self) -> dict[str, dict[str, object]]:
+        """How every reader is doing, by its name."""
+        published = self._service.window.published if self._service else 0
+        return {
+            lane.name: {
+                "policy": lane.policy,
+                "epoch": lane.epoch,
+                "samples": lane.granted,
+                "lag": published - lane.granted,
+                "wait_seconds": lane.waited,
+                "dropped": lane.lost,
+                "detached": lane.detached,
+                "catching_up": lane.live_from is None,
+            }
+            for lane in self.lanes.values()
+        }
+
+    def _hello(self, peer: socket.socket, asked: dict[str, Any]) -> None:
+        try:
+            visitor = self._visitor(peer, asked)
+            if self._service is None:
+                self._waiting[peer] = visitor
+            else:
+                self._let_in(peer, visitor)
+        except StreamError as error:
+            send(peer, Kind.REFUSED, as_text(error))
+
+    def _visitor(self, peer: socket.socket, asked: dict[str, Any]) -> Visitor:
+        if asked["version"] != VERSION:
+            raise StreamVersion(
+                f"The stream '{self._settings.name}' speaks version {VERSION} and this reader "
+                f"version {asked['version']}. Run both with the same foretrain."
+            )
+        self._check_state(asked)
+        self._check_policy(asked["policy"])
+        names = [lane.name for lane in self.lanes.values()]
+        names += [visitor.lane.name for visitor in self._waiting.values()]
+        if asked["model"] in names:
+            raise StreamTaken(
+                f"A reader named '{asked['model']}' is attached to the stream "
+                f"'{self._settings.name}' already. Give this one another model=...."
+            )
+        lane = Lane(
+            key=self.came,
+            name=asked["model"],
+            peer=peer,
+            batch=asked["batch"],
+            policy=asked["policy"],
+        )
+        self.came += 1
+        if lane.policy == "spill":
+            lane.spill = Spill(asked["spill"])
+        place = asked["place"]
+        return Visitor(lane, asked["start"], None if place is None else (place[0], place[1]))
+
+    def _check_state(self, asked: dict[str, Any]) -> None:
+        """A saved state must be about this stream's data."""
+        about = asked["about"]
+        if about is not None and about != self.about():
+            raise StreamVersion(
+                f"The saved state is about {about} and the stream '{self._settings.name}' serves "
+                f"{self.about()}. Share the same data with the same seed."
+            )
+
+    def _check_policy(self, policy: str) -> None:
+        if policy == "detach" and self._order.samples is None:
+            raise StreamError(
+                "policy='detach' prepares samples again for a reader that fell off, which a "
+                "loader cannot do. Use 'block' or 'spill', or share the data set."
+            )
+
+    def about(self) -> dict[str, object]:
+        """What makes two streams the same, as far as a saved state is concerned."""
+        return {
+            "samples": self._order.samples,
+            "seed": self._order.seed,
+            "shuffle": self._order.shuffle,
+        }
+
+    def _let_in(self, peer: socket.socket, visitor: Visitor) -> None:
+        assert self._welcome is not None
+        place = visitor.place or self._place(visitor.start)
+        if self._settings.epochs is not None and place[0] >= self._settings.epochs:
+            raise StreamOver(
+                f"The stream '{self._settings.name}' has {self._settings.epochs} epochs and this "
+                "reader would begin after them."
+            )
+        self._put(visitor.lane, place)
+        self.lanes[peer] = visitor.lane
+        facts, descriptor = self._welcome()
+        facts |= {"epoch": place[0], "position": place[1], "about": self.about()}
+        try:
+            send_json(peer, Kind.WELCOME, facts, descriptors=[descriptor])
+        except OSError:
+            return
+
+    def _put(self, lane: Lane, place: tuple[int, int]) -> None:
+        """Give a lane its place in the stream, now or when that place has a number."""
+        service = self._running()
+        number = self._order.number(*place)
+        if number is None:
+            lane.epoch = place[0]
+            self._later.append((lane, *place))
+            return
+        if number < service.window.tail and self._order.samples is None:
+            raise StreamError(
+                f"Epoch {place[0]} from sample {place[1]} on is no longer in the stream "
+                f"'{self._settings.name}', and a loader cannot be asked for it again. Attach "
+                "with start='now' or start='next', or share the data set."
+            )
+        if lane.key in service.lanes:
+            service.move(lane, number)
+        else:
+            service.join(lane, number)
+        lane.epoch = place[0]
+
+    def _place(self, start: str) -> tuple[int, int]:
+        """Where a reader that comes late begins."""
+        service = self._running()
+        epoch = service.current_epoch()
+        if start == "epoch":
+            return epoch, 0
+        if start == "next":
+            return epoch + 1, 0
+        return self._order.place(service.window.published)
+
+    def _seek(self, lane: Lane, place: tuple[int, int]) -> None:
+        try:
+            self._put(lane, place)
+        except StreamError as error:
+            send(lane.peer, Kind.REFUSED, as_text(error))
+        else:
+            send(lane.peer, Kind.SEEK, first=place[0], second=place[1])
+
+    def _close_epoch(self, lane: Lane) -> None:
+        lost = lane.dropped.count
+        expected = self._running().close_epoch(lane)
+        self.finished += lane.epoch == self._settings.epochs
+        try:
+            send_json(lane.peer, Kind.ENDED, {**asdict(expected), "dropped": lost})
+        except OSError:
+            return
+
+    def _running(self) -> Service:
+        assert self._service is not None
+        return self._service

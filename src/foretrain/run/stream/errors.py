@@ -1,0 +1,77 @@
+"""What can go wrong with a shared stream, each with a name of its own.
+
+StreamError
+├── StreamNotFound    no stream of that name runs on this machine
+├── StreamTaken       a stream of that name runs already, or a reader of that name is attached
+├── StreamVersion     the other end speaks another version, or serves other data
+├── ProducerLost      the process that serves the stream has died or was stopped
+├── SampleFailed      reading or transforming a sample raised, or its worker died on it
+├── LengthChanged     the source no longer has as many samples as it had
+├── LedgerMismatch    what a reader got is not what the epoch holds
+└── StreamOver        every epoch has been read
+"""
+
+from __future__ import annotations
+
+from foretrain.errors import ForetrainError, InputError
+
+
+class StreamError(ForetrainError):
+    """A shared stream cannot go on; the message says what to do."""
+
+
+class StreamNotFound(StreamError):
+    """No stream of that name runs on this machine for this user."""
+
+
+class StreamTaken(StreamError):
+    """The name of a stream, or of a reader within it, is in use."""
+
+
+class StreamVersion(StreamError):
+    """The two ends do not fit: another version, or other data than a saved state is about."""
+
+
+class ProducerLost(StreamError):
+    """The process that serves the stream has died or was stopped."""
+
+
+class SampleFailed(StreamError):
+    """A sample could not be read, transformed or stored."""
+
+
+class LengthChanged(StreamError):
+    """The source has another number of samples than before."""
+
+
+class LedgerMismatch(StreamError):
+    """The samples of an epoch that a reader got are not those that the epoch holds."""
+
+
+class StreamOver(StreamError):
+    """Every epoch of the stream has been read."""
+
+
+CARRIED = {
+    each.__name__: each
+    for each in (
+        InputError,
+        LengthChanged,
+        SampleFailed,
+        StreamOver,
+        StreamTaken,
+        StreamVersion,
+    )
+}
+"""Errors that one process finds and another raises, by the name that travels."""
+
+
+def as_text(error: ForetrainError) -> bytes:
+    """The error as it travels: its name, a line break, its message."""
+    return f"{type(error).__name__}\n{error}".encode()[:60_000]
+
+
+def from_text(body: bytes) -> ForetrainError:
+    """The error that travelled."""
+    name, _, message = body.decode(errors="replace").partition("\n")
+    return CARRIED.get(name, StreamError)(message)

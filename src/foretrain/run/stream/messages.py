@@ -1,0 +1,135 @@
+"""What the processes of a stream say to each other: one packet, one message, never a pickle.
+
+A packet is a kind, two whole numbers and a body, over a Unix socket that keeps packets whole. The
+kernel orders memory between the sender and the receiver of a packet, so a slot that was written
+before its packet was sent is seen whole by whoever got the packet.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+VERSION = 1
+"""Of the protocol: both ends of a stream must speak the same."""
+
+LONGEST = 1 << 17
+"""Bytes of the longest packet; below the kernel's default for a socket's buffer."""
+
+_HEAD = struct.Struct("<B7xqq")
+
+
+class Kind(IntEnum):
+    """What a packet is about; its two numbers are in the comment."""
+
+    HELLO = 1  # reader: JSON of what it asks for
+    WELCOME = 2  # to a reader, worker or feeder: JSON, with the arena's descriptor
+    REFUSED = 3  # an error's name and message
+    WANT = 4  # reader: needs up to this sequence number, may take up to that; body: released slots
+    RELEASE = 5  # reader: body: released slots
+    GRANT = 6  # to a reader: first sequence number, flags; body: slots
+    SEEK = 7  # reader: epoch, position
+    LEDGER = 8  # reader: epoch; body: count and checksum
+    ENDED = 9  # to a reader: epoch; body: JSON of what the ledger should say
+    BYE = 10  # reader leaves
+    LAYOUT = 11  # worker or feeder: JSON of a sample's layout
+    TASK = 12  # to a worker: first sequence number, epoch; body: slots and sample ids
+    DONE = 13  # worker or feeder: first sequence number, how many; body: failed ones
+    FAILED = 14  # worker or feeder: first sequence number, offset; body: error
+    NEED = 15  # feeder: so many slots
+    SLOTS = 16  # to the feeder: first sequence number; body: slots
+    OVER = 17  # feeder: epoch, samples in it
+    STATS = 18  # owner or reader asks; the answer's body is JSON
+    STOP = 19  # owner: stop now
+    READY = 20  # to the owner: the stream runs
+    FINISHED = 21  # to the owner: every reader has had every epoch
+
+
+ZERO_COPY = 1
+"""Flag of a grant: the slots may be used where they lie until they are released."""
+ENDS = 2
+"""Flag of a grant: it reaches the end of its epoch."""
+GAP = 8
+"""A grant's flags are below this bit, samples lost before it from it on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One packet as received.
+
+    Attributes:
+        kind: what it is about.
+        first: its first number.
+        second: its second number.
+        body: the rest, as bytes.
+        descriptors: file descriptors that came along.
+    """
+
+    kind: Kind
+    first: int
+    second: int
+    body: bytes
+    descriptors: tuple[int, ...] = ()
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The body as whole numbers. [number]"""
+        return np.frombuffer(self.body, np.int64)
+
+    def json(self) -> dict[str, object]:
+        """The body as a JSON object."""
+        value = json.loads(self.body)
+        if not isinstance(value, dict):
+            raise AssertionError(f"A packet of kind {self.kind.name} must carry an object.")
+        return value
+
+
+def send(
+    to: socket.socket,
+    kind: Kind,
+    body: bytes = b"",
+    *,
+    first: int = 0,
+    second: int = 0,
+    descriptors: Sequence[int] = (),
+) -> None:
+    """Send one packet; raises OSError where the other end is gone."""
+    parts = [_HEAD.pack(kind, first, second), body]
+    if descriptors:
+        socket.send_fds(to, parts, descriptors)
+    else:
+        to.sendmsg(parts)
+
+
+def send_json(
+    to: socket.socket, kind: Kind, value: object, *, descriptors: Sequence[int] = ()
+) -> None:
+    """Send one packet whose body is JSON."""
+    send(to, kind, json.dumps(value).encode(), descriptors=descriptors)
+
+
+def receive(come_from: socket.socket) -> Message | None:
+    """The next packet, or nothing where the other end is gone."""
+    try:
+        packet, ancillary, _, _ = come_from.recvmsg(LONGEST, socket.CMSG_SPACE(16))
+    except ConnectionError:
+        return None
+    if not packet:
+        return None
+    kind, first, second = _HEAD.unpack_from(packet)
+    return Message(Kind(kind), first, second, packet[_HEAD.size :], _descriptors(ancillary))
+
+
+def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, ...]:
+    found = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            found.frombytes(data[: len(data) - len(data) % found.itemsize])
+    return tuple(found)

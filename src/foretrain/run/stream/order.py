@@ -1,0 +1,80 @@
+"""Which sample comes when: sequence numbers count the samples of one epoch after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.run.stream.seeds import seed_of
+
+
+@dataclass(slots=True, kw_only=True)
+class Order:
+    """The samples of a stream, in the order in which every reader gets them.
+
+    Attributes:
+        samples: in an epoch; nothing where that is only known when the first epoch ends.
+        epochs: how many there are; nothing means that they go on for ever.
+        shuffle: whether every epoch has an order of its own.
+        seed: that the orders are drawn from.
+    """
+
+    samples: int | None
+    epochs: int | None
+    shuffle: bool
+    seed: int
+    _ends: list[int] = field(default_factory=list)
+
+    def end(self, epoch: int) -> int | None:
+        """The sequence number after the epoch's last sample, if it is known yet."""
+        if self.samples is not None:
+            return (epoch + 1) * self.samples
+        return self._ends[epoch] if epoch < len(self._ends) else None
+
+    def start(self, epoch: int) -> int | None:
+        """The sequence number of the epoch's first sample, if it is known yet."""
+        return 0 if epoch == 0 else self.end(epoch - 1)
+
+    def place(self, number: int) -> tuple[int, int]:
+        """The epoch and the position in it of a sequence number."""
+        if self.samples is not None:
+            return divmod(number, self.samples)
+        epoch = int(np.searchsorted(self._ends, number, side="right"))
+        return epoch, number - (self._ends[epoch - 1] if epoch else 0)
+
+    def last(self) -> int | None:
+        """The sequence number after the last sample of all, if it is known yet."""
+        return None if self.epochs is None else self.end(self.epochs - 1)
+
+    def begin(self, epoch: int) -> None:
+        """A source without a length begins with this epoch; none before it has a number."""
+        self._ends = [0] * epoch
+
+    def number(self, epoch: int, position: int) -> int | None:
+        """The sequence number of a place, if it is known yet."""
+        start = self.start(epoch)
+        return None if start is None else start + position
+
+    def close(self, epoch: int, end: int) -> None:
+        """An epoch of a source without a length has ended here."""
+        if epoch != len(self._ends):
+            raise AssertionError("Epochs end in their order.")
+        self._ends.append(end)
+
+    def ids(self, first: int, count: int) -> NDArray[np.int64]:
+        """Sample ids of so many sequence numbers, all of one epoch. [sample]"""
+        epoch, position = self.place(first)
+        if self.samples is None or not self.shuffle:
+            return np.arange(position, position + count)
+        order = permutation(self.samples, seed=self.seed, epoch=epoch)
+        return order[position : position + count]
+
+
+@lru_cache(maxsize=4)
+def permutation(samples: int, *, seed: int, epoch: int) -> NDArray[np.int64]:
+    """The order of an epoch, the same wherever it is drawn. [sample]"""
+    generator = np.random.Generator(np.random.PCG64(seed_of(seed, epoch)))
+    return generator.permutation(samples)

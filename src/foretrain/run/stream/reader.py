@@ -1,0 +1,394 @@
+"""A reader: a member's end of a stream, iterated like a DataLoader."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from time import monotonic
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from foretrain.run.stream.addresses import connect
+from foretrain.run.stream.arena import Columns
+from foretrain.run.stream.asked import Asked, Collate
+from foretrain.run.stream.batch import Plain, Single, Taken, accept_read_only
+from foretrain.run.stream.errors import (
+    LedgerMismatch,
+    ProducerLost,
+    StreamOver,
+    StreamVersion,
+    from_text,
+)
+from foretrain.run.stream.fork import closed_after_fork
+from foretrain.run.stream.layout import Layout
+from foretrain.run.stream.ledger import Ledger, ledger_of
+from foretrain.run.stream.messages import (
+    ENDS,
+    VERSION,
+    Kind,
+    Message,
+    receive,
+    send,
+    send_json,
+)
+from foretrain.run.stream.piece import Piece
+from foretrain.run.stream.seeds import number_of, seed_of, sow
+from foretrain.run.stream.slots import Numbers
+from foretrain.run.stream.window import SKIPPED, held
+
+
+class Reader:
+    """Batches of a shared stream; every `for` loop over it is an epoch, or the rest of one.
+
+    A batch lies in memory that all members share and cannot be written; it stays as it is for as
+    long as you refer to it. Ask for `attach(..., copy=True)` to change batches in place.
+
+    Attributes:
+        epoch: that the next batch belongs to.
+        position: samples of that epoch that have gone by.
+    """
+
+    def __init__(self, asked: Asked, *, state: dict[str, Any] | None) -> None:
+        accept_read_only()
+        self._asked = asked
+        self._model_seed = number_of(asked.model)
+        self._counts = {"samples": 0, "batches": 0, "copies": 0, "dropped": 0, "skipped": 0}
+        self._waited = 0.0
+        self._pieces: deque[Piece] = deque()
+        self._taken: deque[Taken] = deque()
+        self._releasing: list[Numbers] = []
+        self._parts: list[Any] = []
+        self._aside = self._passed = 0
+        self._ledger = self._booked = Ledger()
+        self._at_end = False
+        self._connect(asked.patience, state)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.position and not self._fill(1):  # a loop that was left after its last batch
+            self._close_epoch()
+        if self._epochs is not None and self.epoch >= self._epochs:
+            raise StreamOver(
+                f"The stream '{self._asked.name}' has {self._epochs} epochs and "
+                f"'{self._asked.model}' has read them all."
+            )
+        return _Epoch(self)
+
+    def __len__(self) -> int:
+        """Batches of an epoch.
+
+        Raises:
+            TypeError: the source does not tell how many samples it has.
+        """
+        if self._samples is None:
+            raise TypeError("A stream that a loader feeds has no length until it ends.")
+        whole, rest = divmod(self._samples, self._asked.batch_size)
+        return whole + int(rest > 0 and not self._asked.drop_last)
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the stream; the others go on without waiting for this reader."""
+        with suppress(OSError):
+            send(self._peer, Kind.BYE)
+        self._peer.close()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where this reader is: after the last batch that the loop got."""
+        return {
+            "version": VERSION,
+            "about": self._about,
+            "epoch": self.epoch,
+            "position": self.position,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where a saved state was, on a stream of the same data.
+
+        Raises:
+            StreamVersion: the state is about other data.
+            StreamError: the stream cannot go back so far.
+        """
+        if state["about"] != self._about:
+            raise StreamVersion(
+                f"The saved state is about {state['about']} and this stream serves {self._about}."
+            )
+        self._release_all()
+        self._send(Kind.SEEK, first=state["epoch"], second=state["position"])
+        self._hear(Kind.SEEK)
+        self._begin_at(state["epoch"], state["position"])
+
+    def stats(self) -> dict[str, Any]:
+        """What this reader got and how long it waited, in samples, batches and seconds."""
+        return {**self._counts, "wait_seconds": self._waited, "epoch": self.epoch}
+
+    # One batch.
+
+    def next_batch(self) -> Any | None:
+        """The next batch of this epoch, or nothing at its end, which is then closed."""
+        count = min(self._fill(self._asked.batch_size), self._asked.batch_size)
+        if count == 0 or (count < self._asked.batch_size and self._asked.drop_last):
+            self._close_epoch()
+            return None
+        batch = self._batch(count)
+        self._delivered(count)
+        return batch
+
+    def _fill(self, wanted: int) -> int:
+        """Samples at hand: as many as wanted, or all that the epoch still has."""
+        self._sweep()
+        while self._at_hand < wanted and not self._at_end:
+            self._ask(wanted - self._at_hand)
+        return self._at_hand
+
+    @property
+    def _at_hand(self) -> int:
+        return self._aside + sum(piece.samples for piece in self._pieces)
+
+    def _ask(self, need: int) -> None:
+        """Wait for so many more samples; fewer come only where the slots do not suffice."""
+        asked = monotonic()
+        most = need + self._asked.batch_size
+        self._send(Kind.WANT, self._released(), first=need, second=most)
+        message = self._hear(Kind.GRANT)
+        self._waited += monotonic() - asked
+        if message is None:
+            return
+        piece = Piece.of(message)
+        self._pieces.append(piece)
+        self._at_end = bool(message.second & ENDS)
+        if piece.samples < need and not self._at_end:
+            self._set_aside(self._at_hand - self._aside)
+
+    def _batch(self, count: int) -> Any:
+        """A batch of so many samples at hand."""
+        rest = count - self._aside
+        if not self._parts and not self._asked.copy and self._pieces[0].may_lend(rest):
+            slots = self._take(rest)
+            if (lent := self._maker.lent(slots)) is not None:
+                self._taken.append(lent[1])
+                return lent[0]
+            self._copy(slots)
+        else:
+            self._set_aside(rest)
+        self._counts["copies"] += 1
+        parts, self._parts, self._aside = self._parts, [], 0
+        return self._maker.whole(parts)
+
+    def _set_aside(self, count: int) -> None:
+        """Copy so many samples out of the arena, so that their slots are free again."""
+        if count:
+            self._copy(self._take(count))
+
+    def _copy(self, slots: Numbers) -> None:
+        self._parts.append(self._maker.part(slots))
+        self._aside += len(slots)
+        self._releasing.append(slots)
+
+    def _take(self, count: int) -> Numbers:
+        """The slots of the next so many samples, which are in the books from now on."""
+        taken: list[Numbers] = []
+        while count:
+            piece = self._pieces[0]
+            first, passed, slots = piece.take(count)
+            self._passed += passed
+            self._check(first, slots)
+            taken.append(held(slots))
+            count -= len(taken[-1])
+            if not len(piece.slots):
+                self._pieces.popleft()
+        slots = taken[0] if len(taken) == 1 else np.concatenate(taken)
+        self._booked += ledger_of(self._columns.ids[slots])
+        return slots
+
+    def _check(self, first: int, slots: Numbers) -> None:
+        """A slot must hold the number that was granted; else it was given away too early."""
+        real = slots != SKIPPED
+        numbers = np.arange(first, first + len(slots))[real]
+        if not np.array_equal(self._columns.numbers[slots[real]], numbers):
+            raise AssertionError("A slot was written while a reader was to read it.")
+
+    def _delivered(self, count: int) -> None:
+        """The batch goes to the loop: from here on a saved state is after it."""
+        self._counts["samples"] += count
+        self._counts["batches"] += 1
+        self._enter_books()
+        if sum(map(len, self._releasing)) * 8 >= self._columns.slots:
+            self._send(Kind.RELEASE, self._released())
+
+    def _enter_books(self) -> None:
+        self.position += self._passed
+        self._ledger += self._booked
+        self._passed, self._booked = 0, Ledger()
+
+    def _close_epoch(self) -> None:
+        """Hold the books of the epoch against the conductor's.
+
+        Raises:
+            LedgerMismatch: samples were lost, doubled or swapped.
+        """
+        while self._at_hand:  # drop_last: left out, but had
+            self._releasing.append(self._take(self._at_hand))
+        for piece in self._pieces:
+            self._passed += piece.gap + len(piece.slots)
+        self._pieces.clear()
+        self._enter_books()
+        self._send(Kind.LEDGER, self._released(), first=self.epoch)
+        message = self._hear(Kind.ENDED)
+        if message is None:
+            self._close_epoch()
+            return
+        told: Any = message.json()
+        self._counts["dropped"] += told["dropped"]
+        expected = Ledger(count=told["count"], checksum=told["checksum"])
+        if expected != self._ledger:
+            raise LedgerMismatch(
+                f"Epoch {self.epoch} of the stream '{self._asked.name}' holds {expected.count} "
+                f"samples for '{self._asked.model}', which got {self._ledger.count}, or others."
+            )
+        self._begin_at(self.epoch + 1, 0)
+
+    # Slots that may be written again.
+
+    def _sweep(self) -> None:
+        """Release the batches that nobody refers to any more."""
+        for _ in range(len(self._taken)):
+            taken = self._taken.popleft()
+            if taken.in_use:
+                self._taken.append(taken)
+            else:
+                self._releasing.append(taken.slots)
+
+    def _released(self) -> bytes:
+        """The slots that may go, as they travel."""
+        slots, self._releasing = self._releasing, []
+        return b"".join(each.tobytes() for each in slots)
+
+    # The conversation.
+
+    def _connect(self, patience: float, place: dict[str, Any] | None) -> None:
+        asked = self._asked
+        self._peer = connect(asked.name, patience=patience)
+        closed_after_fork(self._peer)
+        hello = {
+            "version": VERSION,
+            "model": asked.model,
+            "batch": asked.batch_size,
+            "policy": asked.policy,
+            "start": asked.start,
+            "spill": asked.spill,
+            "about": place["about"] if place else None,
+            "place": [place["epoch"], place["position"]] if place else None,
+        }
+        send_json(self._peer, Kind.HELLO, hello)
+        self._enter(self._answer(Kind.WELCOME))
+
+    def _enter(self, message: Message) -> None:
+        """The arena, and where this reader begins."""
+        facts: Any = message.json()
+        (descriptor,) = message.descriptors
+        layout = Layout.from_json(facts["layout"])
+        self._columns = Columns(descriptor, layout, slots=facts["slots"], writable=False)
+        os.close(descriptor)
+        self._about, self._seed = facts["about"], facts["seed"]
+        self._samples: int | None = facts["samples"]
+        self._epochs: int | None = facts["epochs"]
+        self._maker = self._make()
+        self._taken = deque()
+        self._begin_at(facts["epoch"], facts["position"])
+
+    def _make(self) -> Plain | Single:
+        private, collate = self._asked.private, self._asked.collate
+        if private is None and collate is None:
+            return Plain(self._columns)
+        return Single(self._columns, self._changed, collate or default_collate())
+
+    def _changed(self, sample: Any, sample_id: int) -> Any:
+        """A sample after the member's own transform, drawn by seeds of its own."""
+        if self._asked.private is None:
+            return sample
+        sow(seed_of(self._seed, self.epoch, sample_id, self._model_seed))
+        return self._asked.private(sample)
+
+    def _begin_at(self, epoch: int, position: int) -> None:
+        self.epoch, self.position = epoch, position
+        self._pieces = deque()
+        self._parts = []
+        self._aside = self._passed = 0
+        self._releasing = []
+        self._at_end = False
+        self._ledger = self._booked = Ledger()
+
+    def _send(self, kind: Kind, body: bytes = b"", *, first: int = 0, second: int = 0) -> None:
+        """Say something; that nobody listens any more shows when the answer is missed."""
+        with suppress(OSError):
+            send(self._peer, kind, body, first=first, second=second)
+
+    def _hear(self, kind: Kind) -> Message | None:
+        """The answer, or nothing where the stream died and this reader has joined it anew."""
+        try:
+            return self._answer(kind)
+        except ProducerLost:
+            if not self._asked.reconnect:
+                raise
+        self._peer.close()
+        self._connect(self._asked.reconnect, self.state_dict())
+        return None
+
+    def _answer(self, kind: Kind) -> Message:
+        message = receive(self._peer)
+        if message is None:
+            raise ProducerLost(
+                f"The stream '{self._asked.name}' is gone: the process that serves it died or was "
+                "stopped. Start it again; attach(..., reconnect=60) waits for that and goes on "
+                "at the same sample."
+            )
+        if message.kind is Kind.REFUSED:
+            raise from_text(message.body)
+        if message.kind is not kind:
+            raise AssertionError(f"A reader expected {kind.name}, got {message.kind.name}.")
+        return message
+
+    def _release_all(self) -> None:
+        """Take no more of what was granted; batches that are in use stay."""
+        self._sweep()
+        for piece in self._pieces:
+            self._releasing.append(held(piece.slots))
+        self._send(Kind.RELEASE, self._released())
+
+
+class _Epoch:
+    """Iterates over the rest of an epoch, without holding on to a batch."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader: Reader | None = reader
+
+    def __iter__(self) -> _Epoch:
+        return self
+
+    def __next__(self) -> Any:
+        batch = None if self._reader is None else self._reader.next_batch()
+        if batch is None:
+            self._reader = None
+            raise StopIteration
+        return batch
+
+
+def default_collate() -> Collate:
+    """PyTorch's way to put samples together."""
+    from torch.utils.data import default_collate as collate
+
+    function: Collate = collate
+    return function

@@ -1,0 +1,393 @@
+"""Who gets which samples when: the rules of a stream, without a process or a socket.
+
+The conductor asks for tasks and grants until there is none, and tells what happened. Every sample
+that a live reader has not been granted yet is held for it; so nothing is lost, whatever the
+readers' speeds are. At most three quarters of the slots are ever lent out where they lie: what
+goes beyond is copied by its reader, so a batch that somebody keeps cannot stop the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from foretrain.run.stream.arena import Columns
+from foretrain.run.stream.crew import Task
+from foretrain.run.stream.lane import Lane, Own
+from foretrain.run.stream.ledger import Ledger, ledger_of
+from foretrain.run.stream.messages import ENDS, ZERO_COPY
+from foretrain.run.stream.order import Order
+from foretrain.run.stream.slots import Numbers, Slots
+from foretrain.run.stream.window import SKIPPED, Window, held
+
+LENT = 0.75
+"""Share of the slots that readers may use where they lie."""
+
+PRIVATE = 0.25
+"""Share of the slots that all readers who catch up may have together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Samples for one reader.
+
+    Attributes:
+        lane: of the reader.
+        first: sequence number of the first.
+        slots: where they lie, or `SKIPPED`. [sample]
+        flags: `ZERO_COPY`, `ENDS`.
+        gap: samples before the first that the reader lost by its own policy.
+    """
+
+    lane: Lane
+    first: int
+    slots: Numbers
+    flags: int
+    gap: int
+
+
+class Service:
+    """The state of a stream that runs.
+
+    Attributes:
+        order: of its samples.
+        slots: of its arena.
+        window: that is live.
+        lanes: of its readers, by key.
+        failed: ids of samples that could not be prepared, by sequence number.
+    """
+
+    def __init__(
+        self, order: Order, columns: Columns, *, first: int, clock: Callable[[], float]
+    ) -> None:
+        self.order = order
+        self.slots = Slots(columns.slots)
+        self.window = Window(columns.slots, first=first)
+        self.lanes: dict[int, Lane] = {}
+        self.failed: dict[int, int] = {}
+        self._columns = columns
+        self._clock = clock
+        self._record_bytes = sum(part.nbytes for part in columns.record(0))
+
+    # Readers come, ask, release and go.
+
+    def join(self, lane: Lane, number: int) -> None:
+        """A reader begins at this sequence number."""
+        self.slots.join(lane.key)
+        self.lanes[lane.key] = lane
+        self._place(lane, number)
+
+    def move(self, lane: Lane, number: int) -> None:
+        """A reader goes on at another number."""
+        self._forget(lane)
+        self.slots.join(lane.key)
+        self._place(lane, number)
+
+    def leave(self, lane: Lane) -> None:
+        """A reader is gone; what was held for it is free."""
+        del self.lanes[lane.key]
+        self._forget(lane)
+
+    def want(self, lane: Lane, need: int, most: int) -> None:
+        """A reader waits until it can have so many samples, and may take more."""
+        lane.want = need, most
+        lane.asked = self._clock()
+
+    def release(self, lane: Lane, slots: Numbers) -> None:
+        """A reader needs these slots no more."""
+        self.window.freed(self.slots.release(lane.key, slots))
+
+    def close_epoch(self, lane: Lane) -> Ledger:
+        """What a reader that is at the end of its epoch should have had; it enters the next."""
+        end = self.order.end(lane.epoch)
+        if end is None or lane.granted != end:
+            raise AssertionError("A reader closes an epoch whose end it was granted.")
+        expected = self._ledger(lane.joined, end) - lane.dropped
+        lane.epoch, lane.joined, lane.dropped = lane.epoch + 1, end, Ledger()
+        return expected
+
+    def current_epoch(self) -> int:
+        """The epoch of the reader that is farthest."""
+        return max((lane.epoch for lane in self.lanes.values()), default=0)
+
+    # What there is to prepare.
+
+    def task(self, most: int, *, skip: bool) -> Task | None:
+        """Samples to prepare next, for a reader that catches up or for all; nothing if none."""
+        for lane in self._catching():
+            if (task := self._private_task(lane, most)) is not None:
+                return task
+        count = min(most, self._to_begin())
+        slots = self._take(count, skip=skip)
+        if not len(slots):
+            return None
+        ids = self.order.ids(self.window.head, len(slots))
+        epoch = self.order.place(self.window.head)[0]
+        return Task(first=self._begin(slots), slots=slots, ids=ids, epoch=epoch)
+
+    def feed(self, most: int, *, skip: bool) -> tuple[int, Numbers] | None:
+        """The next number and slots for so many samples of a feeder; nothing if none is free."""
+        slots = self._take(min(most, self._to_begin()), skip=skip)
+        return (self._begin(slots), slots) if len(slots) else None
+
+    def prepared(self, task: Task, failed: Numbers) -> None:
+        """A task is done, but for the samples at these offsets, which could not be prepared."""
+        lost = task.slots[failed]
+        ids = task.ids[failed].tolist()
+        self.failed |= dict(zip((task.first + failed).tolist(), ids, strict=True))
+        if task.lane is None:
+            self.window.prepared(task.first, len(task.slots), failed=failed)
+        else:
+            self._prepared_privately(task, failed)
+        for lane in self.lanes.values():
+            self.slots.release(lane.key, lost)
+        self.window.freed(self.slots.written(task.slots))
+
+    # What there is to read.
+
+    def grants(self, *, idle: bool) -> Iterator[Grant]:
+        """Samples for the readers that wait.
+
+        Args:
+            idle: nothing is being prepared or can be, so whoever waits gets what there is.
+        """
+        for lane in self.lanes.values():
+            if lane.want is not None and (grant := self._grant(lane, idle=idle)) is not None:
+                yield grant
+
+    @property
+    def starved(self) -> bool:
+        """Whether somebody waits while every slot is taken."""
+        waiting = any(lane.want is not None for lane in self.lanes.values())
+        return waiting and self._blocked()
+
+    def relieve(self) -> bool:
+        """Let go of what is held for the slowest reader whose policy allows it."""
+        for lane in sorted(self._laggards(), key=lambda each: each.granted):
+            if self._let_go(lane):
+                return True
+        return False
+
+    # The rules.
+
+    def _place(self, lane: Lane, number: int) -> None:
+        lane.own.clear()
+        lane.want = None
+        lane.epoch = self.order.place(number)[0]
+        lane.joined = lane.granted = number
+        lane.dropped = Ledger()
+        lane.gap = 0
+        lane.live_from = None
+        self._rejoin(lane)
+
+    def _rejoin(self, lane: Lane) -> None:
+        """A reader for whom everything before the window is prepared holds the window too."""
+        number = lane.prepared_to
+        if lane.live_from is None and number >= self.window.tail:
+            lane.live_from = number
+            slots = held(self.window.slots(min(number, self.window.head), self.window.head))
+            self.slots.hold(lane.key, slots)
+
+    def _forget(self, lane: Lane) -> None:
+        if lane.spill is not None:
+            lane.spill.clear()
+        self.window.freed(self.slots.leave(lane.key))
+
+    def _live(self) -> list[Lane]:
+        return [lane for lane in self.lanes.values() if lane.live_from is not None]
+
+    def _catching(self) -> list[Lane]:
+        lanes = self.lanes.values()
+        return [
+            lane for lane in lanes if lane.live_from is None or (lane.spill and lane.spill.numbers)
+        ]
+
+    def _to_begin(self) -> int:
+        """Numbers that may be begun now: some live reader is there, and the epoch goes on."""
+        live = self._live()
+        if not live:
+            return 0
+        head = self.window.head
+        last = self.order.last()
+        if last is not None and head >= last:
+            return 0
+        end = self.order.end(self.order.place(head)[0])
+        slowest = min(max(lane.granted, lane.live_from or 0) for lane in live)
+        room = self.window.room(slowest)
+        return room if end is None else min(room, end - head)
+
+    def _blocked(self) -> bool:
+        """Whether samples are left to begin, or to catch up on, and no slot is free for them."""
+        unfinished = self.order.last() is None or self.window.head < (self.order.last() or 0)
+        wanted = (self._live() and unfinished) or self._catching()
+        return bool(wanted) and (self.slots.free == 0 or not self._to_begin())
+
+    def _take(self, count: int, *, skip: bool) -> Numbers:
+        crowded = self.slots.free > self.slots.count // 2
+        return self.slots.take(max(0, count), skip=skip or crowded)
+
+    def _begin(self, slots: Numbers) -> int:
+        first = self.window.append(slots)
+        for lane in self._live():
+            self.slots.hold(lane.key, slots[max(0, (lane.live_from or 0) - first) :])
+        return first
+
+    def _private_task(self, lane: Lane, most: int) -> Task | None:
+        """Samples to prepare for one reader alone; those on disk are brought back here."""
+        room = self._private_room(lane)
+        if lane.spill is not None and lane.spill.numbers:
+            self._bring_back(lane, room)
+            return None
+        self._rejoin(lane)
+        first = lane.prepared_to
+        if lane.live_from is not None:
+            return None
+        epoch = self.order.place(first)[0]
+        end = self.order.end(epoch) or first
+        slots = self._take(min(most, room, end - first, self.window.tail - first), skip=True)
+        if not len(slots):
+            return None
+        self._own(lane, first, slots)
+        ids = self.order.ids(first, len(slots))
+        return Task(first=first, slots=slots, ids=ids, epoch=epoch, lane=lane)
+
+    def _private_room(self, lane: Lane) -> int:
+        share = int(self.slots.count * PRIVATE) // max(1, len(self._catching()))
+        return max(1, share) - len(lane.own)
+
+    def _own(self, lane: Lane, first: int, slots: Numbers) -> None:
+        self.window.privately(slots)
+        self.slots.hold(lane.key, slots)
+        lane.own.extend(Own(first + n, int(slot), ready=False) for n, slot in enumerate(slots))
+
+    def _prepared_privately(self, task: Task, failed: Numbers) -> None:
+        lane = task.lane
+        if lane is None:
+            raise AssertionError("The task was for everybody.")
+        lost = set(task.slots[failed].tolist())
+        done = set(task.slots.tolist())
+        for each in lane.own:
+            if each.slot in done:
+                each.ready = True
+                each.slot = SKIPPED if each.slot in lost else each.slot
+
+    def _bring_back(self, lane: Lane, room: int) -> None:
+        """Move samples from disk into slots, as far as there is room."""
+        spill = lane.spill
+        while spill is not None and spill.numbers and room > 0:
+            number = spill.numbers[0]
+            if spill.skipped():
+                lane.own.append(Own(number, SKIPPED, ready=True))
+                continue
+            slots = self._take(1, skip=True)
+            if not len(slots):
+                return
+            self.window.privately(slots)
+            self.slots.hold(lane.key, slots)
+            self.slots.written(slots)
+            spill.take(self._columns.record(int(slots[0])))
+            lane.own.append(Own(number, int(slots[0]), ready=True))
+            room -= 1
+
+    def _grant(self, lane: Lane, *, idle: bool) -> Grant | None:
+        need, most = lane.want or (0, 0)
+        end = self.order.end(lane.epoch)
+        ready = lane.ready_to(self.window.published)
+        ready = ready if end is None else min(ready, end)
+        enough = ready - lane.granted >= need or ready == end
+        if not enough and not (ready > lane.granted and (idle or self._is_full(lane))):
+            return None
+        count = min(ready - lane.granted, most)
+        first, slots = lane.granted, self._claim(lane, count)
+        flags = ENDS if lane.granted == end else 0
+        if self.slots.lent_with(held(slots)) <= LENT * self.slots.count:
+            self.slots.lend(lane.key, held(slots))
+            flags |= ZERO_COPY
+        lane.waited += self._clock() - lane.asked
+        gap, lane.gap, lane.want = lane.gap, 0, None
+        return Grant(lane, first, slots, flags, gap)
+
+    def _is_full(self, lane: Lane) -> bool:
+        """Whether a reader that catches up has as many slots of its own as it may have."""
+        ready = bool(lane.own) and all(each.ready for each in lane.own)
+        return ready and self._private_room(lane) <= 0
+
+    def _claim(self, lane: Lane, count: int) -> Numbers:
+        """The slots of the next so many samples of a reader, which are ready."""
+        own = [lane.own.popleft().slot for _ in range(min(count, len(lane.own)))]
+        first = lane.granted + len(own)
+        lane.granted += count
+        live = self.window.slots(first, lane.granted)
+        return np.concatenate([np.array(own, np.int64), live]) if own else live
+
+    def _laggards(self) -> list[Lane]:
+        """Live readers that are busy and for whom samples are held that may be let go."""
+        return [
+            lane
+            for lane in self._live()
+            if lane.policy != "block"
+            and lane.want is None
+            and self.window.published > self._from(lane)
+        ]
+
+    def _from(self, lane: Lane) -> int:
+        return max(lane.granted, lane.live_from or 0)
+
+    def _let_go(self, lane: Lane) -> bool:
+        """Whether slots of the live window were let go for this reader."""
+        first = self._from(lane)
+        end = self._gone_to(lane)
+        if end <= first:
+            return lane.policy == "drop" and self.order.samples is not None and self._detach(lane)
+        slots = self.window.slots(first, end)
+        if lane.policy == "detach":
+            return self._detach(lane)
+        if lane.policy == "spill":
+            self._spill(lane, first, slots)
+        else:
+            self._drop(lane, first, end)
+        lane.live_from = end
+        self.release(lane, held(slots))
+        return True
+
+    def _gone_to(self, lane: Lane) -> int:
+        """The end of what a reader can lose or have spilled now; drops stay within an epoch."""
+        published = self.window.published
+        if lane.policy == "spill":
+            return min(published, self._from(lane) + self._spill_room(lane))
+        if lane.policy == "drop":
+            end = self.order.end(lane.epoch)
+            within = published if end is None else min(published, end)
+            return within if not lane.own else 0
+        return published
+
+    def _detach(self, lane: Lane) -> bool:
+        first = self._from(lane)
+        lane.live_from = None
+        lane.detached += 1
+        self.release(lane, held(self.window.slots(first, self.window.head)))
+        return True
+
+    def _drop(self, lane: Lane, first: int, end: int) -> None:
+        gone = self._ledger(first, end)
+        lane.dropped += gone
+        lane.lost += gone.count
+        lane.gap += end - first
+        lane.granted = end
+
+    def _spill(self, lane: Lane, first: int, slots: Numbers) -> None:
+        if lane.spill is None:
+            raise AssertionError("A reader that spills has a place on disk.")
+        for offset, slot in enumerate(slots.tolist()):
+            record = None if slot == SKIPPED else self._columns.record(slot)
+            lane.spill.put(first + offset, record)
+
+    def _spill_room(self, lane: Lane) -> int:
+        return 0 if lane.spill is None else lane.spill.room(self._record_bytes)
+
+    def _ledger(self, first: int, end: int) -> Ledger:
+        """What these numbers, all of one epoch, should bring to a reader."""
+        failed = [number - first for number in self.failed if first <= number < end]
+        return ledger_of(np.delete(self.order.ids(first, end - first), failed))

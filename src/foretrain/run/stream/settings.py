@@ -1,0 +1,47 @@
+"""What a stream was asked to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foretrain.errors import InputError
+from foretrain.run.stream.addresses import checked_name
+
+ON_ERROR = ("raise", "skip")
+"""What happens when a sample cannot be prepared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `share` was asked for, checked.
+
+    Attributes:
+        name: of the stream.
+        readers: that must be attached before it starts.
+        workers: decode processes.
+        epochs: of every reader; nothing for as many as they like.
+        shuffle: whether every epoch has an order of its own.
+        seed: that all orders and draws come from.
+        memory: bytes that the arena may take.
+        on_error: one of `ON_ERROR`.
+    """
+
+    name: str
+    readers: int
+    workers: int
+    epochs: int | None
+    shuffle: bool
+    seed: int
+    memory: int
+    on_error: str
+
+    def __post_init__(self) -> None:
+        checked_name(self.name)
+        for key, least in (("readers", 1), ("workers", 1), ("epochs", 1), ("memory", 1)):
+            value = getattr(self, key)
+            if value is not None and value < least:
+                raise InputError(f"share: {key} must be at least {least}, got {value}.")
+        if self.on_error not in ON_ERROR:
+            raise InputError(
+                f"share: on_error is {self.on_error!r}. Allowed: {', '.join(ON_ERROR)}."
+            )

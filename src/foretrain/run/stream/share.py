@@ -1,0 +1,215 @@
+"""Share a data set or a loader with every process of this machine that attaches to it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from foretrain.errors import InputError
+from foretrain.run.stream.addresses import listen
+from foretrain.run.stream.conductor import Conductor
+from foretrain.run.stream.crew import Crew
+from foretrain.run.stream.errors import ProducerLost, from_text
+from foretrain.run.stream.feeder import feed
+from foretrain.run.stream.fork import Forked, closed_after_fork, fork
+from foretrain.run.stream.messages import Kind, Message, receive, send
+from foretrain.run.stream.order import Order
+from foretrain.run.stream.settings import Settings
+from foretrain.run.stream.source import Source, Transform, source_of
+from foretrain.run.stream.worker import work
+from foretrain.units import BYTES
+
+MEMORY = "128 MiB"
+"""Of the arena, where nothing else is asked for: some batches of pictures for each of a few
+members, and little enough that most of it stays near the cores."""
+
+
+def share(
+    source: Any,
+    *,
+    name: str,
+    workers: int = 1,
+    shared: Transform | None = None,
+    shuffle: bool | None = None,
+    seed: int = 0,
+    epochs: int | None = None,
+    readers: int = 1,
+    memory: str | int = MEMORY,
+    longest: int | None = None,
+    on_error: str = "raise",
+) -> Stream:
+    """Share the samples of a source under a name; returns when the stream can be attached to.
+
+    The samples are prepared once, by processes of the stream's own, and every reader gets all of
+    them in the same order. What they are depends on the seed alone: neither on the number of
+    workers or readers, nor on who is how fast or dies when.
+
+    Args:
+        source: a data set with `len` and an index, read by workers; or a DataLoader or any other
+            iterable of batches, gone through once per epoch by a feeder.
+        name: of the stream on this machine.
+        workers: processes that read and transform; a loader brings its own.
+        shared: what every sample of a data set goes through once, for all members.
+        shuffle: whether every epoch has an order of its own; a data set's default is yes, and a
+            loader has its own order.
+        seed: that orders and random transforms are drawn from.
+        epochs: that every reader gets; nothing for as many as they like.
+        readers: that must be attached before the first sample is prepared.
+        memory: bound on the arena, as text with a unit or in bytes.
+        longest: bytes of the longest field whose shape varies from sample to sample; nothing for
+            twice the longest of the first samples that are looked at.
+        on_error: "raise" ends the stream when a sample cannot be prepared, "skip" passes over it
+            and counts it.
+
+    Raises:
+        InputError: an argument cannot be used, or the arena does not fit this machine.
+        StreamTaken: a stream of that name runs already.
+        SampleFailed: the first samples could not be prepared.
+    """
+    prepared = source_of(source, shared=shared, seed=seed, longest=longest)
+    fed = prepared.samples_of is None
+    if fed and shuffle is not None:
+        raise InputError("shuffle=... is for data sets; a loader has an order of its own.")
+    settings = Settings(
+        name=name,
+        readers=readers,
+        workers=1 if fed else workers,
+        epochs=epochs,
+        shuffle=not fed and shuffle is not False,
+        seed=seed,
+        memory=int(BYTES.read(memory)) if isinstance(memory, str) else memory,
+        on_error=on_error,
+    )
+    return Stream(settings, prepared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What the conductor's process does."""
+
+    listener: socket.socket
+    settings: Settings
+    source: Source
+
+    def __call__(self, owner: socket.socket) -> None:
+        settings, source = self.settings, self.source
+        fed = source.samples_of is None
+        order = Order(
+            samples=source.samples,
+            epochs=settings.epochs,
+            shuffle=settings.shuffle,
+            seed=settings.seed,
+        )
+        crew = Crew(run=self._feed if fed else self._work, size=settings.workers)
+        Conductor(
+            self.listener,
+            owner,
+            settings=settings,
+            crew=crew,
+            order=order,
+            restarts=source.repeats,
+        ).run()
+
+    def _work(self, peer: socket.socket) -> None:
+        work(peer, self.source)
+
+    def _feed(self, peer: socket.socket) -> None:
+        feed(peer, self.source)
+
+
+class Stream:
+    """A stream that runs, for the process that shares it.
+
+    Attributes:
+        name: of the stream.
+        sample_bytes: of a sample in the arena.
+        slots: samples that the arena can hold.
+    """
+
+    def __init__(self, settings: Settings, source: Source) -> None:
+        self.name = settings.name
+        listener = listen(settings.name)
+        body = _Body(listener, settings, source)
+        self._process: Forked | None = fork(body, close=[], dies_with_us=False)
+        listener.close()
+        closed_after_fork(self._process.peer)
+        self._is_finished = False
+        try:
+            facts: Any = self._hear(Kind.READY).json()
+        except BaseException:
+            self.close()
+            raise
+        self.sample_bytes: int = facts["sample_bytes"]
+        self.slots: int = facts["slots"]
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Of the conductor's process; nothing after the stream was closed."""
+        return None if self._process is None else self._process.pid
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether, within so many seconds, every reader has had every epoch or is gone.
+
+        Raises:
+            ProducerLost: the conductor died.
+            SampleFailed: a sample could not be prepared.
+        """
+        if not self._is_finished:
+            peer = self._running()
+            peer.settimeout(timeout)
+            try:
+                self._hear(Kind.FINISHED)
+            except TimeoutError:
+                return False
+            finally:
+                peer.settimeout(None)
+            self._is_finished = True
+        return True
+
+    def stats(self) -> dict[str, Any]:
+        """How the stream and every reader are doing: counts, seconds, and fractions for fill."""
+        send(self._running(), Kind.STATS)
+        facts: dict[str, Any] = json.loads(self._hear(Kind.STATS).body)
+        return facts
+
+    def close(self) -> None:
+        """Stop the stream; readers that are still attached raise `ProducerLost`."""
+        if self._process is None:
+            return
+        with suppress(OSError):
+            send(self._process.peer, Kind.STOP)
+        self._process.peer.close()
+        self._process.reap()
+        self._process = None
+
+    def _running(self) -> socket.socket:
+        if self._process is None:
+            raise ProducerLost(f"The stream '{self.name}' was closed.")
+        return self._process.peer
+
+    def _hear(self, kind: Kind) -> Message:
+        """The next packet of a kind; an end that comes before it is remembered."""
+        peer = self._running()
+        while (message := receive(peer)) is not None:
+            if message.kind is Kind.REFUSED:
+                raise from_text(message.body)
+            if message.kind is Kind.FINISHED:
+                self._is_finished = True
+            if message.kind is kind:
+                return message
+        raise ProducerLost(f"The process that serves the stream '{self.name}' died.")
