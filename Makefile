@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
 RECORDED := benchmarks/recorded
-CHECKS := coverage korthikanti decisions memory single_device accuracy
+CHECKS := coverage korthikanti decisions memory single_device accuracy ensemble
 
 # The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))

@@ -7,6 +7,7 @@ import pytest
 from validation.accuracy import RECORDED
 from validation.claims import Claim, table
 from validation.cluster import RECORDED as CLUSTER
+from validation.ensemble import RECORDED as ENSEMBLE
 from validation.record import as_toml, drops, markdown, recorded, shown_in
 
 MOST = Claim(name="error", figure=0.10, most=0.12)
@@ -86,6 +87,6 @@ def test_the_table_takes_the_place_of_the_one_before():
     assert shown_in(once, before(MOST, TOLD), around=around) == once
 
 
-@pytest.mark.parametrize("kept", [RECORDED, CLUSTER], ids=lambda kept: kept.mark)
+@pytest.mark.parametrize("kept", [RECORDED, CLUSTER, ENSEMBLE], ids=lambda kept: kept.mark)
 def test_a_page_shows_what_is_recorded(kept):
     assert markdown(recorded(kept.path)) in kept.page.read_text("utf-8")

@@ -1,10 +1,11 @@
 """A pipeline across nodes, priced: what it can deliver, what is trained, CPU, memory, power.
 
 Per sample of the shared stream, on the busiest node, P seconds prepare it and X seconds exchange
-it. Without a training step the pipeline delivers
+it, for T of which a thread is busy that takes one of the c cores. Without a training step the
+pipeline delivers
 
-    peak = 1 / (P + X)       where nodes stop preparing while they exchange
-    peak = 1 / max(P, X)     where they go on
+    peak = 1 / (P + X)             where nodes stop preparing while they exchange
+    peak = 1 / max(P + T / c, X)   where they go on
 
 samples per second to every node. With one, preparing takes cores away from training.
 """
@@ -103,19 +104,19 @@ def estimate_pipeline(
     if not preparers >= 1:
         raise InputError(f"preparers must be at least 1, got {preparers}.")
     chosen = pipeline.preparers(setting.nodes, preparers)
-    preparing, exchanging = _stages(pipeline, setting, chosen)
-    peak = _peak(preparing, exchanging, overlapped=pipeline.overlapped)
-    alone = _trained(pipeline, setting, chosen)
-    rate = min(alone, peak)
+    stages = _stages(pipeline, setting, chosen)
+    busiest = _thread(pipeline.traffic(setting.nodes, chosen).busiest, setting)
+    peak = _peak(pipeline, stages, thread=busiest / setting.cores.count)
+    rate = min(_trained(pipeline, setting, chosen), peak)
     cpu = _cpu(pipeline, setting, chosen)
     return PipelineEstimate(
         pipeline=pipeline,
         preparers=chosen,
-        preparing=preparing,
-        exchanging=exchanging,
+        preparing=stages[0],
+        exchanging=stages[1],
         peak=peak,
         rate=rate,
-        limit=_limit(rate, demand=setting.costs.demand, peak=peak, stages=(preparing, exchanging)),
+        limit=_limit(rate, demand=setting.costs.demand, peak=peak, stages=stages),
         cpu=cpu,
         memory=_memory(pipeline, setting),
         power=_power(setting, rate=rate, cpu=cpu),
@@ -133,9 +134,12 @@ def _stages(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> tuple[f
     return share / preparation_rate(setting.costs, setting.cores), moving + starting
 
 
-def _peak(preparing: float, exchanging: float, *, overlapped: bool) -> float:
-    """Samples per second of the two stages one after the other, or at once."""
-    return 1.0 / (max(preparing, exchanging) if overlapped else preparing + exchanging)
+def _peak(pipeline: Pipeline, stages: tuple[float, float], *, thread: float) -> float:
+    """Samples per second of the two stages one after the other, or at once on shared cores."""
+    preparing, exchanging = stages
+    if pipeline.overlapped:
+        return 1.0 / max(preparing + thread, exchanging)
+    return 1.0 / (preparing + exchanging)
 
 
 def _thread(passes: float, setting: AcrossNodes) -> float:
