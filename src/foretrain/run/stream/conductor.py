@@ -383,6 +383,7 @@ class Conductor:
             "failed": len(service.failed) if service else 0,
             "first_failure": self._first_failure,
             "worker_seconds": dict(zip(STAGES, self._crew.seconds.tolist(), strict=True)),
+            "workers": self._crew.size,
             "restarts": self._crew.restarts,
         }
 

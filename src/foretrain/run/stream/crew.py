@@ -20,8 +20,8 @@ AHEAD = 2
 TRIES = 3
 """Workers that may die on the same task before its samples are given up."""
 
-STAGES = ("read", "transform", "store")
-"""What a child spends its time on, as it reports it."""
+STAGES = ("read", "transform", "store", "cpu")
+"""What a child spends its time on, as it reports it; "cpu" is part of the three before it."""
 
 
 @dataclass(slots=True, kw_only=True)

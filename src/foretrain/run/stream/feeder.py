@@ -6,7 +6,7 @@ import socket
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ class _Feeder:
         self._columns: Columns | None = None
         self._form: Form = None
         self._lengths: dict[int, int] = {}
+        self._cpu = thread_time_ns()
 
     def run(self) -> None:
         batches = self._batches(0)
@@ -127,10 +128,14 @@ class _Feeder:
                 numbers=range(message.first, message.first + len(slots)),
                 first_id=position + begin,
             )
-            stages = np.array([read, 0, perf_counter_ns() - started], np.int64)
-            body = stages.tobytes()
-            send(self._peer, Kind.DONE, body, first=message.first, second=len(slots))
+            stages = np.array([read, 0, perf_counter_ns() - started, self._cpu_since()], np.int64)
+            send(self._peer, Kind.DONE, stages.tobytes(), first=message.first, second=len(slots))
             begin, read = end, 0
+
+    def _cpu_since(self) -> int:
+        """Nanoseconds of CPU time since this was last asked."""
+        before, self._cpu = self._cpu, thread_time_ns()
+        return self._cpu - before
 
     def _check_length(self, epoch: int, samples: int) -> None:
         """A loader with a length has as many samples in every epoch."""

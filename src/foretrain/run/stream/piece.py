@@ -38,10 +38,6 @@ class Piece:
         """How many there are, without those that could not be prepared."""
         return int(np.count_nonzero(self.slots != SKIPPED))
 
-    def may_lend(self, count: int) -> bool:
-        """Whether a batch of so many samples may lie where they lie."""
-        return self.lent and self.samples >= count
-
     def take(self, count: int) -> tuple[int, int, Numbers]:
         """The first number, the numbers that go by, and the slots of up to so many samples."""
         real = np.flatnonzero(self.slots != SKIPPED)

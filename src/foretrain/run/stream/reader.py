@@ -175,7 +175,7 @@ class Reader:
     def _batch(self, count: int) -> Any:
         """A batch of so many samples at hand."""
         rest = count - self._aside
-        if not self._parts and not self._asked.copy and self._pieces[0].may_lend(rest):
+        if not self._parts and not self._asked.copy and self._may_lend(rest):
             slots = self._take(rest)
             if (lent := self._maker.lent(slots)) is not None:
                 self._taken.append(lent[1])
@@ -186,6 +186,14 @@ class Reader:
         self._counts["copies"] += 1
         parts, self._parts, self._aside = self._parts, [], 0
         return self._maker.whole(parts)
+
+    def _may_lend(self, count: int) -> bool:
+        """Whether a batch of so many samples may lie where they lie."""
+        for piece in self._pieces:
+            count -= piece.samples if piece.lent else 0
+            if count <= 0 or not piece.lent:
+                break
+        return count <= 0
 
     def _set_aside(self, count: int) -> None:
         """Copy so many samples out of the arena, so that their slots are free again."""

@@ -6,7 +6,7 @@ import os
 import socket
 import traceback
 from dataclasses import dataclass, field
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,9 @@ PROBED = 5
 
 @dataclass(slots=True)
 class _Clock:
-    """Nanoseconds spent on the stages of one task: read, transform, store."""
+    """Nanoseconds spent on the stages of one task: read, transform, store, and their CPU time."""
 
-    stages: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))
+    stages: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))
 
 
 def work(peer: socket.socket, source: Source) -> None:
@@ -81,6 +81,7 @@ def _decode(peer: socket.socket, source: Source, *, columns: Columns, task: Mess
             f"{len(source.samples_of or ())} now. A stream needs the same samples every epoch."
         )
     clock = _Clock()
+    started_cpu = thread_time_ns()
     failed = []
     for offset, (slot, sample_id) in enumerate(zip(slots.tolist(), ids.tolist(), strict=True)):
         try:
@@ -91,6 +92,7 @@ def _decode(peer: socket.socket, source: Source, *, columns: Columns, task: Mess
         except Exception as error:
             failed.append(offset)
             send(peer, Kind.FAILED, first=task.first + offset, body=_failure(sample_id, error))
+    clock.stages[3] = thread_time_ns() - started_cpu
     body = np.concatenate([clock.stages, np.array(failed, np.int64)]).tobytes()
     send(peer, Kind.DONE, body, first=task.first, second=len(slots))
 
