@@ -22,14 +22,15 @@ def trained(demand: float, *, own: float, others: float, cores: int) -> float:
 
     A sample takes 1/demand seconds, of which the member needs a core for `own`. Whenever it does,
     it waits behind the other work as a job waits in M/M/c at the load that this work makes. That
-    load grows with the rate itself, so the rate is where the two agree. One core gives the sum
-    of the times exactly, many cores the smaller of the two rates, rounded off where they meet.
+    load grows with the rate itself, so the rate is where the two agree. With one core and no
+    device the times add up; many cores give the smaller of the two rates, rounded off where
+    they meet.
 
     Source: kleinrock1975, section 3.5, for the waiting.
     """
     needed = min(own, 1.0 / demand)
-    most = min(demand, cores / (own + others))
-    low, high = 0.0, most
+    work = own + others
+    low, high = 0.0, min(demand, cores / work) if work else demand
     for _ in range(HALVINGS):
         rate = 0.5 * (low + high)
         on_device = 1.0 / demand - needed

@@ -96,7 +96,7 @@ def _loss(each: PipelineEstimate, best: PipelineEstimate) -> str:
     if each.rate < (1.0 - CLOSE) * best.rate:
         behind = 1.0 - each.rate / best.rate
         return f"{behind:.0%} slower: {each.limit} limits it to {each.rate:.4g} samples/s"
-    if each.cpu > best.cpu:
+    if each.cpu > (1.0 + CLOSE) * best.cpu:
         return f"as fast, but takes {each.cpu / best.cpu:.3g} times the CPU time"
     if not best.pipeline.exchanges:
         return "saves too little CPU time to be worth an exchange"
