@@ -8,6 +8,9 @@
 #   make validate  predictions held against published measurements
 #   make bench     speed, and the closed form against the simulation
 #   make clean     removes what the others made
+#
+# `make test ALSO=torch==2.13.0` installs PyTorch too, which the tests of ensembles need; without
+# it they skip, and say so.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -75,4 +78,4 @@ $(VENV)/.core: pyproject.toml $(VENV)/.made
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.made
 	@echo "Installing foretrain and its $* tools in $(VENV) ..."
-	@$(PIP) --editable ".[$*]" && touch $@ $(VENV)/.core
+	@$(PIP) --editable ".[$*]" $(ALSO) && touch $@ $(VENV)/.core
