@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from foretrain.jobs.drawn import Kind, drawn
 from foretrain.jobs.generator import generate
@@ -12,6 +14,9 @@ from foretrain.measured.job import Trace
 from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.throughput import elastic, rigid
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, seed: int) -> Trace:
@@ -26,15 +31,31 @@ def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, se
     if isinstance(study.jobs, Log):
         return _restarting(study.jobs.trace, study.restart)
     assert load is not None
-    return _restarting(_drawn(study, study.jobs, kinds, load=load, seed=seed), study.restart)
+    return _drawn(
+        study.jobs,
+        tuple(kinds),
+        load=load,
+        devices=study.fleet.devices,
+        seed=seed,
+        restart=study.restart,
+    )
 
 
+@lru_cache(maxsize=1)
 def _drawn(
-    study: QueueStudy, how: Drawn, kinds: Sequence[Kind], *, load: float, seed: int
+    how: Drawn, kinds: tuple[Kind, ...], *, load: float, devices: int, seed: int, restart: float
 ) -> Trace:
+    """Neighbouring runs differ in the policy alone, so the last jobs that were drawn are kept."""
     from numpy.random import default_rng
 
-    random, devices = default_rng(seed), study.fleet.devices
+    random = default_rng(seed)
+    return _restarting(_of(how, kinds, load=load, devices=devices, random=random), restart)
+
+
+def _of(
+    how: Drawn, kinds: tuple[Kind, ...], *, load: float, devices: int, random: Generator
+) -> Trace:
+    """Jobs of models, or like those of the published log."""
     if kinds:
         return drawn(kinds, count=how.jobs, load=load, devices=devices, random=random)
     mix = PHILLY if how.ends else replace(PHILLY, failing=None, killing=None)

@@ -10,10 +10,8 @@ from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.comparison import policy_result
 from foretrain.jobs.drawn import Kind
-from foretrain.jobs.run import check
 from foretrain.measured.queue_study import Quantity, QueueStudy, Target
 from foretrain.results.simulate import Capacity, Enough, PolicyResult
-from foretrain.verbs.arrivals import arrivals
 from foretrain.verbs.case import Case, Engine, run_case
 
 
@@ -31,8 +29,6 @@ class _Asked:
         """What a policy does there; None where some job or quota does not fit at all."""
         fleet = _sized(self.study.fleet, nodes)
         try:
-            for seed in range(self.study.seeds):
-                check(arrivals(self.study, self.kinds, load=self.load, seed=seed), fleet)
             runs = [each.summary for each in self.engine(run_case, self._cases(policy, fleet))]
         except InputError:
             return None

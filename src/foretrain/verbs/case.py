@@ -10,6 +10,7 @@ from typing import Protocol
 from foretrain.cluster.fleet import Fleet
 from foretrain.jobs.drawn import Kind
 from foretrain.jobs.history import Watch
+from foretrain.jobs.policies.table import named
 from foretrain.jobs.run import run
 from foretrain.jobs.summary import summary
 from foretrain.measured.job import Trace
@@ -90,6 +91,6 @@ def run_case(case: Case) -> CaseResult:
 
 def _past(case: Case) -> Trace | None:
     """Jobs like those of a run that ended before it, for policies that learn; None for a trace."""
-    if not isinstance(case.study.jobs, Drawn):
+    if not (isinstance(case.study.jobs, Drawn) and named(case.policy).learns):
         return None
     return arrivals(case.study, case.kinds, load=case.load, seed=case.seed + 1_000_003)

@@ -90,6 +90,11 @@ class Named:
     period: float = 0.0
     one_kind: bool = False
 
+    @property
+    def learns(self) -> bool:
+        """Whether it learns from past jobs."""
+        return "past jobs" in self.knows
+
 
 def named(policy: str) -> Named:
     """The policy of a name.
