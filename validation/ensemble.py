@@ -134,7 +134,7 @@ def _one_core(of: Fitted) -> Claim:
     """How many times slower all-shared is with one core, beside the paper's figure."""
     nodes = measured()["core_limit"]["nodes"]
     many, one = (of.estimate(ALL_SHARED, nodes, cores=cores).rate for cores in (16, 1))
-    paper = measured()["single_node"]["shared_one_core_slowdown"][of.network]
+    paper = measured()["one_core"]["all_shared"][of.network]
     return Claim(
         name=f"not scored: times slower with one core, {of.network} (paper {paper})",
         figure=many / one,

@@ -110,7 +110,7 @@ def measured() -> Mapping[str, Any]:
 
 def contention() -> float:
     """By how much a core slows the others: 16 cores are worth 9.61 of one."""
-    cores, worth = measured()["cores"], measured()["single_node"]["one_core_slowdown"]
+    cores, worth = measured()["cores"], measured()["one_core"]["duplicate"][FIRST]
     slowing: float = (cores / worth - 1.0) / (cores - 1)
     return slowing
 

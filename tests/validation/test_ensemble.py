@@ -1,11 +1,72 @@
 from math import inf
 
 import pytest
+from tests.validation.published import numbers
 from validation.ensemble import RECORDED, points
 from validation.record import recorded
 from validation.titan import FIRST, NETWORKS, contention, curves, fitted, measured, power
 
 from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
+
+SHORT = {"all-shared": "AS", "single-broadcast": "SB", "multi-broadcast": "MB"}
+
+
+def peaks(cores):
+    """The points of our table as the list of published numbers writes them."""
+    for row in measured()["peak"]:
+        if row["cores"] == cores:
+            mark = f"{SHORT[row['pipeline']]} {row.get('preparers', '')}".strip()
+            yield from ((mark, *point) for point in zip(row["nodes"], row["rate"], strict=True))
+
+
+def published_peaks():
+    """The points of 16 cores, one by one."""
+    table = numbers()["ensemble-peak-16-cores"]
+    for nodes, *rates in table.rows:
+        yield from (
+            (mark, nodes, rate) for mark, rate in zip(table.columns[1:], rates, strict=True) if rate
+        )
+
+
+def by_network(values):
+    return [values[network] for network in NETWORKS]
+
+
+def test_figures_are_those_that_the_paper_published():
+    known, ours = numbers(), measured()
+    assert set(peaks(16)) == set(published_peaks())
+    assert set(peaks(4)) == set(known["ensemble-peak-4-cores"].rows)
+    cores = list(zip(*known["ensemble-core-limits"].rows, strict=True))[1:]
+    assert cores == list(zip(*by_network(ours["core_limit"]), strict=True))
+    for published, row in (
+        ("ensemble-processor-reduction", ours["cpu_reduction"]),
+        ("ensemble-processor-multi-broadcast", ours["cpu_over_all_shared"]),
+    ):
+        names = NETWORKS if "alexnet" in row else ["multi_broadcast"]
+        columns = [row["nodes"], *(row[name] for name in names)]
+        assert known[published].rows == tuple(zip(*columns, strict=True))
+    low, high = known["ensemble-processor-single-broadcast"].rows[0]
+    assert set(ours["cpu_over_all_shared"]["single_broadcast"]) == {(low + high) / 2}
+
+
+def test_what_the_model_is_given_is_what_the_paper_published():
+    known, ours = numbers(), measured()
+    demand = [(each["batch"], each["demand"]) for each in by_network(ours["networks"])]
+    assert demand == [row[1:] for row in known["ensemble-demand"].rows]
+    alone, node = known["ensemble-utilisation"], ours["single_node"]
+    assert node["cpu_busy"] == alone["processors"] / 100
+    assert node["device_of_peak"] == alone["GPU"] / 100
+    slower = [tuple(by_network(ours["one_core"][kind])) for kind in ("duplicate", "all_shared")]
+    assert slower == [row[1:] for row in known["ensemble-one-core"].rows]
+
+
+def test_watts_are_those_that_the_paper_published():
+    known, ours = numbers(), measured()["power"]
+    for place, kind in ((1, "duplicate"), (2, "all_shared")):
+        kilowatts = [row[place] for row in known["ensemble-power"].rows]
+        assert [watts / 1000 for watts in by_network(ours[kind])] == kilowatts
+    cabinet = known["ensemble-cabinet"]
+    assert (ours["idle"] / 1000, ours["nodes"]) == (cabinet["idle kW"], cabinet["used"])
 
 
 def test_sixteen_cores_are_worth_what_the_paper_says():
