@@ -9,7 +9,7 @@ from foretrain.ensemble.flotilla import flotilla, levelled
 from foretrain.ensemble.terms import Deal, Terms
 
 MOST = 128
-"""Neighbours of one deal that are played to the end: our choice; eight members have fewer than 40."""
+"""Neighbours of a deal that are played to the end: our choice; eight members have fewer than 40."""
 
 
 def improved(terms: Terms, rule: Rule) -> Iterator[Leg]:
