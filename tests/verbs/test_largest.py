@@ -6,6 +6,7 @@ from functools import cache
 import pytest
 from tests.small import HOST, cluster, expert_study, gpt_study, llama_study, mixture, with_memory
 
+from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer
 from foretrain.cost.held import hold
 from foretrain.cost.memory import heaviest_total
@@ -71,8 +72,14 @@ def on_twelve(maximise: Maximise, memory: float, **changes: object) -> Study:
 
 def least(study: Study) -> float | None:
     """Bytes of a device that some plan of a study needs at least; None without a plan."""
-    question = setting(study.workload, study.cluster, DEFAULT)
-    tables = plan_tables(study.workload, study.cluster, study.space)
+    return _least(study.workload, with_memory(study, 1.0).cluster, study.space)
+
+
+@cache
+def _least(workload: Workload, cluster: Cluster, space: Space) -> float | None:
+    """Counted once for devices of all sizes: what a plan needs is not what a device has."""
+    question = setting(workload, cluster, DEFAULT)
+    tables = plan_tables(workload, cluster, space)
     needs = [heaviest_total(question, hold(question, plans)).min() for plans in tables]
     return min(needs) if needs else None
 
