@@ -17,12 +17,14 @@ class SampleCosts:
         prepare: core-seconds to read and decode it: what members can share.
         seconds: from asking for it to having it, one at a time.
         size: bytes, as members get it.
+        memory: bytes that a process which prepares samples holds by itself.
         count: samples of an epoch; None where the data set does not tell.
     """
 
     prepare: float
     seconds: float
     size: float
+    memory: float = 0.0
     count: int | None = None
 
     def __post_init__(self) -> None:
@@ -56,15 +58,37 @@ class StepCosts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandingCosts:
+    """What it costs to hand one sample on, once it is prepared.
+
+    Attributes:
+        store: core-seconds to put it where members read it, the stream's bookkeeping included.
+        deliver: core-seconds in which a reader of a stream is given it.
+        collate: core-seconds in which a member without a stream puts it into a batch.
+    """
+
+    store: float = 0.0
+    deliver: float = 0.0
+    collate: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("store", "deliver", "collate"):
+            if not 0 <= getattr(self, name) < inf:
+                raise InputError(f"HandingCosts.{name} must be at least 0, got {self}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
     """What is known of an ensemble before it runs.
 
     Attributes:
         sample: of the data set.
+        handing: a sample from one process to another.
         members: each on its own, by name.
         measured: whether this machine measured it, a moment ago; otherwise the study says it.
     """
 
     sample: SampleCosts
+    handing: HandingCosts
     members: Mapping[str, StepCosts]
     measured: bool = True

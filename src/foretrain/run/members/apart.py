@@ -14,7 +14,7 @@ from typing import Any
 from foretrain.errors import ForetrainError, InputError
 
 
-def apart(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returned
+def apart(function: Callable[[], Any]) -> Any:
     """What a function returns, as JSON knows it, from a process forked for it.
 
     A process that has computed with torch must not be forked any more: its threads are not there

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import IO, Any, Final
 
 from foretrain.errors import InputError
@@ -65,14 +66,28 @@ class RunFolder:
         write_whole(self.path / f"{member}{SUFFIX}", lambda file: torch.save(dict(state), file))
 
     def load(self, member: str) -> dict[str, Any] | None:
-        """The state of a member; None where there is none yet."""
+        """The state of a member; None where there is none yet.
+
+        Raises:
+            InputError: the file is not one of ours.
+        """
         import torch
 
         path = self.path / f"{member}{SUFFIX}"
         if not path.exists():
             return None
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        try:
+            state: dict[str, Any] = torch.load(
+                path, map_location="cpu", weights_only=True, mmap=True
+            )
+        except (RuntimeError, OSError, ValueError, UnpicklingError) as error:
+            raise InputError(f"{path} is no state of a member: {error}") from error
         return state
+
+    def progress(self, member: str) -> dict[str, Any] | None:
+        """How far a member had come at its last state; its weights stay on disk."""
+        state = self.load(member)
+        return dict(state["tally"]) if state else None
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:

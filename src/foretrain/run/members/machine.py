@@ -40,6 +40,11 @@ def processor_time() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
+def time_of_descendants() -> float:
+    """Seconds of processor time of the descendants of this process that are still there."""
+    return 1e-9 * sum(_nanoseconds(process) for process in _below(os.getpid()))
+
+
 def memory_free() -> float:
     """Bytes that new processes can have without anything being swapped."""
     lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -59,6 +64,14 @@ def _share(process: int) -> int:
     except OSError:
         return 0
     return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+
+
+def _nanoseconds(process: int) -> int:
+    """On a core, in nanoseconds; 0 of a process that is gone."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return 0
 
 
 def _below(process: int) -> Iterator[int]:

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from math import inf
 from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any, Final
@@ -26,7 +27,8 @@ PR_SET_PDEATHSIG: Final = 1
 Loader = Any
 """What `attach` returns, or a `PrivateLoader`: batches of one epoch after the other."""
 
-Opens = Callable[[Recipe], AbstractContextManager[Loader]]
+Opens = Callable[[Recipe, dict[str, Any] | None], AbstractContextManager[Loader]]
+"""Opens the loader of a member, at the place of its state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +42,8 @@ class Job:
         ends: the epoch before which it ends, in this part of the run.
         threads: of its own for computing.
         folder: where its state is kept.
-        every: seconds between two states within an epoch.
-        resumes: whether to go on from its state.
+        every: seconds between two states within an epoch; inf to keep only what the next part of
+            the run needs.
     """
 
     study: EnsembleStudy
@@ -51,7 +53,6 @@ class Job:
     threads: int
     folder: RunFolder
     every: float
-    resumes: bool
 
 
 def live(job: Job, pipe: Connection) -> None:
@@ -86,14 +87,14 @@ def _train(job: Job, tally: Tally, stop: Callable[[], bool]) -> None:
     import torch
 
     torch.set_num_threads(job.threads)
-    trained = trainee(job.recipe, job.study.folder, seed=job.study.seed)
-    state = job.folder.load(job.recipe.name) if job.resumes else None
-    with job.opens(job.recipe) as loader:
+    state = job.folder.load(job.recipe.name)
+    with job.opens(job.recipe, state["loader"] if state else None) as loader:
+        tally.attach(loader.stats)
+        trained = trainee(job.recipe, job.study.folder, seed=job.study.seed)
         if state is not None:
             trained.load_state_dict(state["trainee"])
-            loader.load_state_dict(state["loader"])
             tally.load_state_dict(state["tally"])
-        tally.begin(loader.stats)
+        tally.begin()
         while tally.epoch < job.ends:
             if not _epoch(job, trained, loader, tally=tally, stop=stop):
                 tally.tell(State.STOPPED)
@@ -108,13 +109,14 @@ def _epoch(
     kept = monotonic()
     for batch in loader:
         tally.add(trained.step(batch), size_of(batch))
-        if stop() or monotonic() - kept > job.every:
+        if job.every < inf and (stop() or monotonic() - kept > job.every):
             _keep(job, trained, loader, tally=tally)
             kept = monotonic()
         if stop():
             return False
     tally.end_epoch()
-    _keep(job, trained, loader, tally=tally)
+    if job.every < inf or tally.epoch == job.ends < job.recipe.epochs:
+        _keep(job, trained, loader, tally=tally)
     return True
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Final
 
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
-from foretrain.measured.probed import Probed, SampleCosts, StepCosts
+from foretrain.measured.probed import HandingCosts, Probed, SampleCosts, StepCosts
 from foretrain.run.members.apart import apart
 from foretrain.run.members.code import function
+from foretrain.run.members.handing import handing_costs
 from foretrain.run.members.prepared import Tree, batch_of, bytes_of, prepared
 from foretrain.run.members.trainee import moved, size_of, trainee
 from foretrain.run.stream.source import Source
@@ -43,15 +44,23 @@ def probe(study: EnsembleStudy, source: Source, tell: Callable[[str, int, int], 
         tell: what is done, how much of it, of how much.
     """
     kinds = {_kind(recipe): recipe for recipe in reversed(study.recipes)}
-    tell("probes", 0, len(kinds) + 1)
+    total = len(kinds) + 2
+    tell("probes", 0, total)
     sample = SampleCosts(**apart(partial(_sample_costs, source)))
+    tell("probes", 1, total)
+    batch = max(recipe.batch for recipe in study.recipes)
+    handing = HandingCosts(**apart(partial(_handing_costs, source, sample.size, batch)))
     found: dict[str, StepCosts] = {}
-    for done, (kind, recipe) in enumerate(kinds.items(), 1):
-        tell("probes", done, len(kinds) + 1)
+    for done, (kind, recipe) in enumerate(kinds.items(), 2):
+        tell("probes", done, total)
         found[kind] = StepCosts(**apart(partial(_step_costs, study, recipe, source)))
-    tell("probes", len(kinds) + 1, len(kinds) + 1)
+    tell("probes", total, total)
     members = {recipe.name: found[_kind(recipe)] for recipe in study.recipes}
-    return Probed(sample=sample, members=members)
+    return Probed(sample=sample, handing=handing, members=members)
+
+
+def _handing_costs(source: Source, size: float, batch: int) -> dict[str, float]:
+    return handing_costs(_distinct(source, 1)[0], size, batch)
 
 
 def _kind(recipe: Recipe) -> str:
@@ -66,6 +75,7 @@ def _sample_costs(source: Source) -> dict[str, float | int | None]:
     import torch
 
     torch.set_num_threads(1)
+    before = _held()
     makes = _samples(source)
     size = next(makes)
     began, began_cpu, samples = perf_counter(), _cpu(), 0
@@ -73,17 +83,20 @@ def _sample_costs(source: Source) -> dict[str, float | int | None]:
         samples += 1
         if samples >= FEWEST and perf_counter() - began > LONG_ENOUGH:
             break
-    seconds, cpu = perf_counter() - began, _cpu() - began_cpu
+    seconds = perf_counter() - began
+    makes.close()
+    cpu = _cpu() - began_cpu
     count = max(1, samples)
     return {
         "prepare": max(cpu, 1e-9) / count,
         "seconds": max(seconds, 1e-9) / count,
         "size": size,
+        "memory": max(0.0, _held() - before),
         "count": source.samples,
     }
 
 
-def _samples(source: Source) -> Iterator[int]:
+def _samples(source: Source) -> Generator[int, None, None]:
     """Prepare one sample after the other; what comes out is its size in bytes."""
     if source.samples_of is not None:
         count = source.samples or 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
 
 from foretrain.results.ensemble_run import State
@@ -16,6 +16,7 @@ class Report:
 
     Attributes:
         state: what it does.
+        attached: whether it has a loader.
         epoch: which it is in; after its last, how many it has done.
         samples: that it trained on.
         seconds: since its first batch was asked for.
@@ -30,6 +31,7 @@ class Report:
     """
 
     state: State = State.WAITING
+    attached: bool = False
     epoch: int = 0
     samples: int = 0
     seconds: float = 0.0
@@ -58,3 +60,18 @@ def received(pipe: Connection) -> Iterator[Report]:
     while pipe.poll():
         told = json.loads(pipe.recv_bytes())
         yield Report(**{**told, "state": State(told["state"])})
+
+
+def added(before: Report | None, now: Report) -> Report:
+    """What a member did in an earlier part of the run and in this one."""
+    if before is None:
+        return now
+    return replace(
+        now,
+        samples=before.samples + now.samples,
+        seconds=before.seconds + now.seconds,
+        waited=before.waited + now.waited,
+        cpu=before.cpu + now.cpu,
+        dropped=before.dropped + now.dropped,
+        skipped=before.skipped + now.skipped,
+    )

@@ -50,6 +50,7 @@ class Tally:
     Attributes:
         pipe: to whom it is told.
         stats: of the loader.
+        attached: whether there is a loader.
         epoch: that it is in.
         samples: that it trained on.
         recent: loss since the last report.
@@ -59,6 +60,7 @@ class Tally:
 
     pipe: Connection
     stats: Stats = dict
+    attached: bool = False
     epoch: int = 0
     samples: int = 0
     recent: Mean = field(default_factory=Mean)
@@ -67,9 +69,15 @@ class Tally:
     _began: float = field(default_factory=monotonic)
     _told: float = 0.0
 
-    def begin(self, stats: Stats) -> None:
-        """The first batch is asked for now, of a loader with these statistics."""
-        self.stats, self._began = stats, monotonic()
+    def attach(self, stats: Stats) -> None:
+        """There is a loader, with these statistics."""
+        self.stats, self.attached = stats, True
+        self.tell(State.WAITING)
+
+    def begin(self) -> None:
+        """The first batch is asked for now."""
+        self._began = monotonic()
+        self.tell(State.TRAINING)
 
     def add(self, loss: torch.Tensor, samples: int) -> None:
         """One step was done on so many samples."""
@@ -88,11 +96,11 @@ class Tally:
         now, stats = monotonic(), self.stats()
         report = Report(
             state=state,
+            attached=self.attached,
             epoch=self.epoch,
             samples=self.samples,
-            seconds=now - self._began,
+            seconds=now - self._began if self.attached else 0.0,
             waited=stats.get("wait_seconds", 0.0),
-            lag=stats.get("lag_samples", 0),
             loss=self.recent.value,
             epoch_loss=self.whole.value if self.last is None else self.last,
             cpu=process_time(),

@@ -116,7 +116,7 @@ def device_of(name: str) -> torch.device:
     return device
 
 
-def moved(batch: object, device: torch.device) -> Any:  # noqa: ANN401 - of the shape of the batch
+def moved(batch: object, device: torch.device) -> Any:
     """A batch with all its tensors on a device."""
     import torch
 
@@ -127,6 +127,24 @@ def moved(batch: object, device: torch.device) -> Any:  # noqa: ANN401 - of the 
     if isinstance(batch, tuple | list):
         return [moved(value, device) for value in batch]
     return batch
+
+
+def on_device(transform: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
+    """A transform of samples that works on the device of a name.
+
+    Random numbers that it draws there depend, like those on the CPU, on the sample alone.
+    """
+    place = device_of(name)
+    if place.type == "cpu":
+        return transform
+
+    def there(sample: Any) -> Any:
+        import torch
+
+        torch.cuda.manual_seed(torch.initial_seed())
+        return transform(moved(sample, place))
+
+    return there
 
 
 def size_of(batch: object) -> int:
@@ -160,7 +178,7 @@ def _loss(chosen: str | Code, folder: str) -> Callable[[torch.nn.Module, Any], t
         return function(chosen, folder)
     measure = getattr(torch.nn.functional, chosen)
 
-    def loss(model: torch.nn.Module, batch: Any) -> torch.Tensor:  # noqa: ANN401 - any pair
+    def loss(model: torch.nn.Module, batch: Any) -> torch.Tensor:
         given, wanted = batch
         return measure(model(given), wanted)
 

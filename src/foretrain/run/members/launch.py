@@ -1,0 +1,148 @@
+"""Launch: all members of an ensemble, part by part, on one stream or each with its own loader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf, nan
+
+from foretrain.errors import ForetrainError
+from foretrain.measured.ensemble_study import Input, Recipe
+from foretrain.results.ensemble_run import Snapshot, State
+from foretrain.run.members.inputs import attached, counted, lag_of, private, stats_of, stream
+from foretrain.run.members.looks import Looks, StreamNow
+from foretrain.run.members.member import Job
+from foretrain.run.members.parts import comparisons, places, threads, together
+from foretrain.run.members.reports import Report, added
+from foretrain.run.members.roster import Roster
+from foretrain.run.members.setting import Setting
+
+Tells = Callable[[Snapshot], None]
+
+
+@dataclass(slots=True)
+class Launch:
+    """A run that goes on.
+
+    Attributes:
+        setting: what it is made with.
+        tell: told of every look.
+        stop: whether it is to keep its state and end.
+        looks: at members and stream.
+        ended: members that trained less than others and were ended, in that order.
+        reports: of every member that began, over all parts of this run.
+    """
+
+    setting: Setting
+    tell: Tells
+    stop: Callable[[], bool]
+    looks: Looks
+    ended: list[str] = field(default_factory=list)
+    reports: dict[str, Report] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Train everybody, with a comparison after each rung."""
+        study = self.setting.study
+        halving = comparisons(study)
+        rungs = [int(rung) for rung in halving.rungs] if halving else []
+        for rung, ends in enumerate([*rungs, study.epochs]):
+            active = [each for each in study.recipes if each.name not in self.ended]
+            self._train(active, ends)
+            if self.stop():
+                return
+            if halving and rung < len(rungs):
+                losses = {name: self._loss(name) for name in self._contenders(active, ends)}
+                self.ended += halving.after(rung, losses).stopped if losses else ()
+
+    def _contenders(self, active: Sequence[Recipe], ends: int) -> list[str]:
+        """Members that would go on; who failed or is done is not compared."""
+        failed = {name for name, each in self.reports.items() if each.state is State.FAILED}
+        return [each.name for each in active if each.name not in failed and each.epochs > ends]
+
+    def _loss(self, name: str) -> float:
+        kept = self.setting.folder.progress(name)
+        loss = kept["last"] if kept else None
+        return nan if loss is None else float(loss)
+
+    def _train(self, active: Sequence[Recipe], ends: int) -> None:
+        """Let members train up to an epoch, in as many waves as their memory needs."""
+        left = [each for each in active if self._epoch(each) < min(ends, each.epochs)]
+        left = [each for each in left if self._state(each) is not State.FAILED]
+        if not left:
+            return
+        setting = self.setting
+        waves = together(
+            left, setting.probed, devices=max(1, setting.devices), memory=setting.memory
+        )
+        for wave in waves:
+            placed = places(wave)
+            part = [_placed(each, placed, setting.devices) for each in left if each.name in placed]
+            self._part(part, ends)
+            if self.stop():
+                return
+
+    def _state(self, recipe: Recipe) -> State:
+        return self.reports[recipe.name].state if recipe.name in self.reports else State.WAITING
+
+    def _epoch(self, recipe: Recipe) -> int:
+        """Epochs that a member has finished, in this run or an earlier one."""
+        kept = self.setting.folder.progress(recipe.name)
+        return int(kept["epoch"]) if kept else 0
+
+    def _part(self, recipes: Sequence[Recipe], ends: int) -> None:
+        """Let some members train at the same time."""
+        setting, before = self.setting, dict(self.reports)
+        with ExitStack() as stack:
+            served = None
+            if setting.input is Input.SHARED:
+                served = stack.enter_context(stream(setting, recipes, ends=ends))
+            roster = stack.enter_context(Roster())
+            roster.start(self._job(each, len(recipes), ends) for each in recipes)
+            self.looks.begin(counted(stats_of(served), workers=setting.workers) or StreamNow())
+
+            def look() -> None:
+                stats = stats_of(served)
+                for name, report in roster.reports.items():
+                    now = replace(report, lag=lag_of(stats, name))
+                    self.reports[name] = added(before.get(name), now)
+                self.tell(self.looks.look(self.reports, counted(stats, workers=setting.workers)))
+                if served is not None:
+                    _check_attached(roster.reports)
+
+            roster.watch(look, every=setting.study.logs.every, stop=self.stop)
+
+    def _job(self, recipe: Recipe, members: int, ends: int) -> Job:
+        setting = self.setting
+        kept = setting.study.checkpoints
+        opens = attached if setting.input is Input.SHARED else private
+        return Job(
+            study=setting.study,
+            recipe=recipe,
+            opens=partial(opens, setting),
+            ends=min(ends, recipe.epochs),
+            threads=threads(members, setting.cores),
+            folder=setting.folder,
+            every=kept.every if kept else inf,
+        )
+
+
+def _placed(recipe: Recipe, placed: Mapping[str, int], devices: int) -> Recipe:
+    """A member that may be on any GPU, on the one that it was given."""
+    if recipe.device == "auto" and devices:
+        return replace(recipe, device=f"cuda:{placed[recipe.name]}")
+    return recipe
+
+
+def _check_attached(reports: Mapping[str, Report]) -> None:
+    """A stream begins when all are there, so one that died on the way would stop the others.
+
+    Raises:
+        ForetrainError: a member died before it was attached, and nobody has had a sample.
+    """
+    lost = [
+        name for name, each in reports.items() if each.state is State.FAILED and not each.attached
+    ]
+    if lost and not any(each.attached for each in reports.values()):
+        raise ForetrainError(f"{lost[0]}: {reports[lost[0]].reason}. Nobody was trained.")

@@ -1,0 +1,40 @@
+"""The setting of a run: its study, its samples, what is known of them, and what it may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from foretrain.measured.ensemble_study import EnsembleStudy, Input
+from foretrain.measured.probed import Probed
+from foretrain.run.members.checkpoint import RunFolder
+from foretrain.run.stream.source import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a run is made with.
+
+    Attributes:
+        study: the ensemble.
+        raw: what the study's data function returned.
+        source: the same, as a stream understands it.
+        probed: what is known of samples and members.
+        input: how members get their samples.
+        workers: processes that prepare them; 1 for a loader.
+        cores: that everything shares.
+        memory: bytes of a device, or of the host, that members may fill.
+        devices: GPUs that members without a device of their own may have; 0 for none.
+        folder: where states are kept.
+    """
+
+    study: EnsembleStudy
+    raw: Any
+    source: Source
+    probed: Probed
+    input: Input
+    workers: int
+    cores: int
+    memory: float
+    devices: int
+    folder: RunFolder
