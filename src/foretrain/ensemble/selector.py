@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estimate_pipeline
 from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES, Pipeline
-
-CLOSE = 0.02
-"""Rates that differ by less are equal: the model is not surer than that, CPU time decides."""
-
-WORTH = 0.05
-"""Share of the CPU time that sharing must save at equal rates before it is worth its machinery."""
+from foretrain.ensemble.preference import CLOSE, WORTH, as_fast, preferred, worth_sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +37,9 @@ def select_pipeline(
     preparers: Iterable[int] | None = None,
     pipelines: Iterable[Pipeline] = tuple(PIPELINES.values()),
 ) -> Selection:
-    """The fastest pipeline; of those as fast, the one that needs least CPU time.
+    """The fastest pipeline; of those as fast, the one that needs least CPU time; then the simplest.
 
-    Sharing must gain more than `CLOSE` in rate or save more than `WORTH` of the CPU time, otherwise
-    every node is told to prepare for itself.
+    Where sharing is not worth it, every node is told to prepare for itself.
 
     Args:
         setting: nodes, members and what was measured.
@@ -58,7 +52,8 @@ def select_pipeline(
     counts = tuple(preparers) if preparers is not None else _doublings(setting.nodes)
     found = [each for kind in pipelines for each in _variants(kind, setting, counts)]
     duplicate = estimate_pipeline(DUPLICATE, setting)
-    best = _best(found, duplicate)
+    leader = preferred(found)
+    best = leader if worth_sharing(leader, duplicate) else duplicate
     rest = (each for each in found if each.name != best.name)
     return Selection(
         best=best,
@@ -79,21 +74,13 @@ def _variants(
     pipeline: Pipeline, setting: AcrossNodes, counts: tuple[int, ...]
 ) -> list[PipelineEstimate]:
     """A pipeline once, or once per number of preparers where that is open."""
-    chosen = (1,) if pipeline.everywhere else counts
+    chosen = dict.fromkeys(pipeline.preparers(setting.nodes, count) for count in counts)
     return [estimate_pipeline(pipeline, setting, preparers=count) for count in chosen]
-
-
-def _best(found: list[PipelineEstimate], duplicate: PipelineEstimate) -> PipelineEstimate:
-    fastest = max(each.rate for each in found)
-    close = [each for each in found if each.rate >= (1.0 - CLOSE) * fastest]
-    best = min(close, key=lambda each: each.cpu)
-    spared = best.cpu < (1.0 - WORTH) * duplicate.cpu
-    return best if spared or duplicate.rate < (1.0 - CLOSE) * fastest else duplicate
 
 
 def _loss(each: PipelineEstimate, best: PipelineEstimate) -> str:
     """Why a pipeline was not chosen."""
-    if each.rate < (1.0 - CLOSE) * best.rate:
+    if not as_fast(each, best):
         behind = 1.0 - each.rate / best.rate
         return f"{behind:.0%} slower: {each.limit} limits it to {each.rate:.4g} samples/s"
     if each.cpu > (1.0 + CLOSE) * best.cpu:

@@ -12,7 +12,7 @@ from foretrain.ensemble.one_node import (
     private_loaders,
     shared_stream,
 )
-from foretrain.ensemble.selector import CLOSE, WORTH
+from foretrain.ensemble.preference import as_fast, preferred, worth_sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +59,12 @@ def advise_sharing(setting: OnOneNode, *, workers: int | None = None) -> Sharing
     private = [private_loaders(setting, workers=each) for each in range(most + 1)]
     shared = [shared_stream(setting, workers=each) for each in range(1, most + 1)]
     shared.append(fed_stream(setting))
-    one, many = _best(private), _best(shared)
-    pays = _pays(one, many)
+    one, many = preferred(private), preferred(shared)
     return SharingAdvice(
         private=one,
         shared=many,
         estimates=(*private, *shared),
-        pays=pays,
+        pays=worth_sharing(many, one),
         verdict=_verdict(setting, one, many),
         least_members=least_members(setting),
     )
@@ -80,29 +79,15 @@ def least_members(setting: OnOneNode) -> float:
     return floor(setting.loaders.store / saved) + 1.0 if saved > 0 else inf
 
 
-def _best(found: list[LoadingEstimate]) -> LoadingEstimate:
-    """The fastest; of those as fast, the one that takes least CPU time."""
-    fastest = max(each.rate for each in found)
-    close = [each for each in found if each.rate >= (1.0 - CLOSE) * fastest]
-    return min(close, key=lambda each: each.cpu)
-
-
-def _pays(one: LoadingEstimate, many: LoadingEstimate) -> bool:
-    """Whether a stream is faster, or as fast for clearly less CPU time."""
-    faster = many.rate > one.rate / (1.0 - CLOSE)
-    as_fast = many.rate >= (1.0 - CLOSE) * one.rate
-    return faster or (as_fast and many.cpu < (1.0 - WORTH) * one.cpu)
-
-
 def _verdict(setting: OnOneNode, one: LoadingEstimate, many: LoadingEstimate) -> str:
     """Whether sharing pays, and why."""
     beside = (
         f"{many.name} trains {many.rate / one.rate:.3g} times as fast as {one.name}, for "
         f"{many.cpu / one.cpu:.0%} of the CPU time"
     )
-    if _pays(one, many):
+    if worth_sharing(many, one):
         return f"Sharing pays: {beside}."
-    if many.rate < (1.0 - CLOSE) * one.rate:
+    if not as_fast(many, one):
         return f"Sharing does not pay: {beside}; {many.limit} limits the stream."
     k = setting.costs.shareable
     return f"Sharing does not pay: {beside}; with k = {k:.3g} there is too little to share."
