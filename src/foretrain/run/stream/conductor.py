@@ -10,7 +10,6 @@ import json
 import selectors
 import socket
 from collections import deque
-from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -158,7 +157,7 @@ class Conductor:
         self._listen_to(child.peer, self._hear_child)
         if self._columns is not None:
             self._welcome_child(child)
-        elif not self._order_is_fed:
+        elif self._layout is None and not self._order_is_fed:
             send(child.peer, Kind.LAYOUT)
 
     def _welcome_child(self, child: Child) -> None:
@@ -184,8 +183,7 @@ class Conductor:
         child.tasks.append(task)
         body = np.concatenate([task.slots, task.ids]).tobytes()
         samples = self._order.samples or 0
-        with suppress(OSError):  # its death will be heard, and the task done by another
-            send(child.peer, Kind.TASK, body, first=task.first, second=samples << 32 | task.epoch)
+        send(child.peer, Kind.TASK, body, first=task.first, second=samples << 32 | task.epoch)
 
     def _give_slots(self, service: Service, *, skip: bool) -> bool:
         """Slots for the feeder that asks; first those that a feeder before it left unwritten."""
@@ -197,8 +195,7 @@ class Conductor:
         self._needed = 0
         (child,) = self._crew.children.values()
         child.tasks.append(task)
-        with suppress(OSError):
-            send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first)
+        send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first)
         return True
 
     def _feeder_task(self, service: Service, *, skip: bool) -> Task | None:
@@ -214,8 +211,8 @@ class Conductor:
         message = receive(peer)
         if message is None:
             self._replace(child)
-        elif message.kind is Kind.LAYOUT:
-            self._learn_layout(child, message)
+        elif message.kind is Kind.LAYOUT and self._layout is None:
+            self._learn_layout(message)
         elif message.kind is Kind.REFUSED:
             self._break(message.body)
         elif message.kind is Kind.FAILED:
@@ -274,10 +271,7 @@ class Conductor:
 
     # Start and end.
 
-    def _learn_layout(self, child: Child, message: Message) -> None:
-        if self._columns is not None:
-            self._welcome_child(child)
-            return
+    def _learn_layout(self, message: Message) -> None:
         facts: Any = message.json()
         self._layout = Layout.from_json(facts)
         try:
@@ -356,8 +350,7 @@ class Conductor:
             self._desk.lose(peer)
             peer.close()
         elif self._broken is not None:
-            with suppress(OSError):
-                send(peer, Kind.REFUSED, self._broken)
+            send(peer, Kind.REFUSED, self._broken)
         elif message.kind is Kind.STATS:
             send(peer, Kind.STATS, json.dumps(self._stats()).encode())
         else:

@@ -90,10 +90,9 @@ class Desk:
             self._hello(peer, message.json())
             return
         lane, service = self.lanes[peer], self._running()
-        if message.body and message.kind in {Kind.WANT, Kind.RELEASE}:
-            service.release(lane, message.numbers())
+        service.release(lane, message.numbers())
         if message.kind is Kind.WANT:
-            service.want(lane, message.first, message.second)
+            service.want(lane, message.first)
         elif message.kind is Kind.LEDGER:
             self._close_epoch(lane)
         elif message.kind is Kind.SEEK:
@@ -120,25 +119,19 @@ class Desk:
             lane.want, lane.asked = want, asked
 
     def grant(self, grant: Grant) -> None:
-        """Tell a reader what it may take; one that is gone will be noticed by its connection."""
-        try:
-            send(
-                grant.lane.peer,
-                Kind.GRANT,
-                grant.slots.tobytes(),
-                first=grant.first,
-                second=grant.gap << GAP | grant.flags,
-            )
-        except OSError:
-            return
+        """Tell a reader what it may take."""
+        send(
+            grant.lane.peer,
+            Kind.GRANT,
+            grant.slots.tobytes(),
+            first=grant.first,
+            second=grant.gap << GAP | grant.flags,
+        )
 
     def tell_all(self, kind: Kind, body: bytes) -> None:
         """The same to every reader."""
         for peer in self.peers:
-            try:
-                send(peer, kind, body)
-            except OSError:
-                continue
+            send(peer, kind, body)
 
     def stats(self) -> dict[str, dict[str, object]]:
         """How every reader is doing, by its name."""
@@ -160,12 +153,13 @@ class Desk:
     def _hello(self, peer: socket.socket, asked: dict[str, Any]) -> None:
         try:
             visitor = self._visitor(peer, asked)
-            if self._service is None:
-                self._waiting[peer] = visitor
-            else:
-                self._let_in(peer, visitor)
         except StreamError as error:
             send(peer, Kind.REFUSED, as_text(error))
+            return
+        if self._service is None:
+            self._waiting[peer] = visitor
+        else:
+            self._let_in(peer, visitor)
 
     def _visitor(self, peer: socket.socket, asked: dict[str, Any]) -> Visitor:
         if asked["version"] != VERSION:
@@ -220,6 +214,12 @@ class Desk:
         }
 
     def _let_in(self, peer: socket.socket, visitor: Visitor) -> None:
+        try:
+            self._welcome_to(peer, visitor)
+        except StreamError as error:
+            send(peer, Kind.REFUSED, as_text(error))
+
+    def _welcome_to(self, peer: socket.socket, visitor: Visitor) -> None:
         assert self._welcome is not None
         place = visitor.place or self._place(visitor.start)
         if self._settings.epochs is not None and place[0] >= self._settings.epochs:
@@ -231,10 +231,7 @@ class Desk:
         self.lanes[peer] = visitor.lane
         facts, descriptor = self._welcome()
         facts |= {"epoch": place[0], "position": place[1], "about": self.about()}
-        try:
-            send_json(peer, Kind.WELCOME, facts, descriptors=[descriptor])
-        except OSError:
-            return
+        send_json(peer, Kind.WELCOME, facts, descriptors=[descriptor])
 
     def _put(self, lane: Lane, place: tuple[int, int]) -> None:
         """Give a lane its place in the stream, now or when that place has a number."""
@@ -278,10 +275,7 @@ class Desk:
         lost = lane.dropped.count
         expected = self._running().close_epoch(lane)
         self.finished += lane.epoch == self._settings.epochs
-        try:
-            send_json(lane.peer, Kind.ENDED, {**asdict(expected), "dropped": lost})
-        except OSError:
-            return
+        send_json(lane.peer, Kind.ENDED, {**asdict(expected), "dropped": lost})
 
     def _running(self) -> Service:
         assert self._service is not None

@@ -47,7 +47,7 @@ class Lane:
         live_from: it holds every slot of the live window from this number on; nothing while it
             is catching up, which ends when what is prepared for it reaches the window.
         own: what is prepared for it alone, in order, from `granted` on.
-        want: numbers up to which it needs, and may take, samples; nothing while it is busy.
+        want: samples that it waits for; nothing while it is busy.
         dropped: what it lost of the epoch it is in, by its own policy.
         lost: samples that it lost in all.
         gap: numbers that it lost since its last grant.
@@ -67,7 +67,7 @@ class Lane:
     granted: int = 0
     live_from: int | None = None
     own: deque[Own] = field(default_factory=deque)
-    want: tuple[int, int] | None = None
+    want: int | None = None
     dropped: Ledger = field(default_factory=Ledger)
     lost: int = 0
     gap: int = 0

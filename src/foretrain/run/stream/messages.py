@@ -12,6 +12,7 @@ import json
 import socket
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -33,11 +34,11 @@ class Kind(IntEnum):
     HELLO = 1  # reader: JSON of what it asks for
     WELCOME = 2  # to a reader, worker or feeder: JSON, with the arena's descriptor
     REFUSED = 3  # an error's name and message
-    WANT = 4  # reader: needs up to this sequence number, may take up to that; body: released slots
+    WANT = 4  # reader: so many samples; body: released slots
     RELEASE = 5  # reader: body: released slots
     GRANT = 6  # to a reader: first sequence number, flags; body: slots
-    SEEK = 7  # reader: epoch, position
-    LEDGER = 8  # reader: epoch; body: count and checksum
+    SEEK = 7  # reader: epoch, position; body: released slots; the answer is the same
+    LEDGER = 8  # reader: epoch; body: released slots
     ENDED = 9  # to a reader: epoch; body: JSON of what the ledger should say
     BYE = 10  # reader leaves
     LAYOUT = 11  # worker or feeder: JSON of a sample's layout
@@ -100,12 +101,13 @@ def send(
     second: int = 0,
     descriptors: Sequence[int] = (),
 ) -> None:
-    """Send one packet; raises OSError where the other end is gone."""
+    """Send one packet; that the other end is gone shows when it is listened to."""
     parts = [_HEAD.pack(kind, first, second), body]
-    if descriptors:
-        socket.send_fds(to, parts, descriptors)
-    else:
-        to.sendmsg(parts)
+    with suppress(ConnectionError):
+        if descriptors:
+            socket.send_fds(to, parts, descriptors)
+        else:
+            to.sendmsg(parts)
 
 
 def send_json(

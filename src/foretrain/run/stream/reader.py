@@ -65,6 +65,7 @@ class Reader:
         self._aside = self._passed = 0
         self._ledger = self._booked = Ledger()
         self._at_end = False
+        self._need = 0
         self._connect(asked.patience, state)
 
     def __iter__(self) -> Iterator[Any]:
@@ -126,8 +127,10 @@ class Reader:
                 f"The saved state is about {state['about']} and this stream serves {self._about}."
             )
         self._release_all()
-        self._send(Kind.SEEK, first=state["epoch"], second=state["position"])
-        self._hear(Kind.SEEK)
+        self._send(Kind.SEEK, self._released(), first=state["epoch"], second=state["position"])
+        while (message := self._answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
+            self._releasing.append(held(message.numbers()))
+        self._send(Kind.RELEASE, self._released())
         self._begin_at(state["epoch"], state["position"])
 
     def stats(self) -> dict[str, Any]:
@@ -150,22 +153,29 @@ class Reader:
         """Samples at hand: as many as wanted, or all that the epoch still has."""
         self._sweep()
         while self._at_hand < wanted and not self._at_end:
-            self._ask(wanted - self._at_hand)
+            self._ask(wanted)
+            self._take_in()
         return self._at_hand
 
     @property
     def _at_hand(self) -> int:
         return self._aside + sum(piece.samples for piece in self._pieces)
 
-    def _ask(self, need: int) -> None:
-        """Wait for so many more samples; fewer come only where the slots do not suffice."""
+    def _ask(self, wanted: int) -> None:
+        """Ask for what is missing, unless it has been asked for."""
+        missing = wanted - self._at_hand
+        if missing > 0 and not self._need and not self._at_end:
+            self._need = missing
+            self._send(Kind.WANT, self._released(), first=missing)
+
+    def _take_in(self) -> None:
+        """Wait for what was asked for; fewer samples come only where the slots do not suffice."""
         asked = monotonic()
-        most = need + self._asked.batch_size
-        self._send(Kind.WANT, self._released(), first=need, second=most)
         message = self._hear(Kind.GRANT)
         self._waited += monotonic() - asked
         if message is None:
             return
+        need, self._need = self._need, 0
         piece = Piece.of(message)
         self._pieces.append(piece)
         self._at_end = bool(message.second & ENDS)
@@ -233,8 +243,7 @@ class Reader:
         self._counts["samples"] += count
         self._counts["batches"] += 1
         self._enter_books()
-        if sum(map(len, self._releasing)) * 8 >= self._columns.slots:
-            self._send(Kind.RELEASE, self._released())
+        self._ask(self._asked.batch_size)  # the answer comes while the loop is at work
 
     def _enter_books(self) -> None:
         self.position += self._passed
@@ -337,6 +346,7 @@ class Reader:
         self._aside = self._passed = 0
         self._releasing = []
         self._at_end = False
+        self._need = 0
         self._ledger = self._booked = Ledger()
 
     def _send(self, kind: Kind, body: bytes = b"", *, first: int = 0, second: int = 0) -> None:
@@ -355,7 +365,7 @@ class Reader:
         self._connect(self._asked.reconnect, self.state_dict())
         return None
 
-    def _answer(self, kind: Kind) -> Message:
+    def _answer(self, *kinds: Kind) -> Message:
         message = receive(self._peer)
         if message is None:
             raise ProducerLost(
@@ -365,8 +375,8 @@ class Reader:
             )
         if message.kind is Kind.REFUSED:
             raise from_text(message.body)
-        if message.kind is not kind:
-            raise AssertionError(f"A reader expected {kind.name}, got {message.kind.name}.")
+        if message.kind not in kinds:
+            raise AssertionError(f"A reader expected {kinds}, got {message.kind.name}.")
         return message
 
     def _release_all(self) -> None:
@@ -374,7 +384,6 @@ class Reader:
         self._sweep()
         for piece in self._pieces:
             self._releasing.append(held(piece.slots))
-        self._send(Kind.RELEASE, self._released())
 
 
 class _Epoch:

@@ -80,19 +80,21 @@ class Service:
         self._place(lane, number)
 
     def move(self, lane: Lane, number: int) -> None:
-        """A reader goes on at another number."""
-        self._forget(lane)
-        self.slots.join(lane.key)
+        """A reader goes on at another number; batches that it still has stay where they are."""
+        if lane.spill is not None:
+            lane.spill.clear()
+        own = np.array([each.slot for each in lane.own], np.int64)
+        self.release(lane, held(np.concatenate([own, self._live_slots(lane)])))
         self._place(lane, number)
 
     def leave(self, lane: Lane) -> None:
         """A reader is gone; what was held for it is free."""
         del self.lanes[lane.key]
-        self._forget(lane)
+        self.window.freed(self.slots.leave(lane.key))
 
-    def want(self, lane: Lane, need: int, most: int) -> None:
-        """A reader waits until it can have so many samples, and may take more."""
-        lane.want = need, most
+    def want(self, lane: Lane, need: int) -> None:
+        """A reader asks for so many samples."""
+        lane.want = need
         lane.asked = self._clock()
 
     def release(self, lane: Lane, slots: Numbers) -> None:
@@ -190,10 +192,12 @@ class Service:
             slots = held(self.window.slots(min(number, self.window.head), self.window.head))
             self.slots.hold(lane.key, slots)
 
-    def _forget(self, lane: Lane) -> None:
-        if lane.spill is not None:
-            lane.spill.clear()
-        self.window.freed(self.slots.leave(lane.key))
+    def _live_slots(self, lane: Lane) -> Numbers:
+        """Slots of the live window that are held for a reader and not granted to it yet."""
+        if lane.live_from is None:
+            return np.zeros(0, np.int64)
+        first = min(self._from(lane), self.window.head)
+        return self.window.slots(first, self.window.head)
 
     def _live(self) -> list[Lane]:
         return [lane for lane in self.lanes.values() if lane.live_from is not None]
@@ -292,14 +296,14 @@ class Service:
             room -= 1
 
     def _grant(self, lane: Lane, *, idle: bool) -> Grant | None:
-        need, most = lane.want or (0, 0)
+        need = lane.want or 0
         end = self.order.end(lane.epoch)
         ready = lane.ready_to(self.window.published)
         ready = ready if end is None else min(ready, end)
         enough = ready - lane.granted >= need or ready == end
         if not enough and not (ready > lane.granted and (idle or self._is_full(lane))):
             return None
-        count = min(ready - lane.granted, most)
+        count = min(ready - lane.granted, need)
         first, slots = lane.granted, self._claim(lane, count)
         flags = ENDS if lane.granted == end else 0
         if self.slots.lent_with(held(slots)) <= LENT * self.slots.count:
@@ -364,10 +368,10 @@ class Service:
         return published
 
     def _detach(self, lane: Lane) -> bool:
-        first = self._from(lane)
+        slots = self._live_slots(lane)
         lane.live_from = None
         lane.detached += 1
-        self.release(lane, held(self.window.slots(first, self.window.head)))
+        self.release(lane, held(slots))
         return True
 
     def _drop(self, lane: Lane, first: int, end: int) -> None:

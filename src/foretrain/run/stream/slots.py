@@ -29,8 +29,8 @@ class Slots:
         self._unwritten = np.zeros(count, bool)
         self._holders = np.zeros(count, np.int32)
         self._lent = np.zeros(count, np.int32)
-        self._held: dict[int, NDArray[np.bool_]] = {}
-        self._borrowed: dict[int, NDArray[np.bool_]] = {}
+        self._held: dict[int, NDArray[np.int32]] = {}
+        self._borrowed: dict[int, NDArray[np.int32]] = {}
 
     def lent_with(self, slots: Numbers) -> int:
         """Slots that readers may use where they lie, if these were lent too."""
@@ -38,14 +38,15 @@ class Slots:
 
     def join(self, reader: int) -> None:
         """From now on this reader may hold slots."""
-        self._held[reader] = np.zeros(self.count, bool)
-        self._borrowed[reader] = np.zeros(self.count, bool)
+        self._held[reader] = np.zeros(self.count, np.int32)
+        self._borrowed[reader] = np.zeros(self.count, np.int32)
 
     def leave(self, reader: int) -> Numbers:
         """Release whatever the reader holds, and forget it; what is free now is returned."""
-        freed = self.release(reader, np.flatnonzero(self._held[reader]))
-        del self._held[reader], self._borrowed[reader]
-        return freed
+        held, borrowed = self._held.pop(reader), self._borrowed.pop(reader)
+        self._holders -= held
+        self._lent -= borrowed
+        return self._freed(np.flatnonzero(held))
 
     def take(self, most: int, *, skip: bool) -> Numbers:
         """Up to so many free slots that lie side by side, next to those taken before. [slot]
@@ -68,8 +69,8 @@ class Slots:
         return taken
 
     def hold(self, reader: int, slots: Numbers) -> None:
-        """The reader will need these slots, which it does not hold yet."""
-        self._held[reader][slots] = True
+        """The reader will need these slots, once more if it holds them already."""
+        self._held[reader][slots] += 1
         self._holders[slots] += 1
 
     def written(self, slots: Numbers) -> Numbers:
@@ -79,17 +80,18 @@ class Slots:
 
     def lend(self, reader: int, slots: Numbers) -> None:
         """The reader may use these slots, which it holds, where they lie."""
-        self._borrowed[reader][slots] = True
+        self._borrowed[reader][slots] += 1
         self._lent[slots] += 1
 
     def release(self, reader: int, slots: Numbers) -> Numbers:
         """The reader needs these slots no more; those that are free now are returned. [slot]"""
-        slots = slots[self._held[reader][slots]]
-        self._held[reader][slots] = False
+        held, borrowed = self._held[reader], self._borrowed[reader]
+        slots = slots[held[slots] > 0]
+        held[slots] -= 1
         self._holders[slots] -= 1
-        borrowed = slots[self._borrowed[reader][slots]]
-        self._borrowed[reader][borrowed] = False
-        self._lent[borrowed] -= 1
+        back = slots[borrowed[slots] > 0]
+        borrowed[back] -= 1
+        self._lent[back] -= 1
         return self._freed(slots)
 
     def _freed(self, slots: Numbers) -> Numbers:
