@@ -124,17 +124,21 @@ def core_seconds() -> float:
 
 
 @cache
-def fitted(network: str) -> Fitted:
+def fitted(network: str, *, without: frozenset[str] = frozenset()) -> Fitted:
     """The two constants of a network, by least squares over the logarithms of its curves.
 
     A point of a kind with many points counts less, so that every kind counts the same. Power is
     not looked at.
+
+    Args:
+        network: one of `NETWORKS`.
+        without: names and kinds of curves that are left out of the fit.
     """
     from scipy.optimize import least_squares
 
     def off(logarithms: Sequence[float]) -> list[float]:
-        found = _of(network, *(2.0**each for each in logarithms))
-        return list(_weighed(found))
+        every = curves(_of(network, *(2.0**each for each in logarithms)))
+        return list(_weighed([each for each in every if not without & {each.kind, each.name}]))
 
     best = least_squares(off, (log(4.0, 2), log(5e-4, 2)))
     return _of(network, *(2.0 ** float(each) for each in best.x))
@@ -146,8 +150,8 @@ def _of(network: str, k: float, passing: float) -> Fitted:
     return Fitted(network=network, prepare=prepare, k=k, passing=passing)
 
 
-def _weighed(found: Fitted) -> Iterator[float]:
-    every = list(curves(found))
+def _weighed(every: Sequence[Curve]) -> Iterator[float]:
+    """Logarithms of the errors of all points, so that every kind of curve weighs the same."""
     kinds = [curve.kind for curve in every for _ in curve.paper]
     errors = [error for curve in every for error in curve.errors]
     for kind, error in zip(kinds, errors, strict=True):

@@ -100,6 +100,17 @@ def test_power_of_the_network_that_gives_the_watts_is_nearly_that_which_was_read
     assert max(map(abs, power(fitted(FIRST)).errors)) < 1e-6
 
 
+def test_the_page_tells_how_well_constants_carry_over():
+    found = recorded(RECORDED.path)
+    rates, speed_ups = (
+        found[f"not scored: {what}, fitted to 16 cores only"]["figure"]
+        for what in ("rates with 4 cores", "rate with few cores")
+    )
+    page = " ".join(RECORDED.page.read_text("utf-8").split())
+    assert f"4 cores come out {rates:.1%}".replace("%", " %") in page
+    assert f"few cores {speed_ups:.1%}".replace("%", " %") in page
+
+
 def test_no_bar_is_missed():
     assert not [name for name, row in recorded(RECORDED.path).items() if row["verdict"] == "MISSED"]
     assert max(row["figure"] for row in recorded(RECORDED.path).values()) < inf
