@@ -241,14 +241,11 @@ class Conductor:
         """A child died: another one does what it left, sample by sample."""
         self._selector.unregister(child.peer)
         self._crew.bury(child)
-        if self._broken is not None or self._is_finished():
+        if self._broken is not None or self._is_done():
             return
         if self._layout is None or not self._restarts:
-            told = SampleFailed(
-                "The process that goes through the loader died, and it cannot begin again. See "
-                "its messages above."
-            )
-            self._break(as_text(told))
+            told = "The process that prepares the samples died, and it cannot begin again."
+            self._break(as_text(SampleFailed(f"{told} See its messages above.")))
             return
         self._needed = 0
         self._crew.restarts += 1
@@ -321,6 +318,14 @@ class Conductor:
             return False
         epochs = self._settings.epochs
         return all(lane.epoch == epochs for lane in self._desk.lanes.values())
+
+    def _is_done(self) -> bool:
+        """Whether a feeder has fed everything; workers may be needed until the end."""
+        last = self._order.last()
+        published = self._service.window.published if self._service else 0
+        return self._is_finished() or (
+            self._order_is_fed and last is not None and published >= last
+        )
 
     def _break(self, body: bytes) -> None:
         """Nothing can go on: everybody is told why, now or when they come."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -82,7 +83,7 @@ class Desk:
         visitors, self._waiting = self._waiting, {}
         for peer, visitor in visitors.items():
             visitor.place = visitor.place or (0, 0)
-            self._let_in(peer, visitor)
+            self._admit(peer, visitor)
 
     def hear(self, peer: socket.socket, message: Message) -> None:
         """A reader said something."""
@@ -169,9 +170,9 @@ class Desk:
             )
         self._check_state(asked)
         self._check_policy(asked["policy"])
-        names = [lane.name for lane in self.lanes.values()]
-        names += [visitor.lane.name for visitor in self._waiting.values()]
-        if asked["model"] in names:
+        names = {lane.name: other for other, lane in self.lanes.items()}
+        names |= {visitor.lane.name: other for other, visitor in self._waiting.items()}
+        if asked["model"] in names and not _is_gone(names[asked["model"]]):
             raise StreamTaken(
                 f"A reader named '{asked['model']}' is attached to the stream "
                 f"'{self._settings.name}' already. Give this one another model=...."
@@ -212,6 +213,12 @@ class Desk:
             "seed": self._order.seed,
             "shuffle": self._order.shuffle,
         }
+
+    def _admit(self, peer: socket.socket, visitor: Visitor) -> None:
+        try:
+            self._let_in(peer, visitor)
+        except StreamError as error:
+            _refuse(peer, error)
 
     def _let_in(self, peer: socket.socket, visitor: Visitor) -> None:
         try:
@@ -267,8 +274,9 @@ class Desk:
         try:
             self._put(lane, place)
         except StreamError as error:
-            send(lane.peer, Kind.REFUSED, as_text(error))
-        else:
+            _refuse(lane.peer, error)
+            return
+        with suppress(OSError):
             send(lane.peer, Kind.SEEK, first=place[0], second=place[1])
 
     def _close_epoch(self, lane: Lane) -> None:
@@ -280,3 +288,18 @@ class Desk:
     def _running(self) -> Service:
         assert self._service is not None
         return self._service
+
+
+def _refuse(peer: socket.socket, error: StreamError) -> None:
+    with suppress(OSError):
+        send(peer, Kind.REFUSED, as_text(error))
+
+
+def _is_gone(peer: socket.socket) -> bool:
+    """Whether the other end is closed, though nobody has heard of it yet."""
+    try:
+        return not peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

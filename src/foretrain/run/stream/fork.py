@@ -57,6 +57,7 @@ def fork(
         dies_with_us: whether the kernel kills it when the thread that forked it ends.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    parent = os.getpid() if dies_with_us else None
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
@@ -66,7 +67,7 @@ def fork(
     if pid:
         theirs.close()
         return Forked(pid, ours)
-    _live(run, theirs, close=[*close, ours], parent=os.getppid() if dies_with_us else None)
+    _live(run, theirs, close=[*close, ours], parent=parent)
     raise AssertionError("A forked process ends in its own function.")
 
 
@@ -87,7 +88,8 @@ def _live(
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever shares the stream decides
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if parent is not None:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            _die_with(parent)
+            os.register_at_fork(after_in_child=_die_with_parent)  # a loader's own workers
         for each in close:
             each.close()
         run(peer)
@@ -96,6 +98,17 @@ def _live(
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _die_with_parent() -> None:
+    _die_with(os.getppid())
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent dies, which may have happened already."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _close_ours() -> None:

@@ -256,8 +256,8 @@ class Reader:
         Raises:
             LedgerMismatch: samples were lost, doubled or swapped.
         """
-        while self._at_hand:  # drop_last: left out, but had
-            self._releasing.append(self._take(self._at_hand))
+        if self._at_hand > self._aside:  # drop_last: left out, but had
+            self._releasing.append(self._take(self._at_hand - self._aside))
         for piece in self._pieces:
             self._passed += piece.gap + len(piece.slots)
         self._pieces.clear()

@@ -136,15 +136,12 @@ class Service:
 
     def prepared(self, task: Task, failed: Numbers) -> None:
         """A task is done, but for the samples at these offsets, which could not be prepared."""
-        lost = task.slots[failed]
-        ids = task.ids[failed].tolist()
-        self.failed |= dict(zip((task.first + failed).tolist(), ids, strict=True))
         if task.lane is None:
             self.window.prepared(task.first, len(task.slots), failed=failed)
         else:
             self._prepared_privately(task, failed)
-        for lane in self.lanes.values():
-            self.slots.release(lane.key, lost)
+        if len(failed):
+            self._give_up(task, failed)
         self.window.freed(self.slots.written(task.slots))
 
     # What there is to read.
@@ -265,6 +262,12 @@ class Service:
         self.window.privately(slots)
         self.slots.hold(lane.key, slots)
         lane.own.extend(Own(first + n, int(slot), ready=False) for n, slot in enumerate(slots))
+
+    def _give_up(self, task: Task, failed: Numbers) -> None:
+        ids = task.ids[failed].tolist()
+        self.failed |= dict(zip((task.first + failed).tolist(), ids, strict=True))
+        for lane in self.lanes.values():
+            self.slots.release(lane.key, task.slots[failed])
 
     def _prepared_privately(self, task: Task, failed: Numbers) -> None:
         lane = task.lane
