@@ -1,0 +1,223 @@
+"""Rounds: how fast nodes feed each other, from operations that were measured alone.
+
+In a round each of p preprocessors brings one block. With a block of x seconds on a link alone,
+
+    all-gather among w     start + g(w) x      g of a ring is w - 1
+    broadcast among w      start + v(w) x      v of a binomial tree is at least log2 w
+
+where start, g and v belong to the communication library, which is why they are measured: gloo's
+all-gather of two members takes 1.5 x, its broadcast to two others 2 x. Lengths travel before
+bytes, so every operation starts twice.
+
+Done in turn, the parts of a round add up. With queues between them the longest one counts, and
+so does the busiest link: a broadcast and an all-gather through the same node share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from foretrain.errors import InputError, MissingCoefficient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A collective among so many members, measured while nothing else goes on.
+
+    Attributes:
+        start: seconds with next to no bytes.
+        factor: seconds of a large one, over those that one member's bytes take on a link alone.
+        root: the same until the root of a broadcast may go on; `factor` for an all-gather.
+    """
+
+    start: float
+    factor: float
+    root: float
+
+    def __post_init__(self) -> None:
+        if not (self.start >= 0 and self.factor > 0 and self.root > 0):
+            raise InputError(f"an operation needs a start of at least 0 s and factors, got {self}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What was measured between idle nodes.
+
+    Attributes:
+        bandwidth: bytes per second of a node's link in one direction.
+        gather: all-gathers, by the number of members.
+        broadcast: broadcasts, by the number of members.
+    """
+
+    bandwidth: float
+    gather: Mapping[int, Operation]
+    broadcast: Mapping[int, Operation]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """Nodes that share the work.
+
+    Attributes:
+        mode: "duplicate", "all-shared", "single-broadcast" or "multi-broadcast".
+        nodes: how many get every block.
+        preprocessors: how many of them decode.
+        batch: samples of a block.
+        block_bytes: bytes of a block.
+        decode_rate: samples per second that one preprocessor decodes, r_p of pittman2018.
+        queued: whether queues let the parts of a round overlap.
+    """
+
+    mode: str
+    nodes: int
+    preprocessors: int
+    batch: int
+    block_bytes: float
+    decode_rate: float
+    queued: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """Seconds of the parts of a round; those that a mode lacks are 0.
+
+    Attributes:
+        decode: one block at each preprocessor.
+        gather: among the preprocessors.
+        broadcast: to the others, until the root may go on; several at once count as one.
+        tail: from then on until the last of the others may.
+        link: the bytes of the busiest link, in the direction that has more.
+        samples: that every node gets in a round.
+        queued: whether the parts overlap.
+    """
+
+    decode: float
+    gather: float = 0.0
+    broadcast: float = 0.0
+    tail: float = 0.0
+    link: float = 0.0
+    samples: int
+    queued: bool
+
+    @property
+    def seconds(self) -> float:
+        """From one round to the next."""
+        spread = self.broadcast + self.tail
+        if self.queued:
+            return max(self.decode, self.gather, spread, self.link)
+        return max(self.decode + self.gather + self.broadcast, spread)
+
+    @property
+    def rate(self) -> float:
+        """Samples per second that every node gets, peak(n) of pittman2018."""
+        return self.samples / self.seconds
+
+
+def predicted_round(sharing: Sharing, measured: Measured) -> Round:
+    """The parts of a round between nodes that do nothing else.
+
+    Assumes links that are all alike, both directions at full rate, and cores to spare.
+
+    Raises:
+        MissingCoefficient: an operation of that many members was not measured.
+    """
+    if sharing.mode not in _ROUNDS:
+        raise InputError(f"unknown mode '{sharing.mode}'. Known: {', '.join(_ROUNDS)}.")
+    return _ROUNDS[sharing.mode](sharing, measured)
+
+
+def _duplicate(sharing: Sharing, measured: Measured) -> Round:
+    return Round(decode=_decode(sharing), samples=sharing.batch, queued=sharing.queued)
+
+
+def _all_shared(sharing: Sharing, measured: Measured) -> Round:
+    block = sharing.block_bytes / measured.bandwidth
+    return Round(
+        decode=_decode(sharing),
+        gather=_gather(sharing.nodes, measured, block),
+        link=(sharing.nodes - 1) * block,
+        samples=sharing.nodes * sharing.batch,
+        queued=sharing.queued,
+    )
+
+
+def _single_broadcast(sharing: Sharing, measured: Measured) -> Round:
+    """The last preprocessor is a member of both groups: its link carries both."""
+    count, block = sharing.preprocessors, sharing.block_bytes / measured.bandwidth
+    members = sharing.nodes - count + 1
+    sends = (members - 1).bit_length()
+    free, whole = _broadcast(members, measured, count * block)
+    return Round(
+        decode=_decode(sharing),
+        gather=_gather(count, measured, block),
+        broadcast=free,
+        tail=whole - free,
+        link=(count - 1 + sends * count) * block,
+        samples=count * sharing.batch,
+        queued=sharing.queued,
+    )
+
+
+def _multi_broadcast(sharing: Sharing, measured: Measured) -> Round:
+    """In turn, every preprocessor decodes and sends while all others wait."""
+    count, block = sharing.preprocessors, sharing.block_bytes / measured.bandwidth
+    turns = 1 if sharing.queued else count
+    _, whole = _broadcast(sharing.nodes, measured, block)
+    return Round(
+        decode=turns * _decode(sharing),
+        broadcast=turns * whole,
+        link=max(sends_of_trees(sharing.nodes, count)) * block,
+        samples=count * sharing.batch,
+        queued=sharing.queued,
+    )
+
+
+_ROUNDS = {
+    "duplicate": _duplicate,
+    "all-shared": _all_shared,
+    "single-broadcast": _single_broadcast,
+    "multi-broadcast": _multi_broadcast,
+}
+
+
+def sends_of_trees(nodes: int, roots: int) -> list[int]:
+    """How often each node sends a block if nodes 0 to roots - 1 broadcast one each.
+
+    A binomial tree: in step i every node below 2^i, counted from the root, sends to the one that
+    is 2^i further.
+    """
+    sends = [0] * nodes
+    for root in range(roots):
+        for place in range(1, nodes):
+            parent = place - (1 << (place.bit_length() - 1))
+            sends[(root + parent) % nodes] += 1
+    return sends
+
+
+def _decode(sharing: Sharing) -> float:
+    return sharing.batch / sharing.decode_rate
+
+
+def _gather(members: int, measured: Measured, block: float) -> float:
+    if members == 1:
+        return 0.0
+    found = _of(measured.gather, members, "all-gather")
+    return 2 * found.start + found.factor * block
+
+
+def _broadcast(members: int, measured: Measured, block: float) -> tuple[float, float]:
+    """Until the root may go on, and until everybody may."""
+    if members == 1:
+        return 0.0, 0.0
+    found = _of(measured.broadcast, members, "broadcast")
+    return 2 * found.start + found.root * block, 2 * found.start + found.factor * block
+
+
+def _of(operations: Mapping[int, Operation], members: int, name: str) -> Operation:
+    if members not in operations:
+        raise MissingCoefficient(
+            f"no {name} of {members} members was measured. Measured: "
+            f"{', '.join(map(str, operations)) or 'none'} members. Measure it between idle nodes."
+        )
+    return operations[members]
