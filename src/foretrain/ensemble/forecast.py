@@ -16,7 +16,7 @@ from foretrain.ensemble.one_node import (
     private_loaders,
     shared_stream,
 )
-from foretrain.measured.probed import HandingCosts, Probed, SampleCosts
+from foretrain.measured.probed import Probed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +54,14 @@ class Forecast:
     """What is expected of a run.
 
     Attributes:
-        seconds: from the first sample to the last.
-        cpu: core-seconds of all processes.
+        seconds: from the first sample to the last; None where nobody knows how many there are.
+        cpu: core-seconds of all processes, likewise.
         memory: bytes of all processes at once.
         rates: samples per second of each member, by name.
     """
 
-    seconds: float
-    cpu: float
+    seconds: float | None
+    cpu: float | None
     memory: float
     rates: Mapping[str, float]
 
@@ -80,17 +80,22 @@ def forecast(
         cores: that all share.
         arena: bytes of a stream's slots.
     """
-    samples = probed.sample.count or 0
+    samples = probed.sample.count
     seconds, cpu, memory, rates = [], [], [], dict[str, float]()
     for part in parts:
         for names, epochs in _stretches(part):
             setting = on_one_node(probed, names, part.batches, cores=cores, arena=arena)
             found = estimated(setting, way)
-            seconds.append(epochs * samples / found.rate)
-            cpu.append(epochs * samples * found.cpu)
+            seconds.append(epochs / found.rate)
+            cpu.append(epochs * found.cpu)
             memory.append(found.memory)
             rates |= {name: found.rate for name in names if name not in rates}
-    return Forecast(seconds=fsum(seconds), cpu=fsum(cpu), memory=max(memory), rates=rates)
+    return Forecast(
+        seconds=None if samples is None else samples * fsum(seconds),
+        cpu=None if samples is None else samples * fsum(cpu),
+        memory=max(memory),
+        rates=rates,
+    )
 
 
 def on_one_node(
@@ -113,7 +118,7 @@ def on_one_node(
             sample_bytes=sample.size,
             batch=max(batches[name] for name in names),
         ),
-        loaders=_loaders(sample, handing, fmean(each.memory for each in costs), arena),
+        loaders=_loaders(probed, memory=fmean(each.memory for each in costs), arena=arena),
         cores=Cores(count=cores),
     )
 
@@ -126,9 +131,8 @@ def estimated(setting: OnOneNode, way: Way) -> LoadingEstimate:
     return ask(setting, workers=way.workers)
 
 
-def _loaders(
-    sample: SampleCosts, handing: HandingCosts, memory: float, arena: float
-) -> MeasuredLoaders:
+def _loaders(probed: Probed, *, memory: float, arena: float) -> MeasuredLoaders:
+    sample, handing = probed.sample, probed.handing
     return MeasuredLoaders(
         hand=handing.store + handing.deliver,
         store=sample.prepare + handing.store,

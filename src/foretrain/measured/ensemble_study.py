@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from foretrain.errors import InputError
+from foretrain.measured.probed import Probed
 
 MEMBER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*")
 """Of members and streams: they name files too."""
@@ -184,6 +185,7 @@ class EnsembleStudy:
         halving: members that do worst end early; None for none.
         checkpoints: what survives a reboot; None for nothing.
         logs: what is written meanwhile.
+        given: what is known of samples and members; None to measure it.
         folder: of the study's file, where paths and modules are looked for.
         assumed: in words, every default that a reader filled in.
     """
@@ -202,6 +204,7 @@ class EnsembleStudy:
     halving: Halving | None = None
     checkpoints: Checkpoints | None = None
     logs: Logs = Logs()
+    given: Probed | None = None
     folder: str = "."
     assumed: tuple[str, ...] = ()
 

@@ -22,14 +22,14 @@ Stats = Mapping[str, Any]
 """What a stream says of itself."""
 
 
-def stream(setting: Setting, recipes: Sequence[Recipe], *, ends: int) -> Stream:
+def stream(setting: Setting, recipes: Sequence[Recipe], *, name: str, ends: int) -> Stream:
     """One stream for some members, up to an epoch."""
     study = setting.study
     is_set = setting.source.samples_of is not None
     return share(
         setting.raw,
-        name=study.name,
-        workers=setting.workers,
+        name=name,
+        workers=max(1, setting.way.workers),
         shared=setting.source.shared,
         shuffle=study.shuffle if is_set else None,
         seed=study.seed,
@@ -41,11 +41,11 @@ def stream(setting: Setting, recipes: Sequence[Recipe], *, ends: int) -> Stream:
 
 
 def attached(
-    setting: Setting, recipe: Recipe, state: dict[str, Any] | None
+    setting: Setting, recipe: Recipe, state: dict[str, Any] | None, *, name: str
 ) -> AbstractContextManager[Loader]:
-    """The end of the shared stream that a member reads."""
+    """The end of a stream that a member reads."""
     return attach(
-        setting.study.name,
+        name,
         batch_size=recipe.batch,
         private=_own(setting, recipe),
         model=recipe.name,

@@ -9,7 +9,7 @@ from functools import partial
 from math import inf, nan
 
 from foretrain.errors import ForetrainError
-from foretrain.measured.ensemble_study import Input, Recipe
+from foretrain.measured.ensemble_study import Recipe
 from foretrain.results.ensemble_run import Snapshot, State
 from foretrain.run.members.inputs import attached, counted, lag_of, private, stats_of, stream
 from foretrain.run.members.looks import Looks, StreamNow
@@ -95,32 +95,45 @@ class Launch:
         """Let some members train at the same time."""
         setting, before = self.setting, dict(self.reports)
         with ExitStack() as stack:
-            served = None
-            if setting.input is Input.SHARED:
-                served = stack.enter_context(stream(setting, recipes, ends=ends))
+            names = self._streams(recipes)
+            opened = [
+                stack.enter_context(stream(setting, readers, name=name, ends=ends))
+                for name, readers in names.items()
+            ]
+            served = opened[0] if setting.way.shared else None
             roster = stack.enter_context(Roster())
-            roster.start(self._job(each, len(recipes), ends) for each in recipes)
-            self.looks.begin(counted(stats_of(served), workers=setting.workers) or StreamNow())
+            reads = {each.name: name for name, readers in names.items() for each in readers}
+            roster.start(self._job(each, len(recipes), ends, reads=reads) for each in recipes)
+            workers = setting.way.workers
+            self.looks.begin(counted(stats_of(served), workers=workers) or StreamNow())
 
             def look() -> None:
                 stats = stats_of(served)
                 for name, report in roster.reports.items():
                     now = replace(report, lag=lag_of(stats, name))
                     self.reports[name] = added(before.get(name), now)
-                self.tell(self.looks.look(self.reports, counted(stats, workers=setting.workers)))
+                self.tell(self.looks.look(self.reports, counted(stats, workers=workers)))
                 if served is not None:
                     _check_attached(roster.reports)
 
             roster.watch(look, every=setting.study.logs.every, stop=self.stop)
 
-    def _job(self, recipe: Recipe, members: int, ends: int) -> Job:
+    def _streams(self, recipes: Sequence[Recipe]) -> dict[str, Sequence[Recipe]]:
+        """Who reads which stream: all the same one, each its own, or nobody any."""
+        name, way = self.setting.study.name, self.setting.way
+        if way.shared:
+            return {name: recipes}
+        return {f"{name}.{n}": [each] for n, each in enumerate(recipes) if way.workers}
+
+    def _job(self, recipe: Recipe, members: int, ends: int, *, reads: Mapping[str, str]) -> Job:
         setting = self.setting
         kept = setting.study.checkpoints
-        opens = attached if setting.input is Input.SHARED else private
+        name = reads.get(recipe.name)
+        opens = partial(attached, setting, name=name) if name else partial(private, setting)
         return Job(
             study=setting.study,
             recipe=recipe,
-            opens=partial(opens, setting),
+            opens=opens,
             ends=min(ends, recipe.epochs),
             threads=threads(members, setting.cores),
             folder=setting.folder,

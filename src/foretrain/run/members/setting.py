@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from foretrain.measured.ensemble_study import EnsembleStudy, Input
+from foretrain.ensemble.forecast import Way
+from foretrain.measured.ensemble_study import EnsembleStudy
 from foretrain.measured.probed import Probed
 from foretrain.run.members.checkpoint import RunFolder
 from foretrain.run.stream.source import Source
@@ -20,8 +21,7 @@ class Setting:
         raw: what the study's data function returned.
         source: the same, as a stream understands it.
         probed: what is known of samples and members.
-        input: how members get their samples.
-        workers: processes that prepare them; 1 for a loader.
+        way: how members get their samples.
         cores: that everything shares.
         memory: bytes of a device, or of the host, that members may fill.
         devices: GPUs that members without a device of their own may have; 0 for none.
@@ -32,8 +32,7 @@ class Setting:
     raw: Any
     source: Source
     probed: Probed
-    input: Input
-    workers: int
+    way: Way
     cores: int
     memory: float
     devices: int

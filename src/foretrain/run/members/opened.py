@@ -1,0 +1,67 @@
+"""An ensemble opened: its code imported, its data at hand, its costs known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from foretrain.errors import InputError
+from foretrain.measured.ensemble_study import EnsembleStudy
+from foretrain.measured.probed import Probed
+from foretrain.run.members.code import check_code, function
+from foretrain.run.members.logs import check_logs
+from foretrain.run.members.machine import limited
+from foretrain.run.members.probe import probe
+from foretrain.run.members.warm import warm
+from foretrain.run.stream.source import Source, source_of
+
+Told = Callable[[str, int, int], None]
+"""What is done, how much of it, of how much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """What a study's code made.
+
+    Attributes:
+        raw: what its data function returned.
+        source: the same, as a stream understands it.
+        cores: that everything shares.
+    """
+
+    raw: Any
+    source: Source
+    cores: int
+
+    @property
+    def fed(self) -> bool:
+        """Whether a loader gives the samples, batch by batch."""
+        return self.source.samples_of is None
+
+
+@contextmanager
+def opened(study: EnsembleStudy) -> Iterator[Opened]:
+    """A process from which the members of a study can be forked.
+
+    Raises:
+        InputError: PyTorch is missing, or the study's code does not give what it must.
+    """
+    if find_spec("torch") is None:
+        raise InputError("ensembles need PyTorch: run 'pip install foretrain[torch]'.")
+    check_logs(study.logs)
+    with limited(study.cores) as cores, warm():
+        check_code(study)
+        raw = function(study.data, study.folder)()
+        shared = function(study.shared, study.folder) if study.shared else None
+        source = source_of(raw, shared=shared, seed=study.seed, longest=None)
+        if source.samples_of is None and study.workers is not None:
+            raise InputError("ensemble.workers: the data is a loader, which brings its own.")
+        yield Opened(raw=raw, source=source, cores=cores)
+
+
+def known(study: EnsembleStudy, found: Opened, tell: Told) -> Probed:
+    """What the study says of samples and members, or this machine measures."""
+    return study.given or probe(study, found.source, tell)

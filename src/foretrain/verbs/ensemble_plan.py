@@ -1,0 +1,105 @@
+"""The plan of an ensemble: what is known, how samples come, who trains when, what it will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from foretrain.ensemble.forecast import Forecast, Trains, forecast, on_one_node
+from foretrain.ensemble.loading import Choice, loading
+from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
+from foretrain.measured.probed import Probed
+from foretrain.run.members.machine import memory_free
+from foretrain.run.members.opened import Opened, Told, known
+from foretrain.run.members.parts import comparisons, together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """An ensemble that could begin now.
+
+    Attributes:
+        probed: what is known of samples and members.
+        choice: how samples come, and why.
+        parts: who trains together, one after the other.
+        forecast: what that takes.
+        memory: bytes of a device, or of the host, that members may fill.
+        devices: GPUs that members may be put on; 0 for the host's cores.
+    """
+
+    probed: Probed
+    choice: Choice
+    parts: tuple[Trains, ...]
+    forecast: Forecast
+    memory: float
+    devices: int
+
+    def wave(self, name: str) -> int:
+        """In which group a member trains first, from 1."""
+        return 1 + next(n for n, part in enumerate(self.parts) if name in part.epochs)
+
+
+def planned(study: EnsembleStudy, found: Opened, tell: Told | None) -> Planned:
+    """Plan a study on this machine.
+
+    Raises:
+        InputError: a member cannot be built, or does not fit.
+    """
+    probed = known(study, found, tell or (lambda _what, _done, _all: None))
+    devices = _devices(study)
+    memory = _device_memory(devices) if devices else memory_free() - study.memory
+    parts = _parts(study, probed, devices=devices, memory=memory)
+    first = parts[0]
+    batches = {recipe.name: recipe.batch for recipe in study.recipes}
+    setting = on_one_node(probed, [*first.epochs], batches, cores=found.cores, arena=study.memory)
+    choice = loading(setting, study.input, workers=study.workers, fed=found.fed)
+    expected = forecast(probed, parts, choice.way, cores=found.cores, arena=study.memory)
+    return Planned(
+        probed=probed,
+        choice=choice,
+        parts=parts,
+        forecast=expected,
+        memory=memory,
+        devices=devices,
+    )
+
+
+def _parts(
+    study: EnsembleStudy, probed: Probed, *, devices: int, memory: float
+) -> tuple[Trains, ...]:
+    """Who trains together; of the members that end early, it is only known how many."""
+    halving = comparisons(study)
+    rungs = [int(rung) for rung in halving.rungs] if halving else []
+    parts, active, since = list[Trains](), list(study.recipes), 0
+    for ends in [*rungs, study.epochs]:
+        going = [recipe for recipe in active if recipe.epochs > since]
+        for wave in together(going, probed, devices=max(1, devices), memory=memory):
+            names = {name for on_device in wave.devices for name in on_device}
+            parts.append(_part([each for each in going if each.name in names], since, ends))
+        contenders = [recipe for recipe in going if recipe.epochs > ends]
+        kept = halving.kept(len(contenders)) if halving and contenders else 0
+        active, since = contenders[:kept], ends
+        if not active:
+            break
+    return tuple(parts)
+
+
+def _part(recipes: Sequence[Recipe], since: int, ends: int) -> Trains:
+    return Trains(
+        batches={recipe.name: recipe.batch for recipe in recipes},
+        epochs={recipe.name: min(ends, recipe.epochs) for recipe in recipes},
+        since=since,
+    )
+
+
+def _devices(study: EnsembleStudy) -> int:
+    """GPUs of this machine, where a member may be on any."""
+    import torch
+
+    return torch.cuda.device_count() if any(r.device == "auto" for r in study.recipes) else 0
+
+
+def _device_memory(devices: int) -> float:
+    import torch
+
+    return float(min(torch.cuda.mem_get_info(device)[0] for device in range(devices)))

@@ -1,0 +1,212 @@
+"""Train the members of an ensemble, and hold what was predicted against what happened."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import fmean
+from time import monotonic
+
+from foretrain.errors import ForetrainError
+from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
+from foretrain.results.document import fingerprint
+from foretrain.results.ensemble_run import Compared, EnsembleRan, MemberResult, Snapshot, State
+from foretrain.run.members.checkpoint import RunFolder
+from foretrain.run.members.launch import Launch
+from foretrain.run.members.logs import opened as opened_logs
+from foretrain.run.members.looks import Looks
+from foretrain.run.members.machine import processor_time
+from foretrain.run.members.opened import Opened, Told, opened
+from foretrain.run.members.reports import Report
+from foretrain.run.members.setting import Setting
+from foretrain.verbs.ensemble_plan import Planned, planned
+
+
+def ensemble_run(
+    study: EnsembleStudy,
+    *,
+    resume: bool = False,
+    progress: Told | None = None,
+    watch: Callable[[Snapshot], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> EnsembleRan:
+    """Train every member of an ensemble on this machine.
+
+    Args:
+        study: data, members, and what the run may use.
+        resume: go on with the run whose states are in the study's checkpoints.
+        progress: told what is measured before, how much of it, of how much.
+        watch: told of every look at the run.
+        stop: whether members are to keep their state and end.
+
+    Raises:
+        InputError: the study's code, checkpoints or logs cannot be used.
+        ForetrainError: every member failed.
+    """
+    with ExitStack() as stack:
+        folder = _folder(study, stack)
+        question = fingerprint(_question(study))
+        folder.claim(question, resume=resume)
+        found = stack.enter_context(opened(study))
+        plan = planned(study, found, progress)
+        folder.note({"question": question, "name": study.name})
+        write = stack.enter_context(opened_logs(study.logs, anew=not resume))
+        launch = Launch(
+            setting=_setting(study, found, plan, folder=folder),
+            tell=lambda now: _tell(now, write, watch),
+            stop=stop or (lambda: False),
+            looks=Looks([recipe.name for recipe in study.recipes]),
+        )
+        began, used = monotonic(), processor_time()
+        launch.run()
+        answer = _answer(
+            study,
+            plan,
+            launch,
+            seconds=monotonic() - began,
+            cpu=processor_time() - used,
+            resumed=resume,
+        )
+    _check_somebody_trained(answer)
+    return answer
+
+
+def _folder(study: EnsembleStudy, stack: ExitStack) -> RunFolder:
+    """Where states are kept; a folder that is gone afterwards where nobody asked for one."""
+    if study.checkpoints is not None:
+        return RunFolder(Path(study.checkpoints.folder))
+    made = stack.enter_context(tempfile.TemporaryDirectory(prefix="foretrain-"))
+    return RunFolder(Path(made))
+
+
+def _question(study: EnsembleStudy) -> tuple[object, ...]:
+    """What a resumed run must have in common with the one that it goes on with."""
+    data = (study.name, study.data, study.shared, study.shuffle, study.seed, study.on_error)
+    return (*data, study.recipes, study.halving)
+
+
+def _setting(study: EnsembleStudy, found: Opened, plan: Planned, *, folder: RunFolder) -> Setting:
+    return Setting(
+        study=study,
+        raw=found.raw,
+        source=found.source,
+        probed=plan.probed,
+        way=plan.choice.way,
+        cores=found.cores,
+        memory=plan.memory,
+        devices=plan.devices,
+        folder=folder,
+    )
+
+
+def _tell(
+    now: Snapshot, write: Callable[[Snapshot], None], watch: Callable[[Snapshot], None] | None
+) -> None:
+    write(now)
+    if watch is not None:
+        watch(now)
+
+
+def _answer(
+    study: EnsembleStudy,
+    plan: Planned,
+    launch: Launch,
+    *,
+    seconds: float,
+    cpu: float,
+    resumed: bool,
+) -> EnsembleRan:
+    members = tuple(_member(recipe, launch) for recipe in study.recipes)
+    looks = launch.looks
+    return EnsembleRan(
+        name=study.name,
+        input=plan.choice.input,
+        why=plan.choice.why,
+        code=tuple(map(str, study.code)),
+        members=members,
+        seconds=seconds,
+        cpu=cpu,
+        memory=looks.memory,
+        fill=fmean(looks.fills) if looks.fills else None,
+        bottleneck=looks.overall(launch.reports),
+        compared=()
+        if resumed
+        else tuple(compared(plan, members, launch, seconds=seconds, cpu=cpu)),
+        resumed=resumed,
+        complete=all(each.state in {State.DONE, State.ENDED} for each in members),
+        folder=study.checkpoints.folder if study.checkpoints else "",
+    )
+
+
+def _member(recipe: Recipe, launch: Launch) -> MemberResult:
+    """What became of a member; one that an earlier run had finished did nothing in this one."""
+    report = launch.reports.get(recipe.name, Report())
+    kept = launch.setting.folder.progress(recipe.name)
+    epochs = max(report.epoch, kept["epoch"] if kept else 0)
+    loss = report.epoch_loss if report.samples or kept is None else kept["last"]
+    return MemberResult(
+        name=recipe.name,
+        state=_state(recipe, report, launch, epochs=epochs),
+        epochs=epochs,
+        samples=report.samples,
+        seconds=report.seconds,
+        rate=report.samples / report.seconds if report.seconds else 0.0,
+        wait=min(1.0, report.waited / report.seconds) if report.seconds else 0.0,
+        loss=loss,
+        cpu=report.cpu,
+        dropped=report.dropped,
+        skipped=report.skipped,
+        reason=report.reason,
+    )
+
+
+def _state(recipe: Recipe, report: Report, launch: Launch, *, epochs: int) -> State:
+    if recipe.name in launch.ended:
+        return State.ENDED
+    if report.state is State.FAILED:
+        return State.FAILED
+    return State.DONE if epochs >= recipe.epochs else State.STOPPED
+
+
+def compared(
+    plan: Planned,
+    members: tuple[MemberResult, ...],
+    launch: Launch,
+    *,
+    seconds: float,
+    cpu: float,
+) -> Iterator[Compared]:
+    """Predictions against reality, of a run that went through from its first epoch to its last."""
+    if any(each.state in {State.FAILED, State.STOPPED} for each in members):
+        return
+    expected = plan.forecast
+    if expected.seconds is not None and expected.cpu is not None:
+        yield _compared("time of the run", "s", predicted=expected.seconds, measured=seconds)
+        yield _compared("processor time of everything", "s", predicted=expected.cpu, measured=cpu)
+    measured = fmean(each.rate for each in members)
+    rate = fmean(expected.rates.values())
+    yield _compared("rate of a member", "samples/s", predicted=rate, measured=measured)
+    own = fmean(each.cpu for each in plan.probed.members.values())
+    spent = sum(each.cpu for each in members) / max(1, sum(each.samples for each in members))
+    yield _compared("processor time of a member per sample", "s", predicted=own, measured=spent)
+    held = launch.looks.memory
+    yield _compared("memory of all processes", "B", predicted=expected.memory, measured=held)
+
+
+def _compared(quantity: str, unit: str, *, predicted: float, measured: float) -> Compared:
+    return Compared(
+        quantity=quantity,
+        unit=unit,
+        predicted=predicted,
+        measured=measured,
+        error=predicted / measured - 1 if measured else None,
+    )
+
+
+def _check_somebody_trained(answer: EnsembleRan) -> None:
+    """Raise a ForetrainError with every reason where all members failed."""
+    if all(each.state is State.FAILED for each in answer.members):
+        reasons = "\n".join(f"- {each.name}: {each.reason}" for each in answer.members)
+        raise ForetrainError(f"every member failed.\n{reasons}")
