@@ -26,6 +26,16 @@ FEWEST = 2
 """Samples that an arena must hold at least."""
 
 
+class _Map(mmap.mmap):
+    """A mapping that may keep a connection open for as long as it is used itself."""
+
+    connection: int | None = None
+
+    def __del__(self) -> None:
+        if self.connection is not None:
+            os.close(self.connection)
+
+
 class Columns:
     """Every field of all slots, as arrays over one mapping of the arena.
 
@@ -38,7 +48,7 @@ class Columns:
 
     def __init__(self, descriptor: int, layout: Layout, *, slots: int, writable: bool) -> None:
         rights = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
-        self._map = mmap.mmap(
+        self._map = _Map(
             descriptor,
             arena_bytes(layout, slots),
             flags=mmap.MAP_SHARED | mmap.MAP_POPULATE,
@@ -51,6 +61,10 @@ class Columns:
         self.ids = self._array(next(pieces))
         self._shapes = [self._array(next(pieces)) if leaf.most else None for leaf in layout.leaves]
         self._values = [self._array(next(pieces)) for _ in layout.leaves]
+
+    def hold_open(self, connection: int) -> None:
+        """Close this connection only when nobody refers to the arena any more."""
+        self._map.connection = connection
 
     def write(self, slot: int, sample: Tree, *, number: int, sample_id: int) -> None:
         """Store one sample.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.layout import Leaf, nested
+from foretrain.run.stream.seeds import generators_kept
 from foretrain.run.stream.slots import Numbers
 
 
@@ -86,7 +87,8 @@ class Single:
 
     def part(self, slots: Numbers) -> list[Any]:
         """The changed samples of these slots."""
-        return [self._change(self._sample(slot), int(self._columns.ids[slot])) for slot in slots]
+        with generators_kept():
+            return [self._change(self._sample(s), int(self._columns.ids[s])) for s in slots]
 
     def whole(self, parts: Sequence[list[Any]]) -> Any:
         """The samples put together."""

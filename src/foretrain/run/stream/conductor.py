@@ -31,6 +31,16 @@ CHUNK = 8
 """Samples that a worker is given at a time, at most."""
 
 
+FED_DIED = (
+    "The process that goes through the loader died, and it cannot begin again. See its messages "
+    "above."
+)
+TRIED_DIED = (
+    "The worker that tried the first samples died. See its messages above, and try whether the "
+    "data set gives its samples without a stream."
+)
+
+
 class _Stop(Exception):
     """The owner wants an end, or is gone."""
 
@@ -107,6 +117,7 @@ class Conductor:
     def _hand_out(self, service: Service) -> None:
         """Tasks and grants, until nothing more can be done now."""
         while True:
+            service.bring_back()
             self._prepare(service, skip=False)
             self._serve(service, idle=False)
             if not any(lane.want for lane in service.lanes.values()):
@@ -244,8 +255,7 @@ class Conductor:
         if self._broken is not None or self._is_done():
             return
         if self._layout is None or not self._restarts:
-            told = "The process that prepares the samples died, and it cannot begin again."
-            self._break(as_text(SampleFailed(f"{told} See its messages above.")))
+            self._break(as_text(SampleFailed(FED_DIED if self._order_is_fed else TRIED_DIED)))
             return
         self._needed = 0
         self._crew.restarts += 1
@@ -350,7 +360,7 @@ class Conductor:
 
     def _hear_reader(self, peer: socket.socket) -> None:
         message = receive(peer)
-        if message is None or message.kind is Kind.BYE:
+        if message is None:
             self._selector.unregister(peer)
             self._desk.lose(peer)
             peer.close()

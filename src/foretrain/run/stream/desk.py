@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from foretrain.run.stream.errors import StreamError, StreamOver, StreamTaken, StreamVersion, as_text
 from foretrain.run.stream.lane import Lane
 from foretrain.run.stream.messages import GAP, VERSION, Kind, Message, send, send_json
 from foretrain.run.stream.order import Order
-from foretrain.run.stream.service import Grant, Service
+from foretrain.run.stream.service import NOWHERE, Grant, Service
 from foretrain.run.stream.settings import Settings
+from foretrain.run.stream.slots import Numbers
 from foretrain.run.stream.spill import Spill
 
 
@@ -49,6 +51,7 @@ class Desk:
         self._settings = settings
         self._order = order
         self._waiting: dict[socket.socket, Visitor] = {}
+        self._kept: dict[socket.socket, int] = {}
         self._later: list[tuple[Lane, int, int]] = []
         self._service: Service | None = None
         self._welcome: Callable[[], tuple[dict[str, object], int]] | None = None
@@ -56,7 +59,7 @@ class Desk:
     @property
     def peers(self) -> list[socket.socket]:
         """All connections."""
-        return [*self.lanes, *self._waiting]
+        return [*self.lanes, *self._waiting, *self._kept]
 
     @property
     def complete(self) -> bool:
@@ -83,14 +86,20 @@ class Desk:
         visitors, self._waiting = self._waiting, {}
         for peer, visitor in visitors.items():
             visitor.place = visitor.place or (0, 0)
-            self._admit(peer, visitor)
+            self._let_in(peer, visitor)
 
     def hear(self, peer: socket.socket, message: Message) -> None:
         """A reader said something."""
         if message.kind is Kind.HELLO:
             self._hello(peer, message.json())
             return
-        lane, service = self.lanes[peer], self._running()
+        lane = self.lanes.get(peer)
+        if lane is None:
+            return
+        if message.kind is Kind.BYE:
+            self._part(peer, lane, message.numbers())
+            return
+        service = self._running()
         service.release(lane, message.numbers())
         if message.kind is Kind.WANT:
             service.want(lane, message.first)
@@ -100,16 +109,22 @@ class Desk:
             self._seek(lane, (message.first, message.second))
 
     def lose(self, peer: socket.socket) -> None:
-        """A reader has gone."""
+        """A reader has gone, and nobody refers to its batches any more."""
         self._waiting.pop(peer, None)
-        lane = self.lanes.pop(peer, None)
-        if lane is None:
-            return
+        lane = self.lanes.get(peer)
+        if lane is not None:
+            self._part(peer, lane, np.zeros(0, np.int64))
+        if peer in self._kept:
+            self._running().give_back(self._kept.pop(peer))
+
+    def _part(self, peer: socket.socket, lane: Lane, kept: Numbers) -> None:
+        """A reader leaves; the batches that it keeps stay until its connection is closed."""
+        del self.lanes[peer]
         self._later = [each for each in self._later if each[0] is not lane]
         if lane.spill is not None:
             lane.spill.close()
-        if lane.key in self._running().lanes:
-            self._running().leave(lane)
+        self._running().leave(lane, kept)
+        self._kept[peer] = lane.key
 
     def epoch_ended(self) -> None:
         """One more epoch has an end, so places beyond it have a number."""
@@ -131,7 +146,7 @@ class Desk:
 
     def tell_all(self, kind: Kind, body: bytes) -> None:
         """The same to every reader."""
-        for peer in self.peers:
+        for peer in [*self.lanes, *self._waiting]:
             send(peer, kind, body)
 
     def stats(self) -> dict[str, dict[str, object]]:
@@ -142,7 +157,7 @@ class Desk:
                 "policy": lane.policy,
                 "epoch": lane.epoch,
                 "samples": lane.granted,
-                "lag": published - lane.granted,
+                "lag": max(0, published - lane.granted),
                 "wait_seconds": lane.waited,
                 "dropped": lane.lost,
                 "detached": lane.detached,
@@ -214,12 +229,6 @@ class Desk:
             "shuffle": self._order.shuffle,
         }
 
-    def _admit(self, peer: socket.socket, visitor: Visitor) -> None:
-        try:
-            self._let_in(peer, visitor)
-        except StreamError as error:
-            _refuse(peer, error)
-
     def _let_in(self, peer: socket.socket, visitor: Visitor) -> None:
         try:
             self._welcome_to(peer, visitor)
@@ -245,9 +254,8 @@ class Desk:
         service = self._running()
         number = self._order.number(*place)
         if number is None:
-            lane.epoch = place[0]
             self._later.append((lane, *place))
-            return
+            number = NOWHERE
         if number < service.window.tail and self._order.samples is None:
             raise StreamError(
                 f"Epoch {place[0]} from sample {place[1]} on is no longer in the stream "
@@ -274,9 +282,8 @@ class Desk:
         try:
             self._put(lane, place)
         except StreamError as error:
-            _refuse(lane.peer, error)
-            return
-        with suppress(OSError):
+            send(lane.peer, Kind.REFUSED, as_text(error))
+        else:
             send(lane.peer, Kind.SEEK, first=place[0], second=place[1])
 
     def _close_epoch(self, lane: Lane) -> None:
@@ -288,11 +295,6 @@ class Desk:
     def _running(self) -> Service:
         assert self._service is not None
         return self._service
-
-
-def _refuse(peer: socket.socket, error: StreamError) -> None:
-    with suppress(OSError):
-        send(peer, Kind.REFUSED, as_text(error))
 
 
 def _is_gone(peer: socket.socket) -> bool:

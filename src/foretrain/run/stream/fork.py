@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -94,6 +95,8 @@ def _live(
             each.close()
         run(peer)
         code = 0
+    except Exception:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

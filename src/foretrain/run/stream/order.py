@@ -26,6 +26,7 @@ class Order:
     epochs: int | None
     shuffle: bool
     seed: int
+    _first: int = 0
     _ends: list[int] = field(default_factory=list)
 
     def end(self, epoch: int) -> int | None:
@@ -50,11 +51,14 @@ class Order:
         return None if self.epochs is None else self.end(self.epochs - 1)
 
     def begin(self, epoch: int) -> None:
-        """A source without a length begins with this epoch; none before it has a number."""
+        """A source without a length begins with this epoch; those before it are gone."""
+        self._first = epoch
         self._ends = [0] * epoch
 
     def number(self, epoch: int, position: int) -> int | None:
-        """The sequence number of a place, if it is known yet."""
+        """The sequence number of a place, if it is known yet; below 0 if it is gone for ever."""
+        if epoch < self._first:
+            return -1
         start = self.start(epoch)
         return None if start is None else start + position
 

@@ -69,8 +69,8 @@ class Reader:
         self._connect(asked.patience, state)
 
     def __iter__(self) -> Iterator[Any]:
-        if self.position and not self._fill(1):  # a loop that was left after its last batch
-            self._close_epoch()
+        if self.position and not self._fill(self._asked.batch_size):
+            self._close_epoch()  # the loop was left after its last batch
         if self._epochs is not None and self.epoch >= self._epochs:
             raise StreamOver(
                 f"The stream '{self._asked.name}' has {self._epochs} epochs and "
@@ -101,10 +101,20 @@ class Reader:
         self.close()
 
     def close(self) -> None:
-        """Leave the stream; the others go on without waiting for this reader."""
-        with suppress(OSError):
-            send(self._peer, Kind.BYE)
+        """Leave the stream; the others go on without waiting for this reader.
+
+        Batches that are still in use stay as they are.
+        """
+        self._sweep()
+        kept = [taken.slots for taken in self._taken]
+        self._send(Kind.BYE, b"".join(slots.tobytes() for slots in kept))
+        if kept and self._peer.fileno() >= 0:
+            self._columns.hold_open(self._peer.detach())
         self._peer.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_columns"):
+            self.close()
 
     def state_dict(self) -> dict[str, Any]:
         """Where this reader is: after the last batch that the loop got."""
@@ -310,7 +320,11 @@ class Reader:
             "place": [place["epoch"], place["position"]] if place else None,
         }
         send_json(self._peer, Kind.HELLO, hello)
-        self._enter(self._answer(Kind.WELCOME))
+        try:
+            self._enter(self._answer(Kind.WELCOME))
+        except BaseException:
+            self._peer.close()
+            raise
 
     def _enter(self, message: Message) -> None:
         """The arena, and where this reader begins."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 
 import numpy as np
@@ -40,6 +42,20 @@ def seed_of(seed: int, *parts: int) -> int:
 def number_of(name: str) -> int:
     """A name as a number, the same in every process and on every machine."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+
+
+@contextmanager
+def generators_kept() -> Iterator[None]:
+    """Whatever is sown and drawn within leaves a process' own draws as they were."""
+    import torch
+
+    python, numpy, tensors = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+        torch.set_rng_state(tensors)
 
 
 def sow(seed: int) -> None:

@@ -20,6 +20,7 @@ from foretrain.run.stream.ledger import Ledger, ledger_of
 from foretrain.run.stream.messages import ENDS, ZERO_COPY
 from foretrain.run.stream.order import Order
 from foretrain.run.stream.slots import Numbers, Slots
+from foretrain.run.stream.spill import Spill
 from foretrain.run.stream.window import SKIPPED, Window, held
 
 LENT = 0.75
@@ -27,6 +28,10 @@ LENT = 0.75
 
 PRIVATE = 0.25
 """Share of the slots that all readers who catch up may have together."""
+
+
+NOWHERE = 1 << 60
+"""In place of the number of an epoch that has none yet: beyond all that will ever be prepared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +92,14 @@ class Service:
         self.release(lane, held(np.concatenate([own, self._live_slots(lane)])))
         self._place(lane, number)
 
-    def leave(self, lane: Lane) -> None:
-        """A reader is gone; what was held for it is free."""
+    def leave(self, lane: Lane, kept: Numbers) -> None:
+        """A reader leaves; only these slots are still held for it, until they are given back."""
         del self.lanes[lane.key]
-        self.window.freed(self.slots.leave(lane.key))
+        self.window.freed(self.slots.keep(lane.key, kept))
+
+    def give_back(self, key: int) -> None:
+        """A reader that left needs nothing any more."""
+        self.window.freed(self.slots.leave(key))
 
     def want(self, lane: Lane, need: int) -> None:
         """A reader asks for so many samples."""
@@ -111,8 +120,14 @@ class Service:
         return expected
 
     def current_epoch(self) -> int:
-        """The epoch of the reader that is farthest."""
-        return max((lane.epoch for lane in self.lanes.values()), default=0)
+        """The epoch of the reader that is farthest and still reads."""
+        head, epochs = self.window.published, self.order.epochs
+        reading = (
+            lane.epoch
+            for lane in self.lanes.values()
+            if lane.granted <= head and lane.epoch != epochs
+        )
+        return max(reading, default=self.order.place(head)[0])
 
     # What there is to prepare.
 
@@ -144,6 +159,12 @@ class Service:
             self._give_up(task, failed)
         self.window.freed(self.slots.written(task.slots))
 
+    def bring_back(self) -> None:
+        """Move samples that were spilled from disk into the slots that their readers may have."""
+        for lane in self._catching():
+            if lane.spill is not None and lane.spill.numbers:
+                self._bring_back(lane, lane.spill)
+
     # What there is to read.
 
     def grants(self, *, idle: bool) -> Iterator[Grant]:
@@ -163,9 +184,17 @@ class Service:
         return waiting and self._blocked()
 
     def relieve(self) -> bool:
-        """Let go of what is held for the slowest reader whose policy allows it."""
-        for lane in sorted(self._laggards(), key=lambda each: each.granted):
-            if self._let_go(lane):
+        """Whether letting go of what is held for slow readers, as their policy allows, made room.
+
+        Nothing is let go that a reader without such a policy needs as well.
+        """
+        slow = {lane.key: lane for lane in self._laggards()}
+        others = [self._from(lane) for lane in self._live() if lane.key not in slow]
+        end = min(others, default=self.window.published)
+        before = self.slots.free, self._to_begin()
+        for lane in sorted(slow.values(), key=self._from):
+            let_go = self._from(lane) < end and self._let_go(lane)
+            if let_go and (self.slots.free, self._to_begin()) != before:
                 return True
         return False
 
@@ -236,11 +265,8 @@ class Service:
         return first
 
     def _private_task(self, lane: Lane, most: int) -> Task | None:
-        """Samples to prepare for one reader alone; those on disk are brought back here."""
+        """Samples to prepare for one reader alone; none if the live window holds the next."""
         room = self._private_room(lane)
-        if lane.spill is not None and lane.spill.numbers:
-            self._bring_back(lane, room)
-            return None
         self._rejoin(lane)
         first = lane.prepared_to
         if lane.live_from is not None:
@@ -280,10 +306,10 @@ class Service:
                 each.ready = True
                 each.slot = SKIPPED if each.slot in lost else each.slot
 
-    def _bring_back(self, lane: Lane, room: int) -> None:
+    def _bring_back(self, lane: Lane, spill: Spill) -> None:
         """Move samples from disk into slots, as far as there is room."""
-        spill = lane.spill
-        while spill is not None and spill.numbers and room > 0:
+        room = self._private_room(lane)
+        while spill.numbers and room > 0:
             number = spill.numbers[0]
             if spill.skipped():
                 lane.own.append(Own(number, SKIPPED, ready=True))

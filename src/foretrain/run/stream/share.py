@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from foretrain.errors import InputError
+from foretrain.errors import ForetrainError, InputError
 from foretrain.run.stream.addresses import listen
 from foretrain.run.stream.conductor import Conductor
 from foretrain.run.stream.crew import Crew
@@ -138,6 +138,7 @@ class Stream:
         listener.close()
         closed_after_fork(self._process.peer)
         self._is_finished = False
+        self._failure: ForetrainError | None = None
         try:
             facts: Any = self._hear(Kind.READY).json()
         except BaseException:
@@ -169,6 +170,8 @@ class Stream:
             ProducerLost: the conductor died.
             SampleFailed: a sample could not be prepared.
         """
+        if self._failure is not None:
+            raise self._failure
         if not self._is_finished:
             peer = self._running()
             peer.settimeout(timeout)
@@ -207,7 +210,8 @@ class Stream:
         peer = self._running()
         while (message := receive(peer)) is not None:
             if message.kind is Kind.REFUSED:
-                raise from_text(message.body)
+                self._failure = from_text(message.body)
+                raise self._failure
             if message.kind is Kind.FINISHED:
                 self._is_finished = True
             if message.kind is kind:

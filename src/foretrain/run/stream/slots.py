@@ -43,9 +43,18 @@ class Slots:
 
     def leave(self, reader: int) -> Numbers:
         """Release whatever the reader holds, and forget it; what is free now is returned."""
-        held, borrowed = self._held.pop(reader), self._borrowed.pop(reader)
-        self._holders -= held
-        self._lent -= borrowed
+        freed = self.keep(reader, np.zeros(0, np.int64))
+        del self._held[reader], self._borrowed[reader]
+        return freed
+
+    def keep(self, reader: int, slots: Numbers) -> Numbers:
+        """Release whatever the reader holds but these slots; what is free now is returned."""
+        kept = np.bincount(slots, minlength=self.count).astype(np.int32)
+        held, borrowed = self._held[reader], self._borrowed[reader]
+        self._held[reader] = np.minimum(held, kept)
+        self._borrowed[reader] = np.minimum(borrowed, kept)
+        self._holders -= held - self._held[reader]
+        self._lent -= borrowed - self._borrowed[reader]
         return self._freed(np.flatnonzero(held))
 
     def take(self, most: int, *, skip: bool) -> Numbers:
