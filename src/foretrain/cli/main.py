@@ -13,6 +13,7 @@ import typer
 from foretrain.cli.calibrate import calibrate
 from foretrain.cli.catalogue import catalogue
 from foretrain.cli.doctor import doctor
+from foretrain.cli.ensemble import ensemble
 from foretrain.cli.estimate import estimate
 from foretrain.cli.schema import schema
 from foretrain.cli.search import search
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 for command in (estimate, search, simulate, calibrate, validate, catalogue, schema, doctor):
     app.command()(command)
+app.add_typer(ensemble, name="ensemble")
 
 
 def run() -> NoReturn:

@@ -73,9 +73,8 @@ def _parts(
     parts, active, since = list[Trains](), list(study.recipes), 0
     for ends in [*rungs, study.epochs]:
         going = [recipe for recipe in active if recipe.epochs > since]
-        for wave in together(going, probed, devices=max(1, devices), memory=memory):
-            names = {name for on_device in wave.devices for name in on_device}
-            parts.append(_part([each for each in going if each.name in names], since, ends))
+        for placed in together(going, probed, devices=devices, memory=memory):
+            parts.append(_part([each for each in going if each.name in placed], since, ends))
         contenders = [recipe for recipe in going if recipe.epochs > ends]
         kept = halving.kept(len(contenders)) if halving and contenders else 0
         active, since = contenders[:kept], ends

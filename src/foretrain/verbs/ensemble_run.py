@@ -175,7 +175,6 @@ def compared(
     members: tuple[MemberResult, ...],
     launch: Launch,
     *,
-    seconds: float,
     cpu: float,
 ) -> Iterator[Compared]:
     """Predictions against reality, of a run that went through from its first epoch to its last."""
@@ -183,7 +182,8 @@ def compared(
         return
     expected = plan.forecast
     if expected.seconds is not None and expected.cpu is not None:
-        yield _compared("time of the run", "s", predicted=expected.seconds, measured=seconds)
+        trained = launch.trained
+        yield _compared("time of training", "s", predicted=expected.seconds, measured=trained)
         yield _compared("processor time of everything", "s", predicted=expected.cpu, measured=cpu)
     measured = fmean(each.rate for each in members)
     rate = fmean(expected.rates.values())

@@ -14,7 +14,7 @@ from foretrain.results.ensemble_run import Snapshot, State
 from foretrain.run.members.inputs import attached, counted, lag_of, private, stats_of, stream
 from foretrain.run.members.looks import Looks, StreamNow
 from foretrain.run.members.member import Job
-from foretrain.run.members.parts import comparisons, places, threads, together
+from foretrain.run.members.parts import comparisons, threads, together
 from foretrain.run.members.reports import Report, added
 from foretrain.run.members.roster import Roster
 from foretrain.run.members.setting import Setting
@@ -33,6 +33,7 @@ class Launch:
         looks: at members and stream.
         ended: members that trained less than others and were ended, in that order.
         reports: of every member that began, over all parts of this run.
+        trained: seconds of all parts, each from its first sample to its last.
     """
 
     setting: Setting
@@ -41,6 +42,7 @@ class Launch:
     looks: Looks
     ended: list[str] = field(default_factory=list)
     reports: dict[str, Report] = field(default_factory=dict)
+    trained: float = 0.0
 
     def run(self) -> None:
         """Train everybody, with a comparison after each rung."""
@@ -73,11 +75,9 @@ class Launch:
         if not left:
             return
         setting = self.setting
-        waves = together(
-            left, setting.probed, devices=max(1, setting.devices), memory=setting.memory
-        )
-        for wave in waves:
-            placed = places(wave)
+        for placed in together(
+            left, setting.probed, devices=setting.devices, memory=setting.memory
+        ):
             part = [_placed(each, placed, setting.devices) for each in left if each.name in placed]
             self._part(part, ends)
             if self.stop():
@@ -116,7 +116,8 @@ class Launch:
                 if served is not None:
                     _check_attached(roster.reports)
 
-            roster.watch(look, every=setting.study.logs.every, stop=self.stop)
+            last = roster.watch(look, every=setting.study.logs.every, stop=self.stop)
+            self.trained += max(each.seconds for each in last.values())
 
     def _streams(self, recipes: Sequence[Recipe]) -> dict[str, Sequence[Recipe]]:
         """Who reads which stream: all the same one, each its own, or nobody any."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from foretrain.ensemble.halving import Halving
 from foretrain.ensemble.terms import Terms
-from foretrain.ensemble.waves import Wave, waves
+from foretrain.ensemble.waves import Wave, first_fit_decreasing, waves
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.measured.members import Ensemble, Member
 from foretrain.measured.probed import Probed
@@ -31,27 +31,37 @@ def comparisons(study: EnsembleStudy) -> Halving | None:
 
 def together(
     recipes: Sequence[Recipe], probed: Probed, *, devices: int, memory: float
-) -> tuple[Wave, ...]:
+) -> tuple[Mapping[str, int], ...]:
     """Members that train at the same time, one group after another where not all have room.
 
     Args:
         recipes: who is to train.
         probed: what each holds.
-        devices: on which they train; 1 for the cores of the host, which all share.
-        memory: bytes of a device that they may fill, of the host where they train on its cores.
+        devices: GPUs on which they train; 0 for the cores of the host, which all share.
+        memory: bytes of a device that they may fill; of the host where they train on its cores.
+
+    Returns:
+        The device of each member of each group; 0 on the host.
 
     Raises:
         InputError: a member does not fit alone.
     """
-    members = tuple(_member(each, probed) for each in recipes)
-    samples = probed.sample.count or 1
+    count = max(1, devices)
     ensemble = Ensemble(
-        members=members, samples=samples, devices=devices, devices_per_node=devices, memory=memory
+        members=tuple(_member(each, probed) for each in recipes),
+        samples=probed.sample.count or 1,
+        devices=count,
+        devices_per_node=count,
+        memory=memory,
     )
-    return waves(Terms(ensemble=ensemble)).waves
+    if devices:
+        return tuple(_places(wave) for wave in waves(Terms(ensemble=ensemble)).waves)
+    held = {place: probed.members[each.name].memory for place, each in enumerate(recipes)}
+    groups = first_fit_decreasing(held, memory)
+    return tuple({recipes[place].name: 0 for place in sorted(group)} for group in groups)
 
 
-def places(wave: Wave) -> Mapping[str, int]:
+def _places(wave: Wave) -> Mapping[str, int]:
     """The device of each member of a wave."""
     return {name: place for place, names in enumerate(wave.devices) for name in names}
 

@@ -24,7 +24,7 @@ class Report:
         lag: samples that it is behind the one that is furthest.
         loss: mean since the last report; None without a step since.
         epoch_loss: mean over the epoch that it is in or has just ended; None without a step.
-        cpu: seconds of processor time.
+        cpu: seconds of processor time since then.
         dropped: samples that it did not get because it was too slow.
         skipped: samples that could not be read.
         reason: why it failed.

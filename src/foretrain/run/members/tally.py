@@ -68,6 +68,7 @@ class Tally:
     last: float | None = None
     _began: float = field(default_factory=monotonic)
     _told: float = 0.0
+    _cpu: float = 0.0
 
     def attach(self, stats: Stats) -> None:
         """There is a loader, with these statistics."""
@@ -76,7 +77,7 @@ class Tally:
 
     def begin(self) -> None:
         """The first batch is asked for now."""
-        self._began = monotonic()
+        self._began, self._cpu = monotonic(), process_time()
         self.tell(State.TRAINING)
 
     def add(self, loss: torch.Tensor, samples: int) -> None:
@@ -103,7 +104,7 @@ class Tally:
             waited=stats.get("wait_seconds", 0.0),
             loss=self.recent.value,
             epoch_loss=self.whole.value if self.last is None else self.last,
-            cpu=process_time(),
+            cpu=process_time() - self._cpu,
             dropped=stats.get("dropped", 0),
             skipped=stats.get("skipped", 0),
             reason=reason,
