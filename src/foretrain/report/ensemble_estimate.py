@@ -19,6 +19,7 @@ from foretrain.units import BYTES, SECONDS
 
 WAYS = "How members may get their samples"
 MEMBERS = "Members"
+COUNTED = "all processes, what they share once"
 LIMITS = {"training": "the steps", "preparation": "preparing", "cores": "the cores"}
 
 
@@ -70,7 +71,7 @@ def facts(answer: EnsembleEstimated) -> Iterator[Fact]:
     yield Fact(
         label="Memory",
         text=written(BYTES, answer.memory),
-        more="all processes, what they share once",
+        more=COUNTED,
     )
     saved = f"{answer.saved:.2g} times the processor time without sharing"
     yield Fact(label="Sharing", text=f"k = {answer.shareable:.2g}", more=saved)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from foretrain.measured.bottleneck import Bottleneck
 from foretrain.report import terminal
-from foretrain.report.ensemble_estimate import code
+from foretrain.report.ensemble_estimate import COUNTED, code
 from foretrain.report.facts import Fact
 from foretrain.report.table import Column, Table
 from foretrain.report.words import count, percent, written
@@ -72,7 +72,7 @@ def facts(answer: EnsembleRan) -> Iterator[Fact]:
     yield Fact(
         label="Memory",
         text=written(BYTES, answer.memory),
-        more="all processes, what they share once",
+        more=COUNTED,
     )
     if answer.bottleneck is not None:
         yield Fact(

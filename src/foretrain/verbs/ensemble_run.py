@@ -131,9 +131,7 @@ def _answer(
         memory=looks.memory,
         fill=fmean(looks.fills) if looks.fills else None,
         bottleneck=looks.overall(launch.reports),
-        compared=()
-        if resumed
-        else tuple(compared(plan, members, launch, seconds=seconds, cpu=cpu)),
+        compared=() if resumed else tuple(compared(plan, members, launch, cpu=cpu)),
         resumed=resumed,
         complete=all(each.state in {State.DONE, State.ENDED} for each in members),
         folder=study.checkpoints.folder if study.checkpoints else "",
