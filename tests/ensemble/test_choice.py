@@ -4,12 +4,13 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ensemble.ensembles import shortest, terms, tiny
+from tests.ensemble.ensembles import terms
 from tests.examples import MORE, few
+from validation.tiny_ensembles import drawn, shortest
 
 from foretrain.ensemble.choice import choice
 
-cases = st.integers(0, 2**32).map(tiny)
+cases = st.integers(0, 2**32).map(drawn)
 
 
 @given(case=cases)
@@ -37,8 +38,16 @@ def test_a_slow_host_makes_sharing_pay():
     assert "3.33x as quick" in found.reason
 
 
+def test_four_members_as_on_the_page_about_fleet():
+    found = choice(terms([100.0, 52.0, 65.0, 23.0], devices=8, checkpoint=4.0))
+    first, second = found.fleet_g.flotillas
+    assert {name: len(there) for name, there in first.devices.items()} == {"a": 1, "b": 2, "d": 5}
+    assert (first.end, second.start, second.end) == (10.0, 14.0, 14.0 + 1000 / 520)
+    assert (found.best.seconds, found.duplicate.seconds) == (1000 / 69, 1000 / 23)
+
+
 def test_random_tiny_cases_come_within_a_twentieth_of_the_shortest_course_on_the_mean():
-    gaps = [gap(tiny(seed)) for seed in range(20 * MORE)]
+    gaps = [gap(drawn(seed)) for seed in range(20 * MORE)]
     assert min(gaps) >= -1e-9
     assert sum(gaps) / len(gaps) <= 0.05
 

@@ -6,15 +6,16 @@ from math import isclose
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ensemble.ensembles import terms, tiny
+from tests.ensemble.ensembles import terms
 from tests.examples import few
+from validation.tiny_ensembles import drawn
 
 from foretrain.ensemble.choice import choice
 from foretrain.ensemble.course import Course, legs
 from foretrain.ensemble.flotilla import fleet_g
 from foretrain.ensemble.terms import Terms
 
-cases = st.integers(0, 2**32).map(tiny)
+cases = st.integers(0, 2**32).map(drawn)
 
 
 def courses(case):

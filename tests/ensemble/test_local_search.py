@@ -2,14 +2,15 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.ensemble.ensembles import terms, tiny
+from tests.ensemble.ensembles import terms
 from tests.examples import few
+from validation.tiny_ensembles import drawn
 
 from foretrain.ensemble.course import begin, legs
 from foretrain.ensemble.flotilla import fleet_g, fleet_l
 from foretrain.ensemble.local_search import improved, neighbours
 
-cases = st.integers(0, 2**32).map(tiny)
+cases = st.integers(0, 2**32).map(drawn)
 
 
 def end(found):

@@ -1,0 +1,117 @@
+"""FLEET's rules and ours beside the shortest course of tiny ensembles, and beside FLEET's own run.
+
+python -m validation.fleet            # fails if a figure is worse than recorded
+python -m validation.fleet --record   # writes recorded_fleet.toml and the docs' table
+python -m validation.fleet --points   # FLEET's run on SummitDev as well, under all assumptions
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean, quantiles
+
+from validation.claims import Claim
+from validation.record import README, Recorded, told
+from validation.summitdev import DEVICES, DRAWS, FALLS, RULES, published, speed_ups, terms
+from validation.tiny_ensembles import drawn, shortest
+
+from foretrain.ensemble.choice import Choice, choice
+
+RECORDED = Recorded(
+    path=Path(__file__).parent / "recorded_fleet.toml",
+    command="validation.fleet",
+    mark="fleet",
+    page=README.parent / "docs" / "background" / "fleet.md",
+)
+CASES = range(1000, 1200)
+"""Seeds of the tiny ensembles; no other seed is looked at anywhere else for a figure."""
+
+ROUNDING = 1e-9
+
+
+def claims() -> Iterator[Claim]:
+    """Every figure; the first is the one that is promised."""
+    found = [(choice(case), shortest(case)) for case in map(drawn, CASES)]
+    yield from _gaps(
+        "what is chosen", [_gap(each.best.seconds, each, s) for each, s in found], 0.05
+    )
+    for name in ("improved", "fleet_g", "fleet_l"):
+        ends = [_gap(getattr(each, name).seconds, each, s) for each, s in found]
+        yield from _gaps(NAMES[name], ends)
+    yield from _gaps(
+        "one device each", [_gap(each.duplicate.seconds, each, s) for each, s in found]
+    )
+    shared = [each.improved.seconds / s - 1 for each, s in found]
+    yield from _gaps("after one pass, to the shortest that shares", shared, 0.05)
+    yield from _counts([each for each, _ in found])
+
+
+NAMES = {"improved": "after one pass", "fleet_g": "FLEET-G", "fleet_l": "FLEET-L"}
+
+
+def _gap(seconds: float, found: Choice, shared: float) -> float:
+    """How much longer than the shortest of all: sharing one stream, or on one device each."""
+    return seconds / min(shared, found.duplicate.seconds) - 1
+
+
+def _gaps(name: str, gaps: Sequence[float], most: float | None = None) -> Iterator[Claim]:
+    yield Claim(name=f"{name}: mean gap", figure=fmean(gaps), most=most)
+    yield Claim(name=f"{name}: gap of nine in ten", figure=quantiles(gaps, n=10)[-1])
+    yield Claim(name=f"{name}: largest gap", figure=max(gaps))
+
+
+def _counts(found: Sequence[Choice]) -> Iterator[Claim]:
+    """How often sharing loses, and how often that is not noticed."""
+    alone = [each.duplicate.seconds for each in found]
+    ways = {
+        "FLEET-G": [each.fleet_g.seconds for each in found],
+        "one pass": [each.improved.seconds for each in found],
+        "what is chosen": [each.best.seconds for each in found],
+    }
+    for name, ends in ways.items():
+        worse = sum(
+            one > other * (1 + ROUNDING) for one, other in zip(ends, alone, strict=True)
+        ) / len(found)
+        chosen = name == "what is chosen"
+        yield Claim(
+            name=f"{name} is longer than one device each",
+            figure=worse,
+            most=0.0 if chosen else None,
+        )
+
+
+def points() -> Iterator[str]:
+    """Speed-ups over one device each by devices: the paper's, and ours under every assumption."""
+    yield f"{'devices':24}" + "".join(f"{devices:6}" for devices in DEVICES)
+    for rule, paper in published().items():
+        yield _line(f"paper, {rule}", paper)
+    for draw in DRAWS:
+        for fall in FALLS:
+            yield f"{draw}, each further device {fall:g} times as quick"
+            for rule in RULES:
+                yield _line(rule, speed_ups(draw, fall, rule=rule))
+    yield "what is chosen: normal run lengths, the first draw alone"
+    for fall in FALLS:
+        yield _line(f"{fall:g}", [_chosen(fall, devices) for devices in DEVICES])
+
+
+def _chosen(fall: float, devices: int) -> float:
+    found = choice(terms("normal run lengths", fall, devices=devices, seed=0))
+    return found.duplicate.seconds / found.best.seconds
+
+
+def _line(name: str, values: Sequence[float]) -> str:
+    return f"  {name:22}" + "".join(f"{value:6.2f}" for value in values)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table; 1 if a figure has dropped."""
+    if "--points" in arguments:
+        print("\n".join(points()))
+    return told(list(claims()), RECORDED, record="--record" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
