@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from operator import attrgetter
 from typing import Any, get_type_hints
 
 from foretrain.coefficients.attention import FusedAttention
@@ -56,15 +58,15 @@ class Coefficients:
 
     def value(self, name: str) -> float:
         """A value by its name (`links.nvlink`)."""
-        group, field = name.split(".")
-        return float(getattr(getattr(self, group), field))
+        return float(_of(name)(self))
 
     @property
     def sources(self) -> Mapping[str, Coefficient]:
         """Where each value comes from; one that was changed was given by the caller."""
         return {
-            name: it if self.value(name) == it.value else given(self.value(name), it)
+            name: it if it.value == value else given(value, it)
             for name, it in self.known.items()
+            for value in (self.value(name),)
         }
 
     def changed(self, values: Mapping[str, float]) -> Coefficients:
@@ -78,6 +80,9 @@ class Coefficients:
             **{group: replace(getattr(self, group), **inside) for group, inside in groups.items()},
         )
 
+
+_of = cache(attrgetter)
+"""What reads a value by its name."""
 
 BESIDE = ("name", "known", "covers")
 """What a set has beside its groups."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cost.held import Held, weighted
+from foretrain.cost.held import Held, each_weighted
 from foretrain.cost.layers import LayerTimes, layer_times
 from foretrain.cost.passes import Passes, gathers, passes
 from foretrain.cost.placements import Placements, placements
@@ -124,17 +124,17 @@ def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePass
     """Layers of each kind on a stage of every run, times what one takes, if the host keeps up."""
     counts = held.cuts.layers.take(cut, axis=2).swapaxes(0, 1)
     times, time = found.times, found.time[passing]
-    forward, backward, coming, weights, starting, returning, learning = (
-        weighted(counts, values)
-        for values in (
-            found.forward.take(passing, axis=1),
-            found.backward.take(passing, axis=1),
-            found.coming.take(passing, axis=1),
-            times.weights.take(time, axis=1),
-            times.forward_host.take(time, axis=1),
-            times.backward_host.take(time, axis=1),
-            times.weights_host.take(time, axis=1),
-        )
+    each = (
+        found.forward.take(passing, axis=1),
+        found.backward.take(passing, axis=1),
+        found.coming.take(passing, axis=1),
+        times.weights.take(time, axis=1),
+        times.forward_host.take(time, axis=1),
+        times.backward_host.take(time, axis=1),
+        times.weights_host.take(time, axis=1),
+    )
+    forward, backward, coming, weights, starting, returning, learning = each_weighted(
+        counts, np.stack(np.broadcast_arrays(*each))
     )
     # What waits for nobody is what is left beside the gradients of inputs, so that a quicker
     # device never has more to do before it can hand on.

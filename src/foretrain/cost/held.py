@@ -172,6 +172,16 @@ def weighted(counts: Columns, values: Columns) -> Column:
     return total
 
 
+def each_weighted(counts: Floats, values: Floats) -> Floats:
+    """The same for several values of a layer at once. [value, run, plan]
+
+    Args:
+        counts: layers on a stage. [kind, run, plan]
+        values: what one of them takes. [value, kind, plan]
+    """
+    return np.asarray(weighted(counts, values.swapaxes(0, 1)[:, :, np.newaxis]))
+
+
 def _loads(
     setting: Setting, plans: PlanTable, *, held: tuple[LayerMemory, Rows], cut: tuple[Cuts, Rows]
 ) -> Loads:
@@ -184,35 +194,38 @@ def _loads(
     (layers, layer), (ways, way) = held, cut
     counts = ways.layers.take(way, axis=2).swapaxes(0, 1)
     kept, transient = layers.kept.take(layer, axis=1), layers.transient.take(layer, axis=1)
-    weights = [weighted(counts, each.take(layer, axis=1)) for each in layers.weights]
-    trained = [weighted(counts, each.take(layer, axis=1)) for each in layers.trained]
+    whole, gradients = layers.weights.take(layer, axis=2), _gradients(setting, layers, layer)
+    weights, graded = each_weighted(counts, whole), each_weighted(counts, gradients)
+    largest = _two(setting, counts, whole, every=weights)
+    learnt = _two(setting, counts, gradients, every=graded)
+    apart = setting.software.flat
+    trained = each_weighted(counts, layers.trained.take(layer, axis=2)) if apart else graded
     once = (plans.pipeline == 1) / plans.tensor
     weights[0] = weights[0] - model.tied * setting.workload.precision.value_bytes * once
     trained[0] = trained[0] - model.tied_trained * once
     ends = weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros_like(weights[0])
-    gradients = _gradients(setting, layers).take(layer, axis=2)
-    flat = setting.software.flat
     return Loads(
         layers=weighted(counts, np.ones_like(kept)),
-        weights=np.stack(weights),
-        trained=np.stack(trained),
+        weights=weights,
+        trained=trained,
         kept=weighted(counts[:body], kept[:body]),
         met=ends,
         transient=_most(counts, transient),
-        whole=_two(setting, counts, layers.weights.take(layer, axis=2)),
-        graded=np.stack([weighted(counts, each) for each in gradients] if flat else trained),
-        learnt=_two(setting, counts, gradients),
+        whole=largest,
+        graded=graded,
+        learnt=learnt,
         moving=_most(counts[:body], kept[:body]),
         unpacked=_most(counts, layers.unpacked.take(layer, axis=1)),
     )
 
 
-def _gradients(setting: Setting, layers: LayerMemory) -> Floats:
-    """Parameters that have a gradient in a layer of each kind. [holding, kind, combination]"""
+def _gradients(setting: Setting, layers: LayerMemory, layer: Rows) -> Floats:
+    """Parameters that have a gradient in a layer of each kind. [holding, kind, pair]"""
+    trained = layers.trained.take(layer, axis=2)
     if not setting.software.flat:
-        return layers.trained
-    every: Floats = layers.weights / setting.workload.precision.value_bytes
-    return every * (layers.trained > 0)
+        return trained
+    every: Floats = layers.weights.take(layer, axis=2) / setting.workload.precision.value_bytes
+    return every * (trained > 0)
 
 
 def _most(counts: Floats, values: Floats) -> Floats:
@@ -226,14 +239,14 @@ def _most(counts: Floats, values: Floats) -> Floats:
     return most
 
 
-def _two(setting: Setting, counts: Floats, values: Floats) -> Floats:
+def _two(setting: Setting, counts: Floats, values: Floats, *, every: Floats) -> Floats:
     """The largest of all kinds, and the largest of those that can be cut, if there are two.
 
-    [holding, run, pair]
+    `every` is what all layers of a stage take. [holding, run, pair]
     """
     cuttable = [layer.cuttable for layer in setting.workload.model.layers]
     two = _most(counts, values) + _most(counts[cuttable], values[:, cuttable])
-    return np.minimum(two, np.stack([weighted(counts, each) for each in values]))
+    return np.minimum(two, every)
 
 
 def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:

@@ -7,7 +7,7 @@ per distinct combination of those, and plans gather from them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
     everything, dropped, *sums = by_layer(setting.parts, plans, _amounts)
     model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
-    boundary = share_of(setting.operators.take(np.arange(0)), plans).boundary
+    boundary = share_of(_none_of(setting.operators), plans).boundary
     inputs = np.array([[layer.input] for layer in model.layers])
     staying = partial(
         recompute.kept,
@@ -119,6 +119,12 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
         transient=everything - staying(part=np.ceil(twice)),
         unpacked=_unpacked(setting, plans),
     )
+
+
+@lru_cache(maxsize=16)
+def _none_of(operators: Operators) -> Operators:
+    """No operator, for what a plan divides beside them."""
+    return operators.take(np.arange(0))
 
 
 def layer_compute(setting: Setting, plans: PlanTable) -> Floats:

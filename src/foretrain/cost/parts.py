@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +39,14 @@ class Part:
     Attributes:
         operators: their columns.
         amounts: what they keep and hold.
+        layers: kind of each layer that has any of them, and where those stand.
         reads: fields of a plan that they depend on.
         kinds: kinds of layers of the whole model.
     """
 
     operators: Operators
     amounts: Amounts
+    layers: tuple[tuple[int, slice], ...]
     reads: tuple[str, ...]
     kinds: int
 
@@ -61,6 +64,7 @@ def parts_of(operators: Operators, precision: Precision, *, kinds: int) -> tuple
         Part(
             operators=some,
             amounts=amounts_of(some, precision, experts=experts),
+            layers=_layers(some),
             reads=reads,
             kinds=kinds,
         )
@@ -68,6 +72,16 @@ def parts_of(operators: Operators, precision: Precision, *, kinds: int) -> tuple
         if rows.any()
         for some in (operators.take(np.flatnonzero(rows)),)
     )
+
+
+def _layers(operators: Operators) -> tuple[tuple[int, slice], ...]:
+    """The kinds of layers that operators stand in, each with its part of their rows."""
+    found, first = [], 0
+    for kind, rows in groupby(operators.layer):
+        last = first + len(list(rows))
+        found.append((kind, slice(first, last)))
+        first = last
+    return tuple(found)
 
 
 def by_layer(parts: Sequence[Part], plans: PlanTable, quantities: Quantities) -> Floats:
@@ -82,9 +96,15 @@ def by_layer(parts: Sequence[Part], plans: PlanTable, quantities: Quantities) ->
 
 
 def _sums(part: Part, values: Sequence[Floats]) -> Floats:
-    """Operators added up by layer, in their order, so that no row depends on its table."""
-    every = np.stack(np.broadcast_arrays(*values))
-    totals = np.zeros((len(values), part.kinds, every.shape[-1]))
-    for position, kind in enumerate(part.operators.layer):
-        totals[:, kind] += every[:, position]
-    return totals
+    """Operators added up by layer, in their order, so that no row depends on its table.
+
+    Quantities stand last but one, for NumPy keeps the order of every axis but the last.
+    """
+    rows = max(np.shape(value)[-1] for value in values)
+    every = np.empty((len(part.operators.layer), len(values), rows))
+    for place, value in enumerate(values):
+        every[:, place] = value
+    totals = np.zeros((part.kinds, len(values), rows))
+    for kind, operators in part.layers:
+        totals[kind] = np.add.reduce(every[operators], axis=0)
+    return totals.swapaxes(0, 1)

@@ -62,25 +62,29 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
     times, passes = factors.passes.times, factors.passes
     moved = factors.tails.offload[slowest, factors.tail]
     last = factors.tails.last[slowest, factors.tail]
+    gradients, parameters, offload = layer.of_passes(
+        [passes.gradients, passes.parameters, passes.offload]
+    )
     parts: dict[str, Column] = {
-        "forward": layer.of_times(times.forward),
-        "backward": layer.of_times(times.backward),
-        "recompute": layer.of_times(times.recompute),
-        "tensor": layer.of_times(times.tensor),
-        "context": layer.of_times(times.context),
-        "expert": layer.of_times(times.expert),
+        **dict(
+            zip(ITS_OWN, layer.of_times([getattr(times, name) for name in ITS_OWN]), strict=True)
+        ),
         "pipeline": _waiting(factors.plans, found.sends),
         "bubble": _waiting(factors.plans, found.bubble),
-        "gradients": layer.of_passes(passes.gradients) + np.asarray(found.gradients) + last,
-        "parameters": layer.of_passes(passes.parameters) + np.asarray(found.parameters) - last,
+        "gradients": gradients + np.asarray(found.gradients) + last,
+        "parameters": parameters + np.asarray(found.parameters) - last,
         "update": np.asarray(found.update) - moved,
-        "offload": layer.of_passes(passes.offload) + moved,
+        "offload": offload + moved,
     }
     total = np.zeros(len(factors.plans))
     for seconds in parts.values():
         total = total + seconds
     # All rounding ends here; near the total a difference is exact, so that the parts add up to it.
     return StepColumns(**parts, other=found.seconds - total)
+
+
+ITS_OWN = ("forward", "backward", "recompute", "tensor", "context", "expert")
+"""Parts of a step that are parts of its layers."""
 
 
 class _Slowest:
@@ -95,13 +99,17 @@ class _Slowest:
         self._passing = factors.passing
         self._time = factors.passes.time[factors.passing]
 
-    def of_times(self, values: Floats) -> Column:
-        """A field of the layers' times. [plan]"""
-        return self._micro_batches * weighted(self._counts, values.take(self._time, axis=1))
+    def of_times(self, values: Sequence[Floats]) -> Column:
+        """Fields of the layers' times. [field, plan]"""
+        return self._of([each.take(self._time, axis=1) for each in values])
 
-    def of_passes(self, values: Floats) -> Column:
-        """A field of the layers' passes. [plan]"""
-        return self._micro_batches * weighted(self._counts, values.take(self._passing, axis=1))
+    def of_passes(self, values: Sequence[Floats]) -> Column:
+        """Fields of the layers' passes. [field, plan]"""
+        return self._of([each.take(self._passing, axis=1) for each in values])
+
+    def _of(self, values: Sequence[Floats]) -> Column:
+        each = np.stack(np.broadcast_arrays(*values), axis=1)
+        return self._micro_batches * weighted(self._counts, each)
 
 
 def _waiting(plans: PlanTable, seconds: Number) -> Column:

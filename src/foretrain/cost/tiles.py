@@ -7,7 +7,7 @@ Sources: nvidia-matmul (tiles and waves), cutlass (tile sizes).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,11 +75,24 @@ def tiled_time(
     """
     units, fill = tiling.units, tiling.fill
     best = np.full(np.broadcast_shapes(rows.shape, columns.shape, batch.shape), np.inf)
-    for tile in tiling.tiles:
-        tiles = batch * np.ceil(rows / tile.rows) * np.ceil(columns / tile.columns)
+    for high, wide, speed in _side_by_side(tiling.tiles, best):
+        tiles = batch * np.ceil(rows / high) * np.ceil(columns / wide)
         parts = np.maximum(1.0, np.floor(np.minimum(units / tiles, depth / (4.0 * fill))))
         waves = np.ceil(tiles * parts / units)
         deep = depth / parts
-        flop = 2.0 * tile.rows * tile.columns * (deep + np.minimum(fill, deep))
-        best = np.minimum(best, waves * (units * flop) / (tiling.rate * tile.speed))
+        flop = 2.0 * high * wide * (deep + np.minimum(fill, deep))
+        seconds = waves * (units * flop) / (tiling.rate * speed)
+        best = np.minimum(best, np.minimum.reduce(seconds, axis=0))
     return best
+
+
+TOGETHER = 4096
+"""Products that are cut by several tiles at once; of more, each tile's would not stay in cache."""
+
+
+def _side_by_side(tiles: Sequence[Tile], products: Column) -> Iterator[Column]:
+    """Rows, columns and speeds of some tiles at a time, to be held against all products."""
+    many = max(1, TOGETHER // max(1, products.size))
+    table = np.array([(tile.rows, tile.columns, tile.speed) for tile in tiles]).T
+    for first in range(0, len(tiles), many):
+        yield table[:, first : first + many].reshape(3, -1, *(1,) * products.ndim)
