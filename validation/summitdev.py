@@ -82,6 +82,7 @@ def homogeneous(terms: Terms) -> Rule:
 RULES = {"FLEET-G": fleet_g, "FLEET-L": fleet_l, "homogeneous": homogeneous}
 
 
+@cache
 def terms(draw: str, fall: float, *, devices: int, seed: int) -> Terms:
     """The ensemble, with rates as they are drawn; all train until the mean is that published."""
     first = DRAWS[draw](np.random.default_rng(seed))
@@ -111,8 +112,13 @@ def speed_ups(draw: str, fall: float, *, rule: str) -> list[float]:
 
 
 def _speed_up(case: Terms, rule: str) -> float:
-    alone, together = list(duplicate(case))[-1].end, list(legs(case, RULES[rule](case)))[-1].end
-    return alone / together
+    return _alone(case) / list(legs(case, RULES[rule](case)))[-1].end
+
+
+@cache
+def _alone(case: Terms) -> float:
+    """Seconds with one device each."""
+    return list(duplicate(case))[-1].end
 
 
 @cache
