@@ -10,9 +10,9 @@ from time import monotonic
 from typing import Any, Final
 
 from foretrain.errors import InputError
-from foretrain.run.members.prepared import Tree, batch_of, prepared
+from foretrain.run.members.prepared import Tree, batch_of, prepared, tensors_of
 from foretrain.run.stream.order import Order
-from foretrain.run.stream.seeds import number_of, seed_of, sow
+from foretrain.run.stream.seeds import generators_kept, number_of, seed_of, sow
 from foretrain.run.stream.source import Source
 
 LEFT_OUT: Final = object()
@@ -92,19 +92,15 @@ class PrivateLoader:
 
     def _sample(self, place: int) -> Tree:
         """One sample; the member's own random numbers, such as those of dropout, stay its own."""
-        import torch
-
-        own = torch.get_rng_state()
-        try:
-            sample = prepared(self._source, place, epoch=self.epoch)
-            if self._private is not None:
-                sow(seed_of(seed_of(self._source.seed, self.epoch, place), self._member))
-                sample = self._private(sample)
-        except Exception:
-            if not self._skip:
-                raise
-            self._skipped += 1
-            return LEFT_OUT
-        finally:
-            torch.set_rng_state(own)
-        return sample
+        with generators_kept():
+            try:
+                sample = tensors_of(prepared(self._source, place, epoch=self.epoch))
+                if self._private is None:
+                    return sample
+                sow(seed_of(self._source.seed, self.epoch, place, self._member))
+                return self._private(sample)
+            except Exception:
+                if not self._skip:
+                    raise
+                self._skipped += 1
+                return LEFT_OUT

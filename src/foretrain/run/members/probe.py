@@ -15,7 +15,7 @@ from foretrain.measured.probed import HandingCosts, Probed, SampleCosts, StepCos
 from foretrain.run.members.apart import apart
 from foretrain.run.members.code import function
 from foretrain.run.members.handing import handing_costs
-from foretrain.run.members.prepared import Tree, batch_of, bytes_of, prepared
+from foretrain.run.members.prepared import Tree, batch_of, bytes_of, prepared, tensors_of
 from foretrain.run.members.trainee import moved, size_of, trainee
 from foretrain.run.stream.source import Source
 
@@ -139,7 +139,8 @@ def _distinct(source: Source, count: int) -> list[Tree]:
     """A few samples, as members get them."""
     if source.samples_of is not None:
         places = source.samples or 1
-        return [prepared(source, n * STRIDE % places, epoch=0) for n in range(min(count, places))]
+        made = (prepared(source, n * STRIDE % places, epoch=0) for n in range(min(count, places)))
+        return [tensors_of(each) for each in made]
     first = next(iter(source.batches_of or ()))
     return [_nth(first, n) for n in range(min(count, size_of(first)))]
 

@@ -244,6 +244,7 @@ class Reader:
     def _check(self, first: int, slots: Numbers) -> None:
         """A slot must hold the number that was granted; else it was given away too early."""
         real = slots != SKIPPED
+        self._counts["skipped"] += int(np.count_nonzero(~real))
         numbers = np.arange(first, first + len(slots))[real]
         if not np.array_equal(self._columns.numbers[slots[real]], numbers):
             raise AssertionError("A slot was written while a reader was to read it.")
@@ -270,6 +271,7 @@ class Reader:
             self._releasing.append(self._take(self._at_hand - self._aside))
         for piece in self._pieces:
             self._passed += piece.gap + len(piece.slots)
+            self._counts["skipped"] += len(piece.slots)
         self._pieces.clear()
         self._enter_books()
         self._send(Kind.LEDGER, self._released(), first=self.epoch)
