@@ -1,0 +1,182 @@
+"""Pipelines across emulated nodes: predicted rates beside measured ones.
+
+    python -m validation.nodes            # the recorded runs; needs neither root nor torch
+    python -m validation.nodes --measure  # runs them anew, with root, and records them: 8 minutes
+
+Predictions use operations and decoding that were measured alone, in the same session, and nothing
+of the runs that they are held against. The exit status is 1 if a rate is off by more than must be.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from foretrain.ensemble.rounds import Measured, Operation, Round, Sharing, predicted_round
+
+RECORD = Path(__file__).parent / "tables" / "ensemble_nodes" / "emulated.json"
+MUST = 0.10
+"""Error of a rate that no case may exceed; half of it is the aim for the mean."""
+NODES = (2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A case beside its prediction.
+
+    Attributes:
+        name: of the case.
+        measured: samples per second that a node got, the median of the epochs.
+        spread: largest less smallest epoch, over the median.
+        predicted: the parts of its round.
+    """
+
+    name: str
+    measured: float
+    spread: float
+    predicted: Round
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, less 1."""
+        return self.predicted.rate / self.measured - 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table; 1 if a rate is off by more than must be."""
+    if "--measure" in arguments:
+        _measure()
+    found = rows(json.loads(RECORD.read_text("utf-8")))
+    print("\n".join(table(found)))
+    return int(worst(found) > MUST)
+
+
+def rows(record: Mapping[str, Any]) -> list[Row]:
+    """All recorded cases."""
+    return [row for lab in record["labs"] for row in _of_lab(lab, record["about"])]
+
+
+def worst(found: Sequence[Row]) -> float:
+    """The largest error."""
+    return max(abs(row.error) for row in found)
+
+
+def table(found: Sequence[Row]) -> Iterator[str]:
+    """The rows and what they come to, in words."""
+    yield f"{'pipeline':62}{'measured':>10}{'+-':>7}{'predicted':>11}{'error':>8}"
+    for row in found:
+        yield (
+            f"{row.name:62}{row.measured:8.1f}/s{row.spread:7.1%}"
+            f"{row.predicted.rate:9.1f}/s{row.error:+8.1%}"
+        )
+    errors = [abs(row.error) for row in found]
+    kept = sum(error <= MUST for error in errors)
+    yield (
+        f"{len(found)} cases: mean error {mean(errors):.1%}, median {median(errors):.1%}, worst "
+        f"{max(errors):.1%}; within {MUST:.0%}: {kept}"
+    )
+
+
+def _of_lab(lab: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Row]:
+    alone = operations(lab["operations"], bandwidth=_bandwidth(lab["operations"]))
+    for case in lab["cases"]:
+        sharing = Sharing(
+            mode=case["mode"],
+            nodes=case["nodes"],
+            preprocessors=case["preprocessors"],
+            batch=about["batch"],
+            block_bytes=about["batch"] * _sample_bytes(case["data"]),
+            decode_rate=_decode_rate(lab["decoding"], case["data"]),
+            queued=case["queue"] > 0,
+        )
+        rate = median(case["rates"])
+        yield Row(
+            name=_name(case),
+            measured=rate,
+            spread=(max(case["rates"]) - min(case["rates"])) / rate,
+            predicted=predicted_round(sharing, alone),
+        )
+
+
+def operations(found: Sequence[Mapping[str, Any]], *, bandwidth: float) -> Measured:
+    """Starts and factors of what was measured alone."""
+    by_kind = {
+        kind: {each["members"]: each for each in found if each["kind"] == kind and _is_large(each)}
+        for kind in ("gather", "broadcast")
+    }
+    starts = {
+        (each["kind"], each["members"]): median(each["seconds"])
+        for each in found
+        if not _is_large(each)
+    }
+    return Measured(
+        bandwidth=bandwidth,
+        **{
+            kind: {
+                members: Operation(
+                    start=starts[kind, members],
+                    factor=median(each["seconds"]) * bandwidth / each["size"],
+                    root=median(each["root"]) * bandwidth / each["size"],
+                )
+                for members, each in of_members.items()
+            }
+            for kind, of_members in by_kind.items()
+        },
+    )
+
+
+def _bandwidth(found: Sequence[Mapping[str, Any]]) -> float:
+    """Of a link: a large broadcast to one other node is a plain send."""
+    (plain,) = (
+        each
+        for each in found
+        if each["kind"] == "broadcast" and each["members"] == 2 and _is_large(each)
+    )
+    return float(plain["size"] / median(plain["seconds"]))
+
+
+def _is_large(operation: Mapping[str, Any]) -> bool:
+    return bool(operation["size"] > 1 << 20)
+
+
+def _decode_rate(found: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) -> float:
+    """Of the slowest node: a round waits for it."""
+    (rates,) = (
+        each["rates"] for each in found if {**each["data"], "samples": 0} == {**data, "samples": 0}
+    )
+    return float(min(rates))
+
+
+def _sample_bytes(data: Mapping[str, Any]) -> int:
+    return int(data["sample_bytes"] if data["kind"] == "paced" else 3 * data["crop"] ** 2 * 4)
+
+
+def _name(case: Mapping[str, Any]) -> str:
+    data = case["data"]
+    decode = (
+        "really decoded" if data["kind"] == "real" else f"{1e3 * data['seconds']:g} ms a sample"
+    )
+    deciding = f", {case['preprocessors']} decode" if "broadcast" in case["mode"] else ""
+    queued = "queues" if case["queue"] else "in turn"
+    return f"{case['nodes']} nodes, {case['mode']}{deciding}, {queued}, {decode}"
+
+
+def _measure() -> None:
+    """Run everything anew and write the record."""
+    from validation.testbed.campaign import about, as_text, measured
+    from validation.testbed.lab import missing
+
+    if reason := missing():
+        sys.exit(f"Nothing was measured: {reason}. The record stays as it was.")
+    record = {"about": about(), "labs": [measured(nodes) for nodes in NODES]}
+    RECORD.parent.mkdir(parents=True, exist_ok=True)
+    RECORD.write_text(as_text(record), "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,165 @@
+"""What is measured on emulated nodes: operations alone, decoding alone, then pipelines."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from os import cpu_count, getloadavg
+from statistics import median
+from typing import Any
+
+from validation.testbed.lab import Lab
+
+RATE = 500e6 / 8
+"""Bytes per second on each link. Four of them stay well below what two cores can move."""
+BATCH = 64
+SAMPLE = 65536
+"""Bytes of a paced sample, so that a block has 4 MiB."""
+BLOCKS = 24
+"""Rounds of an epoch."""
+SETTLED = 0.45
+"""Share of an epoch after which all queues are full."""
+LARGE, SMALL = 8 << 20, 1024
+"""Bytes of a message of which the factor is measured, and of one that only starts."""
+PROGRAM = ["-m", "validation.testbed.node"]
+QUICK = {"kind": "paced", "sample_bytes": SAMPLE, "seconds": 0.0003}
+SLOW = QUICK | {"seconds": 0.002}
+REAL = {"kind": "real", "side": 256, "crop": 148}
+"""Data: decoded in less time than a link needs, in more, and by a processor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A pipeline that is measured.
+
+    Attributes:
+        nodes: how many.
+        mode: how they share.
+        preprocessors: how many decode.
+        queue: between stages.
+        data: what they decode.
+    """
+
+    nodes: int
+    mode: str
+    preprocessors: int
+    queue: int
+    data: Mapping[str, Any]
+
+    def job(self) -> dict[str, Any]:
+        """As a node is told."""
+        chosen = {"preprocessors": self.preprocessors} if "broadcast" in self.mode else {}
+        samples = BLOCKS * self.preprocessors * BATCH
+        return {
+            "kind": "pipeline",
+            "mode": self.mode,
+            "queue": self.queue,
+            "batch_size": BATCH,
+            "epochs": 2,
+            "data": {**self.data, "samples": samples},
+            **chosen,
+        }
+
+
+def cases(nodes: int) -> Iterator[Case]:
+    """The pipelines that so many nodes run."""
+    shapes = [("all-shared", nodes, 0), ("all-shared", nodes, 2)]
+    shapes += [("single-broadcast", p, q) for p in range(1, nodes) for q in (0, 2)]
+    shapes += [("multi-broadcast", p, 2) for p in range(2, nodes + 1)]
+    for data in (QUICK, SLOW):
+        for mode, preprocessors, queue in shapes:
+            yield Case(nodes=nodes, mode=mode, preprocessors=preprocessors, queue=queue, data=data)
+    if nodes == 2:  # as many as this machine has cores, for those that really decode
+        for queue in (0, 2):
+            yield Case(nodes=2, mode="all-shared", preprocessors=2, queue=queue, data=REAL)
+
+
+def measured(nodes: int) -> dict[str, Any]:
+    """Everything that so many nodes measure, as it is recorded."""
+    alone = [*_operations(nodes), *_decoding(nodes)]
+    wanted = list(cases(nodes))
+    before = getloadavg()[0]
+    with Lab(nodes=nodes, rate=RATE) as lab:
+        answers = lab.run(PROGRAM, [*alone, *(case.job() for case in wanted)], timeout=900.0)
+    of_job = list(zip(*answers, strict=True))
+    return {
+        "nodes": nodes,
+        "load": [before, getloadavg()[0]],
+        "operations": [
+            {**job, "seconds": _seconds(found), "root": found[0]}
+            for job, found in zip(alone, of_job, strict=False)
+            if job["kind"] != "decode"
+        ],
+        "decoding": [
+            {"data": job["data"], "rates": list(found)}
+            for job, found in zip(alone, of_job, strict=False)
+            if job["kind"] == "decode"
+        ],
+        "cases": [
+            {**asdict(case), "rates": _rates(found, case)}
+            for case, found in zip(wanted, of_job[len(alone) :], strict=True)
+        ],
+    }
+
+
+def about() -> dict[str, Any]:
+    """Machine, versions and date of a record."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "cores": cpu_count(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "rate": RATE,
+        "batch": BATCH,
+    }
+
+
+def _operations(nodes: int) -> Iterator[dict[str, Any]]:
+    for members in range(2, nodes + 1):
+        for kind in ("gather", "broadcast"):
+            for size in (SMALL, LARGE):
+                yield {"kind": kind, "members": members, "size": size, "times": 9}
+
+
+def _decoding(nodes: int) -> Iterator[dict[str, Any]]:
+    data = [QUICK, SLOW, REAL] if nodes == 2 else [QUICK, SLOW]
+    for each in data:
+        chosen = {**each, "samples": 16 * BATCH}
+        yield {"kind": "decode", "blocks": 16, "batch_size": BATCH, "data": chosen}
+
+
+def _seconds(found: Sequence[Sequence[float]]) -> list[float]:
+    """Of each repetition, until the last member had it."""
+    return [max(times) for times in zip(*filter(None, found), strict=True)]
+
+
+def _rates(found: Sequence[Sequence[Sequence[Sequence[float]]]], case: Case) -> list[float]:
+    """Samples per second of each epoch, a mean over nodes, once the queues have filled."""
+    of_epochs = zip(*found, strict=True)
+    return [
+        sum(_rate(arrivals, case.preprocessors) for arrivals in nodes) / len(nodes)
+        for nodes in of_epochs
+    ]
+
+
+def _rate(arrivals: Sequence[Sequence[float]], together: int) -> float:
+    """Between the last blocks of two rounds."""
+    rounds = len(arrivals) // together
+    begin, had = arrivals[round(SETTLED * rounds) * together - 1]
+    end, total = arrivals[rounds * together - 1]
+    return (total - had) / (end - begin)
+
+
+def middle(values: Sequence[float]) -> float:
+    """The median, or nan of nothing."""
+    return median(values) if values else float("nan")
+
+
+def as_text(record: object) -> str:
+    """A record as it is kept: one line for each case."""
+    return json.dumps(record, indent=1)

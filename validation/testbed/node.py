@@ -1,0 +1,134 @@
+"""What an emulated node runs: the jobs that it reads from standard input, one after the other.
+
+A job is a table with a `kind`. All nodes run the same jobs, and each prints what it found as JSON:
+
+    gather, broadcast   seconds of an operation among the first `members` nodes, several times
+    decode              samples per second that this node decodes while it exchanges nothing
+    pipeline            for each epoch, when how many samples had come: seconds and samples
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch.utils.data import Dataset
+from validation.testbed.pictures import Paced, Real
+
+from foretrain.run.nodes.channel import Channel
+from foretrain.run.nodes.leader import Leader, leader_from_environment
+from foretrain.run.nodes.pipeline import Pipeline, pipeline
+
+Job = Mapping[str, Any]
+Arrivals = list[tuple[float, int]]
+
+DATA: Mapping[str, Callable[..., Dataset[torch.Tensor]]] = {"paced": Paced, "real": Real}
+SET_TIMER_SLACK = 29
+"""Of Linux' prctl: how late a sleep may end, in nanoseconds."""
+
+
+def main() -> None:
+    """Run the jobs."""
+    ctypes.CDLL(None).prctl(SET_TIMER_SLACK, 1, 0, 0, 0)
+    torch.set_num_threads(1)
+    leader = leader_from_environment(timeout=60.0)
+    jobs = json.load(sys.stdin)
+    print(json.dumps([KINDS[job["kind"]](leader, str(n), job) for n, job in enumerate(jobs)]))
+
+
+def _gather(leader: Leader, name: str, job: Job) -> list[float]:
+    """Everybody brings `size` bytes."""
+    mine = torch.zeros(job["size"], dtype=torch.uint8)
+    with _Members(leader, name, job) as members:
+        return members.timed(lambda channel: channel.gather(mine))
+
+
+def _broadcast(leader: Leader, name: str, job: Job) -> list[float]:
+    """Rank 0 sends `size` bytes; with two members this is a plain send."""
+    here = torch.zeros(job["size"], dtype=torch.uint8)
+    with _Members(leader, name, job) as members:
+        return members.timed(lambda channel: channel.broadcast(here, root=0))
+
+
+class _Members:
+    """The first nodes, which do something together several times."""
+
+    def __init__(self, leader: Leader, name: str, job: Job) -> None:
+        self._times = job["times"]
+        self._channel: Channel | None = None
+        if leader.rank < job["members"]:
+            (store,) = leader.meet(name)
+            self._channel = Channel(leader, range(job["members"]), store=store)
+
+    def __enter__(self) -> _Members:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._channel is not None:
+            self._channel.gather(torch.zeros(1))  # nobody leaves before the last one ends
+            self._channel.close()
+
+    def timed(self, act: Callable[[Channel], object]) -> list[float]:
+        """Seconds of each time after a first that does not count; none if not a member."""
+        if self._channel is None:
+            return []
+        return [_seconds(self._channel, act) for _ in range(self._times + 1)][1:]
+
+
+def _seconds(channel: Channel, act: Callable[[Channel], object]) -> float:
+    channel.gather(torch.zeros(1))  # all begin together
+    start = perf_counter()
+    act(channel)
+    return perf_counter() - start
+
+
+def _decode(leader: Leader, name: str, job: Job) -> float:
+    """As a pipeline decodes, with packing, but without anybody to send to."""
+    decoder = _made(leader, name, {**job, "mode": "duplicate"}).decoder
+    made = decoder.messages(range(job["blocks"]), epoch=0, queue=0)
+    next(made)
+    start = perf_counter()
+    samples = sum(decoder.order.batch_size for _ in made)
+    return samples / (perf_counter() - start)
+
+
+def _pipeline(leader: Leader, name: str, job: Job) -> list[Arrivals]:
+    with _made(leader, name, job) as source:
+        return [_arrivals(source) for _ in range(job["epochs"])]
+
+
+def _arrivals(source: Pipeline) -> Arrivals:
+    start, had, found = perf_counter(), 0, []
+    for block in source.blocks():
+        had += len(block.ids)
+        found.append((perf_counter() - start, had))
+    return found
+
+
+def _made(leader: Leader, name: str, job: Job) -> Pipeline:
+    data = {key: value for key, value in job["data"].items() if key != "kind"}
+    return pipeline(
+        DATA[job["data"]["kind"]](**data),
+        leader=leader,
+        name=name,
+        mode=job["mode"],
+        batch_size=job["batch_size"],
+        preprocessors=job.get("preprocessors"),
+        queue=job.get("queue", 0),
+    )
+
+
+KINDS: Mapping[str, Callable[[Leader, str, Job], Any]] = {
+    "gather": _gather,
+    "broadcast": _broadcast,
+    "decode": _decode,
+    "pipeline": _pipeline,
+}
+
+if __name__ == "__main__":
+    main()
