@@ -13,6 +13,7 @@ import numpy as np
 
 from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.errors import LengthChanged, SampleFailed, StreamError, as_text
+from foretrain.run.stream.heap import keep_memory
 from foretrain.run.stream.layout import Form, Layout, fields, layout_of
 from foretrain.run.stream.messages import Kind, receive, send, send_json
 from foretrain.run.stream.seeds import seed_of, sow
@@ -41,6 +42,7 @@ class _Batch:
 
 def feed(peer: socket.socket, source: Source) -> None:
     """Feed every epoch, until the conductor has had enough."""
+    keep_memory()
     try:
         _Feeder(peer, source).run()
     except _Gone:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.errors import LengthChanged, SampleFailed, StreamError, as_text
+from foretrain.run.stream.heap import keep_memory
 from foretrain.run.stream.layout import Layout, layout_of
 from foretrain.run.stream.messages import Kind, Message, receive, send, send_json
 from foretrain.run.stream.seeds import seed_of, sow
@@ -34,6 +35,7 @@ def work(peer: socket.socket, source: Source) -> None:
     """Serve tasks until the conductor is gone."""
     import torch
 
+    keep_memory()
     torch.set_num_threads(1)
     columns: Columns | None = None
     while (message := receive(peer)) is not None:
