@@ -1,8 +1,9 @@
 """The heap of a process that decodes: memory that is used again and again is not given back.
 
-glibc returns large blocks to the kernel when they are freed, and the kernel clears them page by page
-when they are wanted again, for every sample. Kept blocks made decoding a third cheaper (processor
-seconds per sample 2.9 before, 2.0 after, on two cores under load); a process keeps at most its peak.
+glibc returns large blocks to the kernel when they are freed, and the kernel clears them page by
+page when they are wanted again, for every sample. Kept blocks made decoding a third cheaper (2.9
+processor milliseconds per sample before, 2.0 after, on two cores under load). A process keeps at
+most its peak.
 """
 
 from __future__ import annotations
