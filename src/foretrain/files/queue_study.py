@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.fewer import even, fewer
 from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
 from foretrain.errors import ForetrainError, InputError
 from foretrain.files.cluster import read_cluster
-from foretrain.files.keys import Count, Reads
+from foretrain.files.job_models import ModelReader, ModelSection, Ratio
+from foretrain.files.keys import Count
 from foretrain.files.problems import Problems, unknown_key, validated
-from foretrain.files.study import study_from
 from foretrain.files.toml import read_toml
 from foretrain.files.traces.read import read_log
 from foretrain.measured.log import Log
@@ -29,7 +28,7 @@ from foretrain.measured.queue_study import (
     QueueStudy,
     Target,
 )
-from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE, as_written
+from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
 
 SECTIONS: Final = ("cluster", "fleet", "jobs", "simulation")
 
@@ -44,23 +43,10 @@ UNKNOWN_KIND: Final = (
     "{jobs} of its jobs ran on {kinds}, and [fleet] has {there}. Call kinds as the log does, or"
     " leave kind out of [fleet]: then any devices serve."
 )
+NO_PLANS: Final = "needs [cluster] instead of [fleet]: plans depend on it."
 UNUSED: Final = "is for jobs that are {these}, and these are {those}. Leave it out."
 OF_DRAWN: Final = ("jobs.models", "jobs.ends", "simulation.loads", "simulation.seeds")
 OF_LOGGED: Final = ("jobs.format", "jobs.columns", "jobs.policy")
-
-
-def _ratio(value: object) -> float:
-    """A number above 0, such as a load.
-
-    Raises:
-        InputError: for anything else.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
-        raise InputError(f"{as_written(value)} is not a number above 0.")
-    return float(value)
-
-
-Ratio = Annotated[float, Reads(_ratio, {"type": "number", "exclusiveMinimum": 0})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,19 +83,6 @@ class QuotaSection:
     """Devices of groups, as they are written."""
 
     quota: dict[str, Count] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSection:
-    """Jobs of one model, as they are written; `JobModel` has the meanings."""
-
-    name: str
-    workload: dict[str, Any]
-    plan: dict[str, Any] = field(default_factory=dict)
-    share: Ratio = 1.0
-    counts: tuple[Count, ...] = ()
-    devices: Count | None = None
-    vary: Annotated[float, SHARE] = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,13 +240,27 @@ class _Reader:
         names = [each.name for each in section.models]
         if len({*names}) < len(names):
             self.problems.add("jobs.models", f"two have one name: {', '.join(names)}.")
-        models = [self._model(each, cluster, place) for place, each in enumerate(section.models)]
         return Drawn(
             jobs=section.draw,
-            models=tuple(model for model in models if model),
+            models=tuple(self._models(section.models, cluster)),
             serial=section.serial,
             ends=section.ends,
         )
+
+    def _models(
+        self, sections: Sequence[ModelSection], cluster: Cluster | None
+    ) -> Iterator[JobModel]:
+        """The models; mistakes, noted in the problems, hide those that have them."""
+        for place, section in enumerate(sections):
+            path = f"jobs.models[{place}]"
+            if cluster is None:
+                self.problems.add(path, NO_PLANS)
+                continue
+            reader = ModelReader(
+                section, cluster, path=path, problems=self.problems, today=self.today
+            )
+            model = reader.model(self.document["cluster"])
+            yield from [model] if model else []
 
     def _trace(self, section: JobsSection, devices: int | None) -> Log | None:
         assert section.trace
@@ -304,37 +291,6 @@ class _Reader:
             told = UNKNOWN_KIND.format(jobs=jobs_of, kinds=kinds, there=", ".join(sorted(there)))
             self.problems.add("jobs.trace", told)
         return log
-
-    def _model(self, section: ModelSection, cluster: Cluster | None, place: int) -> JobModel | None:
-        """Jobs of one model; None where a mistake, noted in the problems, hides them."""
-        path = f"jobs.models[{place}]"
-        if cluster is None:
-            self.problems.add(path, "needs [cluster] instead of [fleet]: plans depend on it.")
-            return None
-        document = {
-            "workload": section.workload,
-            "cluster": self.document["cluster"],
-            "plan": section.plan,
-        }
-        try:
-            study = study_from(document, self.problems.where, today=self.today)
-            wanted = [section.devices] if section.devices else []
-            counts = sorted({*(section.counts or even(cluster)), *wanted})
-            for count in counts:
-                if count > cluster.devices:
-                    raise InputError(f"{count} devices; the cluster has {cluster.devices}.")
-                fewer(cluster, count)
-            return JobModel(
-                name=section.name,
-                study=study,
-                share=section.share,
-                counts=tuple(counts),
-                asks=section.devices,
-                vary=section.vary,
-            )
-        except ForetrainError as error:
-            self.problems.add(path, str(error).removeprefix(f"{self.problems.where}: "))
-            return None
 
     def _target(self, section: TargetSection | None) -> Target | None:
         if section is None:

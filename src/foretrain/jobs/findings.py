@@ -40,7 +40,7 @@ def findings(
         capacity: what a target needs; None without one.
     """
     said = [
-        *map(_asked, curves),
+        *(text for curve in curves for text in (_asked(curve), *_fed(curve))),
         *(text for point in points for text in _best(point)),
         *_changes(points),
         *(map(partial(_needs, capacity), capacity.policies) if capacity else ()),
@@ -85,6 +85,13 @@ def _asked(curve: ModelCurve) -> str:
         f" {_rate(first.rate)} samples/s on {first.devices} and {_rate(last.rate)} samples/s on"
         f" {last.devices}, where a device does {100 * last.efficiency:.0f} % of that."
     )
+
+
+def _fed(curve: ModelCurve) -> Iterator[str]:
+    """How the members of an ensemble are fed on the devices that it asks for."""
+    fed = curve.asked.input
+    if fed is not None:
+        yield f"Its {curve.members} members train at that pace each. {fed.verdict}"
 
 
 def _best(point: LoadPoint) -> Iterator[str]:

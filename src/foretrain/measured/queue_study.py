@@ -40,6 +40,9 @@ class JobModel:
         counts: devices to look at, ascending.
         asks: devices that a job asks for; None for as many as it uses well.
         vary: standard deviation of the amount of training over its mean.
+        members: 1, or those of an ensemble: so many train at once, on equal shares of the
+            devices and over one input; batch, plan and amount are those of one member.
+        prepared: bytes of a sample as members of an ensemble get it; None for a single model.
     """
 
     name: str
@@ -48,14 +51,35 @@ class JobModel:
     counts: tuple[int, ...]
     asks: int | None = None
     vary: float = 1.0
+    members: int = 1
+    prepared: float | None = None
 
     def __post_init__(self) -> None:
+        self._check_members()
         if not self.share > 0:
             raise InputError(f"JobModel.share must be above 0, got {self.share}.")
         if not self.vary >= 0:
             raise InputError(f"JobModel.vary must be at least 0, got {self.vary}.")
         if self.study.workload.samples is None:
             raise InputError(f"the workload of {self.name} needs an amount, such as '90 epochs'.")
+
+    def _check_members(self) -> None:
+        """Refuse an ensemble whose input or whose share of the devices cannot be told."""
+        if not self.members >= 1:
+            raise InputError(f"JobModel.members must be at least 1, got {self.members}.")
+        if any(count % self.members for count in self.counts):
+            raise InputError(
+                f"JobModel.counts of {self.name} must be multiples of its {self.members} members,"
+                f" got {self.counts}."
+            )
+        data = self.study.workload.data
+        if self.members > 1 and not (self.prepared and data and data.prepare):
+            raise InputError(
+                f"the ensemble {self.name} needs JobModel.prepared, bytes of a prepared sample,"
+                " and a workload whose data say what preparing one takes."
+            )
+        if self.members > 1 and self.study.cluster.host is None:
+            raise InputError(f"the ensemble {self.name} needs a cluster that says its host.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from foretrain.report import terminal
+from foretrain.report.shared_input import fed_words, input_table, ways_table
 from foretrain.report.table import Column, Table, plan_columns
 from foretrain.report.words import count, percent, written
 from foretrain.results.simulate import (
@@ -229,15 +230,39 @@ def _point(point: LoadPoint) -> Group:
     )
 
 
+def curve_title(curve: ModelCurve) -> str:
+    """What a table of plans is called."""
+    whose = f" of each of {curve.members} members" if curve.members > 1 else ""
+    return f"{curve.name}: the best plan{whose}"
+
+
+def input_title(curve: ModelCurve) -> str:
+    """What a table of ways of feeding members is called."""
+    return f"{curve.name}: how {curve.members} members are fed"
+
+
 def _curve(curve: ModelCurve) -> Group:
     return Group(
-        terminal.heading(f"{curve.name}: the best plan on each number of devices"),
+        terminal.heading(f"{curve_title(curve)} on each number of devices"),
         terminal.table(curve_table(curve)),
         *(
             terminal.note(f"{devices} devices: {why}")
             for devices, why in sorted(curve.refused.items())
         ),
+        *_input(curve),
     )
+
+
+def _input(curve: ModelCurve) -> Iterator[RenderableType]:
+    """How the members of an ensemble are fed, and why so; nothing of a single model."""
+    fed = curve.asked.input
+    if fed is None:
+        return
+    for title, table in ((input_title(curve), input_table(curve)), ("", ways_table(fed))):
+        yield terminal.heading(title or f"Input on the {curve.asks} devices that a job asks for")
+        yield terminal.table(table)
+        yield terminal.legend(table.columns)
+    yield terminal.note(fed_words(curve))
 
 
 def _parts(answer: Simulated) -> list[Group]:

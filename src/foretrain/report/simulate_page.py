@@ -9,11 +9,14 @@ from foretrain.report.charts.gantt import gantt
 from foretrain.report.charts.lines import Lines, distribution, growth, lines
 from foretrain.report.page import page
 from foretrain.report.section import Section, tables
+from foretrain.report.shared_input import fed_words, input_plot, input_table, ways_table
 from foretrain.report.simulate import (
     REPLAYED,
     capacity_table,
     capacity_title,
     curve_table,
+    curve_title,
+    input_title,
     parts_table,
     replay_table,
     responses,
@@ -23,7 +26,7 @@ from foretrain.report.simulate import (
 from foretrain.report.table import Column, Table, coefficients
 from foretrain.report.words import count, sentences
 from foretrain.results.provenance import Provenance
-from foretrain.results.simulate import Simulated
+from foretrain.results.simulate import ModelCurve, Simulated
 
 
 def simulate_page(study: QueueStudy, answer: Simulated, provenance: Provenance) -> str:
@@ -50,9 +53,8 @@ def _sections(
     yield tables("findings", "What follows", *_findings(answer))
     yield tables("replay", REPLAYED, replay_table(answer.replays))
     for curve, words in zip(answer.curves, _plans(study, answer), strict=True):
-        yield tables(
-            f"curve-{curve.name}", f"{curve.name}: the best plan", curve_table(curve), words=words
-        )
+        yield tables(f"curve-{curve.name}", curve_title(curve), curve_table(curve), words=words)
+        yield from _input(curve)
     for place, point in enumerate(answer.points):
         yield tables(f"responses-{place}", title(point), responses(point))
     yield from _drawn(answer)
@@ -64,13 +66,26 @@ def _sections(
         yield tables("coefficients", "Coefficients", coefficients(provenance.sources))
 
 
+def _input(curve: ModelCurve) -> Iterator[Section | None]:
+    """How the members of an ensemble are fed; nothing of a single model."""
+    fed = curve.asked.input
+    if fed is None:
+        return
+    shown, words = (input_table(curve), ways_table(fed)), fed_words(curve)
+    yield tables(f"input-{curve.name}", input_title(curve), *shown, words=words)
+    plot = input_plot(curve)
+    if plot:
+        title = f"{curve.name}: what each way of feeding lets a member train"
+        yield _lines(f"rates-{curve.name}", title, plot, across="devices", upwards="samples/s")
+
+
 def _plans(study: QueueStudy, answer: Simulated) -> Iterator[str]:
     """In words, how each model trains on the devices that its jobs ask for."""
     models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
     for model, curve in zip(models, answer.curves, strict=True):
-        plan = next(point.plan for point in curve.points if point.devices == curve.asks)
-        told = " ".join(sentences(plan, model.study.workload))
-        yield f"On {count(curve.asks, 'device')}, which a job asks for: {told}"
+        told = " ".join(sentences(curve.asked.plan, model.study.workload))
+        each = f", {curve.asks // curve.members} for each member" if curve.members > 1 else ""
+        yield f"On {count(curve.asks, 'device')}, which a job asks for{each}: {told}"
 
 
 def _findings(answer: Simulated) -> Iterator[Table]:

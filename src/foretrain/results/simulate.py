@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from foretrain.plan.plan import Plan
+from foretrain.results.shared_input import SharedInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,11 +129,12 @@ class CurvePoint:
 
     Attributes:
         devices: how many.
-        rate: samples per second.
+        rate: samples per second; of an ensemble, those on which every member trains.
         low: of its 10-90 % interval.
         high: likewise.
         efficiency: rate per device over that of the first point.
-        plan: the plan.
+        plan: the plan; of an ensemble, that of each member on its share of the devices.
+        input: how the members of an ensemble are fed; None for a single model.
     """
 
     devices: int
@@ -141,6 +143,7 @@ class CurvePoint:
     high: float
     efficiency: float
     plan: Plan
+    input: SharedInput | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +156,7 @@ class ModelCurve:
         asks: devices that a job of it asks for.
         why: why so many.
         refused: why nothing fits, by number of devices.
+        members: that train together in one job; 1 for a single model.
     """
 
     name: str
@@ -160,6 +164,12 @@ class ModelCurve:
     asks: int
     why: str
     refused: Mapping[int, str]
+    members: int = 1
+
+    @property
+    def asked(self) -> CurvePoint:
+        """The point of the devices that a job asks for."""
+        return next(point for point in self.points if point.devices == self.asks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 
 from foretrain.cluster.fewer import fewer
 from foretrain.coefficients.coefficients import Coefficients
@@ -11,9 +12,11 @@ from foretrain.errors import InputError, NoPlanFits
 from foretrain.files.coefficients import DEFAULT
 from foretrain.measured.queue_study import JobModel
 from foretrain.results.search import Ranked
+from foretrain.results.shared_input import SharedInput
 from foretrain.results.simulate import CurvePoint, ModelCurve
 from foretrain.throughput import Point, ThroughputCurve
 from foretrain.verbs.search import search
+from foretrain.verbs.shared_input import alone, shared_input
 
 WORTH = 0.75
 """Samples per second and device, over those of the fewest devices, down to which a job asks for
@@ -47,12 +50,20 @@ def curve_of(
             tell(model.name, devices)
         try:
             best = _best(model, devices, coefficients)
+            fed = shared_input(model, devices, best) if model.members > 1 else None
         except (NoPlanFits, InputError) as error:
             refused[devices] = _first(str(error))
         else:
-            points.append(_point(best, devices, points))
+            points.append(_point(best, devices, before=points, fed=fed))
     asks, why = _asks(model, points, refused)
-    return ModelCurve(name=model.name, points=tuple(points), asks=asks, why=why, refused=refused)
+    return ModelCurve(
+        name=model.name,
+        points=tuple(points),
+        asks=asks,
+        why=why,
+        refused=refused,
+        members=model.members,
+    )
 
 
 def throughput(curve: ModelCurve) -> ThroughputCurve:
@@ -65,23 +76,30 @@ def throughput(curve: ModelCurve) -> ThroughputCurve:
 
 
 def _best(model: JobModel, devices: int, coefficients: Coefficients) -> Ranked:
-    """The best plan on so many devices."""
-    cluster = fewer(model.study.cluster, devices)
-    study = replace(model.study, cluster=cluster, offers=(), job=None)
+    """The best plan on so many devices; of a member, on its share of them."""
+    whole = alone(model) if model.members > 1 else model.study
+    cluster = fewer(whole.cluster, devices // model.members)
+    study = replace(whole, cluster=cluster, offers=(), job=None)
     return search(study, coefficients=coefficients, keep=1, trade_offs=False).best
 
 
-def _point(best: Ranked, devices: int, before: list[CurvePoint]) -> CurvePoint:
+def _point(
+    best: Ranked, devices: int, *, before: list[CurvePoint], fed: SharedInput | None
+) -> CurvePoint:
+    """What a plan does, as far as its samples come quickly enough."""
     found = best.estimate
-    rate = found.samples_per_second
+    alone = found.samples_per_second
+    rate = min(alone, fed.best.rate) if fed else alone
+    most = rate if fed and fed.best.limit != "training" else inf
     unit = before[0].rate / before[0].devices if before else rate / devices
     return CurvePoint(
         devices=devices,
         rate=rate,
-        low=rate * found.step_time / found.step_time_high,
-        high=rate * found.step_time / found.step_time_low,
+        low=min(rate, alone * found.step_time / found.step_time_high),
+        high=min(most, alone * found.step_time / found.step_time_low),
         efficiency=rate / devices / unit,
         plan=best.plan,
+        input=fed,
     )
 
 

@@ -1,9 +1,10 @@
-"""Lines: how much of a fleet was busy over time, how long jobs took, how that grows with load."""
+"""Lines: how busy a fleet was over time, how long jobs took, what load and devices change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 
 from foretrain.report.charts.axis import Axis, Ticks, axis_of
 from foretrain.units import SECONDS
@@ -116,6 +117,38 @@ def growth(runs: Sequence[tuple[str, Sequence[float], Sequence[float]]]) -> Line
             logarithmic=False,
         ),
         y=Ticks(ticks=axis.ticks, logarithmic=axis.logarithmic),
+        lines=tuple(drawn),
+    )
+
+
+def scaling(runs: Sequence[tuple[str, Sequence[int], Sequence[float]]]) -> Lines:
+    """Samples per second against devices, both so that doubling is always equally long.
+
+    Args:
+        runs: name, devices and samples per second of each, on at least two numbers of devices, the
+            same for all and the fewest first.
+    """
+    counts, rates = runs[0][1], [rate for _, _, own in runs for rate in own]
+    low, high = 10.0 ** floor(log10(min(rates))), 10.0 ** ceil(log10(1.01 * max(rates)))
+
+    def across(devices: int) -> float:
+        return 100 * log10(devices / counts[0]) / log10(counts[-1] / counts[0])
+
+    def upwards(rate: float) -> float:
+        return 100 * log10(rate / low) / log10(high / low)
+
+    drawn = (
+        _line(name, place, [(across(n), upwards(rate)) for n, rate in zip(own, some, strict=True)])
+        for place, (name, own, some) in enumerate(runs)
+    )
+    powers = range(round(log10(low)), round(log10(high)) + 1)
+    rounds = (nice * 10.0**power for power in powers for nice in (1, 2, 5))
+    return Lines(
+        x=Ticks(ticks=tuple((across(n), f"{n:,}") for n in counts), logarithmic=True),
+        y=Ticks(
+            ticks=tuple((upwards(rate), f"{rate:,.6g}") for rate in rounds if rate <= high),
+            logarithmic=True,
+        ),
         lines=tuple(drawn),
     )
 
