@@ -2,7 +2,7 @@
 
     python benchmarks/ensemble.py                    # half a minute, wide bars
     python benchmarks/ensemble.py ratio-8 wall       # rows by name, 20 s per cell, five repetitions
-    python benchmarks/ensemble.py --rows             # their names, and how long they take
+    python benchmarks/ensemble.py --list             # their names, and how long they take
     python benchmarks/ensemble.py --record wall      # and writes recorded/ensemble.toml
 
 Processor seconds are exact for the whole tree of processes, every process is forked from one that
@@ -12,9 +12,11 @@ status is 1 if a figure misses its bar. TensorSocket is measured where it is ins
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -29,26 +31,32 @@ def main(arguments: list[str]) -> int:
     """Measures what was asked for; 1 if a figure misses its bar."""
     missing = [package for module, package in NEEDED.items() if find_spec(module) is None]
     if missing or not sys.platform.startswith("linux"):
-        print(f"skipped: needs Linux, and {' and '.join(missing or NEEDED.values())}")
+        print(f"skipped: needs {' and '.join(['Linux', *missing])}")
         return 0
     sys.path.insert(0, str(ROOT))
     from ensemble_parts.rows import ROWS
 
-    names = [argument for argument in arguments if not argument.startswith("--")]
-    if unknown := set(names) - set(ROWS):
+    asked = _parser().parse_args(arguments)
+    if unknown := set(asked.rows) - set(ROWS):
         print(f"unknown row {', '.join(sorted(unknown))}. Known: {', '.join(ROWS)}.")
         return 2
-    if "--rows" in arguments:
-        print(
-            "\n".join(
-                f"{name}: {5 * MINUTES * len(row.cells):.0f} min" for name, row in ROWS.items()
-            )
-        )
+    if asked.list:
+        minutes = {name: asked.repetitions * MINUTES * len(row.cells) for name, row in ROWS.items()}
+        print("\n".join(f"{name}: {length:.0f} min" for name, length in minutes.items()))
         return 0
-    return _measure(names, keep="--record" in arguments)
+    return _measure(asked)
 
 
-def _measure(names: list[str], *, keep: bool) -> int:
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="none: a short run of four members")
+    parser.add_argument("--list", action="store_true", help="rows, and how long they take")
+    parser.add_argument("--record", action="store_true", help=f"into {RECORDED.relative_to(ROOT)}")
+    parser.add_argument("--repetitions", type=int, default=5, help="of each cell of a row")
+    return parser
+
+
+def _measure(asked: argparse.Namespace) -> int:
     """Measures rows, or without a name the quick one; prints them and records them if asked."""
     import torch
     from ensemble_parts.recorded import Came, now, record
@@ -59,9 +67,8 @@ def _measure(names: list[str], *, keep: bool) -> int:
 
     torch.set_num_threads(1)
     network(PLAIN)  # what an optimizer imports is imported before the first fork
-    rows, effort = (
-        ({name: ROWS[name] for name in names}, FULL) if names else ({"quick": QUICK_ROW}, QUICK)
-    )
+    rows = {name: ROWS[name] for name in asked.rows} or {"quick": QUICK_ROW}
+    effort = replace(FULL, repetitions=asked.repetitions) if asked.rows else QUICK
     kept = True
     with tempfile.TemporaryDirectory() as folder:
         draw(Path(folder), effort.pictures)
@@ -74,7 +81,7 @@ def _measure(names: list[str], *, keep: bool) -> int:
             claims = list(row.claims(taken))
             print("\n".join(table(claims)), flush=True)
             kept = kept and all(claim.kept is not False for claim in claims)
-            if keep:
+            if asked.record:
                 load = (before, os.getloadavg()[0])
                 came = Came(when=now(), load=load, effort=effort, claims=claims, taken=taken)
                 record(RECORDED, {name: came})

@@ -82,7 +82,7 @@ class Effort:
 
     Attributes:
         repetitions: of every cell.
-        seconds: the least that one repetition lasts.
+        seconds: the least that one repetition lasts; 0 for one epoch, however long it lasts.
         pictures: how many there are on disk.
     """
 
@@ -92,7 +92,7 @@ class Effort:
 
 
 FULL = Effort(repetitions=5, seconds=20.0, pictures=2_000)
-QUICK = Effort(repetitions=3, seconds=0.5, pictures=400)
+QUICK = Effort(repetitions=2, seconds=0.0, pictures=400)
 
 Measured = Mapping[Cell, Sequence[Taken]]
 
@@ -104,7 +104,10 @@ def measured(cells: Sequence[Cell], effort: Effort, folder: Path) -> Measured:
     for turn in range(effort.repetitions):
         order = [*settings]
         for cell in order[turn % len(order) :] + order[: turn % len(order)]:
-            one = _once(cell, settings[cell], limit=60.0 + PATIENCE * effort.seconds)
+            one = _once(cell, settings[cell], limit=120.0 + PATIENCE * effort.seconds)
+            while one.seconds < effort.seconds:
+                settings[cell] = _lasting(settings[cell], one.wall, effort=effort)
+                one = _once(cell, settings[cell], limit=120.0 + PATIENCE * effort.seconds)
             _say(f"{turn + 1}/{effort.repetitions} {cell}: {_line(one)}")
             taken[cell].append(one)
     return taken
@@ -120,13 +123,20 @@ def _sized(cell: Cell, effort: Effort, folder: Path) -> Setting:
         every=cell.every,
         workers=cell.workers,
     )
+    if not effort.seconds:
+        return trial
     wall = _cost(cell, trial, limit=120.0).wall
-    while wall < min(ENOUGH, effort.seconds):
+    while wall < ENOUGH:
         trial = replace(trial, epochs=2 * trial.epochs)
         wall = _cost(cell, trial, limit=120.0).wall
-    needed = SPARE * effort.seconds / wall * trial.pictures * trial.epochs
+    return _lasting(trial, wall / (trial.pictures * trial.epochs), effort=effort)
+
+
+def _lasting(setting: Setting, each: float, *, effort: Effort) -> Setting:
+    """With as many samples as last long enough, if each takes so many seconds."""
+    needed = math.ceil(SPARE * effort.seconds / each)
     pictures = min(effort.pictures, BATCH * math.ceil(needed / BATCH))
-    return replace(trial, pictures=pictures, epochs=math.ceil(needed / pictures))
+    return replace(setting, pictures=pictures, epochs=math.ceil(needed / pictures))
 
 
 def _once(cell: Cell, setting: Setting, *, limit: float) -> Taken:
