@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
@@ -44,6 +44,16 @@ def drawn(seed: int) -> Terms:
         members=members, samples=SAMPLES, devices=nodes * per_node, devices_per_node=per_node
     )
     return Terms(ensemble=ensemble, checkpoint=float(random.uniform(0.0, 60.0)))
+
+
+def limited(seed: int) -> Terms:
+    """The same, but the host of a node prepares only 20 to 200 samples per second.
+
+    Shared, the hosts of all nodes prepare for one stream.
+    """
+    case, random = drawn(seed), np.random.default_rng((seed, 1))
+    host = float(np.exp(random.uniform(*np.log((20.0, 200.0)))))
+    return replace(case, host=host, stream=host * case.ensemble.nodes)
 
 
 def shortest(terms: Terms) -> float:

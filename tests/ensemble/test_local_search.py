@@ -30,6 +30,7 @@ def test_neighbours_of_a_deal_differ_by_who_leads_leaves_joins_or_makes_way():
         {0: 1, 1: 1}, {1: 1, 0: 1}, {2: 2},  # a, b or c leads
         {0: 1, 1: 1},  # nobody changes; a third member has no device
         {1: 2}, {1: 1, 2: 1}, {0: 2}, {0: 1, 2: 1},  # a out, c for a, b out, c for b
+        {2: 2}, {0: 2}, {2: 1, 1: 1}, {1: 1, 0: 1},  # the slowest, the quickest, two of each
     ]  # fmt: skip
 
 

@@ -21,7 +21,6 @@ def test_members_in_step_go_at_the_pace_of_the_slowest_or_of_the_stream():
     assert TWO.pace({0: 1, 1: 3}) == 100.0
     assert TWO.pace({0: 2, 1: 1}) == 50.0
     assert replace(TWO, stream=30.0).pace({0: 2, 1: 1}) == 30.0
-    assert replace(TWO, stream=30.0).slowest({0: 2, 1: 1}) == 50.0
 
 
 @pytest.mark.parametrize(

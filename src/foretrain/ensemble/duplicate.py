@@ -34,7 +34,7 @@ def _paces(terms: Terms, places: Places) -> dict[int, float]:
     nodes: dict[int, dict[int, float]] = {}
     for place, (device,) in places.items():
         node = nodes.setdefault(device // terms.ensemble.devices_per_node, {})
-        node[place] = terms.rate(place, 1)
+        node[place] = terms.rates[place][0]
     return {
         place: pace
         for node in nodes.values()

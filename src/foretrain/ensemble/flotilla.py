@@ -29,10 +29,9 @@ def flotilla(terms: Terms, left: Collection[int], *, lead: int | None = None) ->
 
     Source: guan2020, greedy flotilla creation.
     """
-    rates = terms.rates
     if lead is None:
-        lead = max(left, key=lambda place: (rates[place][0], -place))
-    return filled(terms, {lead: 1}, set(left) - {lead}, target=rates[lead][0])
+        lead = max(left, key=lambda place: (terms.rate(place, 1), -place))
+    return filled(terms, {lead: 1}, set(left) - {lead}, target=terms.rate(lead, 1))
 
 
 def filled(terms: Terms, deal: Deal, waiting: Collection[int], *, target: float) -> Deal:

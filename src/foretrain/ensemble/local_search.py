@@ -36,14 +36,16 @@ def neighbours(terms: Terms, state: State, deal: Deal) -> Iterator[Deal]:
     """Deals that differ from one by a single decision.
 
     Everybody goes on as before; another member leads the flotilla; one member leaves, joins or
-    makes way for another, and all devices are then given one by one to the slowest.
+    makes way for another; so many of the quickest or of the slowest train together. In the last
+    two all devices are given one by one to the slowest.
     """
     if state.running:
         yield state.running
     for lead in state.left:
         yield flotilla(terms, state.left, lead=lead)
     waiting = [place for place in state.left if place not in deal]
-    for together in _companies(list(deal), waiting):
+    ranked = sorted(state.left, key=lambda place: (terms.rates[place][0], place))
+    for together in (*_companies(list(deal), waiting), *_ends_of(ranked)):
         if len(together) <= terms.devices:
             yield levelled(terms, dict.fromkeys(together, 1))
 
@@ -58,6 +60,12 @@ def _companies(together: Sequence[int], waiting: Sequence[int]) -> Iterator[Sequ
             yield rest
         for new in waiting:
             yield [*rest, new]
+
+
+def _ends_of(ranked: Sequence[int]) -> Iterator[Sequence[int]]:
+    for many in range(1, len(ranked) + 1):
+        yield ranked[:many]
+        yield ranked[-many:]
 
 
 def _promising(terms: Terms, state: State, deal: Deal) -> list[Deal]:

@@ -28,8 +28,8 @@ class Terms:
         host: samples per second that the host of one node prepares at most, for all its members
             that do not share together; inf without a limit.
         tolerance: samples per second by which rates in one flotilla may differ. Source: guan2020.
-        rates: samples per second of each member on 1, 2, ... devices.
-        table: the same with a row per member, nan where it cannot run.
+        rates: samples per second of each member on 1, 2, ... devices with samples at hand.
+        table: no more than the stream's, with a row per member, nan where it cannot run.
     """
 
     ensemble: Ensemble
@@ -54,7 +54,7 @@ class Terms:
             for each in self.ensemble.members
         )
         object.__setattr__(self, "rates", rates)
-        object.__setattr__(self, "table", _table(rates, self.devices))
+        object.__setattr__(self, "table", np.minimum(_table(rates, self.devices), self.stream))
 
     @property
     def devices(self) -> int:
@@ -68,17 +68,13 @@ class Terms:
         return {place: self.ensemble.work(member) for place, member in enumerate(members)}
 
     def rate(self, place: int, devices: int) -> float:
-        """Samples per second of a member with samples at hand; 0 on more devices than it can."""
+        """Samples per second of a member that shares; 0 on more devices than it can use."""
         known = self.rates[place]
-        return known[devices - 1] if devices <= len(known) else 0.0
-
-    def slowest(self, deal: Deal) -> float:
-        """Samples per second of the slowest member of a deal, with samples at hand."""
-        return min(self.rate(place, count) for place, count in deal.items())
+        return min(self.stream, known[devices - 1]) if devices <= len(known) else 0.0
 
     def pace(self, deal: Deal) -> float:
-        """Samples per second at which the members of a deal train in step on one stream."""
-        return min(self.stream, self.slowest(deal))
+        """Samples per second of members in step on one stream: those of the slowest."""
+        return min(self.rate(place, count) for place, count in deal.items())
 
 
 def _table(rates: tuple[tuple[float, ...], ...], devices: int) -> NDArray[np.float64]:
