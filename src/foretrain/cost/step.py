@@ -117,9 +117,9 @@ def _waiting(plans: PlanTable, seconds: Number) -> Column:
     return np.where(plans.pipeline > 1, np.maximum(seconds, 0.0), 0.0)
 
 
-def step_times(setting: Setting, factors: Factors) -> StepTimes:
-    """Everything that happens in one step of the first plan, stage by stage."""
-    return step_of(stage_columns(setting, factors), order_columns(setting, factors))
+def step_times(setting: Setting, factors: Factors, *, row: int = 0) -> StepTimes:
+    """Everything that happens in one step of a plan, stage by stage."""
+    return step_of(stage_columns(setting, factors), order_columns(setting, factors), row=row)
 
 
 def step_of(runs: Sequence[Stages], order: Passing, *, row: int = 0) -> StepTimes:

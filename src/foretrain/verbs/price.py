@@ -17,7 +17,7 @@ from foretrain.cost.rates import peak
 from foretrain.cost.room import interval as memory_interval
 from foretrain.cost.room import probability
 from foretrain.cost.setting import Setting
-from foretrain.cost.step import step, step_times
+from foretrain.cost.step import StepColumns, step, step_times
 from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.job import JobPlan
 from foretrain.plan.plan import Plan
@@ -72,9 +72,54 @@ def price_plan(
         played: whether the event simulation checks the closed form.
         job: start, checkpoints and restarts; None leaves them and failures out.
     """
-    held = hold(setting, table_of([plan]))
-    priced = factors(setting, held)
-    settled = _fed(setting, plan, _settled(setting, priced, played=played))
+    return estimate_of(price_table(setting, [plan]), 0, assumed=assumed, played=played, job=job)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PriceTable:
+    """Plans in one setting, with everything that is priced for all of them at once.
+
+    Attributes:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        factors: what their steps are made of, and what they hold.
+        steps: their steps by the closed form. [plan]
+    """
+
+    setting: Setting
+    plans: tuple[Plan, ...]
+    factors: Factors
+    steps: StepColumns
+
+
+def price_table(setting: Setting, plans: Sequence[Plan]) -> PriceTable:
+    """Plans that can run, of which `estimate_of` gives the estimates."""
+    priced = factors(setting, hold(setting, table_of(plans)))
+    return PriceTable(
+        setting=setting, plans=tuple(plans), factors=priced, steps=step(setting, priced)
+    )
+
+
+def estimate_of(
+    table: PriceTable,
+    row: int,
+    *,
+    assumed: tuple[str, ...] = (),
+    played: bool = True,
+    job: JobPlan | None = None,
+) -> Estimate:
+    """The estimate of one of the plans, the same as if it were priced alone.
+
+    Args:
+        table: the plans.
+        row: which of them.
+        assumed: as for `price_plan`.
+        played: the same.
+        job: the same.
+    """
+    setting, plan, rows = table.setting, table.plans[row], np.array([row])
+    held = table.factors.held.take(rows, table.factors.plans.take(rows))
+    settled = _fed(setting, plan, _settled(table, row, played=played))
     memory = _memory(setting, held)
     whole = job_of(setting, plan, parts=settled.parts, wanted=job)
     warnings = (
@@ -101,20 +146,20 @@ def _fed(setting: Setting, plan: Plan, settled: Settled) -> Settled:
     )
 
 
-def _settled(setting: Setting, priced: Factors, *, played: bool) -> Settled:
-    """Price the step; play it too, and where the two differ let the simulation count."""
-    columns = step(setting, priced)
-    parts = Parts(
-        **{field.name: float(getattr(columns, field.name)[0]) for field in fields(columns)}
-    )
+def _settled(table: PriceTable, row: int, *, played: bool) -> Settled:
+    """The step; played too, and where the two differ the simulation counts."""
+    parts = Parts(**{name: float(getattr(table.steps, name)[row]) for name in _PARTS})
     closed = Settled(parts=parts, closed_form=parts.total, simulated=None)
     if not played:
         return closed
-    times = step_times(setting, priced)
+    times = step_times(table.setting, table.factors, row=row)
     passes = len(times.stages) * times.micro_batches * times.interleaving
     if passes > PASSES:
         return replace(closed, warnings=(f"not simulated: {passes:,} passes in one step",))
     return _played(times, closed)
+
+
+_PARTS = tuple(field.name for field in fields(StepColumns))
 
 
 def _played(times: StepTimes, closed: Settled) -> Settled:

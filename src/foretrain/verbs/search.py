@@ -9,6 +9,7 @@ from time import process_time
 
 import numpy as np
 
+from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.price import cost, energy
 from foretrain.cost.setting import setting
@@ -42,7 +43,7 @@ from foretrain.search.objective import (
 from foretrain.search.recall import recall
 from foretrain.units import DOLLARS, SECONDS
 from foretrain.verbs.nearest_miss import nearest_miss
-from foretrain.verbs.price import price_plan
+from foretrain.verbs.price import PriceTable, estimate_of, price_table
 
 NEAREST = {"fastest": Objective.TIME, "cheapest": Objective.COST}
 """What the plans are called that come nearest to a deadline and to a limit of cost."""
@@ -192,26 +193,38 @@ def _entries(
     Once stopped, the closed form alone answers for all of them: plans of two resolutions make no
     ranking, and the gap of a search that was cut short is that of the closed form.
     """
-    played = []
-    for candidate in found.best:
+    every = list(zip(found.best, _priced(study, coefficients, found.best), strict=True))
+    entries = []
+    for candidate, priced in every:
         if stop():
-            return [(each, _entry(study, coefficients, each, played=False)) for each in found.best]
-        played.append((candidate, _entry(study, coefficients, candidate, played=True)))
-    return played
+            return [(each, _entry(study, place, each, played=False)) for each, place in every]
+        entries.append((candidate, _entry(study, priced, candidate, played=True)))
+    return entries
+
+
+def _priced(
+    study: Study, coefficients: Coefficients, candidates: Sequence[Candidate]
+) -> list[tuple[PriceTable, int]]:
+    """Each plan on no more nodes than it uses: the table of those beside it, and its row there."""
+    together: dict[Cluster, list[Plan]] = {}
+    places = []
+    for candidate in candidates:
+        plans = together.setdefault(candidate.rented, [])
+        places.append((candidate.rented, len(plans)))
+        plans.append(candidate.plan)
+    tables = {
+        cluster: price_table(setting(study.workload, cluster, coefficients), plans)
+        for cluster, plans in together.items()
+    }
+    return [(tables[cluster], row) for cluster, row in places]
 
 
 def _entry(
-    study: Study, coefficients: Coefficients, candidate: Candidate, *, played: bool
+    study: Study, priced: tuple[PriceTable, int], candidate: Candidate, *, played: bool
 ) -> Ranked:
-    """A plan priced on no more nodes than it uses."""
-    cluster = candidate.rented
-    estimate = price_plan(
-        setting(study.workload, cluster, coefficients),
-        candidate.plan,
-        assumed=study.assumed,
-        played=played,
-        job=study.job,
-    )
+    """A plan as it is answered."""
+    (table, row), cluster = priced, candidate.rented
+    estimate = estimate_of(table, row, assumed=study.assumed, played=played, job=study.job)
     return Ranked(plan=candidate.plan, estimate=estimate, cluster=cluster.name, nodes=cluster.nodes)
 
 
