@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from types import MappingProxyType
 
-from foretrain.errors import InputError
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.run import MeasuredRun
@@ -46,10 +45,9 @@ def _built(name: str) -> bool:
 
 def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:
     name = run.network.name
-    try:
-        entry = find(VARIANTS.get(run.network.variant, name))
-    except InputError:
-        raise NotCovered(f"network '{name}' is not in the library") from None
+    entry = known(VARIANTS.get(run.network.variant, name))
+    if entry is None:
+        raise NotCovered(f"network '{name}' is not in the library")
     if entry.name.startswith("resnet-") and "v1" not in name.lower():
         first = "tf_cnn_benchmarks" in run.framework
         version = defaults.FIRST_RESNET if first else defaults.RESNET_VERSION

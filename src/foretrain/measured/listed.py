@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from foretrain.errors import InputError
+from functools import lru_cache
+
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.images import network
 from foretrain.measured.run import MeasuredRun
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import build, find
+from foretrain.workload.library.entries import build, known
 from foretrain.workload.library.entry import Reads
 
 
@@ -22,13 +23,17 @@ def listed_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     if run.doubt:
         raise NotCovered(f"numbers in doubt: {run.doubt}")
     name = run.network.name
-    try:
-        entry = find(name)
-    except InputError:
-        raise NotCovered(f"network '{name}' is not in the library") from None
+    entry = known(name)
+    if entry is None:
+        raise NotCovered(f"network '{name}' is not in the library")
     if entry.reads is Reads.NOTHING:
         return network(entry.name)
     tokens = run.network.sequence
     if tokens is None and entry.name in defaults.SEQUENCES:
         tokens = assumptions.take(defaults.SEQUENCES[entry.name])
-    return build(entry.name, sequence=stated(tokens, "length of a sample"))
+    return _built(entry.name, stated(tokens, "length of a sample"))
+
+
+@lru_cache(maxsize=256)
+def _built(name: str, sequence: int) -> Model:
+    return build(name, sequence=sequence)

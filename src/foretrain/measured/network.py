@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from foretrain.errors import InputError
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.decoders import FAMILIES, shape_of, sized
@@ -17,7 +16,7 @@ from foretrain.measured.litgpt import by_litgpt, longest, tuned
 from foretrain.measured.policies import by_bridge
 from foretrain.measured.run import MeasuredRun, Network, Table
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import build, find
+from foretrain.workload.library.entries import build, find, known
 from foretrain.workload.library.entry import Reads
 from foretrain.workload.library.transformer import Decoder, decoder
 from foretrain.workload.trainable import Trainable, adapted
@@ -97,10 +96,8 @@ def _in_library(run: MeasuredRun, assumptions: Assumptions) -> Model:
 
 def _known(name: str) -> bool:
     """Whether the library has a model of text of that name."""
-    try:
-        return find(name).reads is Reads.TOKENS
-    except InputError:
-        return False
+    entry = known(name)
+    return entry is not None and entry.reads is Reads.TOKENS
 
 
 def _sequence(network: Network, assumptions: Assumptions) -> int:
