@@ -26,6 +26,7 @@ from foretrain.run.stream.messages import Kind, Message, receive, send, send_jso
 from foretrain.run.stream.order import Order
 from foretrain.run.stream.service import Service
 from foretrain.run.stream.settings import Settings
+from foretrain.run.stream.turn import hand_out
 
 CHUNK = 8
 """Samples that a worker is given at a time, at most."""
@@ -108,28 +109,13 @@ class Conductor:
             self._begin()
         if self._service is None or self._broken is not None:
             return
-        self._hand_out(self._service)
+        hand_out(self._service, self, self._desk.grant)
         finished = self._is_finished()
         if finished and not self._was_finished:
             send(self._owner, Kind.FINISHED)
         self._was_finished = finished
 
-    def _hand_out(self, service: Service) -> None:
-        """Tasks and grants, until nothing more can be done now."""
-        while True:
-            service.bring_back()
-            self._prepare(service, skip=False)
-            self._serve(service, idle=False)
-            if not any(lane.want for lane in service.lanes.values()):
-                return
-            if service.starved and service.relieve():
-                continue
-            if self._busy() or self._prepare(service, skip=True):
-                return
-            if not self._serve(service, idle=True):
-                return
-
-    def _prepare(self, service: Service, *, skip: bool) -> bool:
+    def prepare(self, service: Service, *, skip: bool) -> bool:
         """Whether any work was handed out."""
         if self._order_is_fed:
             return self._give_slots(service, skip=skip)
@@ -143,14 +129,7 @@ class Conductor:
             any_task = True
         return any_task
 
-    def _serve(self, service: Service, *, idle: bool) -> bool:
-        """Whether any reader got something."""
-        grants = list(service.grants(idle=idle))
-        for grant in grants:
-            self._desk.grant(grant)
-        return bool(grants)
-
-    def _busy(self) -> bool:
+    def busy(self) -> bool:
         """Whether something is being prepared, so that waiting makes sense."""
         if self._order_is_fed:
             return not self._needed

@@ -19,6 +19,7 @@ from foretrain.run.stream.batch import Plain, Single, Taken, accept_read_only
 from foretrain.run.stream.errors import (
     LedgerMismatch,
     ProducerLost,
+    StreamError,
     StreamOver,
     StreamVersion,
     from_text,
@@ -130,7 +131,7 @@ class Reader:
 
         Raises:
             StreamVersion: the state is about other data.
-            StreamError: the stream cannot go back so far.
+            StreamError: the stream cannot go back so far; the reader is closed then.
         """
         if state["about"] != self._about:
             raise StreamVersion(
@@ -138,8 +139,12 @@ class Reader:
             )
         self._release_all()
         self._send(Kind.SEEK, self._released(), first=state["epoch"], second=state["position"])
-        while (message := self._answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
-            self._releasing.append(held(message.numbers()))
+        try:
+            while (message := self._answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
+                self._releasing.append(held(message.numbers()))
+        except StreamError:
+            self.close()
+            raise
         self._send(Kind.RELEASE, self._released())
         self._begin_at(state["epoch"], state["position"])
 

@@ -89,8 +89,9 @@ class Service:
         if lane.spill is not None:
             lane.spill.clear()
         own = np.array([each.slot for each in lane.own], np.int64)
-        self.release(lane, held(np.concatenate([own, self._live_slots(lane)])))
+        before = held(np.concatenate([own, self._live_slots(lane)]))
         self._place(lane, number)
+        self.release(lane, before)
 
     def leave(self, lane: Lane, kept: Numbers) -> None:
         """A reader leaves; only these slots are still held for it, until they are given back."""
@@ -191,10 +192,10 @@ class Service:
         slow = {lane.key: lane for lane in self._laggards()}
         others = [self._from(lane) for lane in self._live() if lane.key not in slow]
         end = min(others, default=self.window.published)
-        before = self.slots.free, self._to_begin()
+        free, begin = self.slots.free, self._to_begin()
         for lane in sorted(slow.values(), key=self._from):
             let_go = self._from(lane) < end and self._let_go(lane)
-            if let_go and (self.slots.free, self._to_begin()) != before:
+            if let_go and (self.slots.free > free or self._to_begin() > begin):
                 return True
         return False
 
@@ -235,7 +236,7 @@ class Service:
         ]
 
     def _to_begin(self) -> int:
-        """Numbers that may be begun now: some live reader is there, and the epoch goes on."""
+        """Numbers that may be begun now: for a live reader, in this epoch, where slots are free."""
         live = self._live()
         if not live:
             return 0
@@ -245,14 +246,15 @@ class Service:
             return 0
         end = self.order.end(self.order.place(head)[0])
         slowest = min(max(lane.granted, lane.live_from or 0) for lane in live)
-        room = self.window.room(slowest)
+        room = min(self.window.room(slowest), self.slots.free)
         return room if end is None else min(room, end - head)
 
     def _blocked(self) -> bool:
         """Whether samples are left to begin, or to catch up on, and no slot is free for them."""
+        if self._catching() and not self.slots.free:
+            return True
         unfinished = self.order.last() is None or self.window.head < (self.order.last() or 0)
-        wanted = (self._live() and unfinished) or self._catching()
-        return bool(wanted) and (self.slots.free == 0 or not self._to_begin())
+        return unfinished and bool(self._live()) and self._to_begin() <= 0
 
     def _take(self, count: int, *, skip: bool) -> Numbers:
         crowded = self.slots.free > self.slots.count // 2
@@ -356,12 +358,15 @@ class Service:
         return np.concatenate([np.array(own, np.int64), live]) if own else live
 
     def _laggards(self) -> list[Lane]:
-        """Live readers that are busy and for whom samples are held that may be let go."""
+        """Live readers for whom samples are held that may be let go.
+
+        They are busy, or their next sample is on disk and needs a slot that they hold themselves.
+        """
         return [
             lane
             for lane in self._live()
             if lane.policy != "block"
-            and lane.want is None
+            and (lane.want is None or _is_on_disk(lane))
             and self.window.published > self._from(lane)
         ]
 
@@ -418,9 +423,16 @@ class Service:
             lane.spill.put(first + offset, record)
 
     def _spill_room(self, lane: Lane) -> int:
-        return 0 if lane.spill is None else lane.spill.room(self._record_bytes)
+        if lane.spill is None:
+            return 0
+        return max(lane.spill.room(self._record_bytes), int(_is_on_disk(lane)))
 
     def _ledger(self, first: int, end: int) -> Ledger:
         """What these numbers, all of one epoch, should bring to a reader."""
         failed = [number - first for number in self.failed if first <= number < end]
         return ledger_of(np.delete(self.order.ids(first, end - first), failed))
+
+
+def _is_on_disk(lane: Lane) -> bool:
+    """Whether the reader's next sample is on disk and has no slot yet."""
+    return lane.spill is not None and bool(lane.spill.numbers) and not lane.own

@@ -63,8 +63,11 @@ class Window:
             self.tail = max(self.tail, int(self._number_of[slots].max()) + 1)
 
     def room(self, slowest: int) -> int:
-        """Numbers that may still be begun while this one is not read yet."""
-        return self._size - (self.head - min(slowest, self.head))
+        """Numbers that may still be begun while this one is not read yet.
+
+        One that is not prepared yet counts too, even if nobody will read it.
+        """
+        return self._size - (self.head - min(slowest, self.published))
 
 
 def held(slots: Numbers) -> Numbers:
