@@ -4,6 +4,7 @@
     python benchmarks/ensemble.py ratio-8 wall       # rows by name, 20 s per cell, five repetitions
     python benchmarks/ensemble.py --list             # their names, and how long they take
     python benchmarks/ensemble.py --record wall      # and writes recorded/ensemble.toml
+    python benchmarks/ensemble.py --page             # the tables of the docs from that file
 
 Processor seconds are exact for the whole tree of processes, every process is forked from one that
 has imported torch, methods take turns, and every member's samples are counted and checked. The exit
@@ -22,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "benchmarks" / "recorded" / "ensemble.toml"
+PAGE = ROOT / "docs" / "background" / "ensemble-speed.md"
 NEEDED = {"torch": "torch", "PIL": "Pillow"}
 MINUTES = 0.45
 """Minutes that a cell takes with its trial and its repetitions, per repetition."""
@@ -34,12 +36,16 @@ def main(arguments: list[str]) -> int:
         print(f"skipped: needs {' and '.join(['Linux', *missing])}")
         return 0
     sys.path.insert(0, str(ROOT))
+    from ensemble_parts.page import write_page
     from ensemble_parts.rows import ROWS
 
     asked = _parser().parse_args(arguments)
     if unknown := set(asked.rows) - set(ROWS):
         print(f"unknown row {', '.join(sorted(unknown))}. Known: {', '.join(ROWS)}.")
         return 2
+    if asked.page:
+        write_page(PAGE, RECORDED)
+        return 0
     if asked.list:
         minutes = {name: asked.repetitions * MINUTES * len(row.cells) for name, row in ROWS.items()}
         print("\n".join(f"{name}: {length:.0f} min" for name, length in minutes.items()))
@@ -52,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("rows", nargs="*", metavar="ROW", help="none: a short run of four members")
     parser.add_argument("--list", action="store_true", help="rows, and how long they take")
     parser.add_argument("--record", action="store_true", help=f"into {RECORDED.relative_to(ROOT)}")
+    parser.add_argument("--page", action="store_true", help=f"tables of {PAGE.relative_to(ROOT)}")
     parser.add_argument("--repetitions", type=int, default=5, help="of each cell of a row")
     return parser
 

@@ -1,0 +1,47 @@
+"""The tables of the docs page, from what is recorded."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+MARKS = (
+    "<!-- ensemble: python benchmarks/ensemble.py --page -->",
+    "<!-- end of ensemble -->",
+)
+
+
+def write_page(page: Path, recorded: Path) -> None:
+    """Puts the tables between the two marks of a page."""
+    rows = tomllib.loads(recorded.read_text("utf-8"))
+    text = page.read_text("utf-8")
+    head, _, rest = text.partition(MARKS[0])
+    tail = rest.partition(MARKS[1])[2]
+    tables = "\n".join([*_claims(rows), "", *_cells(rows)])
+    page.write_text(f"{head}{MARKS[0]}\n{tables}\n{MARKS[1]}{tail}", "utf-8")
+
+
+def _claims(rows: Mapping[str, Any]) -> Iterator[str]:
+    yield "| what | must | is | |"
+    yield "|---|---|---|---|"
+    for row in rows.values():
+        for name, claim in row["claims"].items():
+            yield f"| {name} | {claim['bar']} | {claim['shown']} | {claim['verdict']} |"
+
+
+def _cells(rows: Mapping[str, Any]) -> Iterator[str]:
+    """Processor and wall milliseconds per sample: median (least to most)."""
+    yield "| row | cell | processor ms per sample | wall ms per sample | peak MB | others, cores |"
+    yield "|---|---|---|---|---|---|"
+    for row_name, row in rows.items():
+        for name, cell in row["cells"].items():
+            cpu, wall = (_spread(cell[key], 1e3, 2) for key in ("cpu", "wall"))
+            memory, others = _spread(cell["memory"], 1e-6, 0), _spread(cell["others"], 1.0, 2)
+            yield f"| {row_name} | {name} | {cpu} | {wall} | {memory} | {others} |"
+
+
+def _spread(values: list[float], unit: float, digits: int) -> str:
+    median, least, most = (f"{unit * value:.{digits}f}" for value in values)
+    return f"{median} ({least} to {most})"
