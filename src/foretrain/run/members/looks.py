@@ -10,7 +10,7 @@ from typing import Final
 
 from foretrain.ensemble.bottleneck import Pressure, bottleneck
 from foretrain.measured.bottleneck import Bottleneck
-from foretrain.results.ensemble_run import MemberNow, Snapshot, State
+from foretrain.results.ensemble_run import MemberNow, Snapshot
 from foretrain.run.members.machine import memory_of_descendants
 from foretrain.run.members.reports import Report
 
@@ -136,7 +136,7 @@ class Looks:
         since, before = self._last
         self._last = now, stream
         spent = _spent(before, stream, seconds=now - since)
-        active = [each.wait for each in members if each.state is State.TRAINING and each.rate > 0]
+        active = [each.wait for each in members if each.rate > 0]
         if not (active and spent.capacity):
             return None
         self._spent = self._spent + spent
