@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from foretrain.report.charts.lines import Lines, scaling
 from foretrain.report.table import Column, Table
-from foretrain.report.words import count, percent, written
+from foretrain.report.words import count, per_second, percent, written
 from foretrain.results.shared_input import InputWay, SharedInput
 from foretrain.results.simulate import CurvePoint, ModelCurve
 from foretrain.units import SECONDS
@@ -97,9 +97,9 @@ def _row(point: CurvePoint, fed: SharedInput) -> tuple[str, ...]:
     return (
         f"{point.devices:,}",
         fed.best.name,
-        _rate(point.rate),
+        per_second(point.rate),
         percent(min(1.0, point.rate / fed.demand)),
-        _rate(fed.private.rate),
+        per_second(fed.private.rate),
         f"{fed.best.cores:,.0f} of {fed.cores:,}",
         percent(fed.saved) if fed.pays else "",
     )
@@ -108,12 +108,8 @@ def _row(point: CurvePoint, fed: SharedInput) -> tuple[str, ...]:
 def _way(way: InputWay) -> tuple[str, ...]:
     return (
         way.name,
-        _rate(way.rate),
+        per_second(way.rate),
         f"{way.cores:,.0f}",
         written(SECONDS, way.cpu),
         way.why or CHOSEN,
     )
-
-
-def _rate(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"

@@ -11,7 +11,7 @@ from rich.text import Text
 from foretrain.report import terminal
 from foretrain.report.shared_input import fed_words, input_table, ways_table
 from foretrain.report.table import Column, Table, plan_columns
-from foretrain.report.words import count, percent, written
+from foretrain.report.words import count, per_second, percent, written
 from foretrain.results.simulate import (
     Capacity,
     LoadPoint,
@@ -68,8 +68,8 @@ def curve_table(curve: ModelCurve) -> Table:
     rows = [
         (
             f"{point.devices:,}",
-            _rate(point.rate),
-            f"{_rate(point.low)} to {_rate(point.high)}",
+            per_second(point.rate),
+            f"{per_second(point.low)} to {per_second(point.high)}",
             percent(point.efficiency),
             *text,
         )
@@ -177,10 +177,6 @@ def _interval(result: PolicyResult) -> str:
     if result.low is None or result.high is None:
         return ""
     return f"\u00b1 {written(SECONDS, 0.5 * (result.high - result.low))}"
-
-
-def _rate(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def _finished(result: PolicyResult) -> str:

@@ -103,6 +103,11 @@ def written(quantity: Quantity, value: float) -> str:
     return f"{f'{int(digits):,}' if digits.isdecimal() and len(digits) > 4 else digits} {unit}"
 
 
+def per_second(rate: float) -> str:
+    """Samples per second: "3,649", "11.2"."""
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
 def count(number: float, thing: str, *, plural: str = "") -> str:
     """A count and its noun: "1 stage", "9,310 plans"; `plural` where an s is not enough."""
     shown = f"{number:,.0f}"
