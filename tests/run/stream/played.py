@@ -100,7 +100,7 @@ class Feeder:
         return True
 
     def busy(self):
-        return not self.need
+        return not self.need and self.epoch < self.order.epochs
 
     def step(self, played):
         """Whether the feeder had something to do."""

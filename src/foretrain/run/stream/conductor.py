@@ -132,7 +132,7 @@ class Conductor:
     def busy(self) -> bool:
         """Whether something is being prepared, so that waiting makes sense."""
         if self._order_is_fed:
-            return not self._needed
+            return not (self._needed or self._is_all_fed())
         return self._crew.busy
 
     @property
@@ -231,7 +231,7 @@ class Conductor:
         """A child died: another one does what it left, sample by sample."""
         self._selector.unregister(child.peer)
         self._crew.bury(child)
-        if self._broken is not None or self._is_done():
+        if self._broken is not None or self._is_finished() or self._is_all_fed():
             return
         if self._layout is None or not self._restarts:
             self._break(as_text(SampleFailed(FED_DIED if self._order_is_fed else TRIED_DIED)))
@@ -308,13 +308,11 @@ class Conductor:
         epochs = self._settings.epochs
         return all(lane.epoch == epochs for lane in self._desk.lanes.values())
 
-    def _is_done(self) -> bool:
-        """Whether a feeder has fed everything; workers may be needed until the end."""
+    def _is_all_fed(self) -> bool:
+        """Whether a feeder has nothing left to do; workers may be needed until the end."""
         last = self._order.last()
         published = self._service.window.published if self._service else 0
-        return self._is_finished() or (
-            self._order_is_fed and last is not None and published >= last
-        )
+        return self._order_is_fed and last is not None and published >= last
 
     def _break(self, body: bytes) -> None:
         """Nothing can go on: everybody is told why, now or when they come."""

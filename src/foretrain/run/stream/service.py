@@ -194,9 +194,9 @@ class Service:
         end = min(others, default=self.window.published)
         free, begin = self.slots.free, self._to_begin()
         for lane in sorted(slow.values(), key=self._from):
-            let_go = self._from(lane) < end and self._let_go(lane)
-            if let_go and (self.slots.free > free or self._to_begin() > begin):
-                return True
+            while lane.live_from is not None and self._from(lane) < end and self._let_go(lane):
+                if self.slots.free > free or self._to_begin() > begin:
+                    return True
         return False
 
     # The rules.
