@@ -4,9 +4,14 @@ The profile `slow` (make test-slow) draws ten times as many examples.
 """
 
 import os
+import sys
 
 from hypothesis import settings
 from tests.examples import MORE
+
+# Some eighty programs are started, and each would compile all that it imports once more.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local")
 
