@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -84,8 +85,9 @@ def imports(tree: ast.AST) -> Iterator[str]:
             yield str(node.module)
 
 
-def imports_of(file: Path) -> set[str]:
-    return set(imports(ast.parse(file.read_text())))
+@cache
+def imports_of(file: Path) -> frozenset[str]:
+    return frozenset(imports(ast.parse(file.read_text())))
 
 
 def imports_at_start(file: Path) -> set[str]:

@@ -88,14 +88,19 @@ def find(kind: str, name: str) -> str:
     Raises:
         InputError: with the nearest name.
     """
-    spelled = _spelled(name)
-    known = {other: entry for entry in _entries(kind) for other in (entry, *_aliases(kind, entry))}
+    spelled, known = _spelled(name), _spellings(kind)
     if spelled not in known:
         raise InputError(
             f"unknown {kind.removesuffix('s')} '{name}'.{nearest(spelled, known)} "
             f"'foretrain catalogue' lists all {len(_entries(kind))}."
         )
     return known[spelled]
+
+
+@cache
+def _spellings(kind: str) -> Mapping[str, str]:
+    """The entry of each name and alias."""
+    return {other: entry for entry in _entries(kind) for other in (entry, *_aliases(kind, entry))}
 
 
 def summary(kind: str, name: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Final
 
 from foretrain.errors import InputError, nearest
@@ -40,11 +41,10 @@ def catalogue(name: str | None = None) -> CatalogueResult:
     if name == HERE:
         return CatalogueResult(entries=(this_machine(),))
     if name is None or name in KINDS:
-        every = (entry for entry in _everything() if name in {None, f"{entry.kind}s"})
-        return CatalogueResult(entries=tuple(every))
+        return CatalogueResult(entries=tuple(_every(KINDS if name is None else (name,))))
     found = tuple(_described(name))
     if not found:
-        known = [entry.name for entry in _everything()]
+        known = [*(each for every in names().values() for each in every), *library.ENTRIES]
         raise InputError(
             f"the catalogue has no '{name}'.{nearest(name.lower(), known)} "
             f"'foretrain catalogue' lists all {len(known)}."
@@ -52,10 +52,13 @@ def catalogue(name: str | None = None) -> CatalogueResult:
     return CatalogueResult(entries=found)
 
 
-def _everything() -> Iterator[CatalogueEntry]:
+def _every(kinds: Collection[str]) -> Iterator[CatalogueEntry]:
+    """All entries of some kinds."""
     for kind, known in names().items():
-        yield from (_hardware(kind, name) for name in known)
-    yield from map(_model, library.ENTRIES.values())
+        if kind in kinds:
+            yield from (_hardware(kind, name) for name in known)
+    if "models" in kinds:
+        yield from map(_model, library.ENTRIES.values())
 
 
 def _described(name: str) -> Iterator[CatalogueEntry]:
@@ -82,6 +85,7 @@ def _hardware(kind: str, name: str) -> CatalogueEntry:
     )
 
 
+@cache
 def _model(entry: Entry) -> CatalogueEntry:
     """A model; its numbers are those of its shape, all from one source, and what they add up to."""
     sample = EXAMPLE[entry.reads]
