@@ -105,28 +105,25 @@ def _of_lab(lab: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Row]:
 
 def operations(found: Sequence[Mapping[str, Any]], *, bandwidth: float) -> Measured:
     """Starts and factors of what was measured alone."""
-    by_kind = {
-        kind: {each["members"]: each for each in found if each["kind"] == kind and _is_large(each)}
+    members = sorted({each["members"] for each in found})
+    gather, broadcast = (
+        {count: _operation(found, kind, count, bandwidth=bandwidth) for count in members}
         for kind in ("gather", "broadcast")
-    }
-    starts = {
-        (each["kind"], each["members"]): median(each["seconds"])
-        for each in found
-        if not _is_large(each)
-    }
-    return Measured(
-        bandwidth=bandwidth,
-        **{
-            kind: {
-                members: Operation(
-                    start=starts[kind, members],
-                    factor=median(each["seconds"]) * bandwidth / each["size"],
-                    root=median(each["root"]) * bandwidth / each["size"],
-                )
-                for members, each in of_members.items()
-            }
-            for kind, of_members in by_kind.items()
-        },
+    )
+    return Measured(bandwidth=bandwidth, gather=gather, broadcast=broadcast)
+
+
+def _operation(
+    found: Sequence[Mapping[str, Any]], kind: str, members: int, *, bandwidth: float
+) -> Operation:
+    same = [each for each in found if (each["kind"], each["members"]) == (kind, members)]
+    small, large, row = sorted(same, key=lambda each: (each["size"], each["row"]))
+    block = large["size"] / bandwidth
+    return Operation(
+        start=median(small["seconds"]),
+        alone=median(large["seconds"]) / block,
+        root=median(large["root"]) / block,
+        streamed=median(row["seconds"]) / block,
     )
 
 
@@ -135,13 +132,10 @@ def _bandwidth(found: Sequence[Mapping[str, Any]]) -> float:
     (plain,) = (
         each
         for each in found
-        if each["kind"] == "broadcast" and each["members"] == 2 and _is_large(each)
+        if (each["kind"], each["members"], each["row"]) == ("broadcast", 2, 1)
+        and each["size"] > 1 << 20
     )
     return float(plain["size"] / median(plain["seconds"]))
-
-
-def _is_large(operation: Mapping[str, Any]) -> bool:
-    return bool(operation["size"] > 1 << 20)
 
 
 def _decode_rate(found: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) -> float:

@@ -19,12 +19,12 @@ BANDWIDTH = 1e6
 
 def ideal(start=0.0):
     """A library whose all-gather is a ring, and whose root sends to all others."""
-    members = range(2, 9)
-    return Measured(
-        bandwidth=BANDWIDTH,
-        gather={w: Operation(start=start, factor=w - 1, root=w - 1) for w in members},
-        broadcast={w: Operation(start=start, factor=w - 1, root=w - 1) for w in members},
-    )
+    operations = {w: operation(w - 1, start=start) for w in range(2, 9)}
+    return Measured(bandwidth=BANDWIDTH, gather=operations, broadcast=operations)
+
+
+def operation(factor, *, start=0.0, root=None):
+    return Operation(start=start, alone=factor, root=root or factor, streamed=factor)
 
 
 def sharing(mode="all-shared", nodes=4, preprocessors=2, **more):
@@ -66,8 +66,8 @@ def test_all_gather_of_four_nodes_in_turn_adds_decoding_and_three_blocks():
     assert predicted_round(sharing(queued=False), ideal()).seconds == pytest.approx(0.1 + 0.3)
 
 
-def test_lengths_travel_before_bytes():
-    assert predicted_round(sharing(), ideal(0.01)).gather == pytest.approx(0.3 + 2 * 0.01)
+def test_every_operation_takes_a_start():
+    assert predicted_round(sharing(), ideal(0.01)).gather == pytest.approx(0.3 + 0.01)
 
 
 def test_last_preprocessor_sends_what_it_gathers_and_what_it_broadcasts():
@@ -79,7 +79,7 @@ def test_last_preprocessor_sends_what_it_gathers_and_what_it_broadcasts():
 
 def test_root_that_may_go_on_early_decodes_while_others_still_pass_blocks_on():
     alone = ideal()
-    early = replace(alone, broadcast={4: Operation(start=0.0, factor=3.0, root=2.0)})
+    early = replace(alone, broadcast={4: operation(3.0, root=2.0)})
     found = predicted_round(sharing("single-broadcast", preprocessors=1, queued=False), early)
     assert found.seconds == pytest.approx(0.1 + 0.2)
 

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from os import cpu_count, getloadavg
-from statistics import median
 from typing import Any
 
 from validation.testbed.lab import Lab
@@ -25,6 +24,8 @@ SETTLED = 0.45
 """Share of an epoch after which all queues are full."""
 LARGE, SMALL = 8 << 20, 1024
 """Bytes of a message of which the factor is measured, and of one that only starts."""
+ROW = 8
+"""Operations without a pause between them."""
 PROGRAM = ["-m", "validation.testbed.node"]
 QUICK = {"kind": "paced", "sample_bytes": SAMPLE, "seconds": 0.0003}
 SLOW = QUICK | {"seconds": 0.002}
@@ -122,8 +123,10 @@ def about() -> dict[str, Any]:
 def _operations(nodes: int) -> Iterator[dict[str, Any]]:
     for members in range(2, nodes + 1):
         for kind in ("gather", "broadcast"):
-            for size in (SMALL, LARGE):
-                yield {"kind": kind, "members": members, "size": size, "times": 9}
+            told = {"kind": kind, "members": members}
+            yield {**told, "size": SMALL, "times": 9, "row": 1}
+            yield {**told, "size": LARGE, "times": 9, "row": 1}
+            yield {**told, "size": LARGE, "times": 3, "row": ROW}
 
 
 def _decoding(nodes: int) -> Iterator[dict[str, Any]]:
@@ -153,11 +156,6 @@ def _rate(arrivals: Sequence[Sequence[float]], together: int) -> float:
     begin, had = arrivals[round(SETTLED * rounds) * together - 1]
     end, total = arrivals[rounds * together - 1]
     return (total - had) / (end - begin)
-
-
-def middle(values: Sequence[float]) -> float:
-    """The median, or nan of nothing."""
-    return median(values) if values else float("nan")
 
 
 def as_text(record: object) -> str:

@@ -56,10 +56,10 @@ def _broadcast(leader: Leader, name: str, job: Job) -> list[float]:
 
 
 class _Members:
-    """The first nodes, which do something together several times."""
+    """The first nodes, which do something together several times, `row` times without a pause."""
 
     def __init__(self, leader: Leader, name: str, job: Job) -> None:
-        self._times = job["times"]
+        self._times, self._row = job["times"], job["row"]
         self._channel: Channel | None = None
         if leader.rank < job["members"]:
             (store,) = leader.meet(name)
@@ -77,14 +77,16 @@ class _Members:
         """Seconds of each time after a first that does not count; none if not a member."""
         if self._channel is None:
             return []
-        return [_seconds(self._channel, act) for _ in range(self._times + 1)][1:]
+        return [_seconds(self._channel, act, self._row) for _ in range(self._times + 1)][1:]
 
 
-def _seconds(channel: Channel, act: Callable[[Channel], object]) -> float:
+def _seconds(channel: Channel, act: Callable[[Channel], object], row: int) -> float:
+    """Of each in a row."""
     channel.gather(torch.zeros(1))  # all begin together
     start = perf_counter()
-    act(channel)
-    return perf_counter() - start
+    for _ in range(row):
+        act(channel)
+    return (perf_counter() - start) / row
 
 
 def _decode(leader: Leader, name: str, job: Job) -> float:

@@ -6,8 +6,7 @@ In a round each of p preprocessors brings one block. With a block of x seconds o
     broadcast among w      start + v(w) x      v of a binomial tree is at least log2 w
 
 where start, g and v belong to the communication library, which is why they are measured: gloo's
-all-gather of two members takes 1.5 x, its broadcast to two others 2 x. Lengths travel before
-bytes, so every operation starts twice.
+all-gather of two members takes 1.5 x, its broadcast to two others 2 x.
 
 Done in turn, the parts of a round add up. With queues between them the longest one counts, and
 so does the busiest link: a broadcast and an all-gather through the same node share it.
@@ -25,18 +24,22 @@ from foretrain.errors import InputError, MissingCoefficient
 class Operation:
     """A collective among so many members, measured while nothing else goes on.
 
+    A factor is the seconds of a large one over those that one member's bytes take on a link alone.
+
     Attributes:
         start: seconds with next to no bytes.
-        factor: seconds of a large one, over those that one member's bytes take on a link alone.
-        root: the same until the root of a broadcast may go on; `factor` for an all-gather.
+        alone: factor until everybody has it, all members having begun together.
+        root: factor until the root of a broadcast may go on.
+        streamed: factor of each of many in a row; the next may begin while one ends.
     """
 
     start: float
-    factor: float
+    alone: float
     root: float
+    streamed: float
 
     def __post_init__(self) -> None:
-        if not (self.start >= 0 and self.factor > 0 and self.root > 0):
+        if not (self.start >= 0 and min(self.alone, self.root, self.streamed) > 0):
             raise InputError(f"an operation needs a start of at least 0 s and factors, got {self}.")
 
 
@@ -85,8 +88,8 @@ class Round:
     Attributes:
         decode: one block at each preprocessor.
         gather: among the preprocessors.
-        broadcast: to the others, until the root may go on; several at once count as one.
-        tail: from then on until the last of the others may.
+        broadcast: to the others; several at once count as one.
+        tail: from the moment when the root may go on until the last of the others may.
         link: the bytes of the busiest link, in the direction that has more.
         samples: that every node gets in a round.
         queued: whether the parts overlap.
@@ -103,10 +106,10 @@ class Round:
     @property
     def seconds(self) -> float:
         """From one round to the next."""
-        spread = self.broadcast + self.tail
         if self.queued:
-            return max(self.decode, self.gather, spread, self.link)
-        return max(self.decode + self.gather + self.broadcast, spread)
+            return max(self.decode, self.gather, self.broadcast, self.link)
+        spent = self.decode + self.gather + self.broadcast
+        return max(spent - self.tail, self.broadcast)
 
     @property
     def rate(self) -> float:
@@ -135,7 +138,7 @@ def _all_shared(sharing: Sharing, measured: Measured) -> Round:
     block = sharing.block_bytes / measured.bandwidth
     return Round(
         decode=_decode(sharing),
-        gather=_gather(sharing.nodes, measured, block),
+        gather=_gather(sharing, measured, block),
         link=(sharing.nodes - 1) * block,
         samples=sharing.nodes * sharing.batch,
         queued=sharing.queued,
@@ -147,12 +150,12 @@ def _single_broadcast(sharing: Sharing, measured: Measured) -> Round:
     count, block = sharing.preprocessors, sharing.block_bytes / measured.bandwidth
     members = sharing.nodes - count + 1
     sends = (members - 1).bit_length()
-    free, whole = _broadcast(members, measured, count * block)
+    whole, tail = _broadcast(members, measured, count * block, streamed=sharing.queued)
     return Round(
         decode=_decode(sharing),
-        gather=_gather(count, measured, block),
-        broadcast=free,
-        tail=whole - free,
+        gather=_gather(sharing, measured, block),
+        broadcast=whole,
+        tail=tail,
         link=(count - 1 + sends * count) * block,
         samples=count * sharing.batch,
         queued=sharing.queued,
@@ -163,7 +166,7 @@ def _multi_broadcast(sharing: Sharing, measured: Measured) -> Round:
     """In turn, every preprocessor decodes and sends while all others wait."""
     count, block = sharing.preprocessors, sharing.block_bytes / measured.bandwidth
     turns = 1 if sharing.queued else count
-    _, whole = _broadcast(sharing.nodes, measured, block)
+    whole, _ = _broadcast(sharing.nodes, measured, block, streamed=sharing.queued)
     return Round(
         decode=turns * _decode(sharing),
         broadcast=turns * whole,
@@ -199,19 +202,23 @@ def _decode(sharing: Sharing) -> float:
     return sharing.batch / sharing.decode_rate
 
 
-def _gather(members: int, measured: Measured, block: float) -> float:
-    if members == 1:
+def _gather(sharing: Sharing, measured: Measured, block: float) -> float:
+    if sharing.preprocessors == 1:
         return 0.0
-    found = _of(measured.gather, members, "all-gather")
-    return 2 * found.start + found.factor * block
+    found = _of(measured.gather, sharing.preprocessors, "all-gather")
+    return found.start + (found.streamed if sharing.queued else found.alone) * block
 
 
-def _broadcast(members: int, measured: Measured, block: float) -> tuple[float, float]:
-    """Until the root may go on, and until everybody may."""
+def _broadcast(
+    members: int, measured: Measured, block: float, *, streamed: bool
+) -> tuple[float, float]:
+    """Until everybody may go on, and for how much of that the root may already."""
     if members == 1:
         return 0.0, 0.0
     found = _of(measured.broadcast, members, "broadcast")
-    return 2 * found.start + found.root * block, 2 * found.start + found.factor * block
+    if streamed:
+        return found.start + found.streamed * block, 0.0
+    return found.start + found.alone * block, max(0.0, found.alone - found.root) * block
 
 
 def _of(operations: Mapping[int, Operation], members: int, name: str) -> Operation:

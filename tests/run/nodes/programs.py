@@ -37,6 +37,14 @@ class Pictures(Dataset):
         return pixels, {"label": number, "name": f"picture {number}"}
 
 
+class Ragged(Pictures):
+    """Samples of very different lengths, in no order."""
+
+    def __getitem__(self, number):
+        pixels, facts = super().__getitem__(number)
+        return pixels.repeat(1 + 97 * number % 31, 1), facts
+
+
 def streams(leader, many_options, epochs=2):
     """What `stream` finds for each of many options, one pipeline after the other."""
     return [

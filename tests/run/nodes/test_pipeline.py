@@ -43,6 +43,12 @@ def test_fewer_batches_than_nodes_are_no_trouble():
     assert others == [first] * 3
 
 
+def test_samples_of_very_different_lengths_are_no_trouble():
+    ragged = [options(mode) | {"dataset": programs.Ragged(23), "batch_size": 1} for mode in SHARED]
+    alone = programs.stream(ALONE, options("duplicate") | ragged[0] | {"mode": "duplicate"})
+    assert on_nodes(programs.streams, 3, ragged) == [[alone] * len(ragged)] * 3
+
+
 def test_every_epoch_holds_every_sample_once_in_an_order_of_its_own(alone):
     (first, second), _, tallies = alone
     assert sorted(first) == sorted(second) == list(range(23))

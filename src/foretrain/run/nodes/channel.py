@@ -11,7 +11,7 @@ from foretrain.run.nodes.leader import Leader
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from torch.distributed import Store
+    from torch.distributed import ProcessGroup, Store, Work
 
 Answer = TypeVar("Answer")
 
@@ -34,30 +34,40 @@ class Channel:
         """
         self.ranks = tuple(ranks)
         self.leader = leader
-        self._group = self._sure(lambda: _process_group(leader, self.ranks, store))
+        self._groups = self._sure(lambda: _process_groups(leader, self.ranks, store))
 
     def broadcast(self, tensor: Tensor, *, root: int) -> None:
         """Fill every member's tensor with the root's; `root` is a rank."""
-        from torch.distributed import BroadcastOptions
-
-        options = BroadcastOptions()
-        options.rootRank = self.ranks.index(root)
-        self._sure(lambda: self._group.broadcast([tensor], options).wait())
+        self._sure(lambda: _broadcast(self._groups[0], tensor, self.ranks.index(root)).wait())
 
     def gather(self, tensor: Tensor) -> Tensor:
         """The tensors of all members, one a row; they have the same shape."""
-        together: Tensor = tensor.new_empty(len(self.ranks) * tensor.numel())
-        flat = tensor.reshape(-1)
-        self._sure(lambda: self._group._allgather_base(together, flat).wait())
-        return together.view(len(self.ranks), *tensor.shape)
+        together: Tensor = tensor.new_empty(len(self.ranks), *tensor.shape)
+        if len(self._groups) == 2:
+            together[self.ranks.index(self.leader.rank)] = tensor
+            self._sure(lambda: self._swap(together))
+        else:
+            flat = together.view(-1), tensor.reshape(-1)
+            self._sure(lambda: self._groups[0]._allgather_base(*flat).wait())
+        return together
+
+    def _swap(self, rows: Tensor) -> None:
+        """Two members send each other their rows, each over connections of its own."""
+        sends = [
+            _broadcast(group, row, place)
+            for place, (group, row) in enumerate(zip(self._groups, rows, strict=True))
+        ]
+        for each in sends:
+            each.wait()
 
     def reduce(self, tensor: Tensor) -> None:
         """Replace every member's tensor by the sum over all members."""
-        self._sure(lambda: self._group.allreduce([tensor]).wait())
+        self._sure(lambda: self._groups[0].allreduce([tensor]).wait())
 
     def close(self) -> None:
         """Close the connections: members that still wait for this node learn that it left."""
-        self._group.abort()
+        for group in self._groups:
+            group.abort()
 
     def _sure(self, act: Callable[[], Answer]) -> Answer:
         try:
@@ -70,7 +80,28 @@ class Channel:
             ) from error
 
 
-def _process_group(leader: Leader, ranks: Sequence[int], store: Store):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _broadcast(group: ProcessGroup, tensor: Tensor, place: int) -> Work:
+    """A broadcast from the member at that place, as it begins."""
+    from torch.distributed import BroadcastOptions
+
+    options = BroadcastOptions()
+    options.rootRank = place
+    return group.broadcast([tensor], options)
+
+
+def _process_groups(leader: Leader, ranks: Sequence[int], store: Store) -> list[ProcessGroup]:
+    """One group, or one for each direction.
+
+    gloo's all-gather of two members uses one connection for both directions, and takes 1.5 to
+    1.75 times as long as two broadcasts over connections of their own.
+    """
+    from torch.distributed import PrefixStore
+
+    directions = ("there", "back") if len(ranks) == 2 and leader.device == "cpu" else ("there",)
+    return [_process_group(leader, ranks, PrefixStore(each, store)) for each in directions]
+
+
+def _process_group(leader: Leader, ranks: Sequence[int], store: Store) -> ProcessGroup:
     """A group of torch's without a global one around it: decision 037 says why."""
     from torch import distributed
 

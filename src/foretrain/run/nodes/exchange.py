@@ -1,41 +1,26 @@
 """Exchanges: rounds of messages that travel between nodes, one collective after another.
 
-A round is one message of each sender. Its lengths travel first, since messages differ: shorter
-ones are filled up to the longest. A node that has no block left sends an empty message.
+A round is one message of each sender, one a row; a sender without a block brings an empty one.
+Rows first travel as far as the longest of the last round went, as blocks are mostly alike. Every
+message begins with its length, so all nodes then know the same: what did not fit follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from foretrain.run.nodes.channel import Channel
+from foretrain.run.nodes.message import ALIGNMENT, length_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """Messages of one round.
-
-    Attributes:
-        lengths: bytes of each message, 0 where its sender had none.
-        rows: the messages, one a row, filled up to the longest.
-    """
-
-    lengths: Tensor
-    rows: Tensor
-
-    def messages(self) -> Iterator[Tensor]:
-        """Those that are not empty, in the order of their senders."""
-        for length, row in zip(self.lengths.tolist(), self.rows, strict=True):
-            if length:
-                yield row[:length]
+Piece = Callable[[int, int], "Tensor"]
+"""Bytes from the first number to the second of every row, after they have travelled."""
 
 
-def gathered(channel: Channel, mine: Iterator[Tensor], *, rounds: int) -> Iterator[Round]:
+def gathered(channel: Channel, mine: Iterator[Tensor], *, rounds: int) -> Iterator[Tensor]:
     """All members' messages, round by round.
 
     Args:
@@ -45,37 +30,29 @@ def gathered(channel: Channel, mine: Iterator[Tensor], *, rounds: int) -> Iterat
     """
     import torch
 
-    device = channel.leader.device
+    room = ALIGNMENT
     for _ in range(rounds):
-        message = next(mine, torch.empty(0, dtype=torch.uint8)).to(device)
-        lengths = channel.gather(torch.tensor([message.numel()], device=device)).flatten()
-        yield Round(lengths, channel.gather(_filled(message, int(lengths.max()))))
+        message = next(mine, torch.zeros(ALIGNMENT, dtype=torch.uint8))
+        rows = _whole(_gathering(channel, message), room)
+        room = rows.shape[1]
+        yield rows
 
 
-def alone(mine: Iterator[Tensor]) -> Iterator[Round]:
-    """The messages of a single sender as rounds of one."""
-    import torch
-
-    for message in mine:
-        yield Round(torch.tensor([message.numel()]), message.unsqueeze(0))
-
-
-def sent(channel: Channel, rounds: Iterator[Round]) -> Iterator[Round]:
+def sent(channel: Channel, rounds: Iterator[Tensor]) -> Iterator[Tensor]:
     """The same rounds, after every other member of the channel has them.
 
     Args:
         channel: this node and those to whom it sends.
         rounds: what to send.
     """
-    device = channel.leader.device
+    room = ALIGNMENT
     for each in rounds:
-        lengths, rows = each.lengths.to(device), each.rows.to(device)
-        channel.broadcast(lengths, root=channel.leader.rank)
-        channel.broadcast(rows, root=channel.leader.rank)
-        yield Round(lengths, rows)
+        rows = _whole(_sending(channel, each), room)
+        room = rows.shape[1]
+        yield rows
 
 
-def received(channel: Channel, *, root: int, rounds: int, senders: int) -> Iterator[Round]:
+def received(channel: Channel, *, root: int, rounds: int, senders: int) -> Iterator[Tensor]:
     """The rounds that another member sends.
 
     Args:
@@ -84,20 +61,59 @@ def received(channel: Channel, *, root: int, rounds: int, senders: int) -> Itera
         rounds: how many it sends.
         senders: messages in each of them.
     """
+    room = ALIGNMENT
+    for _ in range(rounds):
+        rows = _whole(_receiving(channel, root, senders), room)
+        room = rows.shape[1]
+        yield rows
+
+
+def messages_of(rows: Tensor) -> Iterator[Tensor]:
+    """The messages of a round that are not empty, in the order of their senders."""
+    for row in rows:
+        if length := length_of(row):
+            yield row[:length]
+
+
+def _whole(piece: Piece, room: int) -> Tensor:
+    """Rows as long as the longest message; `room` bytes of them travel at first."""
     import torch
 
-    device = channel.leader.device
-    for _ in range(rounds):
-        lengths = torch.empty(senders, dtype=torch.int64, device=device)
-        channel.broadcast(lengths, root=root)
-        rows = torch.empty((senders, int(lengths.max())), dtype=torch.uint8, device=device)
-        channel.broadcast(rows, root=root)
-        yield Round(lengths, rows)
+    rows = piece(0, room)
+    longest = max(ALIGNMENT, *map(length_of, rows))
+    if longest > room:
+        return torch.cat([rows, piece(room, longest)], dim=1)
+    return rows[:, :longest]
 
 
-def _filled(message: Tensor, length: int) -> Tensor:
-    if message.numel() == length:
-        return message
-    filled = message.new_zeros(length)
-    filled[: message.numel()] = message
-    return filled
+def _gathering(channel: Channel, message: Tensor) -> Piece:
+    return lambda begin, end: channel.gather(_cut(message, channel, begin=begin, end=end))
+
+
+def _sending(channel: Channel, rows: Tensor) -> Piece:
+    def piece(begin: int, end: int) -> Tensor:
+        found = _cut(rows, channel, begin=begin, end=end)
+        channel.broadcast(found, root=channel.leader.rank)
+        return found
+
+    return piece
+
+
+def _receiving(channel: Channel, root: int, senders: int) -> Piece:
+    import torch
+
+    def piece(begin: int, end: int) -> Tensor:
+        shape = (senders, end - begin)
+        found = torch.empty(shape, dtype=torch.uint8, device=channel.leader.device)
+        channel.broadcast(found, root=root)
+        return found
+
+    return piece
+
+
+def _cut(bytes_: Tensor, channel: Channel, *, begin: int, end: int) -> Tensor:
+    """These bytes of each row, filled up where it has fewer."""
+    from torch.nn.functional import pad
+
+    found = bytes_[..., begin:end].to(channel.leader.device)
+    return pad(found, (0, end - begin - found.shape[-1])).contiguous()

@@ -21,6 +21,7 @@ Batch = Any
 """What a collate function returns: a tensor, or tuples, lists and dicts of them."""
 
 ALIGNMENT = 64
+HEAD = 16
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -38,6 +39,11 @@ def packed(content: Batch) -> Tensor:
     return _laid_out({"tree": _described(content, tensors, where="batch")}, tensors)
 
 
+def length_of(message: Tensor) -> int:
+    """Bytes of a message, of which more may follow; 0 of an empty one."""
+    return _number(message, 0)
+
+
 def failure(reason: str) -> Tensor:
     """The message of a node that could not make its block."""
     return _laid_out({"failure": reason}, [])
@@ -49,12 +55,16 @@ def unpacked(message: Tensor) -> Batch:
     Raises:
         NodeFailed: the sender could not make the block.
     """
-    length = int.from_bytes(bytes(message[:8].tolist()), "little")
-    description = json.loads(bytes(message[8 : 8 + length].cpu().numpy()))
+    end = HEAD + _number(message, 8)
+    description = json.loads(bytes(message[HEAD:end].cpu().numpy()))
     if "failure" in description:
         raise NodeFailed(description["failure"])
-    body = message[_aligned(8 + length) :]
+    body = message[_aligned(end) :]
     return _rebuilt(description["tree"], body, description["tensors"])
+
+
+def _number(message: Tensor, at: int) -> int:
+    return int.from_bytes(bytes(message[at : at + 8].tolist()), "little")
 
 
 def _aligned(offset: int) -> int:
@@ -94,10 +104,11 @@ def _laid_out(description: dict[str, object], tensors: Sequence[Tensor]) -> Tens
         places.append((str(each.dtype).removeprefix("torch."), list(each.shape), end))
         end = _aligned(end + each.numel() * each.element_size())
     text = json.dumps({**description, "tensors": places}).encode()
-    start = _aligned(8 + len(text))
+    start = _aligned(HEAD + len(text))
     message = torch.zeros(start + end, dtype=torch.uint8)
-    head = len(text).to_bytes(8, "little") + text
-    message[: len(head)] = torch.frombuffer(bytearray(head), dtype=torch.uint8)
+    lengths = (start + end).to_bytes(8, "little") + len(text).to_bytes(8, "little")
+    head = bytearray((lengths + text).ljust(start, b"\0"))
+    message[:start] = torch.frombuffer(head, dtype=torch.uint8)
     for each, (_, _, at) in zip(tensors, places, strict=True):
         size = each.numel() * each.element_size()
         message[start + at : start + at + size] = each.reshape(-1).view(torch.uint8)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foretrain.run.nodes.channel import Channel
-from foretrain.run.nodes.exchange import Round, alone, gathered, received, sent
+from foretrain.run.nodes.exchange import gathered, messages_of, received, sent
 from foretrain.run.nodes.stages import ahead
 
 if TYPE_CHECKING:
@@ -112,18 +112,18 @@ def _multi_broadcast(site: Site) -> Iterator[Tensor]:
         if channel is not None
     ]
     for block in range(site.blocks):
-        yield from next(lanes[block % len(lanes)]).messages()
+        yield from messages_of(next(lanes[block % len(lanes)]))
 
 
-def _lane(site: Site, root: int, channel: Channel) -> Iterator[Round]:
+def _lane(site: Site, root: int, channel: Channel) -> Iterator[Tensor]:
     if site.rank == root:
-        return sent(channel, alone(site.mine))
+        return sent(channel, (message.unsqueeze(0) for message in site.mine))
     return received(channel, root=root, rounds=site.rounds(root), senders=1)
 
 
-def _one_by_one(rounds: Iterator[Round], site: Site) -> Iterator[Tensor]:
+def _one_by_one(rounds: Iterator[Tensor], site: Site) -> Iterator[Tensor]:
     for each in ahead(rounds, site.queue):
-        yield from each.messages()
+        yield from messages_of(each)
 
 
 def _none(nodes: int, preprocessors: int) -> list[list[int]]:
