@@ -1,0 +1,157 @@
+"""The processes of a run: who shares the stream, and who reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from validation.faults.plan import Part, Plan
+
+from foretrain.run.stream.attach import attach
+from foretrain.run.stream.errors import (
+    ProducerLost,
+    StreamError,
+    StreamNotFound,
+    StreamOver,
+    StreamTaken,
+)
+from foretrain.run.stream.reader import Reader
+from foretrain.run.stream.share import Stream, share
+
+WIDTH = 16
+"""Numbers of a sample, all of which are its id."""
+
+PATIENCE = 30.0
+"""Seconds for which a stream that died is waited for."""
+
+
+class Numbers:
+    """A data set whose samples tell which they are."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        import torch
+
+        return torch.full((WIDTH,), float(index)), index
+
+
+def log(path: Path, **facts: object) -> None:
+    """Append one line, in one write, so that a process that dies wrote all of it or nothing."""
+    line = json.dumps({"at": time.monotonic(), **facts}) + "\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(descriptor, line.encode())
+    os.close(descriptor)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """What was logged."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def own(plan: Plan, folder: Path, *, readers: int) -> None:
+    """Share the stream, and again whenever its conductor died, until told to stop."""
+    told = folder / "owner"
+    while not (folder / "stop").exists():
+        with _shared(plan, readers) as stream:
+            log(told, event="shares", conductor=stream.pid)
+            try:
+                while not (folder / "stop").exists():
+                    stream.stats()
+                    time.sleep(0.02)
+            except ProducerLost:
+                log(told, event="lost")
+                return  # the run starts another owner, which knows how many readers are left
+
+
+def _shared(plan: Plan, readers: int) -> Stream:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return share(
+                _source(plan),
+                name=plan.name,
+                workers=max(1, plan.workers),
+                seed=plan.seed,
+                epochs=plan.epochs,
+                readers=readers,
+                memory=40_960 + plan.slots * (WIDTH * 4 + 24),
+            )
+        except StreamTaken:  # the one before it is paused, or dying
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _source(plan: Plan) -> Any:
+    from torch.utils.data import DataLoader
+
+    data: Any = Numbers(plan.samples)
+    if not plan.fed:
+        return data
+    return DataLoader(
+        data, batch_size=plan.loader_batch, shuffle=True, num_workers=plan.workers
+    )
+
+
+def take_part(plan: Plan, part: Part, path: Path) -> None:
+    """Read every epoch from where the log ends; each batch is logged with the place after it."""
+    lines = read(path)
+    state = next((line["state"] for line in reversed(lines) if "state" in line), None)
+    random = Random(plan.seed ^ os.getpid())
+    while True:
+        try:
+            with _attached(plan, part, path, state) as loader:
+                log(path, event="attached")
+                for state in _trained(loader, plan, part, path=path, random=random):
+                    pass
+            log(path, event="done")
+            return
+        except StreamOver:
+            log(path, event="done")
+            return
+        except (ProducerLost, StreamNotFound):
+            log(path, event="lost")
+        except StreamError as error:
+            log(path, event="refused", error=f"{type(error).__name__}: {error}")
+            return
+
+
+def _attached(plan: Plan, part: Part, path: Path, state: Any) -> Reader:
+    return attach(
+        plan.name,
+        batch_size=part.batch,
+        model=path.name,
+        policy=part.policy,
+        start=part.start,
+        state=state,
+        patience=PATIENCE,
+        reconnect=PATIENCE if part.reconnects else 0.0,
+    )
+
+
+def _trained(
+    loader: Reader, plan: Plan, part: Part, *, path: Path, random: Random
+) -> Iterator[Any]:
+    """The place after every batch; samples that changed while they were kept are an error."""
+    kept: deque[tuple[Any, list[int]]] = deque()
+    while loader.epoch < plan.epochs:
+        for numbers, labels in loader:
+            state = loader.state_dict()
+            log(path, ids=labels.tolist(), epoch=loader.epoch, state=state)
+            kept.append((numbers, labels.tolist()))
+            time.sleep(random.uniform(0, 2 * part.pause))
+            assert all((x[:, 0].int().tolist() == ids) and (x == x[:, :1]).all() for x, ids in kept)
+            while len(kept) > part.keeps:
+                kept.popleft()
+            yield state
