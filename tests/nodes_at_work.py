@@ -17,14 +17,16 @@ def free_port():
         return found.getsockname()[1]
 
 
-def on_nodes(program, nodes, *arguments, timeout=20.0, **options):
+def on_nodes(program, nodes, *arguments, timeout=20.0):
     """What `program(leader, *arguments)` returns at each node; for an error, itself.
 
-    A node that dies returns None.
+    A node that dies returns None. They meet at a store of this process, as under a launcher.
     """
-    port = free_port()
+    from torch.distributed import TCPStore
+
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     leaders = [
-        Leader(rank=rank, nodes=nodes, port=port, timeout=timeout, **options)
+        Leader(rank=rank, nodes=nodes, port=store.port, timeout=timeout, hosted=True)
         for rank in range(nodes)
     ]
     return _gathered([_started(program, leader, arguments) for leader in leaders])

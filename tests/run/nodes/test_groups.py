@@ -2,7 +2,7 @@ import os
 
 import pytest
 from tests.needs import needs
-from tests.nodes_at_work import on_nodes
+from tests.nodes_at_work import free_port, on_nodes
 
 needs("torch")
 from tests.run.nodes import programs  # noqa: E402
@@ -33,7 +33,7 @@ def test_operation_that_a_member_never_issues_is_given_up_after_the_timeout():
 
 def test_group_of_others_is_refused():
     with (
-        Groups([[0], [0]], leader=Leader(rank=0, nodes=1, port=29398)) as groups,
+        Groups([[0], [0]], leader=Leader(rank=0, nodes=1, port=free_port())) as groups,
         pytest.raises(InputError, match="not in group 2"),
     ):
         groups.gather(2, None, name="x")

@@ -1,6 +1,7 @@
 import pytest
+from tests.examples import MORE
 from tests.needs import needs
-from tests.nodes_at_work import on_nodes
+from tests.nodes_at_work import free_port, on_nodes
 
 needs("torch")
 from tests.run.nodes import programs  # noqa: E402
@@ -68,7 +69,7 @@ def test_every_node_learns_why_a_sample_could_not_be_decoded():
         assert all("ValueError: not a picture" in str(error) for error in found)
 
 
-@pytest.mark.parametrize("mode", SHARED)
+@pytest.mark.parametrize("mode", SHARED if MORE > 1 else ["single-broadcast"])
 def test_death_of_a_node_is_noticed_by_all_others_within_a_second(mode, tmp_path):
     diary = tmp_path / "death"
     deadly = options(mode) | {"dataset": programs.Pictures(23, kills=20, diary=diary)}
@@ -79,8 +80,9 @@ def test_death_of_a_node_is_noticed_by_all_others_within_a_second(mode, tmp_path
 
 
 def test_node_that_never_comes_is_missed_after_the_timeout():
+    lonely = Leader(rank=0, nodes=2, port=free_port(), timeout=0.5)
     with pytest.raises(NodeLost, match=r"silent for 0\.5 s"):
-        next(iter(pipeline(leader=Leader(rank=0, nodes=2, port=29399, timeout=0.5), **options())))
+        next(iter(pipeline(leader=lonely, **options())))
 
 
 def test_epoch_that_all_nodes_leave_can_be_had_again():
