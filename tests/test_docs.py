@@ -25,6 +25,7 @@ from pathlib import Path
 import pytest
 
 from foretrain.files.coefficients import SHIPPED
+from foretrain.files.ensemble_study import read_ensemble_study
 from foretrain.files.queue_study import read_queue_study
 from foretrain.files.study import study_from
 
@@ -109,6 +110,10 @@ def test_toml_snippets_are_studies_or_parts_of_one(page, tmp_path):
                 (tmp_path / snippet.title).write_text(snippet.text)
                 read_queue_study(tmp_path / snippet.title)
                 continue
+            if "ensemble" in part:
+                (tmp_path / snippet.title).write_text(snippet.text)
+                read_ensemble_study(tmp_path / snippet.title)
+                continue
             whole = part if snippet.title else {**SMALL, **part}
             if not snippet.title and "workload" in part:
                 whole["workload"] = {**SMALL["workload"], **part["workload"]}
@@ -178,6 +183,7 @@ def test_every_command_has_a_heading():
     from foretrain.cli.main import app
 
     names = {command.name or command.callback.__name__ for command in app.registered_commands}
+    names |= {group.name for group in app.registered_groups}
     headings = set(re.findall(r"^## `(\w+)", (REFERENCE / "commands.md").read_text(), re.MULTILINE))
     assert names == headings
 

@@ -36,7 +36,7 @@ class PackedPictures(Pictures):
 def packed(place):
     """One picture as bytes."""
     random = np.random.default_rng(place)
-    rows, columns = np.mgrid[:SIDE, :SIDE] / 6.0
+    rows, columns = np.mgrid[:SIDE, :SIDE] / 2.0
     angle = np.pi * (place % KINDS) / KINDS
     stripes = np.sin(np.cos(angle) * columns + np.sin(angle) * rows + random.uniform(0, 6.3))
     noise = random.integers(0, 60, (SIDE, SIDE, 3))
@@ -68,7 +68,7 @@ def brighter(sample):
 def build(width=8):
     """A network of one convolution."""
     return nn.Sequential(
-        nn.Conv2d(3, width, 3, stride=4),
+        nn.Conv2d(3, width, 9, stride=8),
         nn.ReLU(),
         nn.AdaptiveAvgPool2d(4),
         nn.Flatten(),

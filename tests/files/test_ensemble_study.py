@@ -160,10 +160,26 @@ eta = 1
         assert part in told, told
 
 
+def test_what_was_measured_elsewhere_can_be_said(tmp_path):
+    said = """
+sample = { prepare = "3 ms", size = "600 kB", count = 1000 }
+alone = { time = "2 ms", cpu = "0.5 ms", memory = "40 MB" }
+[[members]]
+name = "a"
+model = "m:b"
+"""
+    given = read(tmp_path, SHORT + said).given
+    assert (given.sample.prepare, given.sample.count, given.measured) == (0.003, 1000, False)
+    assert given.members["a"].rate == pytest.approx(500)
+    told = problems_of(tmp_path, SHORT + said.replace("alone", "# alone"))
+    assert "alone of a is missing beside what else is given" in told
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("", "members: is missing. Write [[members]]"),
+        ('[ensemble]\nname = "a b"\ndata = "m:d"', "members: is missing"),
         ("members = 3\n" + SHORT, "members: is not a table; write [[members]]"),
         ("members = [3]\n" + SHORT, "members[0]: 3 is not a table of keys and values."),
         ('[[members]]\nname = "a"', "members[0].model: is missing."),

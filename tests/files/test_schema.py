@@ -11,7 +11,7 @@ from foretrain.results.document import document
 from foretrain.results.provenance import Provenance
 from foretrain.verbs.catalogue import catalogue
 
-NAMES = [*ANSWERS, "study", "queue-study"]
+NAMES = [*ANSWERS, "study", "queue-study", "ensemble-study"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -61,3 +61,10 @@ def test_schema_of_a_study_tells_what_may_be_rented():
 def test_unknown_verb_is_refused_with_the_nearest_one():
     with pytest.raises(InputError, match=r"no schema of 'serach'\. Did you mean 'search'\?"):
         schema_of("serach")
+
+
+def test_schema_of_an_ensemble_lets_members_leave_out_what_all_have_in_common():
+    described = schema_of("ensemble-study")
+    assert described["required"] == ["ensemble", "members"]
+    assert described["properties"]["members"]["items"]["required"] == ["name", "model"]
+    assert "grid" in described["properties"]["members"]["items"]["properties"]

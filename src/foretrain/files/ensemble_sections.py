@@ -126,7 +126,7 @@ class EnsembleSection:
     data: SomeCode
     shared: SomeCode | None = None
     workers: Count | None = None
-    memory: Annotated[float, BYTES] = 2.0**28
+    memory: Annotated[float, BYTES] = 2.0**27
     cores: Count | None = None
     input: Input = Input.AUTO
     shuffle: bool = True

@@ -12,6 +12,12 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError, nearest
+from foretrain.files.ensemble_sections import (
+    CheckpointsSection,
+    EnsembleSection,
+    LogsSection,
+    MemberSection,
+)
 from foretrain.files.job import JobSection
 from foretrain.files.keys import NOT_YET
 from foretrain.files.mixed import KEY as GROUPS
@@ -21,10 +27,13 @@ from foretrain.files.queue_study import JobsSection, NodesSection, SimulationSec
 from foretrain.files.scenario import KEY as SCENARIO
 from foretrain.files.study import NEEDED, SearchSection
 from foretrain.files.workload import WorkloadSection
+from foretrain.measured.ensemble_study import Halving
 from foretrain.results.calibrate import Calibrated
 from foretrain.results.catalogue import CatalogueResult
 from foretrain.results.doctor import Diagnosis
 from foretrain.results.document import plain
+from foretrain.results.ensemble_estimate import EnsembleEstimated
+from foretrain.results.ensemble_run import EnsembleRan
 from foretrain.results.estimate import Estimate
 from foretrain.results.largest import Largest
 from foretrain.results.mixed import MixedResult
@@ -43,6 +52,8 @@ ANSWERS: Final = {
     "mixed": MixedResult,
     "calibrate": Calibrated,
     "simulate": Simulated,
+    "ensemble-estimate": EnsembleEstimated,
+    "ensemble-run": EnsembleRan,
     "validate": Validation,
     "catalogue": CatalogueResult,
     "doctor": Diagnosis,
@@ -55,6 +66,7 @@ LISTED: Final = {"why_not"}
 
 STUDY: Final = "study"
 QUEUE: Final = "queue-study"
+ENSEMBLE: Final = "ensemble-study"
 Schema = dict[str, Any]
 
 
@@ -73,12 +85,12 @@ def schema_of(verb: str) -> Schema:
     """The JSON Schema of a verb's document, or of a study.
 
     Args:
-        verb: one of `ANSWERS`; or study, or queue-study, which `simulate` reads.
+        verb: one of `ANSWERS`; or study, queue-study, which `simulate` reads, or ensemble-study.
 
     Raises:
         InputError: if no such document exists.
     """
-    studies = {STUDY: _study, QUEUE: _queue}
+    studies = {STUDY: _study, QUEUE: _queue, ENSEMBLE: _ensemble}
     known = [*ANSWERS, *studies]
     if verb not in known:
         raise InputError(f"no schema of '{verb}'.{nearest(verb, known)} Known: {', '.join(known)}.")
@@ -144,6 +156,31 @@ def _queue() -> Schema:
         "type": "object",
         "properties": sections,
         "required": ["jobs"],
+        "additionalProperties": False,
+        "$defs": shared,
+    }
+
+
+def _ensemble() -> Schema:
+    """The sections of a study of an ensemble."""
+    member = _record(MemberSection, "validation")
+    inherited = _record(EnsembleSection, "validation")["properties"].keys() & {*member["required"]}
+    member["required"] = [key for key in member["required"] if key not in inherited - {"name"}]
+    member["properties"]["grid"] = {"type": "object", "description": "lists of values to try"}
+    sections = {
+        "ensemble": _record(EnsembleSection, "validation"),
+        "members": {"type": "array", "items": member, "minItems": 1},
+        "halving": _record(Halving, "validation"),
+        "checkpoints": _record(CheckpointsSection, "validation"),
+        "logs": _record(LogsSection, "validation"),
+    }
+    shared = member.pop("$defs", {})
+    for body in sections.values():
+        shared |= body.pop("$defs", {})
+    return {
+        "type": "object",
+        "properties": sections,
+        "required": ["ensemble", "members"],
         "additionalProperties": False,
         "$defs": shared,
     }

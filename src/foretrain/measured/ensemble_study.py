@@ -12,7 +12,9 @@ from foretrain.errors import InputError
 from foretrain.measured.probed import Probed
 
 MEMBER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*")
-"""Of members and streams: they name files too."""
+"""Of members: they name files too."""
+
+STREAM_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,50}")
 
 LOSSES: Final = ("cross_entropy", "mse_loss", "l1_loss", "binary_cross_entropy_with_logits")
 """Functions of `torch.nn.functional` that take what a model says and what it should have said."""
@@ -195,7 +197,7 @@ class EnsembleStudy:
     recipes: tuple[Recipe, ...]
     shared: Code | None = None
     workers: int | None = None
-    memory: float = 2.0**28
+    memory: float = 2.0**27
     cores: int | None = None
     input: Input = Input.AUTO
     shuffle: bool = True
@@ -209,6 +211,11 @@ class EnsembleStudy:
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not STREAM_NAME.fullmatch(self.name):
+            raise InputError(
+                f"EnsembleStudy.name '{self.name}' names a stream too: at most 50 letters, digits"
+                " and . _ - only."
+            )
         names = [each.name for each in self.recipes]
         if not names:
             raise InputError("EnsembleStudy.recipes is empty; an ensemble has members.")

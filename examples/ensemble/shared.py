@@ -1,0 +1,41 @@
+"""Which learning rate is best? Eight models, all fed by one stream."""
+
+import multiprocessing
+import sys
+
+import torch
+from pictures import Pictures, build
+
+from foretrain import attach, share
+
+RATES = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
+EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 4
+
+
+def train(pictures, rate):
+    torch.manual_seed(0)
+    loader = attach("pictures", batch_size=24, model=str(rate))
+    model = build()
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
+    for _ in range(EPOCHS):
+        total = 0.0
+        for images, kinds in loader:
+            loss = torch.nn.functional.cross_entropy(model(images), kinds)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(kinds)
+    print(f"rate {rate}: loss {total / len(pictures):.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    pictures = Pictures()
+    stream = share(pictures, name="pictures", epochs=EPOCHS, readers=len(RATES))
+    fork = multiprocessing.get_context("fork")
+    models = [fork.Process(target=train, args=(pictures, rate)) for rate in RATES]
+    for model in models:
+        model.start()
+    for model in models:
+        model.join()
+    stream.close()
