@@ -42,15 +42,19 @@ def books(plan: Plan, members: list[Member]) -> Books:
 
 
 def _epochs(member: Member) -> dict[int, list[int]]:
-    lines = [line for line in read(member.path) if "ids" in line]
     return {
         epoch: [sample for line in of_epoch for sample in line["ids"]]
-        for epoch, of_epoch in groupby(lines, key=lambda line: line["epoch"])
+        for epoch, of_epoch in groupby(read(member.path), key=lambda line: line["epoch"])
     }
 
 
 def _check(
-    plan: Plan, member: Member, got: dict[int, list[int]], *, orders: dict[int, list[int]], kept: Books
+    plan: Plan,
+    member: Member,
+    got: dict[int, list[int]],
+    *,
+    orders: dict[int, list[int]],
+    kept: Books,
 ) -> None:
     name, part = member.path.name, member.part
     came_late = part.late > 0 or member.anew > 0

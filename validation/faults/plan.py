@@ -91,7 +91,9 @@ def draw(seed: int, *, name: str) -> Plan:
     fed = random.random() < 0.4
     together = random.random() < 0.3
     readers = 3 if together else random.randint(1, READERS)
-    batches = (10, 15, 25) if together else [random.choice([1, 4, 7, 16, 48]) for _ in "x" * readers]
+    batches = (
+        (10, 15, 25) if together else [random.choice([1, 4, 7, 16, 48]) for _ in "x" * readers]
+    )
     return Plan(
         name=name,
         seed=seed,

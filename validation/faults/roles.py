@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -59,18 +58,23 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def events_of(path: Path) -> Path:
+    """Where a process logs what happened to it; its samples are beside."""
+    return path.with_suffix(".events")
+
+
 def own(plan: Plan, folder: Path, *, readers: int) -> None:
     """Share the stream, and again whenever its conductor died, until told to stop."""
     told = folder / "owner"
     while not (folder / "stop").exists():
         with _shared(plan, readers) as stream:
-            log(told, event="shares", conductor=stream.pid)
+            log(events_of(told), event="shares", conductor=stream.pid)
             try:
                 while not (folder / "stop").exists():
                     stream.stats()
                     time.sleep(0.02)
             except ProducerLost:
-                log(told, event="lost")
+                log(events_of(told), event="lost")
                 return  # the run starts another owner, which knows how many readers are left
 
 
@@ -99,59 +103,51 @@ def _source(plan: Plan) -> Any:
     data: Any = Numbers(plan.samples)
     if not plan.fed:
         return data
-    return DataLoader(
-        data, batch_size=plan.loader_batch, shuffle=True, num_workers=plan.workers
-    )
+    return DataLoader(data, batch_size=plan.loader_batch, shuffle=True, num_workers=plan.workers)
 
 
 def take_part(plan: Plan, part: Part, path: Path) -> None:
     """Read every epoch from where the log ends; each batch is logged with the place after it."""
-    lines = read(path)
-    state = next((line["state"] for line in reversed(lines) if "state" in line), None)
     random = Random(plan.seed ^ os.getpid())
     while True:
         try:
-            with _attached(plan, part, path, state) as loader:
-                log(path, event="attached")
-                for state in _trained(loader, plan, part, path=path, random=random):
-                    pass
-            log(path, event="done")
+            with _attached(plan, part, path) as loader:
+                _train(loader, plan, part, path=path, random=random)
+            log(events_of(path), event="done")
             return
         except StreamOver:
-            log(path, event="done")
+            log(events_of(path), event="done")
             return
         except (ProducerLost, StreamNotFound):
-            log(path, event="lost")
+            log(events_of(path), event="lost")
         except StreamError as error:
-            log(path, event="refused", error=f"{type(error).__name__}: {error}")
+            log(events_of(path), event="refused", error=f"{type(error).__name__}: {error}")
             return
 
 
-def _attached(plan: Plan, part: Part, path: Path, state: Any) -> Reader:
+def _attached(plan: Plan, part: Part, path: Path) -> Reader:
+    lines = read(path)
     return attach(
         plan.name,
         batch_size=part.batch,
         model=path.name,
         policy=part.policy,
         start=part.start,
-        state=state,
+        state=lines[-1]["state"] if lines else None,
         patience=PATIENCE,
         reconnect=PATIENCE if part.reconnects else 0.0,
     )
 
 
-def _trained(
-    loader: Reader, plan: Plan, part: Part, *, path: Path, random: Random
-) -> Iterator[Any]:
-    """The place after every batch; samples that changed while they were kept are an error."""
+def _train(loader: Reader, plan: Plan, part: Part, *, path: Path, random: Random) -> None:
+    """Every epoch that is left; samples that change while they are kept are an error."""
     kept: deque[tuple[Any, list[int]]] = deque()
     while loader.epoch < plan.epochs:
         for numbers, labels in loader:
-            state = loader.state_dict()
-            log(path, ids=labels.tolist(), epoch=loader.epoch, state=state)
-            kept.append((numbers, labels.tolist()))
+            ids = labels.tolist()
+            log(path, ids=ids, epoch=loader.epoch, state=loader.state_dict())
+            kept.append((numbers, ids))
             time.sleep(random.uniform(0, 2 * part.pause))
-            assert all((x[:, 0].int().tolist() == ids) and (x == x[:, :1]).all() for x, ids in kept)
+            assert all((x[:, 0].int().tolist() == y) and (x == x[:, :1]).all() for x, y in kept)
             while len(kept) > part.keeps:
                 kept.popleft()
-            yield state

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from validation.faults.plan import Fault, Part, Plan
-from validation.faults.roles import log, own, read, take_part
+from validation.faults.roles import events_of, log, own, read, take_part
 
 from foretrain.run.stream.addresses import connect
 from foretrain.run.stream.errors import StreamNotFound
@@ -113,7 +113,7 @@ class Run:
         for member in self.members:
             if member.waits and member.begins <= self.now:
                 member.killed = False
-                if self.now > 0.05 and not any("state" in line for line in read(member.path)):
+                if self.now > 0.05 and not read(member.path):
                     member.anew += 1
                 member.pid = self._fork(
                     lambda member=member: take_part(self.plan, member.part, member.path)
@@ -158,7 +158,7 @@ class Run:
 
     def _ended(self, member: Member, status: int) -> None:
         member.pid = None
-        events = [line for line in read(member.path) if "event" in line]
+        events = read(events_of(member.path))
         last = events[-1] if events else {}
         if last.get("event") in {"done", "refused"}:
             member.over = last["event"]
@@ -180,7 +180,8 @@ class Run:
     @property
     def conductor(self) -> int | None:
         """The process that serves the stream now."""
-        shared = [line["conductor"] for line in read(self.folder / "owner") if "conductor" in line]
+        told = read(events_of(self.folder / "owner"))
+        shared = [line["conductor"] for line in told if "conductor" in line]
         alive = self.owner is not None and shared and Path(f"/proc/{shared[-1]}").exists()
         return shared[-1] if alive else None
 
@@ -224,6 +225,8 @@ class Run:
             "owner": self._gone,
         }
         is_seen = seen[role](pid)
+        if role in {"conductor", "owner"}:
+            self.notices.clear()  # those who should notice the deaths before are dying too
         self.notices.append(Notice(role, time.monotonic(), is_seen))
 
     def _left_by(self, pid: int) -> Callable[[], bool]:
@@ -245,7 +248,8 @@ class Run:
 
     def _events(self, event: str) -> list[dict[str, Any]]:
         paths = [self.folder / "owner", *(member.path for member in self.members)]
-        return [line for path in paths for line in read(path) if line.get("event") == event]
+        lines = (line for path in paths for line in read(events_of(path)))
+        return [line for line in lines if line["event"] == event]
 
     def _look(self) -> None:
         if self.paused:
@@ -287,7 +291,7 @@ class Run:
         for pid in self.paused:
             _signal(pid, signal.SIGCONT)
         if "hang" in self.problems:
-            log(self.folder / "owner", event="hang", stats=self._stats())
+            self.problems.append(str(self._stats()))
         if self._peer is not None:
             self._peer.close()
         log(self.folder / "stop")
@@ -304,7 +308,7 @@ class Run:
         sockets = Path("/proc/net/unix").read_text()
         self.left += ["socket"] if f"/{self.plan.name}\n" in sockets else []
         known = {"errors", "owner", "stop", *(member.path.name for member in self.members)}
-        self.left += [path.name for path in self.folder.iterdir() if path.name not in known]
+        self.left += [path.name for path in self.folder.iterdir() if path.stem not in known]
 
 
 def children_of(pid: int) -> list[int]:

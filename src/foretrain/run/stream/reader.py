@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
 from time import monotonic
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from foretrain.run.stream.addresses import connect
 from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.asked import Asked, Collate
 from foretrain.run.stream.batch import Plain, Single, Taken, accept_read_only
@@ -22,20 +20,11 @@ from foretrain.run.stream.errors import (
     StreamError,
     StreamOver,
     StreamVersion,
-    from_text,
 )
-from foretrain.run.stream.fork import closed_after_fork
 from foretrain.run.stream.layout import Layout
 from foretrain.run.stream.ledger import Ledger, ledger_of
-from foretrain.run.stream.messages import (
-    ENDS,
-    VERSION,
-    Kind,
-    Message,
-    receive,
-    send,
-    send_json,
-)
+from foretrain.run.stream.line import Line
+from foretrain.run.stream.messages import ENDS, VERSION, Kind, Message
 from foretrain.run.stream.piece import Piece
 from foretrain.run.stream.seeds import number_of, seed_of, sow
 from foretrain.run.stream.slots import Numbers
@@ -67,7 +56,8 @@ class Reader:
         self._ledger = self._booked = Ledger()
         self._at_end = False
         self._need = 0
-        self._connect(asked.patience, state)
+        self._line = Line(asked, state=state, patience=asked.patience)
+        self._enter(self._line.welcome)
 
     def __iter__(self) -> Iterator[Any]:
         if self.position and not self._fill(self._asked.batch_size):
@@ -108,10 +98,10 @@ class Reader:
         """
         self._sweep()
         kept = [taken.slots for taken in self._taken]
-        self._send(Kind.BYE, b"".join(slots.tobytes() for slots in kept))
-        if kept and self._peer.fileno() >= 0:
-            self._columns.hold_open(self._peer.detach())
-        self._peer.close()
+        self._line.say(Kind.BYE, b"".join(slots.tobytes() for slots in kept))
+        if kept and (descriptor := self._line.keep_open()) is not None:
+            self._columns.hold_open(descriptor)
+        self._line.close()
 
     def __del__(self) -> None:
         if hasattr(self, "_columns"):
@@ -138,14 +128,14 @@ class Reader:
                 f"The saved state is about {state['about']} and this stream serves {self._about}."
             )
         self._release_all()
-        self._send(Kind.SEEK, self._released(), first=state["epoch"], second=state["position"])
+        self._line.say(Kind.SEEK, self._released(), first=state["epoch"], second=state["position"])
         try:
-            while (message := self._answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
+            while (message := self._line.answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
                 self._releasing.append(held(message.numbers()))
         except StreamError:
             self.close()
             raise
-        self._send(Kind.RELEASE, self._released())
+        self._line.say(Kind.RELEASE, self._released())
         self._begin_at(state["epoch"], state["position"])
 
     def stats(self) -> dict[str, Any]:
@@ -181,7 +171,7 @@ class Reader:
         missing = wanted - self._at_hand
         if missing > 0 and not self._need and not self._at_end:
             self._need = missing
-            self._send(Kind.WANT, self._released(), first=missing)
+            self._line.say(Kind.WANT, self._released(), first=missing)
 
     def _take_in(self) -> None:
         """Wait for what was asked for; fewer samples come only where the slots do not suffice."""
@@ -279,7 +269,7 @@ class Reader:
             self._counts["skipped"] += len(piece.slots)
         self._pieces.clear()
         self._enter_books()
-        self._send(Kind.LEDGER, self._released(), first=self.epoch)
+        self._line.say(Kind.LEDGER, self._released(), first=self.epoch)
         message = self._hear(Kind.ENDED)
         if message is None:
             self._close_epoch()
@@ -310,28 +300,7 @@ class Reader:
         slots, self._releasing = self._releasing, []
         return b"".join(each.tobytes() for each in slots)
 
-    # The conversation.
-
-    def _connect(self, patience: float, place: dict[str, Any] | None) -> None:
-        asked = self._asked
-        self._peer = connect(asked.name, patience=patience)
-        closed_after_fork(self._peer)
-        hello = {
-            "version": VERSION,
-            "model": asked.model,
-            "batch": asked.batch_size,
-            "policy": asked.policy,
-            "start": asked.start,
-            "spill": asked.spill,
-            "about": place["about"] if place else None,
-            "place": [place["epoch"], place["position"]] if place else None,
-        }
-        send_json(self._peer, Kind.HELLO, hello)
-        try:
-            self._enter(self._answer(Kind.WELCOME))
-        except BaseException:
-            self._peer.close()
-            raise
+    # Beginnings.
 
     def _enter(self, message: Message) -> None:
         """The arena, and where this reader begins."""
@@ -370,35 +339,18 @@ class Reader:
         self._need = 0
         self._ledger = self._booked = Ledger()
 
-    def _send(self, kind: Kind, body: bytes = b"", *, first: int = 0, second: int = 0) -> None:
-        """Say something; that nobody listens any more shows when the answer is missed."""
-        with suppress(OSError):
-            send(self._peer, kind, body, first=first, second=second)
-
     def _hear(self, kind: Kind) -> Message | None:
         """The answer, or nothing where the stream died and this reader has joined it anew."""
         try:
-            return self._answer(kind)
+            return self._line.answer(kind)
         except ProducerLost:
             if not self._asked.reconnect:
                 raise
-        self._peer.close()
-        self._connect(self._asked.reconnect, self.state_dict())
+        self._line.close()
+        again = self._asked.reconnect
+        self._line = Line(self._asked, state=self.state_dict(), patience=again)
+        self._enter(self._line.welcome)
         return None
-
-    def _answer(self, *kinds: Kind) -> Message:
-        message = receive(self._peer)
-        if message is None:
-            raise ProducerLost(
-                f"The stream '{self._asked.name}' is gone: the process that serves it died or was "
-                "stopped. Start it again; attach(..., reconnect=60) waits for that and goes on "
-                "at the same sample."
-            )
-        if message.kind is Kind.REFUSED:
-            raise from_text(message.body)
-        if message.kind not in kinds:
-            raise AssertionError(f"A reader expected {kinds}, got {message.kind.name}.")
-        return message
 
     def _release_all(self) -> None:
         """Take no more of what was granted; batches that are in use stay."""

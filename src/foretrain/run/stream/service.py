@@ -74,6 +74,7 @@ class Service:
         self.failed: dict[int, int] = {}
         self._columns = columns
         self._clock = clock
+        self._left_in = order.place(first)[0]
         self._record_bytes = sum(part.nbytes for part in columns.record(0))
 
     # Readers come, ask, release and go.
@@ -95,6 +96,7 @@ class Service:
 
     def leave(self, lane: Lane, kept: Numbers) -> None:
         """A reader leaves; only these slots are still held for it, until they are given back."""
+        self._left_in = min(self.current_epoch(), lane.epoch)
         del self.lanes[lane.key]
         self.window.freed(self.slots.keep(lane.key, kept))
 
@@ -121,14 +123,14 @@ class Service:
         return expected
 
     def current_epoch(self) -> int:
-        """The epoch of the reader that is farthest and still reads."""
+        """The epoch of the reader that is farthest and still reads, or was when it left."""
         head, epochs = self.window.published, self.order.epochs
         reading = (
             lane.epoch
             for lane in self.lanes.values()
             if lane.granted <= head and lane.epoch != epochs
         )
-        return max(reading, default=self.order.place(head)[0])
+        return max(reading, default=self._left_in)
 
     # What there is to prepare.
 

@@ -98,7 +98,7 @@ class Slots:
         slots = slots[held[slots] > 0]
         held[slots] -= 1
         self._holders[slots] -= 1
-        back = slots[borrowed[slots] > 0]
+        back = slots[borrowed[slots] > held[slots]]
         borrowed[back] -= 1
         self._lent[back] -= 1
         return self._freed(slots)
