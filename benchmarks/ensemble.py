@@ -6,6 +6,8 @@
     python benchmarks/ensemble.py --record wall      # and writes recorded/ensemble.toml
     python benchmarks/ensemble.py --page             # the tables of the docs from that file
 
+Rows that are named together are measured together, what they have in common once.
+
 Processor seconds are exact for the whole tree of processes, every process is forked from one that
 has imported torch, methods take turns, and every member's samples are counted and checked. The exit
 status is 1 if a figure misses its bar. TensorSocket is measured where it is installed.
@@ -64,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _measure(asked: argparse.Namespace) -> int:
-    """Measures rows, or without a name the quick one; prints them and records them if asked."""
+    """Measures the cells of all rows in turns, prints the rows; records them after each turn."""
     import torch
     from ensemble_parts.recorded import Came, now, record
     from ensemble_parts.rounds import FULL, QUICK, measured
@@ -74,25 +76,31 @@ def _measure(asked: argparse.Namespace) -> int:
 
     torch.set_num_threads(1)
     network(PLAIN)  # what an optimizer imports is imported before the first fork
-    rows = {name: ROWS[name] for name in asked.rows} or {"quick": QUICK_ROW}
+    rows = {name: ROWS[name] for name in _installed(asked.rows)} or {"quick": QUICK_ROW}
     effort = replace(FULL, repetitions=asked.repetitions) if asked.rows else QUICK
-    kept = True
+    cells = [cell for row in rows.values() for cell in row.cells]
+    before = os.getloadavg()[0]
+    came: dict[str, Came] = {}
     with tempfile.TemporaryDirectory() as folder:
         draw(Path(folder), effort.pictures)
-        for name, row in rows.items():
-            if "tensorsocket" in name and find_spec("tensorsocket") is None:
-                print(f"{name}: skipped, TensorSocket is not installed")
-                continue
-            before = os.getloadavg()[0]
-            taken = measured(row.cells, effort, Path(folder))
-            claims = list(row.claims(taken))
-            print("\n".join(table(claims)), flush=True)
-            kept = kept and all(claim.kept is not False for claim in claims)
+        for taken in measured(cells, effort, Path(folder)):
+            load = before, os.getloadavg()[0]
+            for name, row in rows.items():
+                came[name] = Came(when=now(), load=load, effort=effort, row=row, taken=taken)
             if asked.record:
-                load = (before, os.getloadavg()[0])
-                came = Came(when=now(), load=load, effort=effort, claims=claims, taken=taken)
-                record(RECORDED, {name: came})
-    return 0 if kept else 1
+                record(RECORDED, came)
+    claims = [claim for each in came.values() for claim in each.claims]
+    print("\n".join(table(claims)))
+    return 1 if any(claim.kept is False for claim in claims) else 0
+
+
+def _installed(names: list[str]) -> list[str]:
+    """The rows that can be measured here."""
+    if find_spec("tensorsocket") is not None:
+        return names
+    if peers := [name for name in names if name.startswith("tensorsocket")]:
+        print(f"{', '.join(peers)}: skipped, TensorSocket is not installed")
+    return [name for name in names if name not in peers]
 
 
 if __name__ == "__main__":

@@ -26,9 +26,6 @@ from ensemble_parts.workload import (
     network,
 )
 
-NAME = "benchmark"
-ARENA = "256 MiB"
-
 Batches = Iterable[tuple[Tensor, Tensor]]
 
 
@@ -128,21 +125,21 @@ def shared(setting: Setting, *, fed: bool) -> Json:
     from foretrain import share
 
     source = loader(setting) if fed else setting.data
+    name = f"benchmark-{os.getpid()}"
     with share(
         source,
-        name=NAME,
+        name=name,
         workers=None if fed else setting.workers,
         epochs=setting.epochs,
         readers=setting.members,
-        memory=ARENA,
     ):
-        return together([partial(_reader, setting)] * setting.members)
+        return together([partial(_reader, setting, name)] * setting.members)
 
 
-def _reader(setting: Setting) -> Json:
+def _reader(setting: Setting, name: str) -> Json:
     from foretrain import attach
 
-    with attach(NAME, batch_size=BATCH) as stream:
+    with attach(name, batch_size=BATCH) as stream:
         return train(lambda: stream, setting)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from validation.claims import Claim
 
 from ensemble_parts.rounds import Effort, Measured, medians
+from ensemble_parts.rows import Row
 
 SHOWN = ("cpu", "wall", "delivered", "memory", "arena", "others", "seconds")
 HEAD = """# What came out of benchmarks/ensemble.py. Of a cell: median, least and most over the
@@ -30,15 +31,20 @@ class Came:
         when: date and time at which it ended.
         load: load averages of a minute, before and after.
         effort: how much was measured.
-        claims: its figures.
-        taken: what they were made from.
+        row: what it is about.
+        taken: what was measured, by it and by others.
     """
 
     when: str
     load: tuple[float, float]
     effort: Effort
-    claims: Sequence[Claim]
+    row: Row
     taken: Measured
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Its figures."""
+        return list(self.row.claims(self.taken))
 
     @property
     def table(self) -> dict[str, object]:
@@ -47,12 +53,12 @@ class Came:
             "measured": self.when,
             "machine": machine(),
             "load": list(self.load),
-            "repetitions": self.effort.repetitions,
+            "repetitions": min(len(self.taken[cell]) for cell in self.row.cells),
             "seconds": self.effort.seconds,
             "claims": {claim.name: _told(claim) for claim in self.claims},
             "cells": {
-                str(cell): {name: list(medians(runs, name)) for name in SHOWN}
-                for cell, runs in self.taken.items()
+                str(cell): {name: list(medians(self.taken[cell], name)) for name in SHOWN}
+                for cell in self.row.cells
             },
         }
 

@@ -9,7 +9,7 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -82,7 +82,7 @@ class Effort:
 
     Attributes:
         repetitions: of every cell.
-        seconds: the least that one repetition lasts; 0 for one epoch, however long it lasts.
+        seconds: the least that one repetition lasts.
         pictures: how many there are on disk.
     """
 
@@ -92,13 +92,13 @@ class Effort:
 
 
 FULL = Effort(repetitions=5, seconds=20.0, pictures=2_000)
-QUICK = Effort(repetitions=2, seconds=0.0, pictures=400)
+QUICK = Effort(repetitions=1, seconds=2.0, pictures=500)
 
 Measured = Mapping[Cell, Sequence[Taken]]
 
 
-def measured(cells: Sequence[Cell], effort: Effort, folder: Path) -> Measured:
-    """Every cell, repeatedly; the order turns by one from one repetition to the next."""
+def measured(cells: Iterable[Cell], effort: Effort, folder: Path) -> Iterator[Measured]:
+    """Every cell in turns that begin with another one each time; what came so far after each."""
     settings = {cell: _sized(cell, effort, folder) for cell in dict.fromkeys(cells)}
     taken: dict[Cell, list[Taken]] = {cell: [] for cell in settings}
     for turn in range(effort.repetitions):
@@ -110,7 +110,7 @@ def measured(cells: Sequence[Cell], effort: Effort, folder: Path) -> Measured:
                 one = _once(cell, settings[cell], limit=120.0 + PATIENCE * effort.seconds)
             _say(f"{turn + 1}/{effort.repetitions} {cell}: {_line(one)}")
             taken[cell].append(one)
-    return taken
+        yield taken
 
 
 def _sized(cell: Cell, effort: Effort, folder: Path) -> Setting:
@@ -123,8 +123,6 @@ def _sized(cell: Cell, effort: Effort, folder: Path) -> Setting:
         every=cell.every,
         workers=cell.workers,
     )
-    if not effort.seconds:
-        return trial
     wall = _cost(cell, trial, limit=120.0).wall
     while wall < ENOUGH:
         trial = replace(trial, epochs=2 * trial.epochs)
