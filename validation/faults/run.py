@@ -111,7 +111,7 @@ class Run:
 
     def _start(self) -> None:
         for member in self.members:
-            if member.waits and member.begins <= self.now:
+            if member.waits and member.begins <= self.now and not self._is_missed(member):
                 member.killed = False
                 if self.now > 0.05 and not read(member.path):
                     member.anew += 1
@@ -122,6 +122,11 @@ class Run:
             here = [m for m in self.members if not m.over and (m.pid or m.begins <= self.now)]
             self.owner_readers = max(1, len(here))
             self.owner = self._fork(lambda: own(self.plan, self.folder, readers=len(here) or 1))
+
+    def _is_missed(self, member: Member) -> bool:
+        """Whether nobody has seen yet that it died; its name must be seen to go."""
+        missed = any(notice.role == "reader" for notice in self.notices)
+        return missed and member.killed and self.now < member.begins + 3.0
 
     def _fork(self, run: Callable[[], None]) -> int:
         pid = os.fork()

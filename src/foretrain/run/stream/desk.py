@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from foretrain.run.stream.errors import StreamError, StreamOver, StreamTaken, StreamVersion, as_text
+from foretrain.run.stream.grant import Grant
 from foretrain.run.stream.lane import Lane
 from foretrain.run.stream.messages import GAP, VERSION, Kind, Message, send, send_json
 from foretrain.run.stream.order import Order
-from foretrain.run.stream.service import NOWHERE, Grant, Service
+from foretrain.run.stream.service import NOWHERE, Service
 from foretrain.run.stream.settings import Settings
 from foretrain.run.stream.slots import Numbers
 from foretrain.run.stream.spill import Spill

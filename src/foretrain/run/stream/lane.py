@@ -7,7 +7,9 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from foretrain.run.stream.ledger import Ledger
+from foretrain.run.stream.slots import Numbers
 from foretrain.run.stream.spill import Spill
+from foretrain.run.stream.window import SKIPPED
 
 POLICIES = ("block", "detach", "spill", "drop")
 """What happens to a reader that the others would have to wait for."""
@@ -80,6 +82,30 @@ class Lane:
     def prepared_to(self) -> int:
         """The number after the last one that is, or is being, prepared for it alone."""
         return self.granted + len(self.own)
+
+    @property
+    def held_from(self) -> int:
+        """The first number of the live window that is held for it and not granted."""
+        return max(self.granted, self.live_from or 0)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether its next sample is on disk and has no slot yet."""
+        return self.spill is not None and bool(self.spill.numbers) and not self.own
+
+    def spill_room(self, record_bytes: int) -> int:
+        """Samples that may go to disk; one more than its bound where one must come back for it."""
+        if self.spill is None:
+            return 0
+        return max(self.spill.room(record_bytes), int(self.is_on_disk))
+
+    def own_prepared(self, slots: Numbers, failed: Numbers) -> None:
+        """These slots of its own hold their samples, but for those at these offsets."""
+        lost, done = set(slots[failed].tolist()), set(slots.tolist())
+        for each in self.own:
+            if each.slot in done:
+                each.ready = True
+                each.slot = SKIPPED if each.slot in lost else each.slot
 
     def ready_to(self, published: int) -> int:
         """The number after the last one that could be granted now."""

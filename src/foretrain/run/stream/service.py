@@ -9,12 +9,12 @@ goes beyond is copied by its reader, so a batch that somebody keeps cannot stop 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.crew import Task
+from foretrain.run.stream.grant import Grant
 from foretrain.run.stream.lane import Lane, Own
 from foretrain.run.stream.ledger import Ledger, ledger_of
 from foretrain.run.stream.messages import ENDS, ZERO_COPY
@@ -32,25 +32,6 @@ PRIVATE = 0.25
 
 NOWHERE = 1 << 60
 """In place of the number of an epoch that has none yet: beyond all that will ever be prepared."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """Samples for one reader.
-
-    Attributes:
-        lane: of the reader.
-        first: sequence number of the first.
-        slots: where they lie, or `SKIPPED`. [sample]
-        flags: `ZERO_COPY`, `ENDS`.
-        gap: samples before the first that the reader lost by its own policy.
-    """
-
-    lane: Lane
-    first: int
-    slots: Numbers
-    flags: int
-    gap: int
 
 
 class Service:
@@ -157,7 +138,7 @@ class Service:
         if task.lane is None:
             self.window.prepared(task.first, len(task.slots), failed=failed)
         else:
-            self._prepared_privately(task, failed)
+            task.lane.own_prepared(task.slots, failed)
         if len(failed):
             self._give_up(task, failed)
         self.window.freed(self.slots.written(task.slots))
@@ -192,11 +173,11 @@ class Service:
         Nothing is let go that a reader without such a policy needs as well.
         """
         slow = {lane.key: lane for lane in self._laggards()}
-        others = [self._from(lane) for lane in self._live() if lane.key not in slow]
+        others = [lane.held_from for lane in self._live() if lane.key not in slow]
         end = min(others, default=self.window.published)
         free, begin = self.slots.free, self._to_begin()
-        for lane in sorted(slow.values(), key=self._from):
-            while lane.live_from is not None and self._from(lane) < end and self._let_go(lane):
+        for lane in sorted(slow.values(), key=lambda each: each.held_from):
+            while lane.live_from is not None and lane.held_from < end and self._let_go(lane):
                 if self.slots.free > free or self._to_begin() > begin:
                     return True
         return False
@@ -225,7 +206,7 @@ class Service:
         """Slots of the live window that are held for a reader and not granted to it yet."""
         if lane.live_from is None:
             return np.zeros(0, np.int64)
-        first = min(self._from(lane), self.window.head)
+        first = min(lane.held_from, self.window.head)
         return self.window.slots(first, self.window.head)
 
     def _live(self) -> list[Lane]:
@@ -247,7 +228,7 @@ class Service:
         if last is not None and head >= last:
             return 0
         end = self.order.end(self.order.place(head)[0])
-        slowest = min(max(lane.granted, lane.live_from or 0) for lane in live)
+        slowest = min(lane.held_from for lane in live)
         room = min(self.window.room(slowest), self.slots.free)
         return room if end is None else min(room, end - head)
 
@@ -298,17 +279,6 @@ class Service:
         self.failed |= dict(zip((task.first + failed).tolist(), ids, strict=True))
         for lane in self.lanes.values():
             self.slots.release(lane.key, task.slots[failed])
-
-    def _prepared_privately(self, task: Task, failed: Numbers) -> None:
-        lane = task.lane
-        if lane is None:
-            raise AssertionError("The task was for everybody.")
-        lost = set(task.slots[failed].tolist())
-        done = set(task.slots.tolist())
-        for each in lane.own:
-            if each.slot in done:
-                each.ready = True
-                each.slot = SKIPPED if each.slot in lost else each.slot
 
     def _bring_back(self, lane: Lane, spill: Spill) -> None:
         """Move samples from disk into slots, as far as there is room."""
@@ -368,16 +338,13 @@ class Service:
             lane
             for lane in self._live()
             if lane.policy != "block"
-            and (lane.want is None or _is_on_disk(lane))
-            and self.window.published > self._from(lane)
+            and (lane.want is None or lane.is_on_disk)
+            and self.window.published > lane.held_from
         ]
-
-    def _from(self, lane: Lane) -> int:
-        return max(lane.granted, lane.live_from or 0)
 
     def _let_go(self, lane: Lane) -> bool:
         """Whether slots of the live window were let go for this reader."""
-        first = self._from(lane)
+        first = lane.held_from
         end = self._gone_to(lane)
         if end <= first:
             return lane.policy == "drop" and self.order.samples is not None and self._detach(lane)
@@ -396,7 +363,7 @@ class Service:
         """The end of what a reader can lose or have spilled now; drops stay within an epoch."""
         published = self.window.published
         if lane.policy == "spill":
-            return min(published, self._from(lane) + self._spill_room(lane))
+            return min(published, lane.held_from + lane.spill_room(self._record_bytes))
         if lane.policy == "drop":
             end = self.order.end(lane.epoch)
             within = published if end is None else min(published, end)
@@ -424,17 +391,7 @@ class Service:
             record = None if slot == SKIPPED else self._columns.record(slot)
             lane.spill.put(first + offset, record)
 
-    def _spill_room(self, lane: Lane) -> int:
-        if lane.spill is None:
-            return 0
-        return max(lane.spill.room(self._record_bytes), int(_is_on_disk(lane)))
-
     def _ledger(self, first: int, end: int) -> Ledger:
         """What these numbers, all of one epoch, should bring to a reader."""
         failed = [number - first for number in self.failed if first <= number < end]
         return ledger_of(np.delete(self.order.ids(first, end - first), failed))
-
-
-def _is_on_disk(lane: Lane) -> bool:
-    """Whether the reader's next sample is on disk and has no slot yet."""
-    return lane.spill is not None and bool(lane.spill.numbers) and not lane.own

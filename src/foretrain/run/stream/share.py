@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from shutil import rmtree
 from types import TracebackType
 from typing import Any
 
@@ -94,8 +96,15 @@ class _Body:
     listener: socket.socket
     settings: Settings
     source: Source
+    folder: str
 
     def __call__(self, owner: socket.socket) -> None:
+        try:
+            self._conduct(owner)
+        finally:
+            rmtree(self.folder, ignore_errors=True)
+
+    def _conduct(self, owner: socket.socket) -> None:
         settings, source = self.settings, self.source
         fed = source.samples_of is None
         order = Order(
@@ -118,6 +127,7 @@ class _Body:
         work(peer, self.source)
 
     def _feed(self, peer: socket.socket) -> None:
+        tempfile.tempdir = self.folder  # where a loader's workers leave their sockets
         feed(peer, self.source)
 
 
@@ -133,7 +143,8 @@ class Stream:
     def __init__(self, settings: Settings, source: Source) -> None:
         self.name = settings.name
         listener = listen(settings.name)
-        body = _Body(listener, settings, source)
+        self._folder = tempfile.mkdtemp(prefix="foretrain-")
+        body = _Body(listener, settings, source, self._folder)
         self._process: Forked | None = fork(body, close=[], dies_with_us=False)
         listener.close()
         closed_after_fork(self._process.peer)
@@ -199,6 +210,7 @@ class Stream:
         self._process.peer.close()
         self._process.reap()
         self._process = None
+        rmtree(self._folder, ignore_errors=True)  # in case the conductor was killed
 
     def _running(self) -> socket.socket:
         if self._process is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from foretrain.run.stream.service import Grant, Service
+from foretrain.run.stream.grant import Grant
+from foretrain.run.stream.service import Service
 
 
 class Preparing(Protocol):
