@@ -17,7 +17,8 @@ A stage that sets the pace works all the time, but for the noise of a machine an
 REMEDIES: Final = {
     Stage.READER: "More workers read at once, or faster storage; or a smaller form of the samples.",
     Stage.DECODER: "More workers, if cores are left; or less work in the shared transform.",
-    Stage.TRANSPORT: "More memory, so that more samples lie ready; or smaller samples.",
+    Stage.TRANSPORT: "More cores or fewer processes, if cores are short; else more memory, so that"
+    " more samples lie ready, or smaller samples.",
     Stage.TRAINER: "Nothing is lost: members train as quickly as they can.",
 }
 

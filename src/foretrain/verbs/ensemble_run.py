@@ -48,16 +48,18 @@ def ensemble_run(
     with ExitStack() as stack:
         folder = _folder(study, stack)
         question = fingerprint(_question(study))
-        folder.claim(question, resume=resume)
+        kept = folder.claim(question, resume=resume)
         found = stack.enter_context(opened(study))
         plan = planned(study, found, progress)
-        folder.note({"question": question, "name": study.name})
+        folder.add({"question": question, "name": study.name})
         write = stack.enter_context(opened_logs(study.logs, anew=not resume))
         launch = Launch(
             setting=_setting(study, found, plan, folder=folder),
             tell=lambda now: _tell(now, write, watch),
             stop=stop or (lambda: False),
             looks=Looks([recipe.name for recipe in study.recipes]),
+            ended=list(kept.get("ended", [])),
+            compared=kept.get("compared", 0),
         )
         began, used = monotonic(), processor_time()
         launch.run()

@@ -3,9 +3,9 @@
 import random
 
 import pytest
+from tests.needs import needs
 
 from foretrain.measured.bottleneck import Stage
-from tests.needs import needs
 
 needs("torch")
 

@@ -54,10 +54,12 @@ class RunFolder:
             )
         return kept
 
-    def note(self, kept: Mapping[str, Any]) -> None:
-        """Keep how far the run is."""
-        text = json.dumps(kept, indent=2)
-        write_whole(self.path / MANIFEST, lambda file: file.write(text.encode()))
+    def add(self, facts: Mapping[str, Any]) -> None:
+        """Keep how far the run is, besides what was kept before."""
+        manifest = self.path / MANIFEST
+        before = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+        text = json.dumps({**before, **facts}, indent=2)
+        write_whole(manifest, lambda file: file.write(text.encode()))
 
     def save(self, member: str, state: Mapping[str, Any]) -> None:
         """Keep the state of a member, in place of its last one."""

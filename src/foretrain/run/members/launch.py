@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, nan
 
+from foretrain.ensemble.halving import Halving
 from foretrain.errors import ForetrainError
 from foretrain.measured.ensemble_study import Recipe
 from foretrain.results.ensemble_run import Snapshot, State
@@ -31,7 +32,8 @@ class Launch:
         tell: told of every look.
         stop: whether it is to keep its state and end.
         looks: at members and stream.
-        ended: members that trained less than others and were ended, in that order.
+        ended: members that did worse than others and were ended, in that order.
+        compared: how often members were compared, in this run or the one that it goes on with.
         reports: of every member that began, over all parts of this run.
         trained: seconds of all parts, each from its first sample to its last.
     """
@@ -41,6 +43,7 @@ class Launch:
     stop: Callable[[], bool]
     looks: Looks
     ended: list[str] = field(default_factory=list)
+    compared: int = 0
     reports: dict[str, Report] = field(default_factory=dict)
     trained: float = 0.0
 
@@ -50,13 +53,21 @@ class Launch:
         halving = comparisons(study)
         rungs = [int(rung) for rung in halving.rungs] if halving else []
         for rung, ends in enumerate([*rungs, study.epochs]):
+            if rung < self.compared:
+                continue
             active = [each for each in study.recipes if each.name not in self.ended]
             self._train(active, ends)
             if self.stop():
                 return
             if halving and rung < len(rungs):
-                losses = {name: self._loss(name) for name in self._contenders(active, ends)}
-                self.ended += halving.after(rung, losses).stopped if losses else ()
+                self._compare(halving, rung, self._contenders(active, ends))
+
+    def _compare(self, halving: Halving, rung: int, names: Sequence[str]) -> None:
+        """End the members that do worst; a run that goes on later must find the same ones ended."""
+        losses = {name: self._loss(name) for name in names}
+        self.ended += halving.after(rung, losses).stopped if losses else ()
+        self.compared = rung + 1
+        self.setting.folder.add({"compared": self.compared, "ended": self.ended})
 
     def _contenders(self, active: Sequence[Recipe], ends: int) -> list[str]:
         """Members that would go on; who failed or is done is not compared."""

@@ -1,0 +1,62 @@
+"""Checkpoints: whole or not there, of one run and of no other."""
+
+import json
+
+import pytest
+from tests.needs import needs
+
+from foretrain.errors import InputError
+from foretrain.run.members.checkpoint import MANIFEST, RunFolder, write_whole
+
+torch = needs("torch")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    found = RunFolder(tmp_path / "kept")
+    assert found.claim("question", resume=False) == {}
+    found.add({"question": "question"})
+    return found
+
+
+def test_a_state_comes_back_as_it_was(folder):
+    assert folder.load("a") is None
+    state = {"trainee": {"w": torch.arange(3.0)}, "tally": {"epoch": 2, "last": None}}
+    folder.save("a", state)
+    assert torch.equal(folder.load("a")["trainee"]["w"], torch.arange(3.0))
+    assert folder.progress("a") == {"epoch": 2, "last": None}
+
+
+def test_what_fails_while_it_is_written_leaves_what_was_there(tmp_path):
+    path = tmp_path / "file"
+    write_whole(path, lambda file: file.write(b"before"))
+
+    def fails(file):
+        file.write(b"after")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(InputError, match="No space left on device"):
+        write_whole(path, fails)
+    assert path.read_bytes() == b"before"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_facts_of_a_run_are_added_up(folder):
+    folder.add({"ended": ["a"]})
+    assert folder.claim("question", resume=True) == {"question": "question", "ended": ["a"]}
+
+
+def test_a_folder_is_claimed_by_one_run(folder):
+    with pytest.raises(InputError, match="holds a run"):
+        folder.claim("question", resume=False)
+    with pytest.raises(InputError, match="of another study"):
+        folder.claim("another", resume=True)
+    with pytest.raises(InputError, match="no run to resume"):
+        RunFolder(folder.path.parent / "empty").claim("question", resume=True)
+
+
+def test_a_file_that_is_no_state_is_refused(folder):
+    (folder.path / "a.pt").write_bytes(b"torn")
+    with pytest.raises(InputError, match="is no state of a member"):
+        folder.load("a")
+    assert json.loads((folder.path / MANIFEST).read_text()) == {"question": "question"}
