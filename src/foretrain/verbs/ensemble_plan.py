@@ -9,7 +9,7 @@ from foretrain.ensemble.forecast import Forecast, Trains, forecast, on_one_node
 from foretrain.ensemble.loading import Choice, loading
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.measured.probed import Probed
-from foretrain.run.members.machine import memory_free
+from foretrain.run.members.machine import gpus, memory_free
 from foretrain.run.members.opened import Opened, Told, known
 from foretrain.run.members.parts import comparisons, together
 
@@ -46,8 +46,9 @@ def planned(study: EnsembleStudy, found: Opened, tell: Told | None) -> Planned:
         InputError: a member cannot be built, or does not fit.
     """
     probed = known(study, found, tell or (lambda _what, _done, _all: None))
-    devices = _devices(study)
-    memory = _device_memory(devices) if devices else memory_free() - study.memory
+    anywhere = any(recipe.device == "auto" for recipe in study.recipes)
+    devices, of_device = gpus() if anywhere else (0, 0.0)
+    memory = of_device if devices else memory_free() - study.memory
     parts = _parts(study, probed, devices=devices, memory=memory)
     first = parts[0]
     batches = {recipe.name: recipe.batch for recipe in study.recipes}
@@ -89,16 +90,3 @@ def _part(recipes: Sequence[Recipe], since: int, ends: int) -> Trains:
         epochs={recipe.name: min(ends, recipe.epochs) for recipe in recipes},
         since=since,
     )
-
-
-def _devices(study: EnsembleStudy) -> int:
-    """GPUs of this machine, where a member may be on any."""
-    import torch
-
-    return torch.cuda.device_count() if any(r.device == "auto" for r in study.recipes) else 0
-
-
-def _device_memory(devices: int) -> float:
-    import torch
-
-    return float(min(torch.cuda.mem_get_info(device)[0] for device in range(devices)))

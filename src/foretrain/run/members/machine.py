@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from foretrain.run.members.apart import apart
+
 
 @contextmanager
 def limited(cores: int | None) -> Iterator[int]:
@@ -52,9 +54,25 @@ def memory_free() -> float:
     return 1024.0 * int(found.split()[1])
 
 
+def gpus() -> tuple[int, float]:
+    """How many GPUs PyTorch can use here, and the bytes that are free on the fullest of them.
+
+    Asked in a process of its own: one that has talked to a GPU cannot be forked any more.
+    """
+    count, memory = apart(_gpus)
+    return int(count), float(memory)
+
+
 def memory_of_descendants() -> float:
     """Bytes that the descendants of this process hold; what several share is counted once."""
     return 1024.0 * sum(_share(process) for process in _below(os.getpid()))
+
+
+def _gpus() -> tuple[int, float]:
+    import torch
+
+    count = torch.cuda.device_count()
+    return count, min((torch.cuda.mem_get_info(n)[0] for n in range(count)), default=0.0)
 
 
 def _share(process: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from foretrain.measured.probed import HandingCosts, Probed, SampleCosts, StepCos
 from foretrain.run.members.apart import apart
 from foretrain.run.members.code import function
 from foretrain.run.members.handing import handing_costs
+from foretrain.run.members.machine import processor_time
 from foretrain.run.members.prepared import Tree, batch_of, bytes_of, prepared, tensors_of
 from foretrain.run.members.trainee import moved, size_of, trainee
 from foretrain.run.stream.source import Source
@@ -78,14 +78,14 @@ def _sample_costs(source: Source) -> dict[str, float | int | None]:
     before = _held()
     makes = _samples(source)
     size = next(makes)
-    began, began_cpu, samples = perf_counter(), _cpu(), 0
+    began, began_cpu, samples = perf_counter(), processor_time(), 0
     for _ in makes:
         samples += 1
         if samples >= FEWEST and perf_counter() - began > LONG_ENOUGH:
             break
     seconds = perf_counter() - began
     makes.close()
-    cpu = _cpu() - began_cpu
+    cpu = processor_time() - began_cpu
     count = max(1, samples)
     return {
         "prepare": max(cpu, 1e-9) / count,
@@ -163,11 +163,6 @@ def _timed(run: Callable[[], object]) -> tuple[float, float]:
         run()
         times += 1
     return (perf_counter() - began) / times, (process_time() - began_cpu) / times
-
-
-def _cpu() -> float:
-    """Core-seconds of this process and of its children that have ended."""
-    return sum(os.times()[:4])
 
 
 def _held() -> float:

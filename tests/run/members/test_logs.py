@@ -1,0 +1,49 @@
+"""Logs: rows for people, and text as Prometheus reads it."""
+
+import pytest
+
+from foretrain.errors import InputError
+from foretrain.measured.ensemble_study import Logs
+from foretrain.results.ensemble_run import MemberNow, Snapshot, State
+from foretrain.run.members.logs import exposed, opened
+
+NOW = Snapshot(
+    seconds=3.0,
+    members=(
+        MemberNow(
+            name="a", state=State.TRAINING, samples=30, rate=12.5, lag=4, wait=0.25, loss=0.5
+        ),
+        MemberNow(name="b"),
+    ),
+    fill=0.75,
+    bottleneck=None,
+)
+
+
+def test_prometheus_gets_a_value_for_each_member_and_a_type_for_each_name():
+    lines = exposed(NOW).decode().splitlines()
+    assert "# TYPE foretrain_member_rate gauge" in lines
+    assert 'foretrain_member_rate{member="a"} 12.5' in lines
+    assert 'foretrain_member_loss{member="a"} 0.5' in lines
+    assert 'foretrain_member_loss{member="b"}' not in exposed(NOW).decode()
+    assert "foretrain_stream_fill_ratio 0.75" in lines
+    names = {line.split("{")[0].split(" ")[0] for line in lines if line[0] != "#"}
+    assert names == {line.split(" ")[2] for line in lines if line.startswith("# TYPE")}
+
+
+def test_the_table_has_rows_of_members_that_began_and_goes_on_when_resumed(tmp_path):
+    path = tmp_path / "log.csv"
+    for anew in (True, False):
+        with opened(Logs(csv=str(path)), anew=anew) as write:
+            write(NOW)
+    head, *rows = path.read_text().splitlines()
+    assert head == "seconds,member,state,epoch,samples,rate,lag,wait,loss"
+    assert rows == ["3.000,a,training,0,30,12.5,4,0.2500,0.5"] * 2
+
+
+def test_a_log_that_cannot_be_written_is_refused(tmp_path):
+    with (
+        pytest.raises(InputError, match=r"logs\.csv: .* cannot be written"),
+        opened(Logs(csv=str(tmp_path / "no" / "log.csv")), anew=True),
+    ):
+        pass

@@ -1,0 +1,42 @@
+"""What is measured before a run: samples, handing them on, and each kind of member once."""
+
+import pytest
+from tests.needs import needs
+from tests.run.members.studies import PLAIN, WIDE, study
+
+from foretrain.errors import InputError
+from foretrain.run.members import apart, handing, probe
+from foretrain.run.members.code import function
+from foretrain.run.stream.source import source_of
+
+torch = needs("torch")
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch):
+    monkeypatch.setattr(probe, "LONG_ENOUGH", 0.01)
+    monkeypatch.setattr(handing, "MOST", 256)
+    monkeypatch.setattr(handing, "TRIES", 1)
+
+
+@pytest.mark.parametrize("data", ["points", "loader"])
+def test_samples_and_members_are_measured(tmp_path, data):
+    asked = study(tmp_path, PLAIN, WIDE, name="probed", data=data)
+    shared = function(asked.shared, ".") if asked.shared else None
+    made = function(asked.data, ".")()
+    source = source_of(made, shared=shared, seed=0, longest=None)
+    told = []
+    found = probe.probe(asked, source, lambda *now: told.append(now))
+    assert found.measured
+    assert found.sample.size == pytest.approx(20, abs=4)
+    assert found.sample.count == (24 if data == "points" else None)
+    assert {*found.members} == {"plain", "wide"}
+    assert found.handing.store + found.handing.deliver > 0
+    assert told[0] == ("probes", 0, 4)
+    assert told[-1] == ("probes", 4, 4)
+
+
+def test_a_process_apart_gives_back_what_a_function_returns_or_raises():
+    assert apart.apart(lambda: {"a": [1, 2.5]}) == {"a": [1, 2.5]}
+    with pytest.raises(InputError, match="ZeroDivisionError: division by zero"):
+        apart.apart(lambda: 1 / 0)
