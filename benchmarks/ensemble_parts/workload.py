@@ -78,7 +78,7 @@ def network(every: int) -> Callable[[Tensor, Tensor], None]:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
     def step(pictures: Tensor, numbers: Tensor) -> None:
-        seen = pictures[:, :, ::every, ::every]
+        seen = pictures[:, :, ::every, ::every].contiguous()
         loss = nn.functional.cross_entropy(model(seen), numbers % CLASSES)
         optimizer.zero_grad()
         loss.backward()
