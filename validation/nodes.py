@@ -20,6 +20,9 @@ from typing import Any
 from foretrain.ensemble.rounds import Measured, Operation, Round, Sharing, predicted_round
 
 RECORD = Path(__file__).parent / "tables" / "ensemble_nodes" / "emulated.json"
+PAGE = Path(__file__).parents[1] / "docs" / "background" / "ensemble-nodes.md"
+MARKS = ("<!-- python -m validation.nodes --measure -->\n", "<!-- end of the table -->")
+"""Around the table on the page."""
 MUST = 0.10
 """Error of a rate that no case may exceed; half of it is the aim for the mean."""
 NODES = (2, 3, 4)
@@ -53,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
         _measure()
     found = rows(json.loads(RECORD.read_text("utf-8")))
     print("\n".join(table(found)))
+    if "--measure" in arguments:
+        PAGE.write_text(shown_in(PAGE.read_text("utf-8"), found), "utf-8")
     return int(worst(found) > MUST)
 
 
@@ -80,6 +85,15 @@ def table(found: Sequence[Row]) -> Iterator[str]:
         f"{len(found)} cases: mean error {mean(errors):.1%}, median {median(errors):.1%}, worst "
         f"{max(errors):.1%}; within {MUST:.0%}: {kept}"
     )
+
+
+def shown_in(page: str, found: Sequence[Row]) -> str:
+    """The page with this table between its marks."""
+    begin, end = MARKS
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    text = "\n".join(table(found))
+    return f"{before}{begin}```\n{text}\n```\n{end}{after}"
 
 
 def _of_lab(lab: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Row]:
@@ -147,7 +161,7 @@ def _decode_rate(found: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) ->
 
 
 def _sample_bytes(data: Mapping[str, Any]) -> int:
-    return int(data["sample_bytes"] if data["kind"] == "paced" else 3 * data["crop"] ** 2 * 4)
+    return int(data["sample_bytes"] if data["kind"] == "paced" else 3 * data["crop"] ** 2)
 
 
 def _name(case: Mapping[str, Any]) -> str:

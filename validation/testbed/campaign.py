@@ -18,11 +18,11 @@ RATE = 500e6 / 8
 BATCH = 64
 SAMPLE = 65536
 """Bytes of a paced sample, so that a block has 4 MiB."""
-BLOCKS = 24
+BLOCKS = 20
 """Rounds of an epoch."""
 SETTLED = 0.45
 """Share of an epoch after which all queues are full."""
-LARGE, SMALL = 8 << 20, 1024
+LARGE, SMALL = BATCH * SAMPLE, 1024
 """Bytes of a message of which the factor is measured, and of one that only starts."""
 ROW = 8
 """Operations without a pause between them."""
@@ -60,7 +60,7 @@ class Case:
             "mode": self.mode,
             "queue": self.queue,
             "batch_size": BATCH,
-            "epochs": 2,
+            "epochs": 3,
             "data": {**self.data, "samples": samples},
             **chosen,
         }
@@ -69,8 +69,8 @@ class Case:
 def cases(nodes: int) -> Iterator[Case]:
     """The pipelines that so many nodes run."""
     shapes = [("all-shared", nodes, 0), ("all-shared", nodes, 2)]
-    shapes += [("single-broadcast", p, q) for p in range(1, nodes) for q in (0, 2)]
-    shapes += [("multi-broadcast", p, 2) for p in range(2, nodes + 1)]
+    shapes += [("single-broadcast", p, q) for p in sorted({1, nodes - 1}) for q in (0, 2)]
+    shapes += [("multi-broadcast", p, 2) for p in sorted({2, nodes})]
     for data in (QUICK, SLOW):
         for mode, preprocessors, queue in shapes:
             yield Case(nodes=nodes, mode=mode, preprocessors=preprocessors, queue=queue, data=data)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -65,12 +67,13 @@ class Lab:
         rate: bytes per second on the wire of each node's link, in each direction.
         urgency: real-time priority of the nodes' processes, so that the machine's other work does
             not disturb them; 0 for none.
+        prefix: that all names begin with.
     """
 
     nodes: int
     rate: float
     urgency: int = 5
-    _prefix: str = field(default_factory=lambda: f"ft{os.getpid()}")
+    prefix: str = field(default_factory=lambda: f"ft{os.getpid()}")
 
     def __enter__(self) -> Lab:
         self._remove()
@@ -135,11 +138,11 @@ class Lab:
         )
 
     def _node(self, rank: int) -> str:
-        return f"{self._prefix}-{rank}"
+        return f"{self.prefix}-{rank}"
 
     @property
     def _switch(self) -> str:
-        return f"{self._prefix}-switch"
+        return f"{self.prefix}-switch"
 
     def _build(self) -> None:
         names = [self._switch, *map(self._node, range(self.nodes))]
@@ -186,13 +189,22 @@ class Lab:
 
     def _remove(self) -> None:
         """End what runs in our namespaces, and them; links and switch go with them."""
-        for line in _out(["ip", "netns", "list"]).splitlines():
-            name = line.split()[0]
-            if name.startswith(f"{self._prefix}-"):
+        for name in _namespaces():
+            if name.startswith(f"{self.prefix}-") or _is_orphan(name):
                 for process in _out(["ip", "netns", "pids", name]).split():
                     with suppress(ProcessLookupError):
                         os.kill(int(process), signal.SIGKILL)
                 _out(["ip", "netns", "del", name])
+
+
+def _namespaces() -> list[str]:
+    return [line.split()[0] for line in _out(["ip", "netns", "list"]).splitlines()]
+
+
+def _is_orphan(name: str) -> bool:
+    """Whether a lab was killed before it could remove this namespace."""
+    made = re.fullmatch(r"ft(\d+)-(\d+|switch)", name)
+    return made is not None and not Path("/proc", made[1]).exists()
 
 
 def _feed(process: subprocess.Popen[str], told: object) -> None:

@@ -34,7 +34,7 @@ class Paced(Dataset[torch.Tensor]):
 
 
 class Real(Dataset[torch.Tensor]):
-    """Compressed pictures that are decompressed, cropped, mirrored and normalised."""
+    """Compressed pictures that are decompressed, cropped and mirrored; readers normalise."""
 
     def __init__(self, *, samples: int, side: int, crop: int) -> None:
         """So many pictures of so many pixels a side; a few different ones, again and again."""
@@ -50,9 +50,9 @@ class Real(Dataset[torch.Tensor]):
         return self.samples
 
     def __getitem__(self, number: int) -> torch.Tensor:
-        """The picture as float32, its crop and mirror drawn from its number."""
+        """The picture's bytes, its crop and mirror drawn from its number."""
         pixels = np.frombuffer(zlib.decompress(self._stored[number % 8]), np.uint8)
         top, left = np.random.default_rng(number).integers(0, self.side - self.crop, 2)
         cut = pixels.reshape(self.side, self.side, 3)[top:, left:][: self.crop, : self.crop]
         mirrored = cut[:, :: 1 if number % 2 else -1]
-        return torch.from_numpy((mirrored.astype(np.float32) - 127.5) / 64).permute(2, 0, 1)
+        return torch.from_numpy(np.ascontiguousarray(mirrored))

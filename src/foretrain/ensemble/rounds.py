@@ -8,8 +8,9 @@ In a round each of p preprocessors brings one block. With a block of x seconds o
 where start, g and v belong to the communication library, which is why they are measured: gloo's
 all-gather of two members takes 1.5 x, its broadcast to two others 2 x.
 
-Done in turn, the parts of a round add up. With queues between them the longest one counts, and
-so does the busiest link: a broadcast and an all-gather through the same node share it.
+Done in turn, the parts of a round add up, until the root of a broadcast may go on. With queues
+between them the longest one counts, and so does the busiest link: a broadcast and an all-gather
+through the same node share it.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class Operation:
     streamed: float
 
     def __post_init__(self) -> None:
-        if not (self.start >= 0 and min(self.alone, self.root, self.streamed) > 0):
-            raise InputError(f"an operation needs a start of at least 0 s and factors, got {self}.")
+        if not min(self.start, self.alone, self.root, self.streamed) >= 0:
+            raise InputError(f"seconds and factors of an operation are at least 0, got {self}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +89,8 @@ class Round:
     Attributes:
         decode: one block at each preprocessor.
         gather: among the preprocessors.
-        broadcast: to the others; several at once count as one.
-        tail: from the moment when the root may go on until the last of the others may.
+        broadcast: to the others; in turn, until the root may go on. Several at once count as one.
+        streamed: of each broadcast where one follows the other without a pause.
         link: the bytes of the busiest link, in the direction that has more.
         samples: that every node gets in a round.
         queued: whether the parts overlap.
@@ -98,7 +99,7 @@ class Round:
     decode: float
     gather: float = 0.0
     broadcast: float = 0.0
-    tail: float = 0.0
+    streamed: float = 0.0
     link: float = 0.0
     samples: int
     queued: bool
@@ -107,9 +108,8 @@ class Round:
     def seconds(self) -> float:
         """From one round to the next."""
         if self.queued:
-            return max(self.decode, self.gather, self.broadcast, self.link)
-        spent = self.decode + self.gather + self.broadcast
-        return max(spent - self.tail, self.broadcast)
+            return max(self.decode, self.gather, self.streamed, self.link)
+        return max(self.decode + self.gather + self.broadcast, self.streamed)
 
     @property
     def rate(self) -> float:
@@ -150,12 +150,12 @@ def _single_broadcast(sharing: Sharing, measured: Measured) -> Round:
     count, block = sharing.preprocessors, sharing.block_bytes / measured.bandwidth
     members = sharing.nodes - count + 1
     sends = (members - 1).bit_length()
-    whole, tail = _broadcast(members, measured, count * block, streamed=sharing.queued)
+    found, sent = _broadcast(members, measured), count * block
     return Round(
         decode=_decode(sharing),
         gather=_gather(sharing, measured, block),
-        broadcast=whole,
-        tail=tail,
+        broadcast=found.start + found.root * sent,
+        streamed=found.start + found.streamed * sent,
         link=(count - 1 + sends * count) * block,
         samples=count * sharing.batch,
         queued=sharing.queued,
@@ -166,15 +166,18 @@ def _multi_broadcast(sharing: Sharing, measured: Measured) -> Round:
     """In turn, every preprocessor decodes and sends while all others wait."""
     count, block = sharing.preprocessors, sharing.block_bytes / measured.bandwidth
     turns = 1 if sharing.queued else count
-    whole, _ = _broadcast(sharing.nodes, measured, block, streamed=sharing.queued)
+    found = _broadcast(sharing.nodes, measured)
     return Round(
         decode=turns * _decode(sharing),
-        broadcast=turns * whole,
+        broadcast=turns * (found.start + found.alone * block),
+        streamed=found.start + found.streamed * block,
         link=max(sends_of_trees(sharing.nodes, count)) * block,
         samples=count * sharing.batch,
         queued=sharing.queued,
     )
 
+
+_NOTHING = Operation(start=0.0, alone=0.0, root=0.0, streamed=0.0)
 
 _ROUNDS = {
     "duplicate": _duplicate,
@@ -209,16 +212,8 @@ def _gather(sharing: Sharing, measured: Measured, block: float) -> float:
     return found.start + (found.streamed if sharing.queued else found.alone) * block
 
 
-def _broadcast(
-    members: int, measured: Measured, block: float, *, streamed: bool
-) -> tuple[float, float]:
-    """Until everybody may go on, and for how much of that the root may already."""
-    if members == 1:
-        return 0.0, 0.0
-    found = _of(measured.broadcast, members, "broadcast")
-    if streamed:
-        return found.start + found.streamed * block, 0.0
-    return found.start + found.alone * block, max(0.0, found.alone - found.root) * block
+def _broadcast(members: int, measured: Measured) -> Operation:
+    return _NOTHING if members == 1 else _of(measured.broadcast, members, "broadcast")
 
 
 def _of(operations: Mapping[int, Operation], members: int, name: str) -> Operation:
