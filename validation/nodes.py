@@ -120,35 +120,47 @@ def _of_lab(lab: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Row]:
 def operations(found: Sequence[Mapping[str, Any]], *, bandwidth: float) -> Measured:
     """Starts and factors of what was measured alone."""
     members = sorted({each["members"] for each in found})
+    plain = _same(found, "broadcast", 2)[1]
+    early = median(plain["seconds"]) - median(plain["root"])
     gather, broadcast = (
-        {count: _operation(found, kind, count, bandwidth=bandwidth) for count in members}
+        {
+            count: _operation(_same(found, kind, count), bandwidth=bandwidth, early=early)
+            for count in members
+        }
         for kind in ("gather", "broadcast")
     )
-    return Measured(bandwidth=bandwidth, gather=gather, broadcast=broadcast)
+    return Measured(
+        bandwidth=bandwidth, buffered=early * bandwidth, gather=gather, broadcast=broadcast
+    )
 
 
-def _operation(
-    found: Sequence[Mapping[str, Any]], kind: str, members: int, *, bandwidth: float
-) -> Operation:
+def _same(found: Sequence[Mapping[str, Any]], kind: str, members: int) -> list[Mapping[str, Any]]:
+    """A small operation, a large one, and many large ones in a row."""
     same = [each for each in found if (each["kind"], each["members"]) == (kind, members)]
-    small, large, row = sorted(same, key=lambda each: (each["size"], each["row"]))
+    return sorted(same, key=lambda each: (each["size"], each["row"]))
+
+
+def _operation(same: Sequence[Mapping[str, Any]], *, bandwidth: float, early: float) -> Operation:
+    """Its start and factors.
+
+    Args:
+        same: as `_same` returns them.
+        bandwidth: of a link.
+        early: seconds by which a root may go on before its last bytes have left.
+    """
+    small, large, row = same
     block = large["size"] / bandwidth
     return Operation(
         start=median(small["seconds"]),
         alone=median(large["seconds"]) / block,
-        root=median(large["root"]) / block,
+        root=(median(large["root"]) + early) / block,
         streamed=median(row["seconds"]) / block,
     )
 
 
 def _bandwidth(found: Sequence[Mapping[str, Any]]) -> float:
     """Of a link: a large broadcast to one other node is a plain send."""
-    (plain,) = (
-        each
-        for each in found
-        if (each["kind"], each["members"], each["row"]) == ("broadcast", 2, 1)
-        and each["size"] > 1 << 20
-    )
+    plain = _same(found, "broadcast", 2)[1]
     return float(plain["size"] / median(plain["seconds"]))
 
 

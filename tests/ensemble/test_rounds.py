@@ -20,7 +20,7 @@ BANDWIDTH = 1e6
 def ideal(start=0.0):
     """A library whose all-gather is a ring, and whose root sends to all others."""
     operations = {w: operation(w - 1, start=start) for w in range(2, 9)}
-    return Measured(bandwidth=BANDWIDTH, gather=operations, broadcast=operations)
+    return Measured(bandwidth=BANDWIDTH, buffered=0.0, gather=operations, broadcast=operations)
 
 
 def operation(factor, *, start=0.0, root=None):
@@ -82,6 +82,13 @@ def test_root_that_may_go_on_early_decodes_while_others_still_pass_blocks_on():
     early = replace(alone, broadcast={4: operation(3.0, root=2.0)})
     found = predicted_round(sharing("single-broadcast", preprocessors=1, queued=False), early)
     assert found.seconds == pytest.approx(0.1 + 0.2)
+
+
+def test_root_goes_on_while_its_last_bytes_wait_to_leave():
+    given_ = sharing("single-broadcast", nodes=2, preprocessors=1, queued=False)
+    assert predicted_round(given_, ideal()).seconds == pytest.approx(0.1 + 0.1)
+    buffered = replace(ideal(), buffered=2e4)
+    assert predicted_round(given_, buffered).seconds == pytest.approx(0.1 + 0.08)
 
 
 def test_four_trees_over_four_nodes_load_all_links_alike():

@@ -30,7 +30,7 @@ class Operation:
     Attributes:
         start: seconds with next to no bytes.
         alone: factor until everybody has it, all members having begun together.
-        root: factor until the root of a broadcast may go on.
+        root: factor until the root of a broadcast has sent everything.
         streamed: factor of each of many in a row; the next may begin while one ends.
     """
 
@@ -50,11 +50,13 @@ class Measured:
 
     Attributes:
         bandwidth: bytes per second of a node's link in one direction.
+        buffered: bytes that have not left yet when a root may go on.
         gather: all-gathers, by the number of members.
         broadcast: broadcasts, by the number of members.
     """
 
     bandwidth: float
+    buffered: float
     gather: Mapping[int, Operation]
     broadcast: Mapping[int, Operation]
 
@@ -154,7 +156,8 @@ def _single_broadcast(sharing: Sharing, measured: Measured) -> Round:
     return Round(
         decode=_decode(sharing),
         gather=_gather(sharing, measured, block),
-        broadcast=found.start + found.root * sent,
+        broadcast=found.start
+        + max(0.0, found.root * sent - measured.buffered / measured.bandwidth),
         streamed=found.start + found.streamed * sent,
         link=(count - 1 + sends * count) * block,
         samples=count * sharing.batch,
