@@ -15,7 +15,7 @@ class Epoch:
     Attributes:
         samples: how many.
         checksum: of their numbers, in any order.
-        wrong: batches whose first picture was not the one that its number says.
+        wrong: pictures, of those that were looked at, that were not what their number says.
     """
 
     samples: int
