@@ -77,6 +77,7 @@ class Run:
     problems: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     hit: list[str] = field(default_factory=list)
+    _checked: float = 0.0
     _peer: socket.socket | None = None
 
     def play(self) -> None:
@@ -127,6 +128,11 @@ class Run:
         """Whether nobody has seen yet that it died; its name must be seen to go."""
         missed = any(notice.role == "reader" for notice in self.notices)
         return missed and member.killed and self.now < member.begins + 3.0
+
+    def _role(self, pid: int) -> str:
+        """Which process of the run that is, in words."""
+        names = [member.path.name for member in self.members if member.pid == pid]
+        return "owner" if pid == self.owner else (names or ["process"])[0]
 
     def _fork(self, run: Callable[[], None]) -> int:
         pid = os.fork()
@@ -230,6 +236,8 @@ class Run:
             "owner": self._gone,
         }
         is_seen = seen[role](pid)
+        if role == "owner" and self.conductor is None:
+            return  # the stream has not begun
         if role in {"conductor", "owner"}:
             self.notices.clear()  # those who should notice the deaths before are dying too
         self.notices.append(Notice(role, time.monotonic(), is_seen))
@@ -249,7 +257,7 @@ class Run:
 
     def _gone(self, _: int) -> Callable[[], bool]:
         conductor = self.conductor
-        return lambda: conductor is None or not _runs(conductor)
+        return lambda: not _runs(conductor or 0)
 
     def _events(self, event: str) -> list[dict[str, Any]]:
         paths = [self.folder / "owner", *(member.path for member in self.members)]
@@ -263,7 +271,8 @@ class Run:
             if notice.seen():
                 self.notices.remove(notice)
                 self.noticed.append((notice.role, time.monotonic() - notice.since))
-        if self.now % 0.2 < TICK and not self.paused:
+        if self.now > self._checked + 0.2 and not self.paused:
+            self._checked = self.now
             self._check_start()
 
     def _check_start(self) -> None:
@@ -305,7 +314,7 @@ class Run:
             self._reap()
             time.sleep(TICK)
         for pid in found:
-            self.left.append(f"process {pid} {_command(pid)}")
+            self.left.append(f"{self._role(pid)} {pid} {_state(pid)}")
         while found := children_of(os.getpid()):
             for pid in found:
                 _signal(pid, signal.SIGKILL)
@@ -332,9 +341,10 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def _command(pid: int) -> str:
+def _state(pid: int) -> str:
+    """What a process is waiting in, where the kernel tells."""
     with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text()[:60]
+        return f"{Path(f'/proc/{pid}/wchan').read_text()} {children_of(pid)}"
     return ""
 
 

@@ -17,6 +17,7 @@ from foretrain.run.stream.share import share
 
 torch = needs("torch")
 
+READERS_OWN = ("model", "private", "collate", "policy", "start", "drop_last", "copy")
 _numbers = count()
 
 
@@ -64,6 +65,15 @@ def together(source, *batches, **arguments):
         yield stream, readers
 
 
+@contextmanager
+def alone(source, batch_size, *, state=None, **arguments):
+    """A reader that has a stream for itself; its own arguments may be among those of the stream."""
+    own = {key: arguments.pop(key) for key in READERS_OWN if key in arguments}
+    with shared(source, **arguments) as stream:
+        with attach(stream.name, batch_size=batch_size, state=state, **own) as loader:
+            yield loader
+
+
 def ids_of(loader):
     """Ids of the next epoch, a list for each batch; samples must be whole."""
     batches = []
@@ -81,20 +91,20 @@ def flat(batches):
 class Elsewhere:
     """A function in a process of its own; what it yields can be waited for."""
 
-    def __init__(self, function, *arguments):
+    def __init__(self, function, *arguments, **named):
         read, write = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             self.pid = os.fork()
         if not self.pid:
             os.close(read)
-            self._live(write, function, arguments)
+            self._live(write, lambda: function(*arguments, **named))
         os.close(write)
         self._lines = os.fdopen(read)
 
-    def _live(self, write, function, arguments):
+    def _live(self, write, function):
         try:
-            for value in function(*arguments):
+            for value in function():
                 os.write(write, (json.dumps(value) + "\n").encode())
         except BaseException as error:
             os.write(write, (json.dumps(f"{type(error).__name__}: {error}") + "\n").encode())

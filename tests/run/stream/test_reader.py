@@ -1,10 +1,10 @@
 """A reader: an unmodified training loop gets whole epochs, and may go on later or elsewhere."""
 
-from itertools import islice
+from itertools import islice, zip_longest
 
 import pytest
 from tests.needs import needs
-from tests.run.stream.at_work import Numbers, flat, ids_of, loader_of, shared, together
+from tests.run.stream.at_work import Numbers, alone, flat, ids_of, loader_of, shared, together
 
 from foretrain.errors import InputError
 from foretrain.run.stream.attach import attach
@@ -15,23 +15,18 @@ torch = needs("torch")
 
 def test_readers_with_batches_of_10_15_and_25_get_every_sample_once_an_epoch():
     with together(Numbers(103), 10, 15, 25, epochs=2, memory="48 KiB", workers=2) as (_, readers):
-        epochs = [[], []]
-        loops = [iter(reader) for reader in readers]
-        for epoch in epochs:
-            got = [[] for _ in readers]
-            while any(loops):
-                for index, loop in enumerate(loops):
-                    if loop and (batch := next(loop, None)) is not None:
-                        got[index].append(batch[1].tolist())
-                    else:
-                        loops[index] = None
-            epoch += got
-            loops = [iter(reader) for reader in readers] if epoch is epochs[0] else []
-    for epoch in epochs:
+        first, second = (in_turns(readers), in_turns(readers))
+    for epoch in (first, second):
         assert [len(batches[-1]) for batches in epoch] == [3, 13, 3]
         assert sorted(flat(epoch[0])) == list(range(103))
         assert flat(epoch[0]) == flat(epoch[1]) == flat(epoch[2])
-    assert flat(epochs[0][0]) != flat(epochs[1][0])
+    assert flat(first[0]) != flat(second[0])
+
+
+def in_turns(readers):
+    """Ids of the batches of an epoch, of readers that take one batch after the other."""
+    turns = list(zip_longest(*readers))
+    return [[turn[n][1].tolist() for turn in turns if turn[n]] for n in range(len(readers))]
 
 
 def test_lengths_are_those_of_the_batches_that_come():
@@ -43,18 +38,14 @@ def test_lengths_are_those_of_the_batches_that_come():
 
 
 def test_a_last_batch_can_be_left_out_of_an_arena_that_holds_no_batch():
-    with shared(Numbers(17), epochs=2, memory=33_000) as stream:
-        assert stream.slots < 10
-        with attach(stream.name, batch_size=10, drop_last=True) as loader:
-            assert [list(map(len, ids_of(loader))) for _ in range(2)] == [[10], [10]]
+    with alone(Numbers(17), 10, drop_last=True, epochs=2, memory=33_000) as loader:
+        assert [list(map(len, ids_of(loader))) for _ in range(2)] == [[10], [10]]
 
 
 def test_batches_that_are_kept_stay_right_while_the_stream_goes_on():
-    with shared(Numbers(200), epochs=3, memory="34 KiB") as stream:
-        assert stream.slots < 100
-        with attach(stream.name, batch_size=8) as loader:
-            kept = [list(loader) for _ in range(3)]
-            assert loader.stats()["copies"] > 0
+    with alone(Numbers(200), 8, epochs=3, memory="34 KiB") as loader:
+        kept = [list(loader) for _ in range(3)]
+        assert loader.stats()["copies"] > 0
     for epoch in kept:
         assert sorted(flat(labels.tolist() for _, labels in epoch)) == list(range(200))
         assert all((numbers == labels[:, None]).all() for numbers, labels in epoch)
@@ -77,22 +68,19 @@ def test_samples_lie_where_they_were_decoded_and_copies_can_be_written():
             assert loader.stats()["copies"] == 0
         with attach(stream.name, batch_size=10, copy=True) as loader:
             for numbers, labels in loader:
-                numbers += 1
+                numbers.add_(1)
                 assert (numbers == labels[:, None] + 1).all()
 
 
 @pytest.mark.parametrize("source", [Numbers(37), loader_of(37, 8, shuffle=True)])
 def test_a_reader_goes_on_behind_the_last_batch_it_got(source):
-    with shared(source, epochs=2, seed=7) as stream:
-        with attach(stream.name, batch_size=5) as loader:
-            whole = [ids_of(loader) for _ in range(2)]
-    with shared(source, epochs=2, seed=7) as stream:
-        with attach(stream.name, batch_size=5) as loader:
-            before = [labels.tolist() for _, labels in islice(loader, 3)]
-            state = loader.state_dict()
-    with shared(source, epochs=2, seed=7) as stream:
-        with attach(stream.name, batch_size=4, state=state) as loader:
-            after = [ids_of(loader) for _ in range(2)]
+    with alone(source, 5, epochs=2, seed=7) as loader:
+        whole = [ids_of(loader) for _ in range(2)]
+    with alone(source, 5, epochs=2, seed=7) as loader:
+        before = [labels.tolist() for _, labels in islice(loader, 3)]
+        state = loader.state_dict()
+    with alone(source, 4, state=state, epochs=2, seed=7) as loader:
+        after = [ids_of(loader) for _ in range(2)]
     assert flat(before) + flat(after[0]) == flat(whole[0])
     assert flat(after[1]) == flat(whole[1])
 
@@ -144,8 +132,8 @@ def test_a_private_transform_draws_what_its_sample_and_member_say_and_disturbs_n
     one = drawn("a", 1, 4)
     assert torch.equal(torch.rand(4), undisturbed)
     assert drawn("a", 2, 5) == one
-    assert drawn("b", 1, 4) != one
-    assert one[0] != one[1]
+    assert drawn("b", 1, 4)[0][3] != one[0][3]
+    assert one[0][3] != one[1][3]
 
 
 @pytest.mark.parametrize(

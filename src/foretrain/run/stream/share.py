@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import socket
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from shutil import rmtree
+from tempfile import mkdtemp
 from types import TracebackType
 from typing import Any
 
@@ -96,13 +97,13 @@ class _Body:
     listener: socket.socket
     settings: Settings
     source: Source
-    folder: str
 
     def __call__(self, owner: socket.socket) -> None:
-        try:
+        with ExitStack() as ends:
+            if self.source.samples_of is None:  # a loader's workers leave their sockets there
+                tempfile.tempdir = mkdtemp(prefix="foretrain-")
+                ends.callback(rmtree, tempfile.tempdir, ignore_errors=True)
             self._conduct(owner)
-        finally:
-            rmtree(self.folder, ignore_errors=True)
 
     def _conduct(self, owner: socket.socket) -> None:
         settings, source = self.settings, self.source
@@ -127,7 +128,6 @@ class _Body:
         work(peer, self.source)
 
     def _feed(self, peer: socket.socket) -> None:
-        tempfile.tempdir = self.folder  # where a loader's workers leave their sockets
         feed(peer, self.source)
 
 
@@ -143,13 +143,13 @@ class Stream:
     def __init__(self, settings: Settings, source: Source) -> None:
         self.name = settings.name
         listener = listen(settings.name)
-        self._folder = tempfile.mkdtemp(prefix="foretrain-")
-        body = _Body(listener, settings, source, self._folder)
+        body = _Body(listener, settings, source)
         self._process: Forked | None = fork(body, close=[], dies_with_us=False)
         listener.close()
         closed_after_fork(self._process.peer)
         self._is_finished = False
         self._failure: ForetrainError | None = None
+        self._folder: str | None = None
         try:
             facts: Any = self._hear(Kind.READY).json()
         except BaseException:
@@ -157,6 +157,7 @@ class Stream:
             raise
         self.sample_bytes: int = facts["sample_bytes"]
         self.slots: int = facts["slots"]
+        self._folder = facts["folder"]
 
     def __enter__(self) -> Stream:
         return self
@@ -210,7 +211,8 @@ class Stream:
         self._process.peer.close()
         self._process.reap()
         self._process = None
-        rmtree(self._folder, ignore_errors=True)  # in case the conductor was killed
+        if self._folder is not None:  # in case the conductor was killed
+            rmtree(self._folder, ignore_errors=True)
 
     def _running(self) -> socket.socket:
         if self._process is None:

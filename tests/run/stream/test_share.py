@@ -1,0 +1,226 @@
+"""Sharing: what may be shared, the same bytes however it is prepared, and clear errors."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.needs import needs
+from tests.run.stream.at_work import (
+    Elsewhere,
+    Numbers,
+    alone,
+    flat,
+    ids_of,
+    loader_of,
+    new_name,
+    read_elsewhere,
+    shared,
+)
+
+from foretrain.errors import InputError
+from foretrain.run.stream.attach import attach
+from foretrain.run.stream.errors import (
+    LengthChanged,
+    SampleFailed,
+    StreamError,
+    StreamNotFound,
+    StreamTaken,
+    StreamVersion,
+)
+from foretrain.run.stream.share import share
+
+torch = needs("torch")
+
+
+def noisy(sample):
+    """A transform with draws of all three generators."""
+    import random
+
+    import numpy as np
+
+    return sample[0] + torch.rand(3) + random.random() + np.random.rand(), sample[1]
+
+
+@pytest.mark.parametrize("batch", [4, 7])
+def test_bytes_are_the_same_for_1_2_and_4_workers(batch):
+    def drawn(workers):
+        with alone(Numbers(30), batch, shared=noisy, workers=workers, epochs=2) as loader:
+            return [torch.cat([x for x, _ in loader]) for _ in range(2)]
+
+    one, two, four = drawn(1), drawn(2), drawn(4)
+    assert all(torch.equal(*each) for each in [*zip(one, two), *zip(one, four)])
+    assert not torch.equal(one[0].sort().values, one[1].sort().values)
+
+
+FIELDS = {
+    "tensor": lambda index: torch.full((2, 3), float(index)),
+    "dict": lambda index: {"x": torch.tensor([index]), "deep": (torch.tensor(index), index)},
+    "bfloat16": lambda index: torch.full((2,), float(index), dtype=torch.bfloat16),
+    "text": lambda index: ("é" * index, index),
+    "varying": lambda index: (torch.arange(index), index),
+    "scalar": lambda index: index,
+}
+
+
+@pytest.mark.parametrize("sample", FIELDS.values(), ids=FIELDS)
+@pytest.mark.parametrize("collate", [None, list])
+def test_fields_of_every_kind_arrive_as_they_were(sample, collate):
+    with alone(Numbers(11, sample), 4, shuffle=False, longest=200, collate=collate) as loader:
+        batches = list(loader)
+    for index in range(11):
+        batch = batches[index // 4]
+        if collate is None:
+            got = [leaf[index % 4] for leaf in leaves_of(batch)]
+        else:
+            got = leaves_of(batch[index % 4])
+        for left, right in zip(got, leaves_of(sample(index)), strict=True):
+            text = isinstance(right, str)
+            assert left == right if text else torch.equal(left, torch.as_tensor(right))
+
+
+def leaves_of(value):
+    """Leaves of nested tuples and dicts; a list of texts or tensors is one leaf."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        return [leaf for each in value for leaf in leaves_of(each)]
+    return [value]
+
+
+def test_a_stream_fed_by_a_loader_gives_the_samples_of_the_loader():
+    with alone(loader_of(45, 8, shuffle=True), 10, epochs=2, memory="40 KiB") as loader:
+        first, second = flat(ids_of(loader)), flat(ids_of(loader))
+    assert sorted(first) == sorted(second) == list(range(45))
+    assert first != second
+
+
+def test_an_iterable_of_batches_can_be_gone_through_once():
+    batches = [(torch.full((4, 3), float(n)), torch.full((4,), n)) for n in range(5)]
+    with alone(iter(batches), 3, epochs=1) as loader:
+        assert flat(ids_of(loader)) == [n for n in range(5) for _ in range(4)]
+    with alone(iter(batches), 3, epochs=2) as loader:
+        with pytest.raises(SampleFailed, match="only once"):
+            [ids_of(loader) for _ in range(2)]
+
+
+def failing(samples):
+    """Samples of which those with an odd number above 10 cannot be read."""
+
+    def sample(index):
+        if index > 10 and index % 2 and index != 19:
+            raise ValueError(f"no {index}")
+        return torch.full((3,), float(index)), index
+
+    return Numbers(samples, sample)
+
+
+def test_a_sample_that_cannot_be_prepared_is_told_or_passed_over_and_counted():
+    with alone(failing(20), 5, epochs=1) as loader:
+        with pytest.raises(SampleFailed, match="ValueError: no 1"):
+            ids_of(loader)
+    with shared(failing(20), epochs=2, on_error="skip") as stream:
+        with attach(stream.name, batch_size=5) as loader:
+            for _ in range(2):
+                assert sorted(flat(ids_of(loader))) == [*range(11), 12, 14, 16, 18, 19]
+        assert stream.stats()["failed"] == 8
+        assert "no 1" in stream.stats()["first_failure"]
+    with shared(failing(20), epochs=1) as stream:
+        with Elsewhere(read_elsewhere, stream.name, batch_size=5), pytest.raises(SampleFailed):
+            stream.wait()
+        with pytest.raises(SampleFailed):
+            stream.wait()
+
+
+def test_a_sample_that_kills_its_worker_is_found():
+    def deadly(index):
+        if index == 7:
+            os._exit(1)
+        return torch.full((3,), float(index)), index
+
+    with alone(Numbers(20, deadly), 5, epochs=1, workers=2, on_error="skip") as loader:
+        assert sorted(flat(ids_of(loader))) == [each for each in range(20) if each != 7]
+
+
+def test_a_data_set_whose_length_changes_is_an_error():
+    class Shrinking(Numbers):
+        def __getitem__(self, index):
+            self.samples -= index == 30
+            return super().__getitem__(index)
+
+    with alone(Shrinking(50), 5, epochs=3, memory="36 KiB") as loader:
+        with pytest.raises(LengthChanged, match="had 50 samples and has 49 now"):
+            for _ in range(3):
+                ids_of(loader)
+
+
+@pytest.mark.parametrize(
+    ("sample", "arguments", "error", "told"),
+    [
+        (lambda index: torch.zeros(2**22), {"memory": 10**15}, InputError, "smaller memory"),
+        (lambda index: index, {"memory": "1 KiB"}, InputError, "at least 2 are needed"),
+        (lambda index: index, {"workers": 0}, InputError, "workers must be at least 1"),
+        (lambda index: index, {"on_error": "hide"}, InputError, "raise, skip"),
+        (lambda index: index, {"name": "a/b"}, InputError, "letters, digits"),
+        (lambda index: index, {"shared": len}, SampleFailed, "has no len"),
+        (lambda index: object(), {}, SampleFailed, "cannot carry"),
+        (lambda index: os._exit(1), {}, SampleFailed, "died"),
+    ],
+)
+def test_what_cannot_be_shared_is_told_at_once(sample, arguments, error, told):
+    with pytest.raises(error, match=told):
+        share(Numbers(5, sample), **{"name": new_name(), **arguments})
+
+
+def test_two_streams_or_two_readers_of_one_name_are_refused():
+    with shared(Numbers(10)) as stream:
+        with pytest.raises(StreamTaken, match="runs already"):
+            share(Numbers(5), name=stream.name)
+        with attach(stream.name, batch_size=5, model="a"):
+            with pytest.raises(StreamTaken, match="'a' is attached"):
+                attach(stream.name, batch_size=5, model="a")
+    with shared(Numbers(10)) as stream, attach(stream.name, batch_size=5, model="a") as loader:
+        loader.close()
+        with attach(stream.name, batch_size=5, model="a") as again:
+            assert sorted(flat(ids_of(again))) == list(range(10))
+
+
+def test_a_stream_that_does_not_run_is_not_found():
+    with shared(Numbers(10)) as stream:
+        with pytest.raises(StreamNotFound, match="Did you mean"):
+            attach(stream.name + "x", batch_size=1, patience=0.05)
+
+
+def test_a_reader_of_another_version_is_refused(monkeypatch):
+    with shared(Numbers(10)) as stream:
+        monkeypatch.setattr("foretrain.run.stream.line.VERSION", 99)
+        with pytest.raises(StreamVersion, match="reader version 99"):
+            attach(stream.name, batch_size=1)
+
+
+def test_an_end_is_waited_for_and_nothing_is_left_behind():
+    with shared(loader_of(30, 5, num_workers=1), epochs=1, readers=2) as stream:
+        assert not stream.wait(timeout=0.01)
+        with Elsewhere(read_elsewhere, stream.name, batch_size=7) as other:
+            with attach(stream.name, batch_size=10) as loader:
+                assert sorted(flat(ids_of(loader))) == list(range(30))
+                assert sorted(flat(other.rest())) == list(range(30))
+                assert stream.wait(timeout=5)
+        conductor = stream.pid
+    assert not Path(f"/proc/{conductor}").exists()
+    assert f"/{stream.name}\n" not in Path("/proc/net/unix").read_text()
+    open_files = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.exists()]
+    assert not any("memfd:foretrain" in file for file in open_files)
+
+
+def test_a_loader_cannot_be_asked_for_samples_again():
+    with shared(loader_of(40, 8), epochs=2, memory="34 KiB") as stream:
+        with attach(stream.name, batch_size=8) as loader:
+            ids_of(loader)
+            with pytest.raises(StreamError, match="no longer in the stream"):
+                attach(
+                    stream.name,
+                    batch_size=8,
+                    state={**loader.state_dict(), "epoch": 0, "position": 0},
+                )
+        with pytest.raises(StreamError, match="loader cannot do"):
+            attach(stream.name, batch_size=8, policy="detach")
