@@ -29,7 +29,7 @@ ROW = 8
 PROGRAM = ["-m", "validation.testbed.node"]
 QUICK = {"kind": "paced", "sample_bytes": SAMPLE, "seconds": 0.0003}
 SLOW = QUICK | {"seconds": 0.002}
-REAL = {"kind": "real", "side": 640, "crop": 148}
+REAL = {"kind": "real", "side": 1280, "crop": 148}
 """Data: decoded in less time than a link needs, in more, and by a processor."""
 
 
