@@ -209,8 +209,9 @@ def _is_orphan(name: str) -> bool:
 
 def _feed(process: subprocess.Popen[str], told: object) -> None:
     assert process.stdin is not None
-    process.stdin.write(json.dumps(told))
-    process.stdin.close()
+    with suppress(BrokenPipeError):  # a node that has failed already says so when it is asked
+        process.stdin.write(json.dumps(told))
+        process.stdin.close()
     process.stdin = None
 
 
