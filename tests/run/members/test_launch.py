@@ -138,3 +138,24 @@ def test_members_that_do_worst_end_early(tmp_path):
     assert [each.state for each in answer.members].count(State.ENDED) == 3
     best = min(answer.members, key=lambda each: each.loss)
     assert best.epochs == 4
+
+
+def test_members_that_ended_early_stay_so_after_a_reboot(tmp_path):
+    grid = '\n[[members]]\nname = "net"\nmodel = "tests.run.members.tiny:build"\n'
+    rates = "grid.optimizer.lr = [0.0, 0.001, 0.01, 0.05]\n"
+    more = "\n[halving]\neta = 2\n" + KEPT + "\n[logs]\nevery = '1 ms'\n"
+    asked = study(tmp_path, grid + rates, more, name="tiny-halved-kept", epochs=4)
+    seen = []
+    first = ensemble_run(
+        asked, watch=seen.append, stop=lambda: any(m.epoch > 1 for s in seen for m in s.members)
+    )
+    second = ensemble_run(asked, resume=True)
+    early = {name for name, state in states(first).items() if state is State.ENDED}
+    assert early <= {name for name, state in states(second).items() if state is State.ENDED}
+    assert sorted(each.epochs for each in second.members) == [1, 1, 2, 4]
+    assert second.complete
+
+
+def test_a_run_that_is_to_stop_before_it_begins_trains_nothing(tmp_path):
+    answer = ensemble_run(study(tmp_path, PLAIN, name="tiny-never"), stop=lambda: True)
+    assert [(each.state, each.samples) for each in answer.members] == [(State.STOPPED, 0)]

@@ -53,13 +53,13 @@ class Launch:
         halving = comparisons(study)
         rungs = [int(rung) for rung in halving.rungs] if halving else []
         for rung, ends in enumerate([*rungs, study.epochs]):
+            if self.stop():
+                return
             if rung < self.compared:
                 continue
             active = [each for each in study.recipes if each.name not in self.ended]
             self._train(active, ends)
-            if self.stop():
-                return
-            if halving and rung < len(rungs):
+            if halving and rung < len(rungs) and not self.stop():
                 self._compare(halving, rung, self._contenders(active, ends))
 
     def _compare(self, halving: Halving, rung: int, names: Sequence[str]) -> None:
@@ -146,6 +146,7 @@ class Launch:
             study=setting.study,
             recipe=recipe,
             opens=opens,
+            samples=setting.source.samples,
             ends=min(ends, recipe.epochs),
             threads=threads(members, setting.cores),
             folder=setting.folder,

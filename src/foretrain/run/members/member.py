@@ -39,6 +39,7 @@ class Job:
         study: that it belongs to.
         recipe: how it trains.
         opens: its loader.
+        samples: of an epoch; None where only its end tells.
         ends: the epoch before which it ends, in this part of the run.
         threads: of its own for computing.
         folder: where its state is kept.
@@ -49,6 +50,7 @@ class Job:
     study: EnsembleStudy
     recipe: Recipe
     opens: Opens
+    samples: int | None
     ends: int
     threads: int
     folder: RunFolder
@@ -95,29 +97,28 @@ def _train(job: Job, tally: Tally, stop: Callable[[], bool]) -> None:
             trained.load_state_dict(state["trainee"])
             tally.load_state_dict(state["tally"])
         tally.begin()
-        while tally.epoch < job.ends:
-            if not _epoch(job, trained, loader, tally=tally, stop=stop):
-                tally.tell(State.STOPPED)
-                return
-        tally.tell(State.DONE)
+        while tally.epoch < job.ends and not stop():
+            _epoch(job, trained, loader, tally=tally, stop=stop)
+        tally.tell(State.DONE if tally.epoch >= job.ends else State.STOPPED)
 
 
 def _epoch(
     job: Job, trained: Trainee, loader: Loader, *, tally: Tally, stop: Callable[[], bool]
-) -> bool:
-    """Train until the epoch ends; false where it was asked to stop before."""
+) -> None:
+    """Train until the epoch ends, or somebody asks to stop before."""
     kept = monotonic()
     for batch in loader:
         tally.add(trained.step(batch), size_of(batch))
+        if loader.position == job.samples:
+            continue  # the epoch is over, which the end of the loop will keep
         if job.every < inf and (stop() or monotonic() - kept > job.every):
             _keep(job, trained, loader, tally=tally)
             kept = monotonic()
         if stop():
-            return False
+            return
     tally.end_epoch()
     if job.every < inf or tally.epoch == job.ends < job.recipe.epochs:
         _keep(job, trained, loader, tally=tally)
-    return True
 
 
 def _keep(job: Job, trained: Trainee, loader: Loader, *, tally: Tally) -> None:
