@@ -27,7 +27,7 @@ from foretrain.run.stream.share import share
 torch = needs("torch")
 
 ALL = list(range(120))
-SMALL = "40 KiB"
+SMALL = "34 KiB"
 SOON = 1.0
 """Seconds within which a death must be noticed."""
 

@@ -95,13 +95,13 @@ def play(played, random):
     play_to_the_end(played, keep=random.choice([0, 1, 10**6]))
 
 
-@few(150)
+@few(60)
 @given(seed=seeds)
 def test_readers_of_a_data_set_get_every_sample_once_and_in_order(seed):
     random_play(of_a_data_set, seed)
 
 
-@few(100)
+@few(40)
 @given(seed=seeds)
 def test_readers_of_a_loader_get_every_sample_once_and_in_order(seed):
     random_play(of_a_loader, seed)

@@ -206,6 +206,7 @@ def test_an_end_is_waited_for_and_nothing_is_left_behind():
                 assert sorted(flat(other.rest())) == list(range(30))
                 assert stream.wait(timeout=5)
         conductor = stream.pid
+    del loader  # it maps the arena for as long as it is there
     assert not Path(f"/proc/{conductor}").exists()
     assert f"/{stream.name}\n" not in Path("/proc/net/unix").read_text()
     open_files = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.exists()]

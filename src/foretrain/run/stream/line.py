@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from foretrain.run.stream.addresses import connect
@@ -77,3 +78,19 @@ class Line:
     def keep_open(self) -> int | None:
         """The descriptor of the connection, which the caller now owns; nothing if it is closed."""
         return self._peer.detach() if self._peer.fileno() >= 0 else None
+
+
+def lined_up(asked: Asked, *, state: dict[str, Any] | None, patience: float) -> Line:
+    """A connection; a stream that dies before it answers is waited for like one that is not there.
+
+    Raises:
+        StreamNotFound: no such stream in that time.
+        StreamError: the stream refuses this reader.
+    """
+    until = monotonic() + patience
+    while True:
+        try:
+            return Line(asked, state=state, patience=max(0.0, until - monotonic()))
+        except ProducerLost:
+            if monotonic() > until:
+                raise

@@ -23,7 +23,7 @@ from foretrain.run.stream.errors import (
 )
 from foretrain.run.stream.layout import Layout
 from foretrain.run.stream.ledger import Ledger, ledger_of
-from foretrain.run.stream.line import Line
+from foretrain.run.stream.line import lined_up
 from foretrain.run.stream.messages import ENDS, VERSION, Kind, Message
 from foretrain.run.stream.piece import Piece
 from foretrain.run.stream.seeds import number_of, seed_of, sow
@@ -56,7 +56,7 @@ class Reader:
         self._ledger = self._booked = Ledger()
         self._at_end = False
         self._need = 0
-        self._line = Line(asked, state=state, patience=asked.patience)
+        self._line = lined_up(asked, state=state, patience=asked.patience)
         self._enter(self._line.welcome)
 
     def __iter__(self) -> Iterator[Any]:
@@ -348,7 +348,7 @@ class Reader:
                 raise
         self._line.close()
         again = self._asked.reconnect
-        self._line = Line(self._asked, state=self.state_dict(), patience=again)
+        self._line = lined_up(self._asked, state=self.state_dict(), patience=again)
         self._enter(self._line.welcome)
         return None
 
