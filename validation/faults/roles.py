@@ -97,7 +97,7 @@ def _shared(plan: Plan, readers: int) -> Stream:
             time.sleep(0.01)
 
 
-def _source(plan: Plan) -> Any:
+def _source(plan: Plan) -> object:
     from torch.utils.data import DataLoader
 
     data: Any = Numbers(plan.samples)

@@ -236,15 +236,23 @@ class Run:
             "owner": self._gone,
         }
         is_seen = seen[role](pid)
-        if role == "owner" and self.conductor is None:
-            return  # the stream has not begun
+        facts = self._stats()
+        if facts is None:
+            return  # there is no stream now that could notice it
+        if role == "reader" and self._name(pid) not in str(facts["readers"]):
+            return
         if role in {"conductor", "owner"}:
             self.notices.clear()  # those who should notice the deaths before are dying too
         self.notices.append(Notice(role, time.monotonic(), is_seen))
 
     def _left_by(self, pid: int) -> Callable[[], bool]:
+        name = self._name(pid)
+        return lambda: (facts := self._stats()) is not None and name not in str(facts["readers"])
+
+    def _name(self, pid: int) -> str:
+        """The name of a reader."""
         (name,) = [member.path.name for member in self.members if member.pid == pid]
-        return lambda: (facts := self._stats()) is not None and name not in facts["readers"]
+        return name
 
     def _replaced(self, _: int) -> Callable[[], bool]:
         facts = self._stats()
@@ -283,7 +291,7 @@ class Run:
             if facts is not None and facts["slots"] == 0:
                 _signal(self.owner, signal.SIGKILL)
 
-    def _stats(self) -> Any:
+    def _stats(self) -> dict[str, Any] | None:
         """What the conductor tells, or nothing if it is not there."""
         try:
             self._peer = self._peer or connect(self.plan.name, patience=0.0)

@@ -98,7 +98,7 @@ def row(outcomes: list[Outcome]) -> str:
         "lost": sum(each.books.lost for each in outcomes),
         "doubled": sum(each.books.doubled for each in outcomes),
         "hangs": sum("hang" in each.run.problems for each in outcomes),
-        "other errors": sum(not each.is_right for each in outcomes),
+        "problems": sum(bool(each.run.problems or each.books.wrong) for each in outcomes),
         "slowest notice": f"{slowest:.3f} s",
         "left behind": sum(len(each.run.left) for each in outcomes),
     }

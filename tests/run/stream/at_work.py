@@ -69,9 +69,11 @@ def together(source, *batches, **arguments):
 def alone(source, batch_size, *, state=None, **arguments):
     """A reader that has a stream for itself; its own arguments may be among those of the stream."""
     own = {key: arguments.pop(key) for key in READERS_OWN if key in arguments}
-    with shared(source, **arguments) as stream:
-        with attach(stream.name, batch_size=batch_size, state=state, **own) as loader:
-            yield loader
+    with (
+        shared(source, **arguments) as stream,
+        attach(stream.name, batch_size=batch_size, state=state, **own) as loader,
+    ):
+        yield loader
 
 
 def ids_of(loader):

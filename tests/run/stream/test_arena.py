@@ -46,7 +46,7 @@ def test_an_arena_never_exceeds_its_bound_and_wastes_little(memory, size, togeth
 
 
 def test_an_arena_that_holds_less_than_two_samples_is_refused_with_what_it_takes():
-    with pytest.raises(InputError, match="a memory of (\\d+) bytes") as told:
+    with pytest.raises(InputError, match=r"a memory of \d+ bytes") as told:
         slots_within(33_000, layout(1000), together=1)
     enough = int(str(told.value).split("memory of ")[1].split()[0])
     assert slots_within(enough, layout(1000), together=1) == 2

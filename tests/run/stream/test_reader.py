@@ -102,9 +102,11 @@ def test_a_state_about_other_data_is_refused():
     with shared(Numbers(11), seed=1) as stream:
         with pytest.raises(StreamVersion, match="Share the same data"):
             attach(stream.name, batch_size=5, state=state)
-        with attach(stream.name, batch_size=5) as loader:
-            with pytest.raises(StreamVersion, match="this stream serves"):
-                loader.load_state_dict(state)
+        with (
+            attach(stream.name, batch_size=5) as loader,
+            pytest.raises(StreamVersion, match="this stream serves"),
+        ):
+            loader.load_state_dict(state)
 
 
 def test_a_loop_that_was_left_goes_on_where_it_was():
@@ -120,11 +122,14 @@ def test_a_private_transform_draws_what_its_sample_and_member_say_and_disturbs_n
         return sample[0] + torch.rand(3), sample[1]
 
     def drawn(model, workers, batch):
-        with shared(Numbers(12), epochs=2, workers=workers) as stream:
-            with attach(stream.name, batch_size=batch, private=noisy, model=model) as loader:
-                return [
-                    {int(y): x.tolist() for xs, ys in loader for x, y in zip(xs, ys)} for _ in "ab"
-                ]
+        with (
+            shared(Numbers(12), epochs=2, workers=workers) as stream,
+            attach(stream.name, batch_size=batch, private=noisy, model=model) as loader,
+        ):
+            return [
+                {int(y): x.tolist() for xs, ys in loader for x, y in zip(xs, ys, strict=True)}
+                for _ in "ab"
+            ]
 
     torch.manual_seed(5)
     undisturbed = torch.rand(4)

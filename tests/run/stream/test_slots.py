@@ -1,6 +1,7 @@
 """Slots: free when nobody needs them, in whatever order they are given back."""
 
 import numpy as np
+
 from foretrain.run.stream.slots import Slots
 
 

@@ -1,6 +1,7 @@
 """The window: which numbers lie in the arena, and which of them can be read."""
 
 import numpy as np
+
 from foretrain.run.stream.window import SKIPPED, Window, held
 
 NONE = np.zeros(0, np.int64)
