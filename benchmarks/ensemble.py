@@ -76,7 +76,8 @@ def _measure(asked: argparse.Namespace) -> int:
 
     torch.set_num_threads(1)
     network(PLAIN)  # what an optimizer imports is imported before the first fork
-    rows = {name: ROWS[name] for name in _installed(asked.rows)} or {"quick": QUICK_ROW}
+    chosen = {name: ROWS[name] for name in _installed(asked.rows)}
+    rows = chosen if asked.rows else {"quick": QUICK_ROW}
     effort = replace(FULL, repetitions=asked.repetitions) if asked.rows else QUICK
     cells = [cell for row in rows.values() for cell in row.cells]
     before = os.getloadavg()[0]
@@ -90,7 +91,7 @@ def _measure(asked: argparse.Namespace) -> int:
             if asked.record:
                 record(RECORDED, came)
     claims = [claim for each in came.values() for claim in each.claims]
-    print("\n".join(table(claims)))
+    print("\n".join(table(claims)) if claims else "nothing was measured")
     return 1 if any(claim.kept is False for claim in claims) else 0
 
 
