@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,13 +117,13 @@ class Run:
                 member.killed = False
                 if self.now > 0.05 and not read(member.path):
                     member.anew += 1
-                member.pid = self._fork(
-                    lambda member=member: take_part(self.plan, member.part, member.path)
-                )
+                play = partial(take_part, self.plan, member.part, member.path)
+                member.pid = self._fork(play)
         if self.owner is None:
             here = [m for m in self.members if not m.over and (m.pid or m.begins <= self.now)]
             self.owner_readers = max(1, len(here))
-            self.owner = self._fork(lambda: own(self.plan, self.folder, readers=len(here) or 1))
+            play = partial(own, self.plan, self.folder, readers=self.owner_readers)
+            self.owner = self._fork(play)
 
     def _is_missed(self, member: Member) -> bool:
         """Whether nobody has seen yet that it died; its name must be seen to go."""

@@ -240,3 +240,28 @@ def test_a_stream_runs_on_one_core():
             assert flat(ids_of(loader)) == flat(other.rest())
     finally:
         os.sched_setaffinity(0, cores)
+
+
+def test_a_reader_at_the_end_of_an_epoch_goes_on_with_a_stream_that_does_not_know_that_end():
+    arguments = {"name": new_name(), "epochs": 2, "memory": SMALL}
+    with (
+        share(loader_of(40, 8), **arguments) as stream,
+        attach(stream.name, batch_size=8, reconnect=10) as loader,
+    ):
+        loop = iter(loader)
+        first = [next(loop)[1].tolist() for _ in range(5)]
+        assert loader.position == 40
+        os.kill(stream.pid, signal.SIGKILL)
+        stream.close()
+        with share(loader_of(40, 8), **arguments):
+            assert list(loop) == []
+            assert flat(ids_of(loader)) == flat(first) == list(range(40))
+
+
+def test_a_loader_runs_in_a_process_forked_from_one_with_threads():
+    torch.set_num_threads(2)
+    torch.rand(500, 500).matmul(torch.rand(500, 500)).exp().sort()
+    data = Numbers(4, lambda index: (torch.rand(600, 600).exp(), index))
+    loader = torch.utils.data.DataLoader(data, batch_size=2)
+    with shared(loader, epochs=1) as stream, attach(stream.name, batch_size=4) as reader:
+        assert [labels.tolist() for _, labels in reader] == [[0, 1, 2, 3]]

@@ -42,6 +42,9 @@ class _Batch:
 
 def feed(peer: socket.socket, source: Source) -> None:
     """Feed every epoch, until the conductor has had enough."""
+    import torch
+
+    torch.set_num_threads(1)  # threads of the parent that a forked process waits for never come
     keep_memory()
     try:
         _Feeder(peer, source).run()

@@ -272,6 +272,7 @@ class Reader:
         self._line.say(Kind.LEDGER, self._released(), first=self.epoch)
         message = self._hear(Kind.ENDED)
         if message is None:
+            self._fill(self._asked.batch_size)  # the new conductor says where the epoch ends
             self._close_epoch()
             return
         told: Any = message.json()
