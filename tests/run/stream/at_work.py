@@ -7,10 +7,10 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import count
 from pathlib import Path
 
 from tests.needs import needs
+from tests.run.stream.names import new_name
 
 from foretrain.run.stream.attach import attach
 from foretrain.run.stream.share import share
@@ -18,12 +18,6 @@ from foretrain.run.stream.share import share
 torch = needs("torch")
 
 READERS_OWN = ("model", "private", "collate", "policy", "start", "drop_last", "copy")
-_numbers = count()
-
-
-def new_name():
-    """A stream's name that nobody else has."""
-    return f"test-{os.getpid()}-{next(_numbers)}"
 
 
 class Numbers:

@@ -15,11 +15,11 @@ from tests.run.stream.at_work import (
     flat,
     ids_of,
     loader_of,
-    new_name,
     read_elsewhere,
     shared,
     wait_until,
 )
+from tests.run.stream.names import new_name
 
 from foretrain.run.stream.attach import attach
 from foretrain.run.stream.errors import ProducerLost, StreamNotFound

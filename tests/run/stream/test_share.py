@@ -12,10 +12,10 @@ from tests.run.stream.at_work import (
     flat,
     ids_of,
     loader_of,
-    new_name,
     read_elsewhere,
     shared,
 )
+from tests.run.stream.names import new_name
 
 from foretrain.errors import InputError
 from foretrain.run.stream.attach import attach
