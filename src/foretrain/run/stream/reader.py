@@ -108,13 +108,19 @@ class Reader:
             self.close()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where this reader is: after the last batch that the loop got."""
-        return {
-            "version": VERSION,
-            "about": self._about,
-            "epoch": self.epoch,
-            "position": self.position,
-        }
+        """Where this reader is: after the last batch that the loop got.
+
+        After an epoch's last batch that is the next epoch's beginning, as soon as it is known
+        that no batch follows; a loader that feeds a stream may not have told yet.
+        """
+        left = self._at_hand
+        if self._asked.drop_last and left < self._asked.batch_size:
+            left = 0
+        over = self._at_end and not left
+        return self._state(self.epoch + 1, 0) if over else self._state(self.epoch, self.position)
+
+    def _state(self, epoch: int, position: int) -> dict[str, Any]:
+        return {"version": VERSION, "about": self._about, "epoch": epoch, "position": position}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where a saved state was, on a stream of the same data.
@@ -349,7 +355,8 @@ class Reader:
                 raise
         self._line.close()
         again = self._asked.reconnect
-        self._line = lined_up(self._asked, state=self.state_dict(), patience=again)
+        here = self._state(self.epoch, self.position)
+        self._line = lined_up(self._asked, state=here, patience=again)
         self._enter(self._line.welcome)
         return None
 

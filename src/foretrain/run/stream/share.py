@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -97,13 +97,14 @@ class _Body:
     listener: socket.socket
     settings: Settings
     source: Source
+    folder: str | None
 
     def __call__(self, owner: socket.socket) -> None:
-        with ExitStack() as ends:
-            if self.source.samples_of is None:  # a loader's workers leave their sockets there
-                tempfile.tempdir = mkdtemp(prefix="foretrain-")
-                ends.callback(rmtree, tempfile.tempdir, ignore_errors=True)
+        tempfile.tempdir = self.folder or tempfile.tempdir
+        try:
             self._conduct(owner)
+        finally:
+            _remove(self.folder)
 
     def _conduct(self, owner: socket.socket) -> None:
         settings, source = self.settings, self.source
@@ -143,7 +144,8 @@ class Stream:
     def __init__(self, settings: Settings, source: Source) -> None:
         self.name = settings.name
         listener = listen(settings.name)
-        body = _Body(listener, settings, source)
+        self._folder = mkdtemp(prefix="foretrain-") if source.samples_of is None else None
+        body = _Body(listener, settings, source, self._folder)
         self._process: Forked | None = fork(body, close=[], dies_with_us=False)
         listener.close()
         closed_after_fork(self._process.peer)
@@ -211,6 +213,7 @@ class Stream:
         self._process.peer.close()
         self._process.reap()
         self._process = None
+        _remove(self._folder)
         if self._folder is not None:  # in case the conductor was killed
             rmtree(self._folder, ignore_errors=True)
 
@@ -231,3 +234,9 @@ class Stream:
             if message.kind is kind:
                 return message
         raise ProducerLost(f"The process that serves the stream '{self.name}' died.")
+
+
+def _remove(folder: str | None) -> None:
+    """Where a loader's workers keep their sockets; whoever lives longest clears it away."""
+    if folder is not None:
+        rmtree(folder, ignore_errors=True)
