@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import selectors
 import socket
-import tempfile
 from collections import deque
 from time import monotonic
 from typing import Any
@@ -269,8 +268,7 @@ class Conductor:
             return
         for _ in range(self._crew.size - 1):
             self._start_child()
-        folder = tempfile.tempdir if self._order_is_fed else None
-        told = {"sample_bytes": self._layout.sample_bytes, "slots": slots, "folder": folder}
+        told = {"sample_bytes": self._layout.sample_bytes, "slots": slots}
         send_json(self._owner, Kind.READY, told)
 
     def _begin(self) -> None:

@@ -151,7 +151,6 @@ class Stream:
         closed_after_fork(self._process.peer)
         self._is_finished = False
         self._failure: ForetrainError | None = None
-        self._folder: str | None = None
         try:
             facts: Any = self._hear(Kind.READY).json()
         except BaseException:
@@ -159,7 +158,6 @@ class Stream:
             raise
         self.sample_bytes: int = facts["sample_bytes"]
         self.slots: int = facts["slots"]
-        self._folder = facts["folder"]
 
     def __enter__(self) -> Stream:
         return self
@@ -214,8 +212,6 @@ class Stream:
         self._process.reap()
         self._process = None
         _remove(self._folder)
-        if self._folder is not None:  # in case the conductor was killed
-            rmtree(self._folder, ignore_errors=True)
 
     def _running(self) -> socket.socket:
         if self._process is None:
