@@ -32,7 +32,9 @@ def test_a_busiest_node_is_at_least_as_busy_as_an_average_one_of_divided_work(ki
         assert traffic.busiest >= 1
 
 
-@pytest.mark.parametrize("kind", [each for each in EVERY if each is not DUPLICATE], ids=str)
+@pytest.mark.parametrize(
+    "kind", [each for each in EVERY if each is not DUPLICATE], ids=lambda each: each.name
+)
 def test_one_node_alone_only_hands_samples_over(kind):
     traffic = kind.traffic(1, 1)
     assert (traffic.busiest, traffic.average, traffic.sent) == (1.0, 1.0, 0.0)
