@@ -1,7 +1,9 @@
 """Decisions: groups of plans, their order, and what a wrong choice costs."""
 
+from itertools import pairwise
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as some
 from tests import examples
 from tests.calibrate.scored_rows import laid, row
@@ -76,6 +78,8 @@ def test_no_rule_regrets_less_than_nothing(times):
 @FEW
 @given(times=TIMES, factor=some.floats(0.1, 10.0))
 def test_a_factor_common_to_all_predictions_changes_no_decision(times, factor):
+    said = sorted(each for _, each in times)  # a product's rounding breaks ties
+    assume(all(slow > fast * (1 + 1e-9) for fast, slow in pairwise(said)))
     plain = decisions(group(times))
     scaled = decisions([it.scaled(factor) for it in group(times)])
     assert regrets(plain, predicted) == pytest.approx(regrets(scaled, predicted))
