@@ -38,6 +38,7 @@ GPT = {
     "cluster": {"name": "dgx-a100", "nodes": 64},
     "plan": {"tensor": [4, 8]},
 }
+TENSORS = GPT if MORE > 1 else {**GPT, "plan": {"tensor": [8]}}
 CUTS = {**GPT, "plan": {"cut": ["even", "balanced"], "pipeline": [4, 8, 12]}}
 LLAMA = {
     "workload": {"model": "llama-3-405b", "global_batch": 2048, "sequence": 8192},
@@ -45,7 +46,7 @@ LLAMA = {
 }
 QUESTIONS = {
     "GPT-3, bounded": (GPT, []),
-    "GPT-3, exhaustive": (GPT, ["--exhaustive"]),
+    "GPT-3, exhaustive": (TENSORS, ["--exhaustive"]),
     "GPT-3 with balanced cuts, bounded": (CUTS, []),
     "Llama-3 on up to 16,384 devices, bounded": (LLAMA, []),
 }
