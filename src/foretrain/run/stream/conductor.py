@@ -56,6 +56,7 @@ class Conductor:
         crew: prepares the samples.
         order: of the samples.
         restarts: whether a feeder that died may begin again.
+        folder: that readers remove when this process is lost.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Conductor:
         crew: Crew,
         order: Order,
         restarts: bool,
+        folder: str | None,
     ) -> None:
         self._listener = listener
         self._owner = owner
@@ -74,6 +76,7 @@ class Conductor:
         self._crew = crew
         self._order = order
         self._restarts = restarts
+        self._folder = folder
         self._desk = Desk(settings, order)
         self._selector = selectors.DefaultSelector()
         self._layout: Layout | None = None
@@ -298,6 +301,7 @@ class Conductor:
             "samples": self._order.samples,
             "epochs": self._settings.epochs,
             "seed": self._settings.seed,
+            "folder": self._folder,
         }
         return facts, self._arena
 

@@ -11,6 +11,7 @@ from foretrain.run.stream.asked import Asked
 from foretrain.run.stream.errors import ProducerLost, from_text
 from foretrain.run.stream.fork import closed_after_fork
 from foretrain.run.stream.messages import VERSION, Kind, Message, receive, send, send_json
+from foretrain.run.stream.scratch import remove
 
 
 class Line:
@@ -27,6 +28,7 @@ class Line:
 
     def __init__(self, asked: Asked, *, state: dict[str, Any] | None, patience: float) -> None:
         self._name = asked.name
+        self._folder: str | None = None
         self._peer = connect(asked.name, patience=patience)
         closed_after_fork(self._peer)
         hello = {
@@ -42,6 +44,8 @@ class Line:
         send_json(self._peer, Kind.HELLO, hello)
         try:
             self.welcome = self.answer(Kind.WELCOME)
+            facts: Any = self.welcome.json()
+            self._folder = facts["folder"]
         except BaseException:
             self.close()
             raise
@@ -60,6 +64,7 @@ class Line:
         """
         message = receive(self._peer)
         if message is None:
+            remove(self._folder)
             raise ProducerLost(
                 f"The stream '{self._name}' is gone: the process that serves it died or was "
                 "stopped. Start it again; attach(..., reconnect=60) waits for that and goes on "

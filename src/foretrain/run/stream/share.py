@@ -7,8 +7,6 @@ import socket
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
-from shutil import rmtree
-from tempfile import mkdtemp
 from types import TracebackType
 from typing import Any
 
@@ -21,6 +19,7 @@ from foretrain.run.stream.feeder import feed
 from foretrain.run.stream.fork import Forked, closed_after_fork, fork
 from foretrain.run.stream.messages import Kind, Message, receive, send
 from foretrain.run.stream.order import Order
+from foretrain.run.stream.scratch import remove, scratch
 from foretrain.run.stream.settings import Settings
 from foretrain.run.stream.source import Source, Transform, source_of
 from foretrain.run.stream.worker import work
@@ -104,7 +103,7 @@ class _Body:
         try:
             self._conduct(owner)
         finally:
-            _remove(self.folder)
+            remove(self.folder)
 
     def _conduct(self, owner: socket.socket) -> None:
         settings, source = self.settings, self.source
@@ -123,6 +122,7 @@ class _Body:
             crew=crew,
             order=order,
             restarts=source.repeats,
+            folder=self.folder,
         ).run()
 
     def _work(self, peer: socket.socket) -> None:
@@ -144,7 +144,7 @@ class Stream:
     def __init__(self, settings: Settings, source: Source) -> None:
         self.name = settings.name
         listener = listen(settings.name)
-        self._folder = mkdtemp(prefix="foretrain-") if source.samples_of is None else None
+        self._folder = scratch() if source.samples_of is None else None
         body = _Body(listener, settings, source, self._folder)
         self._process: Forked | None = fork(body, close=[], dies_with_us=False)
         listener.close()
@@ -211,7 +211,7 @@ class Stream:
         self._process.peer.close()
         self._process.reap()
         self._process = None
-        _remove(self._folder)
+        remove(self._folder)
 
     def _running(self) -> socket.socket:
         if self._process is None:
@@ -230,9 +230,3 @@ class Stream:
             if message.kind is kind:
                 return message
         raise ProducerLost(f"The process that serves the stream '{self.name}' died.")
-
-
-def _remove(folder: str | None) -> None:
-    """Where a loader's workers keep their sockets; whoever lives longest clears it away."""
-    if folder is not None:
-        rmtree(folder, ignore_errors=True)
