@@ -244,3 +244,9 @@ def test_a_loader_cannot_be_asked_for_samples_again():
                 )
         with pytest.raises(StreamError, match="loader cannot do"):
             attach(stream.name, batch_size=8, policy="detach")
+
+
+def test_a_stream_that_nobody_holds_frees_its_name_at_once():
+    name = new_name()
+    for _ in range(2):
+        share([1, 2, 3], name=name)

@@ -89,7 +89,7 @@ def _not_found(name: str, patience: float) -> StreamError:
     known = running()
     listed = f" Running: {', '.join(known)}.{nearest(name, known)}" if known else " None runs."
     return StreamNotFound(
-        f"No stream named '{name}' was found on this machine in {patience:g} s.{listed} "
+        f"No stream named '{name}' was found on this machine in {patience:.2g} s.{listed} "
         "Start it with share(...), or wait longer with attach(..., patience=...)."
     )
 

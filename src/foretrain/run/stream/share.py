@@ -170,6 +170,10 @@ class Stream:
     ) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_process"):
+            self.close()
+
     @property
     def pid(self) -> int | None:
         """Of the conductor's process; nothing after the stream was closed."""
