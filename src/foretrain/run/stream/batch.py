@@ -46,7 +46,7 @@ class Plain:
     def lent(self, slots: Numbers) -> tuple[Any, Taken] | None:
         """A batch that lies where its samples lie; nothing where they are not side by side."""
         start, end = int(slots[0]), int(slots[-1]) + 1
-        if not self._can_lend or end - start != len(slots) or (np.diff(slots) != 1).any():
+        if not self._can_lend or end - start != len(slots) or (slots[1:] <= slots[:-1]).any():
             return None
         views = [self._columns.fixed(index)[start:end] for index in range(len(self._leaves))]
         taken = Taken(slots, [ref(view) for view in views])
@@ -124,7 +124,7 @@ def as_tensor(array: NDArray[Any], leaf: Leaf) -> Any:
     import torch
 
     tensor = torch.from_numpy(array)
-    return tensor if leaf.stored.name == leaf.dtype else tensor.view(getattr(torch, leaf.dtype))
+    return tensor.view(getattr(torch, leaf.dtype)) if leaf.is_renamed else tensor
 
 
 def accept_read_only() -> None:

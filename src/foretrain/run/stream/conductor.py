@@ -28,10 +28,6 @@ from foretrain.run.stream.service import Service
 from foretrain.run.stream.settings import Settings
 from foretrain.run.stream.turn import hand_out
 
-CHUNK = 8
-"""Samples that a worker is given at a time, at most."""
-
-
 FED_DIED = (
     "The process that goes through the loader died, and it cannot begin again. See its messages "
     "above."
@@ -123,7 +119,7 @@ class Conductor:
         if self._order_is_fed:
             return self._give_slots(service, skip=skip)
         any_task = False
-        chunk = max(1, min(CHUNK, service.slots.count // (4 * self._settings.workers)))
+        chunk = max(1, min(self._crew.chunk(), service.slots.count // (4 * self._crew.size)))
         while (child := self._crew.idlest()) is not None:
             task = self._again.popleft() if self._again else service.task(chunk, skip=skip)
             if task is None:
@@ -221,7 +217,7 @@ class Conductor:
         assert self._service is not None
         task = child.tasks.popleft()
         numbers = message.numbers()
-        self._crew.seconds += numbers[: len(STAGES)] / 1e9
+        self._crew.spent(numbers[: len(STAGES)] / 1e9, len(task.slots))
         self._service.prepared(task, numbers[len(STAGES) :])
 
     def _end_epoch(self, message: Message) -> None:

@@ -17,6 +17,13 @@ from foretrain.run.stream.slots import Numbers
 AHEAD = 2
 """Tasks that a worker has at a time: one in work, one to go on with."""
 
+FIRST, MOST = 8, 32
+"""Samples of a task: of the first ones, and at most."""
+
+LASTS = 0.05
+"""Seconds that a task should last: long beside what the conductor needs to hand it out (a tenth of
+a millisecond), short beside what readers may have in the arena."""
+
 TRIES = 3
 """Workers that may die on the same task before its samples are given up."""
 
@@ -80,6 +87,7 @@ class Crew:
         size: how many there are.
         children: by their connection.
         seconds: spent by all of them so far. [stage]
+        prepared: samples on which they were spent.
         restarts: children that were started again.
     """
 
@@ -87,6 +95,7 @@ class Crew:
     size: int
     children: dict[socket.socket, Child] = field(default_factory=dict)
     seconds: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(STAGES)))
+    prepared: int = 0
     restarts: int = 0
 
     def start(self, *, close: Iterable[socket.socket]) -> Child:
@@ -105,6 +114,18 @@ class Crew:
         """The child with the fewest tasks, if it may have one more."""
         child = min(self.children.values(), key=lambda each: len(each.tasks), default=None)
         return child if child is not None and len(child.tasks) < AHEAD else None
+
+    def spent(self, seconds: NDArray[np.float64], samples: int) -> None:
+        """A child spent so many seconds on each stage of a task. [stage]"""
+        self.seconds += seconds
+        self.prepared += samples
+
+    def chunk(self) -> int:
+        """Samples of the next task."""
+        if not self.prepared:
+            return FIRST
+        lasts = float(self.seconds[: STAGES.index("cpu")].sum()) / self.prepared
+        return max(1, int(min(MOST, LASTS / lasts if lasts else MOST)))
 
     @property
     def busy(self) -> bool:

@@ -51,6 +51,11 @@ class Leaf:
         return np.dtype(_STORED.get(self.dtype, self.dtype))
 
     @property
+    def is_renamed(self) -> bool:
+        """Whether its numbers are stored as another type's of the same size."""
+        return self.dtype in _STORED
+
+    @property
     def size(self) -> int:
         """Bytes of one field in the arena."""
         if self.most:

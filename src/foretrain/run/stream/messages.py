@@ -11,6 +11,7 @@ import array
 import json
 import socket
 import struct
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,17 @@ LONGEST = 1 << 17
 """Bytes of the longest packet; below the kernel's default for a socket's buffer."""
 
 _HEAD = struct.Struct("<B7xqq")
+
+
+class _Buffer(threading.local):
+    """Where packets arrive: one buffer per thread, for a new one each time costs page faults."""
+
+    def __init__(self) -> None:
+        self.packet = bytearray(LONGEST)
+
+
+_ARRIVING = _Buffer()
+_ROOM = socket.CMSG_SPACE(16)
 
 
 class Kind(IntEnum):
@@ -119,14 +131,16 @@ def send_json(
 
 def receive(come_from: socket.socket) -> Message | None:
     """The next packet, or nothing where the other end is gone."""
+    packet = _ARRIVING.packet
     try:
-        packet, ancillary, _, _ = come_from.recvmsg(LONGEST, socket.CMSG_SPACE(16))
+        size, ancillary, _, _ = come_from.recvmsg_into([packet], _ROOM)
     except ConnectionError:
         return None
-    if not packet:
+    if not size:
         return None
     kind, first, second = _HEAD.unpack_from(packet)
-    return Message(Kind(kind), first, second, packet[_HEAD.size :], _descriptors(ancillary))
+    body = bytes(memoryview(packet)[_HEAD.size : size])
+    return Message(Kind(kind), first, second, body, _descriptors(ancillary))
 
 
 def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,12 +20,17 @@ class Piece:
         slots: of the samples, or `SKIPPED`. [number]
         lent: whether they may be used where they lie.
         gap: samples before the first that were lost by the reader's own policy.
+        samples: how many there are, without those that could not be prepared.
     """
 
     first: int
     slots: Numbers
     lent: bool
     gap: int
+    samples: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.samples = int(np.count_nonzero(self.slots != SKIPPED))
 
     @classmethod
     def of(cls, message: Message) -> Piece:
@@ -33,15 +38,16 @@ class Piece:
         lent = bool(message.second & ZERO_COPY)
         return cls(message.first, message.numbers(), lent, message.second >> GAP)
 
-    @property
-    def samples(self) -> int:
-        """How many there are, without those that could not be prepared."""
-        return int(np.count_nonzero(self.slots != SKIPPED))
-
     def take(self, count: int) -> tuple[int, int, Numbers]:
         """The first number, the numbers that go by, and the slots of up to so many samples."""
-        real = np.flatnonzero(self.slots != SKIPPED)
-        cut = int(real[count - 1]) + 1 if count < len(real) else len(self.slots)
+        cut = self._numbers_of(count)
         first, gap, slots = self.first, self.gap, self.slots[:cut]
         self.first, self.gap, self.slots = first + cut, 0, self.slots[cut:]
+        self.samples = max(0, self.samples - count)
         return first, gap + cut, slots
+
+    def _numbers_of(self, count: int) -> int:
+        """How many numbers go by until so many samples have."""
+        if count >= self.samples:
+            return len(self.slots)
+        return int(np.flatnonzero(self.slots != SKIPPED)[count - 1]) + 1

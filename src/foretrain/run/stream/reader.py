@@ -21,6 +21,7 @@ from foretrain.run.stream.errors import (
     StreamOver,
     StreamVersion,
 )
+from foretrain.run.stream.heap import learn_size_of
 from foretrain.run.stream.layout import Layout
 from foretrain.run.stream.ledger import Ledger, ledger_of
 from foretrain.run.stream.line import lined_up
@@ -316,6 +317,7 @@ class Reader:
         layout = Layout.from_json(facts["layout"])
         self._columns = Columns(descriptor, layout, slots=facts["slots"], writable=False)
         os.close(descriptor)
+        learn_size_of(self._asked.batch_size * layout.sample_bytes)
         self._about, self._seed = facts["about"], facts["seed"]
         self._samples: int | None = facts["samples"]
         self._epochs: int | None = facts["epochs"]
