@@ -17,12 +17,16 @@ from foretrain.run.nodes.pipeline import pipeline
 
 torch.set_num_threads(1)
 
+LONG = 3.0
+"""Seconds that a sample takes which takes long."""
+
 
 class Pictures(Dataset):
-    """Samples that one can tell apart; one may fail, another may kill its node."""
+    """Samples that one can tell apart; one may fail, take long, or kill its node."""
 
-    def __init__(self, samples, *, fails=None, kills=None, diary=None):
-        self.samples, self.fails, self.kills, self.diary = samples, fails, kills, diary
+    def __init__(self, samples, *, fails=None, lasts=None, kills=None, diary=None):
+        self.samples, self.fails, self.lasts = samples, fails, lasts
+        self.kills, self.diary = kills, diary
 
     def __len__(self):
         return self.samples
@@ -30,6 +34,8 @@ class Pictures(Dataset):
     def __getitem__(self, number):
         if number == self.fails:
             raise ValueError("not a picture")
+        if number == self.lasts:
+            time.sleep(LONG)
         if number == self.kills:
             self.diary.write_text(str(time.monotonic()))
             os.kill(os.getpid(), signal.SIGKILL)

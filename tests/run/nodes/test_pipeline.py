@@ -85,6 +85,12 @@ def test_node_that_never_comes_is_missed_after_the_timeout():
         next(iter(pipeline(leader=lonely, **options())))
 
 
+def test_node_that_falls_silent_is_lost_to_all_others_after_the_timeout():
+    silent = options() | {"dataset": programs.Pictures(23, lasts=20)}
+    found = on_nodes(programs.noticed, 3, silent, timeout=programs.LONG / 2)
+    assert None not in found
+
+
 def test_epoch_that_all_nodes_leave_can_be_had_again():
     (left, again), other = on_nodes(programs.stream_twice, 2, options())
     assert (left, again) == other

@@ -18,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from weakref import WeakSet
 
+from foretrain.run.stream.precedence import go_first
+
 _PR_SET_PDEATHSIG = 1
 _OURS: WeakSet[socket.socket] = WeakSet()
 
@@ -93,6 +95,7 @@ def _live(
             os.register_at_fork(after_in_child=_die_with_parent)  # a loader's own workers
         for each in close:
             each.close()
+        go_first()
         run(peer)
         code = 0
     except Exception:
