@@ -107,7 +107,7 @@ def _of_lab(lab: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Row]:
             preprocessors=case["preprocessors"],
             batch=about["batch"],
             block_bytes=about["batch"] * _sample_bytes(case["data"]),
-            decode_rate=_decode_rate(lab["decoding"], case["data"]),
+            decode_rate=_decode_rate(lab["decoding"], case["data"], batch=about["batch"]),
             queued=case["queue"] > 0,
         )
         rate = median(case["rates"])
@@ -166,12 +166,12 @@ def _bandwidth(found: Sequence[Mapping[str, Any]]) -> float:
     return float(plain["size"] / median(plain["seconds"]))
 
 
-def _decode_rate(found: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) -> float:
-    """Of the slowest node: a round waits for it."""
-    (rates,) = (
-        each["rates"] for each in found if {**each["data"], "samples": 0} == {**data, "samples": 0}
-    )
-    return float(min(rates))
+def _decode_rate(
+    found: Sequence[Mapping[str, Any]], data: Mapping[str, Any], *, batch: int
+) -> float:
+    """Of the node that is slowest in each block: a round waits for it."""
+    same = [each for each in found if {**each["data"], "samples": 0} == {**data, "samples": 0}]
+    return batch / mean(seconds for each in same for seconds in each["seconds"])
 
 
 def _sample_bytes(data: Mapping[str, Any]) -> int:

@@ -19,8 +19,17 @@ def write_page(page: Path, recorded: Path) -> None:
     text = page.read_text("utf-8")
     head, _, rest = text.partition(MARKS[0])
     tail = rest.partition(MARKS[1])[2]
-    tables = "\n".join([*_claims(rows), "", *_cells(rows)])
+    tables = "\n".join([*_taken(rows), "", *_claims(rows), "", *_cells(rows)])
     page.write_text(f"{head}{MARKS[0]}\n{tables}\n{MARKS[1]}{tail}", "utf-8")
+
+
+def _taken(rows: Mapping[str, Any]) -> Iterator[str]:
+    """How often, when and on what, one line for all rows that were measured alike."""
+    alike: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        how = f"repetitions: {row['repetitions']}; {row['measured']}; {row['machine']}"
+        alike.setdefault(how, []).append(name)
+    yield from (f"- {', '.join(names)}: {how}." for how, names in alike.items())
 
 
 def _claims(rows: Mapping[str, Any]) -> Iterator[str]:

@@ -81,28 +81,30 @@ def cases(nodes: int) -> Iterator[Case]:
 
 def measured(nodes: int) -> dict[str, Any]:
     """Everything that so many nodes measure, as it is recorded."""
-    alone = [*_operations(nodes), *_decoding(nodes)]
     wanted = list(cases(nodes))
+    jobs = [*_operations(nodes), *_decoding(nodes), *(case.job() for case in wanted)]
+    jobs += _decoding(nodes)  # once more: a machine may be slower for minutes
     before = getloadavg()[0]
     with Lab(nodes=nodes, rate=RATE) as lab:
-        answers = lab.run(PROGRAM, [*alone, *(case.job() for case in wanted)], timeout=900.0)
-    of_job = list(zip(*answers, strict=True))
+        answers = lab.run(PROGRAM, jobs, timeout=900.0)
+    done = list(zip(jobs, zip(*answers, strict=True), strict=True))
+    ran = [found for job, found in done if job["kind"] == "pipeline"]
     return {
         "nodes": nodes,
         "load": [before, getloadavg()[0]],
         "operations": [
             {**job, "seconds": _seconds(found), "root": found[0]}
-            for job, found in zip(alone, of_job, strict=False)
-            if job["kind"] != "decode"
+            for job, found in done
+            if job["kind"] in {"gather", "broadcast"}
         ],
         "decoding": [
-            {"data": job["data"], "rates": list(found)}
-            for job, found in zip(alone, of_job, strict=False)
+            {"data": job["data"], "seconds": _seconds(found)}
+            for job, found in done
             if job["kind"] == "decode"
         ],
         "cases": [
             {**asdict(case), "rates": _rates(found, case)}
-            for case, found in zip(wanted, of_job[len(alone) :], strict=True)
+            for case, found in zip(wanted, ran, strict=True)
         ],
     }
 
@@ -137,7 +139,7 @@ def _decoding(nodes: int) -> Iterator[dict[str, Any]]:
 
 
 def _seconds(found: Sequence[Sequence[float]]) -> list[float]:
-    """Of each repetition, until the last member had it."""
+    """Of each repetition or block, until the last member had it."""
     return [max(times) for times in zip(*filter(None, found), strict=True)]
 
 

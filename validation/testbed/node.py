@@ -3,7 +3,7 @@
 A job is a table with a `kind`. All nodes run the same jobs, and each prints what it found as JSON:
 
     gather, broadcast   seconds of an operation among the first `members` nodes, several times
-    decode              samples per second that this node decodes while it exchanges nothing
+    decode              seconds of each block that this node decodes while it exchanges nothing
     pipeline            for each epoch, when how many samples had come: seconds and samples
 """
 
@@ -23,6 +23,7 @@ from validation.testbed.pictures import Paced, Real
 from foretrain.run.nodes.channel import Channel
 from foretrain.run.nodes.leader import Leader, leader_from_environment
 from foretrain.run.nodes.pipeline import Pipeline, pipeline
+from foretrain.run.stream.heap import keep_memory
 
 Job = Mapping[str, Any]
 Arrivals = list[tuple[float, int]]
@@ -35,6 +36,7 @@ SET_TIMER_SLACK = 29
 def main() -> None:
     """Run the jobs."""
     ctypes.CDLL(None).prctl(SET_TIMER_SLACK, 1, 0, 0, 0)
+    keep_memory()  # as the feeder of a stream does, which runs the pipeline of a node
     torch.set_num_threads(1)
     leader = leader_from_environment(timeout=60.0)
     jobs = json.load(sys.stdin)
@@ -89,14 +91,20 @@ def _seconds(channel: Channel, act: Callable[[Channel], object], row: int) -> fl
     return (perf_counter() - start) / row
 
 
-def _decode(leader: Leader, name: str, job: Job) -> float:
-    """As a pipeline decodes, with packing, but without anybody to send to."""
+def _decode(leader: Leader, name: str, job: Job) -> list[float]:
+    """As a pipeline decodes, with packing, but without anybody to send to; all nodes at once."""
+    (store,) = leader.meet(name)
+    channel = Channel(leader, range(leader.nodes), store=store)
     decoder = _made(leader, name, {**job, "mode": "duplicate"}).decoder
     made = decoder.messages(range(job["blocks"]), epoch=0, queue=0)
     next(made)
-    start = perf_counter()
-    samples = sum(decoder.order.batch_size for _ in made)
-    return samples / (perf_counter() - start)
+    channel.gather(torch.zeros(1))  # all begin together
+    found, start = [], perf_counter()
+    for _ in made:
+        found.append(perf_counter() - start)
+        start = perf_counter()
+    channel.close()
+    return found
 
 
 def _pipeline(leader: Leader, name: str, job: Job) -> list[Arrivals]:

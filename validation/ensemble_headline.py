@@ -1,0 +1,240 @@
+"""The headline of ensembles: what papers say, what we measured, what we predict.
+
+    python -m validation.ensemble_headline            # the table
+    python -m validation.ensemble_headline --record   # writes it into the docs
+
+Figures of one machine come from `benchmarks/recorded/ensemble.toml`, those across emulated nodes
+from `validation.nodes`. The model of one machine is given what cells of one and two members took;
+larger ensembles are predicted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from validation.titan import NETWORKS, curves, fitted, measured, power
+
+from foretrain.ensemble.costs import Cores, MeasuredCosts
+from foretrain.ensemble.one_node import (
+    LoadingEstimate,
+    MeasuredLoaders,
+    OnOneNode,
+    private_loaders,
+    shared_stream,
+)
+from validation import nodes
+
+ROOT = Path(__file__).parents[1]
+RECORDED = ROOT / "benchmarks" / "recorded" / "ensemble.toml"
+PAGE = ROOT / "docs" / "background" / "ensembles.md"
+MARKS = (
+    "<!-- headline: python -m validation.ensemble_headline --record -->",
+    "<!-- end of headline -->",
+)
+NAMES = {"alexnet": "AlexNet", "inception": "Inception V1", "vgg": "VGG-A"}
+SAMPLE_BYTES, BATCH = 602_112, 25
+"""Of the benchmark's pictures and its batches."""
+LIGHT = ", every 6th pixel"
+"""What a cell of one core says of its network."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One row.
+
+    Attributes:
+        what: is compared.
+        predicted: by us.
+        paper: what a paper measured; None where it did not.
+        here: what we measured; None where we could not.
+        write: a figure in words.
+    """
+
+    what: str
+    predicted: float
+    paper: float | None = None
+    here: float | None = None
+    write: str = "{:.2f}x"
+
+    @property
+    def difference(self) -> float:
+        """Predicted over measured, less 1: by us where we could, else by the paper."""
+        found = self.paper if self.here is None else self.here
+        assert found is not None
+        return self.predicted / found - 1.0
+
+    def __str__(self) -> str:
+        """As a row of a table."""
+        paper, here = (
+            "" if value is None else self.write.format(value) for value in (self.paper, self.here)
+        )
+        told = self.write.format(self.predicted)
+        return f"| {self.what} | {paper} | {here} | {told} | {self.difference:+.0%} |"
+
+
+def lines() -> Iterator[Line]:
+    """All rows."""
+    yield from _titan()
+    yield from lines_of(Cells(tomllib.loads(RECORDED.read_text("utf-8"))))
+    yield from _across_nodes()
+
+
+def _titan() -> Iterator[Line]:
+    """The paper's own figures, where it saves most."""
+    for network in NETWORKS:
+        yield _most(network, "CPU time saved, {} nodes", kind="CPU reduction")
+    for network in NETWORKS:
+        yield _most(network, "speed-up, cores per node: {}", kind="core limit")
+    for network in NETWORKS:
+        watts = power(fitted(network))
+        ours, paper = (1.0 - shared / alone for alone, shared in (watts.ours, watts.paper))
+        what = f"power above idle saved, {NAMES[network]}, Titan"
+        yield Line(what=what, paper=paper, predicted=ours, write="{:.1%}")
+
+
+def _most(network: str, what: str, *, kind: str) -> Line:
+    """The point of a curve of this kind at which the paper saves most."""
+    (curve,) = (each for each in curves(fitted(network)) if each.kind == kind)
+    at = max(range(len(curve.paper)), key=curve.paper.__getitem__)
+    said = what.format(curve.places[at])
+    return Line(
+        what=f"{said}, {NAMES[network]}, Titan", paper=curve.paper[at], predicted=curve.ours[at]
+    )
+
+
+class Cells:
+    """What cells of the benchmark took, in whichever row they were measured."""
+
+    def __init__(self, rows: Mapping[str, Any]) -> None:
+        self._cells = {name: cell for row in rows.values() for name, cell in row["cells"].items()}
+
+    def cpu(self, kind: str, members: int, *, cores: int = 2) -> float | None:
+        """Core-seconds per sample, of all members together; None if it was not measured."""
+        return self._took("cpu", kind, members=members, cores=cores)
+
+    def wall(self, kind: str, members: int, *, cores: int = 2) -> float | None:
+        """Seconds per sample; None if it was not measured."""
+        return self._took("wall", kind, members=members, cores=cores)
+
+    def _took(self, what: str, kind: str, *, members: int, cores: int) -> float | None:
+        light = LIGHT if cores == 1 else ""
+        cell = self._cells.get(f"{kind}, {members} members, {cores} cores{light}")
+        return None if cell is None else cell[what][0]
+
+
+def lines_of(cells: Cells) -> Iterator[Line]:
+    """CPU time on two cores and wall time on one, for every number of members measured."""
+    curve = measured()["cpu_reduction"]
+    paper = dict(zip(curve["nodes"], curve["alexnet"], strict=True))
+    for members in (4, 8, 12, 16, 20):
+        yield from _saved(cells, members)
+    for members in (2, 5, 8, 10, 20):
+        yield from _sped_up(cells, members, paper.get(members))
+    yield from _walls(cells)
+
+
+def _saved(cells: Cells, members: int) -> Iterator[Line]:
+    own = cells.cpu("workers 1w", members)
+    for workers in (0, 1):
+        alone = cells.cpu(f"private {workers}w", members)
+        if own is None or alone is None:
+            continue
+        setting = _setting(cells, members, cores=2)
+        ours = private_loaders(setting, workers=workers).cpu / shared_stream(setting, workers=1).cpu
+        yield Line(
+            what=f"CPU time saved, {members} members, beside loaders of {workers} workers each",
+            here=alone / own,
+            predicted=ours,
+        )
+
+
+def _sped_up(cells: Cells, members: int, paper: float | None) -> Iterator[Line]:
+    own, alone = (cells.wall(kind, members, cores=1) for kind in ("workers 1w", "private 0w"))
+    if own is None or alone is None:
+        return
+    setting = _setting(cells, members, cores=1)
+    yield Line(
+        what=f"speed-up, {members} members on one core (paper: CPU time of AlexNet)",
+        paper=paper,
+        here=alone / own,
+        predicted=_faster(shared_stream(setting, workers=1), private_loaders(setting, workers=0)),
+    )
+
+
+def _faster(one: LoadingEstimate, other: LoadingEstimate) -> float:
+    return one.rate / other.rate
+
+
+def _walls(cells: Cells) -> Iterator[Line]:
+    one, many = (cells.wall("workers 1w", members) for members in (1, 8))
+    if one is not None and many is not None:
+        alone, eight = (
+            shared_stream(_setting(cells, members, cores=2), workers=1).rate for members in (1, 8)
+        )
+        what = "wall time, 8 members over 1, two cores, one worker"
+        yield Line(what=what, here=many / one, predicted=alone / eight)
+
+
+def _setting(cells: Cells, members: int, *, cores: int) -> OnOneNode:
+    """So many members, by what one and two of them took."""
+
+    def cpu(kind: str, few: int, among: int = 2) -> float:
+        found = cells.cpu(kind, few, cores=among)
+        assert found is not None, f"{kind}, {few} members must be measured first"
+        return found
+
+    train, alone = cpu("none 0w", 1), cpu("private 0w", 1)
+    two = cpu("workers 1w", 2) - cpu("workers 1w", 1)
+    deliver = max(0.0, two - train)
+    store = cpu("workers 1w", 1) - deliver - train
+    light = cpu("none 0w", 1, cores) if cores == 1 else train
+    costs = MeasuredCosts(
+        demand=1.0 / light,
+        prepare=(cpu("private 0w", 1, cores) - light) if cores == 1 else alone - train,
+        train=light,
+        sample_bytes=SAMPLE_BYTES,
+        batch=BATCH,
+    )
+    hand = (cpu("private 1w", 2) - cpu("private 0w", 2)) / 2.0
+    loaders = MeasuredLoaders(hand=hand, store=store, feed=0.0, deliver=deliver)
+    return OnOneNode(members=members, costs=costs, loaders=loaders, cores=Cores(count=cores))
+
+
+def _across_nodes() -> Iterator[Line]:
+    """Rates between four emulated nodes with queues between the stages."""
+    for row in nodes.rows(json.loads(nodes.RECORD.read_text("utf-8"))):
+        if row.name.startswith("4 nodes") and row.name.endswith("queues, 2 ms a sample"):
+            yield Line(
+                what=f"samples/s, {row.name}",
+                here=row.measured,
+                predicted=row.predicted.rate,
+                write="{:.0f}",
+            )
+
+
+def table() -> list[str]:
+    """The table as Markdown."""
+    head = ["| what | paper | measured here | predicted | difference |", "|---|---|---|---|---|"]
+    return [*head, *map(str, lines())]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table, and write it into the docs where that is asked for."""
+    text = "\n".join(table())
+    print(text)
+    if "--record" in arguments:
+        page = PAGE.read_text("utf-8")
+        head, _, rest = page.partition(MARKS[0])
+        tail = rest.partition(MARKS[1])[2]
+        PAGE.write_text(f"{head}{MARKS[0]}\n{text}\n{MARKS[1]}{tail}", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
