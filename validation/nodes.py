@@ -1,7 +1,7 @@
 """Pipelines across emulated nodes: predicted rates beside measured ones.
 
     python -m validation.nodes            # the recorded runs; needs neither root nor torch
-    python -m validation.nodes --measure  # runs them anew, with root, and records them: 8 minutes
+    python -m validation.nodes --measure  # runs them anew, with root, and records: 12 minutes
 
 Predictions use operations and decoding that were measured alone, in the same session, and nothing
 of the runs that they are held against. The exit status is 1 if a rate is off by more than must be.
