@@ -6,7 +6,8 @@
 #   make lint      formatting, lint rules, types
 #   make docs      the documentation, in site/
 #   make validate  predictions held against published measurements
-#   make bench     speed, and the closed form against the simulation
+#   make bench     speed, and the closed form against the simulation; of the slow ones a random
+#                  tenth with TENTH=--tenth
 #   make clean     removes what the others made
 #
 # `make test ALSO=torch==2.13.0` installs PyTorch too, which the tests of ensembles need; without
@@ -18,6 +19,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
 RECORDED := benchmarks/recorded
+SLOW := benchmarks/closed_form_against_simulation.py benchmarks/whole_models.py
 CHECKS := coverage korthikanti decisions memory single_device accuracy ensemble
 
 # The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.
@@ -56,7 +58,9 @@ validate: $(VENV)/.test
 	@echo "== validation/cluster.py --quick"; $(BIN)/python -m validation.cluster --quick
 
 bench: $(VENV)/.core
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out $(SLOW) benchmarks/tenth.py,$(wildcard benchmarks/*.py)); do \
+		echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(SLOW); do echo "== $$script"; $(BIN)/python $$script $(TENTH) || exit 1; done
 
 clean:
 	rm -rf $(VENV) site $(PAGE) .mypy_cache .pytest_cache .ruff_cache .hypothesis

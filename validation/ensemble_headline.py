@@ -2,10 +2,12 @@
 
     python -m validation.ensemble_headline            # the table
     python -m validation.ensemble_headline --record   # writes it into the docs
+    python -m validation.ensemble_headline --measure  # what handing over a sample takes, anew
 
 Figures of one machine come from `benchmarks/recorded/ensemble.toml`, those across emulated nodes
-from `validation.nodes`. The model of one machine is given what cells of one and two members took;
-larger ensembles are predicted.
+from `validation.nodes`. The model of one machine is given what cells of one and two members with
+loaders of their own took, and what handing over a sample of that size takes, measured as
+`foretrain ensemble estimate` does; ensembles that share are predicted.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from validation.titan import NETWORKS, curves, fitted, measured, power
@@ -32,14 +35,17 @@ from validation import nodes
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "benchmarks" / "recorded" / "ensemble.toml"
+HANDING = Path(__file__).parent / "tables" / "ensemble_handing.json"
 PAGE = ROOT / "docs" / "background" / "ensembles.md"
 MARKS = (
     "<!-- headline: python -m validation.ensemble_headline --record -->",
     "<!-- end of headline -->",
 )
 NAMES = {"alexnet": "AlexNet", "inception": "Inception V1", "vgg": "VGG-A"}
-SAMPLE_BYTES, BATCH = 602_112, 25
-"""Of the benchmark's pictures and its batches."""
+SHAPE, SAMPLE_BYTES, BATCH = (3, 224, 224), 602_112, 25
+"""Of the benchmark's pictures, in float32, and its batches."""
+TIMES = 3
+"""How often handing over is measured; the median counts."""
 LIGHT = ", every 6th pixel"
 """What a cell of one core says of its network."""
 
@@ -81,7 +87,8 @@ class Line:
 def lines() -> Iterator[Line]:
     """All rows."""
     yield from _titan()
-    yield from lines_of(Cells(tomllib.loads(RECORDED.read_text("utf-8"))))
+    handing = json.loads(HANDING.read_text("utf-8"))
+    yield from lines_of(Cells(tomllib.loads(RECORDED.read_text("utf-8")), handing))
     yield from _across_nodes()
 
 
@@ -109,10 +116,16 @@ def _most(network: str, what: str, *, kind: str) -> Line:
 
 
 class Cells:
-    """What cells of the benchmark took, in whichever row they were measured."""
+    """What cells of the benchmark took, in the row that was repeated most.
 
-    def __init__(self, rows: Mapping[str, Any]) -> None:
-        self._cells = {name: cell for row in rows.values() for name, cell in row["cells"].items()}
+    Attributes:
+        handing: seconds of a processor that the stream takes to store a sample, and to deliver it.
+    """
+
+    def __init__(self, rows: Mapping[str, Any], handing: Mapping[str, float]) -> None:
+        self.handing = handing
+        ordered = sorted(rows.values(), key=lambda row: row["repetitions"])
+        self._cells = {name: cell for row in ordered for name, cell in row["cells"].items()}
 
     def cpu(self, kind: str, members: int, *, cores: int = 2) -> float | None:
         """Core-seconds per sample, of all members together; None if it was not measured."""
@@ -182,27 +195,24 @@ def _walls(cells: Cells) -> Iterator[Line]:
 
 
 def _setting(cells: Cells, members: int, *, cores: int) -> OnOneNode:
-    """So many members, by what one and two of them took."""
+    """So many members, by what one and two of them took with loaders of their own."""
 
     def cpu(kind: str, few: int, among: int = 2) -> float:
         found = cells.cpu(kind, few, cores=among)
         assert found is not None, f"{kind}, {few} members must be measured first"
         return found
 
-    train, alone = cpu("none 0w", 1), cpu("private 0w", 1)
-    two = cpu("workers 1w", 2) - cpu("workers 1w", 1)
-    deliver = max(0.0, two - train)
-    store = cpu("workers 1w", 1) - deliver - train
-    light = cpu("none 0w", 1, cores) if cores == 1 else train
+    train = cpu("none 0w", 1, cores)
+    prepare = cpu("private 0w", 1, cores) - train
     costs = MeasuredCosts(
-        demand=1.0 / light,
-        prepare=(cpu("private 0w", 1, cores) - light) if cores == 1 else alone - train,
-        train=light,
-        sample_bytes=SAMPLE_BYTES,
-        batch=BATCH,
+        demand=1.0 / train, prepare=prepare, train=train, sample_bytes=SAMPLE_BYTES, batch=BATCH
     )
-    hand = (cpu("private 1w", 2) - cpu("private 0w", 2)) / 2.0
-    loaders = MeasuredLoaders(hand=hand, store=store, feed=0.0, deliver=deliver)
+    loaders = MeasuredLoaders(
+        hand=(cpu("private 1w", 2) - cpu("private 0w", 2)) / 2.0,
+        store=prepare + cells.handing["store"],
+        feed=cells.handing["store"],
+        deliver=cells.handing["deliver"],
+    )
     return OnOneNode(members=members, costs=costs, loaders=loaders, cores=Cores(count=cores))
 
 
@@ -224,8 +234,22 @@ def table() -> list[str]:
     return [*head, *map(str, lines())]
 
 
+def _measure() -> None:
+    """Record what handing over a sample takes here."""
+    import torch
+
+    from foretrain.run.members.handing import handing_costs
+
+    torch.set_num_threads(1)
+    found = [handing_costs(torch.zeros(SHAPE), SAMPLE_BYTES, BATCH) for _ in range(TIMES)]
+    told = {key: median(each[key] for each in found) for key in ("store", "deliver")}
+    HANDING.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Print the table, and write it into the docs where that is asked for."""
+    """Print the table; measure first, or write it into the docs, where that is asked for."""
+    if "--measure" in arguments:
+        _measure()
     text = "\n".join(table())
     print(text)
     if "--record" in arguments:

@@ -1,7 +1,7 @@
 """Pipelines across emulated nodes: predicted rates beside measured ones.
 
     python -m validation.nodes            # the recorded runs; needs neither root nor torch
-    python -m validation.nodes --measure  # runs them anew, with root, and records: 12 minutes
+    python -m validation.nodes --measure  # runs them anew, with root, and records: 20 minutes
 
 Predictions use operations and decoding that were measured alone, in the same session, and nothing
 of the runs that they are held against. The exit status is 1 if a rate is off by more than must be.
@@ -108,6 +108,8 @@ def _of_lab(lab: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Row]:
             batch=about["batch"],
             block_bytes=about["batch"] * _sample_bytes(case["data"]),
             decode_rate=_decode_rate(lab["decoding"], case["data"], batch=about["batch"]),
+            decode_cores=mean(each["cores"] for each in _decoding(lab["decoding"], case["data"])),
+            cores=about["cores"] / lab["nodes"],
             queued=case["queue"] > 0,
         )
         rate = median(case["rates"])
@@ -157,6 +159,7 @@ def _operation(same: Sequence[Mapping[str, Any]], *, bandwidth: float, early: fl
         alone=median(large["seconds"]) / block,
         root=(median(large["root"]) + early) / block,
         streamed=median(row["seconds"]) / block,
+        cores=row["cores"],
     )
 
 
@@ -170,8 +173,15 @@ def _decode_rate(
     found: Sequence[Mapping[str, Any]], data: Mapping[str, Any], *, batch: int
 ) -> float:
     """Of the node that is slowest in each block: a round waits for it."""
-    same = [each for each in found if {**each["data"], "samples": 0} == {**data, "samples": 0}]
+    same = _decoding(found, data)
     return batch / mean(seconds for each in same for seconds in each["seconds"])
+
+
+def _decoding(
+    found: Sequence[Mapping[str, Any]], data: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    """The two times at which such data was decoded alone."""
+    return [each for each in found if {**each["data"], "samples": 0} == {**data, "samples": 0}]
 
 
 def _sample_bytes(data: Mapping[str, Any]) -> int:

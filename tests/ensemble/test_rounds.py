@@ -23,8 +23,8 @@ def ideal(start=0.0):
     return Measured(bandwidth=BANDWIDTH, buffered=0.0, gather=operations, broadcast=operations)
 
 
-def operation(factor, *, start=0.0, root=None):
-    return Operation(start=start, alone=factor, root=root or factor, streamed=factor)
+def operation(factor, *, start=0.0, root=None, cores=0.0):
+    return Operation(start=start, alone=factor, root=root or factor, streamed=factor, cores=cores)
 
 
 def sharing(mode="all-shared", nodes=4, preprocessors=2, **more):
@@ -89,6 +89,26 @@ def test_root_goes_on_while_its_last_bytes_wait_to_leave():
     assert predicted_round(given_, ideal()).seconds == pytest.approx(0.1 + 0.1)
     buffered = replace(ideal(), buffered=2e4)
     assert predicted_round(given_, buffered).seconds == pytest.approx(0.1 + 0.08)
+
+
+def test_decoding_and_moving_bytes_share_the_cores_of_a_node():
+    busy = replace(ideal(), gather={2: operation(1.0, cores=0.4)})
+    given_ = sharing(nodes=2, decode_cores=1.0, cores=1.0)
+    assert predicted_round(given_, busy).seconds == pytest.approx(0.1 + 0.4 * 0.1)
+    assert predicted_round(replace(given_, cores=2.0), busy).seconds == pytest.approx(0.1)
+
+
+def test_several_broadcasts_at_once_load_the_cores_of_a_node_each():
+    busy = replace(ideal(), broadcast={4: operation(3.0, cores=0.5)})
+    given_ = sharing("multi-broadcast", preprocessors=3, decode_cores=1.0, cores=1.0)
+    assert predicted_round(given_, busy).processor == pytest.approx(0.1 + 3 * 0.5 * 0.3)
+
+
+@given(mode=modes, busy=st.floats(0.0, 1.0), cores=st.floats(0.5, 64.0))
+def test_more_cores_never_hurt(mode, busy, cores):
+    few = sharing(mode, decode_cores=busy, cores=cores)
+    many = replace(few, cores=2 * cores)
+    assert predicted_round(many, ideal()).rate >= predicted_round(few, ideal()).rate
 
 
 def test_four_trees_over_four_nodes_load_all_links_alike():

@@ -23,14 +23,14 @@ def lab():
     return Lab(nodes=2, rate=1e6)
 
 
-@pytest.mark.xfail(strict=True, reason="all-shared with queues among three and four nodes misses")
-def test_every_paced_rate_is_predicted_within_what_it_must_be(found):
-    assert nodes.worst([row for row in found if "really" not in row.name]) <= nodes.MUST
+@pytest.mark.xfail(strict=True, reason="four broadcasts at once miss, decoded in 0.3 ms a sample")
+def test_every_rate_is_predicted_within_what_it_must_be(found):
+    assert nodes.worst(found) <= nodes.MUST
 
 
-def test_every_paced_rate_but_that_of_all_shared_is_predicted_within_what_it_must_be(found):
-    paced = [row for row in found if "really" not in row.name and "all-shared" not in row.name]
-    assert nodes.worst(paced) <= nodes.MUST
+def test_every_rate_but_that_of_four_quick_broadcasts_is_predicted_within_what_it_must_be(found):
+    quick = "4 nodes, multi-broadcast, 4 decode, queues, 0.3 ms a sample"
+    assert nodes.worst([row for row in found if row.name != quick]) <= nodes.MUST
 
 
 def test_few_cases_were_disturbed(found):

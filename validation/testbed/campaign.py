@@ -20,6 +20,8 @@ SAMPLE = 65536
 """Bytes of a paced sample, so that a block has 4 MiB."""
 BLOCKS = 20
 """Rounds of an epoch."""
+EPOCHS = 3
+"""That count; one before them does not, as the nodes' heaps still grow in it."""
 SETTLED = 0.45
 """Share of an epoch after which all queues are full."""
 LARGE, SMALL = BATCH * SAMPLE, 1024
@@ -60,7 +62,7 @@ class Case:
             "mode": self.mode,
             "queue": self.queue,
             "batch_size": BATCH,
-            "epochs": 3,
+            "epochs": 1 + EPOCHS,
             "data": {**self.data, "samples": samples},
             **chosen,
         }
@@ -93,12 +95,21 @@ def measured(nodes: int) -> dict[str, Any]:
         "nodes": nodes,
         "load": [before, getloadavg()[0]],
         "operations": [
-            {**job, "seconds": _seconds(found), "root": found[0]}
+            {
+                **job,
+                "seconds": _seconds(found),
+                "root": found[0]["seconds"],
+                "cores": found[0]["busy"] / job["members"],
+            }
             for job, found in done
             if job["kind"] in {"gather", "broadcast"}
         ],
         "decoding": [
-            {"data": job["data"], "seconds": _seconds(found)}
+            {
+                "data": job["data"],
+                "seconds": _seconds(found),
+                "cores": found[0]["busy"] / nodes,
+            }
             for job, found in done
             if job["kind"] == "decode"
         ],
@@ -138,14 +149,15 @@ def _decoding(nodes: int) -> Iterator[dict[str, Any]]:
         yield {"kind": "decode", "blocks": 16, "batch_size": BATCH, "data": chosen}
 
 
-def _seconds(found: Sequence[Sequence[float]]) -> list[float]:
+def _seconds(found: Sequence[Mapping[str, Any]]) -> list[float]:
     """Of each repetition or block, until the last member had it."""
-    return [max(times) for times in zip(*filter(None, found), strict=True)]
+    seconds = [each["seconds"] for each in found if each["seconds"]]
+    return [max(times) for times in zip(*seconds, strict=True)]
 
 
 def _rates(found: Sequence[Sequence[Sequence[Sequence[float]]]], case: Case) -> list[float]:
-    """Samples per second of each epoch, a mean over nodes, once the queues have filled."""
-    of_epochs = zip(*found, strict=True)
+    """Samples per second of each epoch that counts, a mean over nodes, queues having filled."""
+    of_epochs = zip(*(epochs[1:] for epochs in found), strict=True)
     return [
         sum(_rate(arrivals, case.preprocessors) for arrivals in nodes) / len(nodes)
         for nodes in of_epochs

@@ -5,14 +5,18 @@ A job is a table with a `kind`. All nodes run the same jobs, and each prints wha
     gather, broadcast   seconds of an operation among the first `members` nodes, several times
     decode              seconds of each block that this node decodes while it exchanges nothing
     pipeline            for each epoch, when how many samples had come: seconds and samples
+
+All but the last also tell how many cores the whole machine kept busy meanwhile.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +31,8 @@ from foretrain.run.stream.heap import keep_memory
 
 Job = Mapping[str, Any]
 Arrivals = list[tuple[float, int]]
+Found = Mapping[str, Any]
+"""Seconds of each time, and the cores of the machine that were busy from first to last."""
 
 DATA: Mapping[str, Callable[..., Dataset[torch.Tensor]]] = {"paced": Paced, "real": Real}
 SET_TIMER_SLACK = 29
@@ -43,14 +49,36 @@ def main() -> None:
     print(json.dumps([KINDS[job["kind"]](leader, str(n), job) for n, job in enumerate(jobs)]))
 
 
-def _gather(leader: Leader, name: str, job: Job) -> list[float]:
+class _Meter:
+    """The cores of the whole machine that are busy from now on.
+
+    What the kernel does for a node's links is done in the name of whoever runs at that moment, so
+    the time of the node's processes alone would miss most of it.
+    """
+
+    def __init__(self) -> None:
+        self._start, self._had = perf_counter(), _busy()
+
+    def cores(self) -> float:
+        """Mean of them until now."""
+        return (_busy() - self._had) / (perf_counter() - self._start)
+
+
+def _busy() -> float:
+    """Processor seconds of the machine until now; stolen ones count as used."""
+    first = Path("/proc/stat").read_text("utf-8").splitlines()[0]
+    user, nice, system, _idle, _waiting, *rest = map(int, first.split()[1:9])
+    return (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+
+
+def _gather(leader: Leader, name: str, job: Job) -> Found:
     """Everybody brings `size` bytes."""
     mine = torch.zeros(job["size"], dtype=torch.uint8)
     with _Members(leader, name, job) as members:
         return members.timed(lambda channel: channel.gather(mine))
 
 
-def _broadcast(leader: Leader, name: str, job: Job) -> list[float]:
+def _broadcast(leader: Leader, name: str, job: Job) -> Found:
     """Rank 0 sends `size` bytes; with two members this is a plain send."""
     here = torch.zeros(job["size"], dtype=torch.uint8)
     with _Members(leader, name, job) as members:
@@ -75,11 +103,14 @@ class _Members:
             self._channel.gather(torch.zeros(1))  # nobody leaves before the last one ends
             self._channel.close()
 
-    def timed(self, act: Callable[[Channel], object]) -> list[float]:
+    def timed(self, act: Callable[[Channel], object]) -> Found:
         """Seconds of each time after a first that does not count; none if not a member."""
         if self._channel is None:
-            return []
-        return [_seconds(self._channel, act, self._row) for _ in range(self._times + 1)][1:]
+            return {"seconds": [], "busy": 0.0}
+        _seconds(self._channel, act, self._row)
+        meter = _Meter()
+        seconds = [_seconds(self._channel, act, self._row) for _ in range(self._times)]
+        return {"seconds": seconds, "busy": meter.cores()}
 
 
 def _seconds(channel: Channel, act: Callable[[Channel], object], row: int) -> float:
@@ -91,7 +122,7 @@ def _seconds(channel: Channel, act: Callable[[Channel], object], row: int) -> fl
     return (perf_counter() - start) / row
 
 
-def _decode(leader: Leader, name: str, job: Job) -> list[float]:
+def _decode(leader: Leader, name: str, job: Job) -> Found:
     """As a pipeline decodes, with packing, but without anybody to send to; all nodes at once."""
     (store,) = leader.meet(name)
     channel = Channel(leader, range(leader.nodes), store=store)
@@ -99,12 +130,12 @@ def _decode(leader: Leader, name: str, job: Job) -> list[float]:
     made = decoder.messages(range(job["blocks"]), epoch=0, queue=0)
     next(made)
     channel.gather(torch.zeros(1))  # all begin together
-    found, start = [], perf_counter()
+    found, meter, start = [], _Meter(), perf_counter()
     for _ in made:
         found.append(perf_counter() - start)
         start = perf_counter()
     channel.close()
-    return found
+    return {"seconds": found, "busy": meter.cores()}
 
 
 def _pipeline(leader: Leader, name: str, job: Job) -> list[Arrivals]:

@@ -9,14 +9,16 @@ where start, g and v belong to the communication library, which is why they are 
 all-gather of two members takes 1.5 x, its broadcast to two others 2 x.
 
 Done in turn, the parts of a round add up, until the root of a broadcast may go on. With queues
-between them the longest one counts, and so does the busiest link: a broadcast and an all-gather
-through the same node share it.
+between them the longest one counts, and so do the busiest link and the cores of a node, which
+parts that go on at once share: a broadcast and an all-gather through the same node, and decoding
+and whatever moves the bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from math import inf
 
 from foretrain.errors import InputError, MissingCoefficient
 
@@ -32,16 +34,20 @@ class Operation:
         alone: factor until everybody has it, all members having begun together.
         root: factor until the root of a broadcast has sent everything.
         streamed: factor of each of many in a row; the next may begin while one ends.
+        cores: that each member keeps busy during many in a row.
     """
 
     start: float
     alone: float
     root: float
     streamed: float
+    cores: float = 0.0
 
     def __post_init__(self) -> None:
-        if not min(self.start, self.alone, self.root, self.streamed) >= 0:
-            raise InputError(f"seconds and factors of an operation are at least 0, got {self}.")
+        if not all(each >= 0 for each in astuple(self)):
+            raise InputError(
+                f"seconds, factors and cores of an operation are at least 0, got {self}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,8 @@ class Sharing:
         batch: samples of a block.
         block_bytes: bytes of a block.
         decode_rate: samples per second that one preprocessor decodes, r_p of pittman2018.
+        decode_cores: that a preprocessor keeps busy while it decodes at that rate.
+        cores: of each node.
         queued: whether queues let the parts of a round overlap.
     """
 
@@ -81,7 +89,16 @@ class Sharing:
     batch: int
     block_bytes: float
     decode_rate: float
+    decode_cores: float = 0.0
+    cores: float = inf
     queued: bool
+
+    def __post_init__(self) -> None:
+        if not (self.cores > 0 and self.decode_cores >= 0):
+            raise InputError(
+                "Sharing.cores must be above 0 and Sharing.decode_cores at least 0, got "
+                f"{self.cores} and {self.decode_cores}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +111,7 @@ class Round:
         broadcast: to the others; in turn, until the root may go on. Several at once count as one.
         streamed: of each broadcast where one follows the other without a pause.
         link: the bytes of the busiest link, in the direction that has more.
+        processor: what the cores of the busiest node have to do.
         samples: that every node gets in a round.
         queued: whether the parts overlap.
     """
@@ -103,6 +121,7 @@ class Round:
     broadcast: float = 0.0
     streamed: float = 0.0
     link: float = 0.0
+    processor: float = 0.0
     samples: int
     queued: bool
 
@@ -110,7 +129,7 @@ class Round:
     def seconds(self) -> float:
         """From one round to the next."""
         if self.queued:
-            return max(self.decode, self.gather, self.streamed, self.link)
+            return max(self.decode, self.gather, self.streamed, self.link, self.processor)
         return max(self.decode + self.gather + self.broadcast, self.streamed)
 
     @property
@@ -122,7 +141,7 @@ class Round:
 def predicted_round(sharing: Sharing, measured: Measured) -> Round:
     """The parts of a round between nodes that do nothing else.
 
-    Assumes links that are all alike, both directions at full rate, and cores to spare.
+    Assumes nodes and links that are all alike, and both directions at full rate.
 
     Raises:
         MissingCoefficient: an operation of that many members was not measured.
@@ -133,7 +152,12 @@ def predicted_round(sharing: Sharing, measured: Measured) -> Round:
 
 
 def _duplicate(sharing: Sharing, measured: Measured) -> Round:
-    return Round(decode=_decode(sharing), samples=sharing.batch, queued=sharing.queued)
+    return Round(
+        decode=_decode(sharing),
+        processor=_processor(sharing),
+        samples=sharing.batch,
+        queued=sharing.queued,
+    )
 
 
 def _all_shared(sharing: Sharing, measured: Measured) -> Round:
@@ -142,6 +166,7 @@ def _all_shared(sharing: Sharing, measured: Measured) -> Round:
         decode=_decode(sharing),
         gather=_gather(sharing, measured, block),
         link=(sharing.nodes - 1) * block,
+        processor=_processor(sharing, (_all_gather(sharing, measured), block)),
         samples=sharing.nodes * sharing.batch,
         queued=sharing.queued,
     )
@@ -160,6 +185,7 @@ def _single_broadcast(sharing: Sharing, measured: Measured) -> Round:
         + max(0.0, found.root * sent - measured.buffered / measured.bandwidth),
         streamed=found.start + found.streamed * sent,
         link=(count - 1 + sends * count) * block,
+        processor=_processor(sharing, (_all_gather(sharing, measured), block), (found, sent)),
         samples=count * sharing.batch,
         queued=sharing.queued,
     )
@@ -175,6 +201,7 @@ def _multi_broadcast(sharing: Sharing, measured: Measured) -> Round:
         broadcast=turns * (found.start + found.alone * block),
         streamed=found.start + found.streamed * block,
         link=max(sends_of_trees(sharing.nodes, count)) * block,
+        processor=_processor(sharing, (found, count * block)),
         samples=count * sharing.batch,
         queued=sharing.queued,
     )
@@ -208,11 +235,21 @@ def _decode(sharing: Sharing) -> float:
     return sharing.batch / sharing.decode_rate
 
 
+def _processor(sharing: Sharing, *moved: tuple[Operation, float]) -> float:
+    """Seconds of a node's cores: decoding, and operations with the seconds of their bytes."""
+    moving = sum(each.cores * each.streamed * seconds for each, seconds in moved)
+    return (sharing.decode_cores * _decode(sharing) + moving) / sharing.cores
+
+
 def _gather(sharing: Sharing, measured: Measured, block: float) -> float:
-    if sharing.preprocessors == 1:
-        return 0.0
-    found = _of(measured.gather, sharing.preprocessors, "all-gather")
+    found = _all_gather(sharing, measured)
     return found.start + (found.streamed if sharing.queued else found.alone) * block
+
+
+def _all_gather(sharing: Sharing, measured: Measured) -> Operation:
+    if sharing.preprocessors == 1:
+        return _NOTHING
+    return _of(measured.gather, sharing.preprocessors, "all-gather")
 
 
 def _broadcast(members: int, measured: Measured) -> Operation:

@@ -16,7 +16,7 @@ from foretrain.files.ensemble_sections import (
     MemberSection,
 )
 from foretrain.files.grid import expanded
-from foretrain.files.problems import Problems, unknown_key, validated
+from foretrain.files.problems import Problems, of_field, unknown_key, validated
 from foretrain.files.toml import read_toml
 from foretrain.measured.ensemble_study import (
     Checkpoints,
@@ -94,7 +94,8 @@ class _Reader:
                 folder=str(self.folder),
             )
         except InputError as error:
-            self.problems.add("", str(error))
+            key, said = of_field(str(error))
+            self.problems.add(".".join(["ensemble", *key]), said)
             self.problems.check()
             raise
 

@@ -141,7 +141,7 @@ def validated(
     noun: Noun | None
     noun, errors = _attempt(kind, document)
     for error in errors:
-        key, said = _of_field(_sentence(kind, error, taken))
+        key, said = of_field(_sentence(kind, error, taken))
         problems.add(written((path, *error["loc"], *key)), said)
     if not errors:
         return noun
@@ -203,7 +203,7 @@ def _sentence(kind: type, error: Mapping[str, Any], taken: tuple[str, ...]) -> s
     return says.format(value=as_written(value), **context)
 
 
-def _of_field(text: str) -> tuple[tuple[str, ...], str]:
+def of_field(text: str) -> tuple[tuple[str, ...], str]:
     """The field that a noun's own check names first, such as Power.pue, and what it says of it."""
     named = NAMED_FIELD.match(text)
     return ((named[1],), text[named.end() :]) if named else ((), text)

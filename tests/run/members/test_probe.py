@@ -1,5 +1,8 @@
 """What is measured before a run: samples, handing them on, and each kind of member once."""
 
+import os
+import signal
+
 import pytest
 from tests.needs import needs
 from tests.run.members.studies import PLAIN, WIDE, study
@@ -36,7 +39,19 @@ def test_samples_and_members_are_measured(tmp_path, data):
     assert told[-1] == ("probes", 4, 4)
 
 
+def test_an_empty_loader_is_refused_in_words():
+    empty = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.zeros(0, 1)))
+    source = source_of(empty, shared=None, seed=0, longest=None)
+    with pytest.raises(InputError, match="gives no sample"):
+        probe._sample_costs(source)
+
+
 def test_a_process_apart_gives_back_what_a_function_returns_or_raises():
-    assert apart.apart(lambda: {"a": [1, 2.5]}) == {"a": [1, 2.5]}
-    with pytest.raises(InputError, match="ZeroDivisionError: division by zero"):
-        apart.apart(lambda: 1 / 0)
+    assert apart.apart(lambda: {"a": [1, 2.5]}, what="a list") == {"a": [1, 2.5]}
+    with pytest.raises(InputError, match="one over nothing: ZeroDivisionError: division by zero"):
+        apart.apart(lambda: 1 / 0, what="one over nothing")
+
+
+def test_a_process_apart_that_is_killed_says_what_it_was_to_find_out():
+    with pytest.raises(InputError, match=r"a step of net: .* was killed, perhaps"):
+        apart.apart(lambda: os.kill(os.getpid(), signal.SIGKILL), what="a step of net")

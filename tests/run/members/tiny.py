@@ -32,6 +32,10 @@ def torn():
     return Points(broken=7)
 
 
+def absent():
+    raise FileNotFoundError("there is no folder of pictures")
+
+
 def loader():
     return torch.utils.data.DataLoader(Points(), batch_size=5)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import traceback
 import warnings
 from collections.abc import Callable
@@ -14,11 +15,15 @@ from typing import Any
 from foretrain.errors import ForetrainError, InputError
 
 
-def apart(function: Callable[[], Any]) -> Any:
+def apart(function: Callable[[], Any], *, what: str) -> Any:
     """What a function returns, as JSON knows it, from a process forked for it.
 
     A process that has computed with torch must not be forked any more: its threads are not there
     in the child.
+
+    Args:
+        function: is called without arguments.
+        what: it finds out, for errors.
 
     Raises:
         InputError: the function raised, or its process died.
@@ -34,13 +39,21 @@ def apart(function: Callable[[], Any]) -> Any:
         told = json.loads(ours.recv_bytes())
     except EOFError:
         process.join()
-        raise InputError(f"the process that measures ended with {process.exitcode}.") from None
+        raise InputError(f"{what}: {_ended(process.exitcode)}.") from None
     finally:
         ours.close()
     process.join()
+    if "raised" in told:
+        raise InputError(f"{what}: {told['raised']}")
     if "error" in told:
         raise InputError(told["error"])
     return told["answer"]
+
+
+def _ended(status: int | None) -> str:
+    if status == -signal.SIGKILL:
+        return "the process that measures it was killed, perhaps because memory was short"
+    return f"the process that measures it ended with status {status}"
 
 
 def _tell(function: Callable[[], Any], pipe: Connection) -> None:
@@ -51,6 +64,6 @@ def _tell(function: Callable[[], Any], pipe: Connection) -> None:
         told = {"error": str(error)}
     except Exception as error:
         where = traceback.format_tb(error.__traceback__)[-1].strip()
-        told = {"error": f"{type(error).__name__}: {error}\n{where}"}
+        told = {"raised": f"{type(error).__name__}: {error}\n{where}"}
     pipe.send_bytes(json.dumps(told).encode())
     pipe.close()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from foretrain.errors import InputError
 from foretrain.run.members.apart import apart
 
 
@@ -20,8 +21,16 @@ def limited(cores: int | None) -> Iterator[int]:
 
     Yields:
         How many there are.
+
+    Raises:
+        InputError: this process may use fewer.
     """
     allowed = sorted(os.sched_getaffinity(0))
+    if cores is not None and cores > len(allowed):
+        raise InputError(
+            f"ensemble.cores is {cores} and this process may use {len(allowed)}. Write at most "
+            "that, or leave it out to use them all."
+        )
     used = allowed if cores is None else allowed[:cores]
     os.sched_setaffinity(0, used)
     try:
@@ -59,7 +68,7 @@ def gpus() -> tuple[int, float]:
 
     Asked in a process of its own: one that has talked to a GPU cannot be forked any more.
     """
-    count, memory = apart(_gpus)
+    count, memory = apart(_gpus, what="the GPUs of this machine")
     return int(count), float(memory)
 
 

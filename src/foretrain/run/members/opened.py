@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from foretrain.errors import InputError
+from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.ensemble_study import EnsembleStudy
 from foretrain.measured.probed import Probed
 from foretrain.run.members.code import check_code, function
@@ -54,12 +54,25 @@ def opened(study: EnsembleStudy) -> Iterator[Opened]:
     check_logs(study.logs)
     with limited(study.cores) as cores, warm():
         check_code(study)
-        raw = function(study.data, study.folder)()
+        raw = _data(study)
         shared = function(study.shared, study.folder) if study.shared else None
         source = source_of(raw, shared=shared, seed=study.seed, longest=None)
         if source.samples_of is None and study.workers is not None:
             raise InputError("ensemble.workers: the data is a loader, which brings its own.")
         yield Opened(raw=raw, source=source, cores=cores)
+
+
+def _data(study: EnsembleStudy) -> Any:
+    """What the study's data function returns."""
+    try:
+        return function(study.data, study.folder)()
+    except ForetrainError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"ensemble.data: {study.data} raised {type(error).__name__}: {error}. It is called "
+            "without arguments and returns a data set or a loader."
+        ) from error
 
 
 def known(study: EnsembleStudy, found: Opened, tell: Told) -> Probed:

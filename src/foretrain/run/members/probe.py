@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Final
 
+from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.measured.probed import HandingCosts, Probed, SampleCosts, StepCosts
 from foretrain.run.members.apart import apart
@@ -46,14 +47,16 @@ def probe(study: EnsembleStudy, source: Source, tell: Callable[[str, int, int], 
     kinds = {_kind(recipe): recipe for recipe in reversed(study.recipes)}
     total = len(kinds) + 2
     tell("probes", 0, total)
-    sample = SampleCosts(**apart(partial(_sample_costs, source)))
+    sample = SampleCosts(**apart(partial(_sample_costs, source), what="a sample of the data"))
     tell("probes", 1, total)
     batch = max(recipe.batch for recipe in study.recipes)
-    handing = HandingCosts(**apart(partial(_handing_costs, source, sample.size, batch)))
+    handed = partial(_handing_costs, source, sample.size, batch)
+    handing = HandingCosts(**apart(handed, what="handing over a sample of the data"))
     found: dict[str, StepCosts] = {}
     for done, (kind, recipe) in enumerate(kinds.items(), 2):
         tell("probes", done, total)
-        found[kind] = StepCosts(**apart(partial(_step_costs, study, recipe, source)))
+        step = partial(_step_costs, study, recipe, source)
+        found[kind] = StepCosts(**apart(step, what=f"a step of member {recipe.name}"))
     tell("probes", total, total)
     members = {recipe.name: found[_kind(recipe)] for recipe in study.recipes}
     return Probed(sample=sample, handing=handing, members=members)
@@ -77,7 +80,9 @@ def _sample_costs(source: Source) -> dict[str, float | int | None]:
     torch.set_num_threads(1)
     before = _held()
     makes = _samples(source)
-    size = next(makes)
+    size = next(makes, None)
+    if size is None:
+        raise InputError("the data gives no sample: the data set or loader is empty.")
     began, began_cpu, samples = perf_counter(), processor_time(), 0
     for _ in makes:
         samples += 1

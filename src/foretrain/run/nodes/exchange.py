@@ -116,4 +116,5 @@ def _cut(bytes_: Tensor, channel: Channel, *, begin: int, end: int) -> Tensor:
     from torch.nn.functional import pad
 
     found = bytes_[..., begin:end].to(channel.leader.device)
-    return pad(found, (0, end - begin - found.shape[-1])).contiguous()
+    lacking = end - begin - found.shape[-1]
+    return (pad(found, (0, lacking)) if lacking else found).contiguous()  # pad always copies

@@ -105,13 +105,15 @@ def _laid_out(description: dict[str, object], tensors: Sequence[Tensor]) -> Tens
         end = _aligned(end + each.numel() * each.element_size())
     text = json.dumps({**description, "tensors": places}).encode()
     start = _aligned(HEAD + len(text))
-    message = torch.zeros(start + end, dtype=torch.uint8)
+    message = torch.empty(start + end, dtype=torch.uint8)
     lengths = (start + end).to_bytes(8, "little") + len(text).to_bytes(8, "little")
     head = bytearray((lengths + text).ljust(start, b"\0"))
     message[:start] = torch.frombuffer(head, dtype=torch.uint8)
     for each, (_, _, at) in zip(tensors, places, strict=True):
         size = each.numel() * each.element_size()
-        message[start + at : start + at + size] = each.reshape(-1).view(torch.uint8)
+        behind = start + at + size
+        message[start + at : behind] = each.reshape(-1).view(torch.uint8)
+        message[behind : _aligned(behind)] = 0  # what is not used is the same everywhere too
     return message
 
 

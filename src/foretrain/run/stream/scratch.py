@@ -5,8 +5,13 @@ The conductor, its owner and every reader know of it, and whoever sees the strea
 
 from __future__ import annotations
 
+from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from time import sleep
+
+_TRIES, _PAUSE = 20, 0.01
+"""How often a folder is removed, and seconds in between."""
 
 
 def scratch() -> str:
@@ -15,6 +20,12 @@ def scratch() -> str:
 
 
 def remove(folder: str | None) -> None:
-    """Remove the folder, if there is one and nobody else has."""
-    if folder is not None:
-        rmtree(folder, ignore_errors=True)
+    """Remove the folder, if there is one and nobody else has.
+
+    A worker that is about to end may put something into it meanwhile; once it is gone, none can.
+    """
+    for _ in range(_TRIES if folder is not None else 0):
+        rmtree(str(folder), ignore_errors=True)
+        if not Path(str(folder)).exists():
+            return
+        sleep(_PAUSE)
