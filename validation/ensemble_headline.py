@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from validation.pages import put_between
 from validation.titan import NETWORKS, curves, fitted, measured, power
 
 from foretrain.ensemble.costs import Cores, MeasuredCosts
@@ -253,10 +254,7 @@ def main(arguments: Sequence[str]) -> int:
     text = "\n".join(table())
     print(text)
     if "--record" in arguments:
-        page = PAGE.read_text("utf-8")
-        head, _, rest = page.partition(MARKS[0])
-        tail = rest.partition(MARKS[1])[2]
-        PAGE.write_text(f"{head}{MARKS[0]}\n{text}\n{MARKS[1]}{tail}", "utf-8")
+        PAGE.write_text(put_between(PAGE.read_text("utf-8"), MARKS, text), "utf-8")
     return 0
 
 

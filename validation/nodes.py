@@ -17,11 +17,13 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+from validation.pages import put_between
+
 from foretrain.ensemble.rounds import Measured, Operation, Round, Sharing, predicted_round
 
 RECORD = Path(__file__).parent / "tables" / "ensemble_nodes" / "emulated.json"
 PAGE = Path(__file__).parents[1] / "docs" / "background" / "ensemble-nodes.md"
-MARKS = ("<!-- python -m validation.nodes --measure -->\n", "<!-- end of the table -->")
+MARKS = ("<!-- python -m validation.nodes --measure -->", "<!-- end of the table -->")
 """Around the table on the page."""
 MUST = 0.10
 """Error of a rate that no case may exceed; half of it is the aim for the mean."""
@@ -91,11 +93,7 @@ def table(found: Sequence[Row]) -> Iterator[str]:
 
 def shown_in(page: str, found: Sequence[Row]) -> str:
     """The page with this table between its marks."""
-    begin, end = MARKS
-    before, _, rest = page.partition(begin)
-    _, _, after = rest.partition(end)
-    text = "\n".join(table(found))
-    return f"{before}{begin}```\n{text}\n```\n{end}{after}"
+    return put_between(page, MARKS, "\n".join(["```", *table(found), "```"]))
 
 
 def _of_lab(lab: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from validation.claims import Claim, table
+from validation.pages import put_between
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -107,9 +108,7 @@ def shown_in(
     text: str, before: Mapping[str, Mapping[str, object]], *, around: tuple[str, str]
 ) -> str:
     """A text with the recorded table between the two marks."""
-    head, _, rest = text.partition(around[0])
-    tail = rest.partition(around[1])[2]
-    return f"{head}{around[0]}\n{markdown(before)}\n{around[1]}{tail}"
+    return put_between(text, around, markdown(before))
 
 
 def markdown(before: Mapping[str, Mapping[str, object]]) -> str:

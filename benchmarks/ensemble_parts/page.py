@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from validation.pages import put_between
+
 MARKS = (
     "<!-- ensemble: python benchmarks/ensemble.py --page -->",
     "<!-- end of ensemble -->",
@@ -16,11 +18,8 @@ MARKS = (
 def write_page(page: Path, recorded: Path) -> None:
     """Puts the tables between the two marks of a page."""
     rows = tomllib.loads(recorded.read_text("utf-8"))
-    text = page.read_text("utf-8")
-    head, _, rest = text.partition(MARKS[0])
-    tail = rest.partition(MARKS[1])[2]
     tables = "\n".join([*_taken(rows), "", *_claims(rows), "", *_cells(rows)])
-    page.write_text(f"{head}{MARKS[0]}\n{tables}\n{MARKS[1]}{tail}", "utf-8")
+    page.write_text(put_between(page.read_text("utf-8"), MARKS, tables), "utf-8")
 
 
 def _taken(rows: Mapping[str, Any]) -> Iterator[str]:

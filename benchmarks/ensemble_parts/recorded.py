@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from validation.claims import Claim
+from validation.processors import kernel
 
 from ensemble_parts.rounds import Effort, Measured, medians
 from ensemble_parts.rows import Row
@@ -85,7 +86,7 @@ def machine() -> str:
     name = next((line.split(":")[1].strip() for line in names if line.startswith("model name")), "")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
-        f"{name}, {os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release()},"
+        f"{name}, {os.cpu_count()} cores, {memory:.0f} GiB, Linux {kernel()},"
         f" Python {platform.python_version()}, torch {torch.__version__}"
     )
 

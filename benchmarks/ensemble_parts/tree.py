@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from validation.processors import busy_seconds
+
 Json = dict[str, object] | list[object]
 Told = TypeVar("Told", bound=Json)
 
@@ -73,7 +75,7 @@ def cost(body: Callable[[], Json], *, cores: Sequence[int], limit: float) -> Cos
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
-    before = _busy()
+    before = busy_seconds()
     supervisor = os.fork()
     if not supervisor:
         _supervise(body, writing, cores)
@@ -91,15 +93,9 @@ def cost(body: Callable[[], Json], *, cores: Sequence[int], limit: float) -> Cos
         cpu=exact,
         memory=watch.memory,
         arena=watch.arena,
-        others=max(0.0, _busy() - before - exact),
+        others=max(0.0, busy_seconds() - before - exact),
         told=result,
     )
-
-
-def _busy() -> float:
-    """Processor seconds of the whole machine until now; stolen ones count as used."""
-    user, nice, system, _idle, _waiting, *rest = _read(Path("/proc/stat")).split()[1:9]
-    return sum(map(int, (user, nice, system, *rest))) / TICKS
 
 
 def _check(exact: float, most: float, sampled: float) -> None:

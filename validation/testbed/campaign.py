@@ -11,6 +11,7 @@ from importlib.metadata import version
 from os import cpu_count, getloadavg
 from typing import Any
 
+from validation.processors import kernel
 from validation.testbed.lab import Lab
 
 RATE = 500e6 / 8
@@ -125,7 +126,7 @@ def about() -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "cores": cpu_count(),
-        "kernel": platform.release(),
+        "kernel": kernel(),
         "python": platform.python_version(),
         "torch": version("torch"),
         "rate": RATE,

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import torch
 from torch.utils.data import Dataset
+from validation.processors import busy_seconds
 from validation.testbed.pictures import Paced, Real
 
 from foretrain.run.nodes.channel import Channel
@@ -57,18 +56,11 @@ class _Meter:
     """
 
     def __init__(self) -> None:
-        self._start, self._had = perf_counter(), _busy()
+        self._start, self._had = perf_counter(), busy_seconds()
 
     def cores(self) -> float:
         """Mean of them until now."""
-        return (_busy() - self._had) / (perf_counter() - self._start)
-
-
-def _busy() -> float:
-    """Processor seconds of the machine until now; stolen ones count as used."""
-    first = Path("/proc/stat").read_text("utf-8").splitlines()[0]
-    user, nice, system, _idle, _waiting, *rest = map(int, first.split()[1:9])
-    return (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+        return (busy_seconds() - self._had) / (perf_counter() - self._start)
 
 
 def _gather(leader: Leader, name: str, job: Job) -> Found:

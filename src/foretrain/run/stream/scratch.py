@@ -24,8 +24,10 @@ def remove(folder: str | None) -> None:
 
     A worker that is about to end may put something into it meanwhile; once it is gone, none can.
     """
-    for _ in range(_TRIES if folder is not None else 0):
-        rmtree(str(folder), ignore_errors=True)
-        if not Path(str(folder)).exists():
+    if folder is None:
+        return
+    for _ in range(_TRIES):
+        rmtree(folder, ignore_errors=True)
+        if not Path(folder).exists():
             return
         sleep(_PAUSE)
