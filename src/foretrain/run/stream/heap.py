@@ -3,9 +3,10 @@
 glibc returns large blocks to the kernel when they are freed, and the kernel clears them page by
 page when they are wanted again, for every sample. Kept blocks made decoding a third cheaper (2.9
 processor milliseconds per sample before, 2.0 after, on two cores under load). A process keeps at
-most its peak. New threads share one heap: glibc would give each its own, and those it trims in
-any case, which cost nodes that exchange blocks of 4 MiB 4 to 10 % of their rate. (In a process that
-was forked from one with threads, a thread may still get a heap that one of those left behind.)
+most its peak. New threads share one heap: glibc would give each its own, in pieces of 64 MiB that
+go back as soon as they are empty, which cost nodes that exchange blocks of 4 MiB 4 to 10 % of their
+rate. (In a process that was forked from one with threads, a thread may still get a heap that one of
+those left behind.)
 
 A process that trains keeps what it would have kept with a loader of its own. There, glibc learns
 from the first batch that is freed that blocks of that size come and go, and gives blocks below it
