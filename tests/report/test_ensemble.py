@@ -1,6 +1,7 @@
 """What is shown of an ensemble, before, during and after its run."""
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -73,6 +74,11 @@ def test_the_end_shows_results_and_predictions_beside_them():
     for part in ("a done 3 300 150 25 % 500 ms 0.5", "time 1 s 2 s -50 %", "1 GiB", "m:b"):
         assert part in shown
     assert "set by the decoder (workers decode. More workers.)" in shown
+
+
+def test_a_run_that_was_over_at_once_does_not_claim_to_have_needed_no_memory():
+    shown = drawn(ensemble_run_text(replace(ran(member("a")), memory=None)))
+    assert "Memory not seen" in shown
 
 
 def test_what_failed_was_lost_or_can_go_on_is_told():

@@ -69,11 +69,10 @@ def facts(answer: EnsembleRan) -> Iterator[Fact]:
     yield Fact(
         label="Time", text=written(SECONDS, answer.seconds), more=f"{processor} of processor time"
     )
-    yield Fact(
-        label="Memory",
-        text=written(BYTES, answer.memory),
-        more=COUNTED,
-    )
+    if answer.memory is None:
+        yield Fact(label="Memory", text="not seen", more="the run was over before the first look")
+    else:
+        yield Fact(label="Memory", text=written(BYTES, answer.memory), more=COUNTED)
     if answer.bottleneck is not None:
         yield Fact(
             label="Pace",

@@ -134,7 +134,8 @@ class EnsembleRan:
         members: in the order of the study.
         seconds: of the run.
         cpu: seconds of processor time of everything, members and stream.
-        memory: most bytes that all processes held at once, shared ones counted once.
+        memory: most bytes that all processes held at once, shared ones counted once; None if the
+            run was over before any was seen.
         fill: mean share of full slots; None for private input.
         bottleneck: the stage that set the pace; None for private input.
         compared: predictions against reality.
@@ -150,7 +151,7 @@ class EnsembleRan:
     members: tuple[MemberResult, ...]
     seconds: float
     cpu: float
-    memory: float
+    memory: float | None
     fill: float | None
     bottleneck: Bottleneck | None
     compared: tuple[Compared, ...]

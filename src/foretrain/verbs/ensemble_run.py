@@ -192,7 +192,8 @@ def compared(
     spent = sum(each.cpu for each in members) / max(1, sum(each.samples for each in members))
     yield _compared("processor time of a member per sample", "s", predicted=own, measured=spent)
     held = launch.looks.memory
-    yield _compared("memory of all processes", "B", predicted=expected.memory, measured=held)
+    if held is not None:
+        yield _compared("memory of all processes", "B", predicted=expected.memory, measured=held)
 
 
 def _compared(quantity: str, unit: str, *, predicted: float, measured: float) -> Compared:

@@ -13,6 +13,7 @@ from foretrain.verbs.ensemble_run import ensemble_run
 torch = needs("torch")
 
 KEPT = '\n[checkpoints]\nfolder = "kept"\n'
+OFTEN = '\n[logs]\nevery = "1 ms"\n'
 DIES = '\n[[members]]\nname = "dies"\nmodel = "tests.run.members.tiny:Dies"\n'
 
 
@@ -30,7 +31,7 @@ def weights(folder, name):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    return ensemble_run(study(tmp_path_factory.mktemp("shared"), name="tiny-shared"))
+    return ensemble_run(study(tmp_path_factory.mktemp("shared"), name="tiny-shared", more=OFTEN))
 
 
 def test_every_member_gets_every_sample_of_every_epoch(shared):

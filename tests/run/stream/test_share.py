@@ -178,6 +178,15 @@ def test_what_cannot_be_shared_is_told_at_once(sample, arguments, error, told):
         share(Numbers(5, sample), **{"name": new_name(), **arguments})
 
 
+@pytest.mark.parametrize("batch", [3, [torch.zeros(4), torch.tensor(1)]])
+def test_a_batch_without_samples_is_told_in_words(batch):
+    with pytest.raises(
+        SampleFailed, match=r"holds .*, which has no samples\. Give tensors"
+    ) as told:
+        share(iter([batch]), name=new_name())
+    assert "File" not in str(told.value)
+
+
 def test_two_streams_or_two_readers_of_one_name_are_refused():
     with shared(Numbers(10)) as stream:
         with pytest.raises(StreamTaken, match="runs already"):

@@ -10,7 +10,7 @@ from typing import Final
 
 from foretrain.ensemble.bottleneck import Pressure, bottleneck
 from foretrain.measured.bottleneck import Bottleneck
-from foretrain.results.ensemble_run import MemberNow, Snapshot
+from foretrain.results.ensemble_run import MemberNow, Snapshot, State
 from foretrain.run.members.machine import memory_of_descendants
 from foretrain.run.members.reports import Report
 
@@ -74,12 +74,13 @@ class Looks:
     Attributes:
         names: of the members, in the order of the study.
         fills: share of full slots at each look.
-        memory: most bytes that all processes held at once.
+        memory: most bytes that all processes held at once while members trained; None before
+            that was seen.
     """
 
     names: Sequence[str]
     fills: list[float] = field(default_factory=list)
-    memory: float = 0.0
+    memory: float | None = None
     _began: float = field(default_factory=monotonic)
     _weighed: float = 0.0
     _before: Mapping[str, Report] = field(default_factory=dict)
@@ -96,7 +97,8 @@ class Looks:
         now = monotonic()
         members = tuple(self._member(name, reports.get(name, NOTHING)) for name in self.names)
         found = self._step(now, stream, members) if stream else None
-        self._weigh(now)
+        if any(each.state is State.TRAINING for each in members):
+            self._weigh(now)
         self._before = dict(reports)
         fill = stream.fill if stream else None
         return Snapshot(seconds=now - self._began, members=members, fill=fill, bottleneck=found)
@@ -144,9 +146,9 @@ class Looks:
         return bottleneck(spent.pressure(waiting=min(active), fill=stream.fill))
 
     def _weigh(self, now: float) -> None:
-        if now - self._weighed > SELDOM or not self._weighed:
+        if now - self._weighed > SELDOM or self.memory is None:
             self._weighed = now
-            self.memory = max(self.memory, memory_of_descendants())
+            self.memory = max(self.memory or 0.0, memory_of_descendants()) or None
 
 
 def _spent(before: StreamNow, now: StreamNow, *, seconds: float) -> _Spent:

@@ -181,12 +181,22 @@ def _taken_apart(batch: Any) -> _Batch:
     """A batch as its leaves; a list of texts is one leaf."""
     form = _form(batch)
     leaves = list(_leaves(form, batch))
-    lengths = {len(leaf) for leaf in leaves}
+    lengths = {_samples(leaf) for leaf in leaves}
     if len(lengths) != 1:
         raise SampleFailed(
             f"The fields of a batch have {sorted(lengths)} samples; all must have as many."
         )
     return _Batch(form, leaves)
+
+
+def _samples(leaf: Any) -> int:
+    try:
+        return len(leaf)
+    except TypeError:
+        raise SampleFailed(
+            f"A batch of the loader holds {leaf!r:.60}, which has no samples. Give tensors, arrays "
+            "or lists with one entry for each sample, alone or in tuples, lists or dictionaries."
+        ) from None
 
 
 def _form(batch: Any) -> Form:
