@@ -4,7 +4,8 @@
     python benchmarks/ensemble.py ratio-8 wall       # rows by name, 20 s per cell, five repetitions
     python benchmarks/ensemble.py --list             # their names, and how long they take
     python benchmarks/ensemble.py --record wall      # and writes recorded/ensemble.toml
-    python benchmarks/ensemble.py --page             # the tables of the docs from that file
+    python benchmarks/ensemble.py --record --into F  # or into another file
+    python benchmarks/ensemble.py --page             # the tables of the docs from what is recorded
 
 Rows that are named together are measured together, what they have in common once.
 
@@ -25,6 +26,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "benchmarks" / "recorded" / "ensemble.toml"
+OTHER = RECORDED.with_name("ensemble-xeon.toml")
+"""The same on another machine."""
 PAGE = ROOT / "docs" / "background" / "ensemble-speed.md"
 NEEDED = {"torch": "torch", "PIL": "Pillow"}
 MINUTES = 0.45
@@ -46,7 +49,7 @@ def main(arguments: list[str]) -> int:
         print(f"unknown row {', '.join(sorted(unknown))}. Known: {', '.join(ROWS)}.")
         return 2
     if asked.page:
-        write_page(PAGE, RECORDED)
+        write_page(PAGE, RECORDED, OTHER)
         return 0
     if asked.list:
         minutes = {name: asked.repetitions * MINUTES * len(row.cells) for name, row in ROWS.items()}
@@ -59,7 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", metavar="ROW", help="none: a short run of four members")
     parser.add_argument("--list", action="store_true", help="rows, and how long they take")
-    parser.add_argument("--record", action="store_true", help=f"into {RECORDED.relative_to(ROOT)}")
+    parser.add_argument("--record", action="store_true", help="what comes out")
+    into = f"default: {RECORDED.relative_to(ROOT)}"
+    parser.add_argument("--into", type=Path, default=RECORDED, metavar="FILE", help=into)
     parser.add_argument("--page", action="store_true", help=f"tables of {PAGE.relative_to(ROOT)}")
     parser.add_argument("--repetitions", type=int, default=5, help="of each cell of a row")
     return parser
@@ -89,7 +94,7 @@ def _measure(asked: argparse.Namespace) -> int:
             for name, row in rows.items():
                 came[name] = Came(when=now(), load=load, effort=effort, row=row, taken=taken)
             if asked.record:
-                record(RECORDED, came)
+                record(asked.into, came)
     claims = [claim for each in came.values() for claim in each.claims]
     print("\n".join(table(claims)) if claims else "nothing was measured")
     return 1 if any(claim.kept is False for claim in claims) else 0

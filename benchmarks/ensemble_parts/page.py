@@ -1,4 +1,4 @@
-"""The tables of the docs page, from what is recorded."""
+"""The tables of the docs page, from what is recorded on two machines."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ MARKS = (
     "<!-- ensemble: python benchmarks/ensemble.py --page -->",
     "<!-- end of ensemble -->",
 )
+OTHER_MARKS = (
+    "<!-- another machine: python benchmarks/ensemble.py --page -->",
+    "<!-- end of another machine -->",
+)
 
 
-def write_page(page: Path, recorded: Path) -> None:
-    """Puts the tables between the two marks of a page."""
-    rows = tomllib.loads(recorded.read_text("utf-8"))
+def write_page(page: Path, recorded: Path, other: Path) -> None:
+    """Puts the tables between their marks on a page; cells only of the first machine."""
+    rows, others = (tomllib.loads(path.read_text("utf-8")) for path in (recorded, other))
     tables = "\n".join([*_taken(rows), "", *_claims(rows), "", *_cells(rows)])
-    page.write_text(put_between(page.read_text("utf-8"), MARKS, tables), "utf-8")
+    text = put_between(page.read_text("utf-8"), MARKS, tables)
+    claims = "\n".join([*_taken(others), "", *_claims(others)])
+    page.write_text(put_between(text, OTHER_MARKS, claims), "utf-8")
 
 
 def _taken(rows: Mapping[str, Any]) -> Iterator[str]:
