@@ -15,9 +15,10 @@ def needs(name):
         _miss(f"{name} is not installed: pip install 'foretrain[{name}]'")
 
 
-def needs_command(name):
-    """The path of that command, or a skip with the reason; a failure where CI is set."""
-    return shutil.which(name) or _miss(f"the command {name} is not on this machine")
+def needs_command(*names):
+    """The path of the first of these commands that is there, or as for a module."""
+    found = filter(None, map(shutil.which, names))
+    return next(found, None) or _miss(f"this machine has no command {' or '.join(names)}")
 
 
 def _miss(reason):

@@ -1,22 +1,16 @@
-"""The page in a real browser: no errors, and what its script does.
-
-Skipped where no Chromium is installed.
-"""
+"""The page in a real browser: no errors, and what its script does."""
 
 import re
-import shutil
 import subprocess
 
 import pytest
 from tests import builders
+from tests.needs import needs_command
 
 from foretrain.report.page import search_page
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
+BROWSER = needs_command("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom")
-
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
 
 @pytest.fixture

@@ -59,7 +59,8 @@ def _check(
     name, part = member.path.name, member.part
     came_late = part.late > 0 or member.anew > 0
     first = min(got, default=plan.epochs)
-    if first > 0 and member.over == "done" and not came_late:
+    passes_over = part.policy == "drop"  # samples, and with them whole epochs; its ledger has them
+    if first > 0 and member.over == "done" and not came_late and not passes_over:
         kept.lost += first * plan.samples
     for epoch, ids in sorted(got.items()):
         kept.got += len(ids)
@@ -69,7 +70,7 @@ def _check(
         ends_early = epoch == max(got) and member.over != "done"
         if order is not None and not _in_order(ids, order):
             kept.wrong.append(f"{name} has another order in epoch {epoch}")
-        if part.policy == "drop":
+        if passes_over:
             continue
         if order is not None and (starts_late or ends_early):
             begin = order.index(ids[0])
@@ -78,7 +79,8 @@ def _check(
             kept.lost += max(0, whole - len(ids))
         elif not starts_late and not ends_early:
             kept.lost += plan.samples - len(set(ids))
-    if member.over == "done" and got and set(got) != set(range(first, plan.epochs)):
+    is_whole = set(got) == set(range(first, plan.epochs))
+    if member.over == "done" and got and not is_whole and not passes_over:
         kept.lost += plan.samples
 
 
