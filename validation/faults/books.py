@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from validation.faults.plan import Plan
-from validation.faults.roles import read
+from validation.faults.roles import events_of, read
 from validation.faults.run import Member
 
 
@@ -59,9 +59,9 @@ def _check(
     name, part = member.path.name, member.part
     came_late = part.late > 0 or member.anew > 0
     first = min(got, default=plan.epochs)
-    passes_over = part.policy == "drop"  # samples, and with them whole epochs; its ledger has them
-    if first > 0 and member.over == "done" and not came_late and not passes_over:
-        kept.lost += first * plan.samples
+    passes_over = part.policy == "drop"  # samples, and with them whole epochs
+    whole_epochs = _not_told if passes_over else _not_seen
+    kept.lost += whole_epochs(plan, member, got) if member.over == "done" else 0
     for epoch, ids in sorted(got.items()):
         kept.got += len(ids)
         kept.doubled += len(ids) - len(set(ids))
@@ -79,9 +79,29 @@ def _check(
             kept.lost += max(0, whole - len(ids))
         elif not starts_late and not ends_early:
             kept.lost += plan.samples - len(set(ids))
-    is_whole = set(got) == set(range(first, plan.epochs))
-    if member.over == "done" and got and not is_whole and not passes_over:
-        kept.lost += plan.samples
+
+
+def _not_seen(plan: Plan, member: Member, got: dict[int, list[int]]) -> int:
+    """Samples of epochs of which a reader that is done has none."""
+    first = min(got, default=plan.epochs)
+    came_late = member.part.late > 0 or member.anew > 0
+    before = 0 if came_late else first * plan.samples
+    between = bool(got) and set(got) != set(range(first, plan.epochs))
+    return before + (plan.samples if between else 0)
+
+
+def _not_told(plan: Plan, member: Member, got: dict[int, list[int]]) -> int:
+    """Samples that a reader neither got nor was told that it dropped, or too many of them."""
+    if not _is_undisturbed(plan, member):
+        return 0
+    dropped: int = read(events_of(member.path))[-1].get("dropped", 0)
+    return abs(plan.samples * plan.epochs - sum(map(len, got.values())) - dropped)
+
+
+def _is_undisturbed(plan: Plan, member: Member) -> bool:
+    """Whether a reader was there from beginning to end of one stream, which counted its drops."""
+    disturbed = any(each.kills and each.role != "worker" for each in plan.faults)
+    return not (disturbed or member.part.late or member.anew)
 
 
 def _in_order(ids: list[int], order: list[int]) -> bool:

@@ -113,7 +113,8 @@ def take_part(plan: Plan, part: Part, path: Path) -> None:
         try:
             with _attached(plan, part, path) as loader:
                 _train(loader, plan, part, path=path, random=random)
-            log(events_of(path), event="done")
+                dropped = loader.stats()["dropped"]
+            log(events_of(path), event="done", dropped=dropped)
             return
         except StreamOver:
             log(events_of(path), event="done")
