@@ -36,10 +36,10 @@ demo: $(VENV)/.core
 	@echo "The page: $(CURDIR)/$(PAGE)"
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: $(VENV)/.test
-	@HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto
+	@HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto --dist worksteal
 	@mkdir -p $(RECORDED)
 	@{ $(BIN)/python -VV; $(BIN)/python -c 'import numpy, os; print("NumPy", numpy.__version__, "on", os.cpu_count(), "cores")'; \
 		$(MAKE) --no-print-directory validate bench; $(BIN)/python -m validation.cluster; } | tee $(RECORDED)/$$(date +%F).txt

@@ -41,6 +41,11 @@ def test_twice_the_load_is_the_same_jobs_in_half_the_time():
     )
 
 
+def test_a_restart_takes_every_job_as_long_and_changes_nothing_else():
+    plain, slow = drawn(PHILLY), drawn(PHILLY, restart=30.0)
+    assert slow.jobs == tuple(replace(job, restart=30.0) for job in plain.jobs)
+
+
 def test_without_failures_and_kills_every_job_finishes():
     assert all(job.end is End.FINISHED and job.ends_after == job.work for job in drawn().jobs)
 

@@ -42,7 +42,13 @@ class Kind:
 
 
 def drawn(
-    kinds: Sequence[Kind], *, count: int, load: float, devices: int, random: Generator
+    kinds: Sequence[Kind],
+    *,
+    count: int,
+    load: float,
+    devices: int,
+    random: Generator,
+    restart: float = 0.0,
 ) -> Trace:
     """Jobs that come at random times, each of a model at random.
 
@@ -52,6 +58,7 @@ def drawn(
         load: device-seconds that come, on average, over those there are.
         devices: of the fleet.
         random: where chance comes from.
+        restart: seconds that a start after a preemption takes.
 
     Times between arrivals are exponential. The amount of training is log-normal, with the mean
     and the variation of the model.
@@ -63,7 +70,15 @@ def drawn(
     normal = random.standard_normal(count).tolist()
     width = len(str(count))
     jobs = (
-        _job(f"{kinds[place].name}-{number:0{width}}", kinds[place], arrival=arrival, normal=chance)
+        Job(
+            name=f"{kinds[place].name}-{number:0{width}}",
+            arrival=arrival,
+            work=_work(kinds[place], chance),
+            curve=kinds[place].curve,
+            devices=kinds[place].asks,
+            restart=restart,
+            group=kinds[place].name,
+        )
         for number, (arrival, place, chance) in enumerate(
             zip(arrivals, places, normal, strict=True), start=1
         )
@@ -71,15 +86,7 @@ def drawn(
     return Trace(name=f"{count} jobs at load {load:g}", jobs=tuple(jobs))
 
 
-def _job(name: str, kind: Kind, *, arrival: float, normal: float) -> Job:
-    """A job; the logarithm of its work is normal so that mean and variation are the model's."""
+def _work(kind: Kind, normal: float) -> float:
+    """Samples of a job: their logarithm is normal, and mean and variation are the model's."""
     variance = log(1.0 + kind.vary**2)
-    factor = exp(sqrt(variance) * normal - 0.5 * variance)
-    return Job(
-        name=name,
-        arrival=arrival,
-        work=kind.samples * factor,
-        curve=kind.curve,
-        devices=kind.asks,
-        group=kind.name,
-    )
+    return kind.samples * exp(sqrt(variance) * normal - 0.5 * variance)

@@ -75,6 +75,7 @@ def generate(
     load: float,
     devices: int,
     curve: Callable[[int], Curve] = rigid,
+    restart: float = 0.0,
 ) -> Trace:
     """Jobs that ask, on average, for a share of some devices.
 
@@ -87,17 +88,18 @@ def generate(
         devices: of the cluster.
         curve: how jobs scale, by the devices that they ask for, on which a unit of work must take
             a second.
+        restart: seconds that a start after a preemption takes.
     """
     if not load > 0:
         raise InputError(f"load must be above 0, got {load}.")
     drawn = draw(mix, random, count=count, largest=devices)
     arrivals = arrive(mix, drawn.turn, rate=load * devices / drawn.demand)
-    jobs = tuple(_jobs(mix, drawn, arrivals, curve=curve))
+    jobs = tuple(_jobs(mix, drawn, arrivals, curve=curve, restart=restart))
     return Trace(name=f"{count} drawn jobs at load {load:g}", jobs=jobs)
 
 
 def _jobs(
-    mix: Mix, drawn: Draws, arrivals: Column, *, curve: Callable[[int], Curve]
+    mix: Mix, drawn: Draws, arrivals: Column, *, curve: Callable[[int], Curve], restart: float
 ) -> Iterator[Job]:
     """The rows of the columns."""
     names = list(mix.groups) or [""]
@@ -115,6 +117,7 @@ def _jobs(
             devices=asked,
             end=ENDS[end],
             ends_after=ran,
+            restart=restart,
             estimate=estimate,
             group=names[group],
         )

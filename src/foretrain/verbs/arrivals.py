@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from foretrain.jobs.drawn import Kind, drawn
 from foretrain.jobs.generator import generate
@@ -14,9 +13,6 @@ from foretrain.measured.job import Trace
 from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.throughput import elastic, rigid
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 
 def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, seed: int) -> Trace:
@@ -45,26 +41,30 @@ def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, se
 def _drawn(
     how: Drawn, kinds: tuple[Kind, ...], *, load: float, devices: int, seed: int, restart: float
 ) -> Trace:
-    """Neighbouring runs differ in the policy alone, so the last jobs that were drawn are kept."""
+    """Jobs of models, or like those of the published log.
+
+    Neighbouring runs differ in the policy alone, so the last jobs that were drawn are kept.
+    """
     from numpy.random import default_rng
 
     random = default_rng(seed)
-    return _restarting(_of(how, kinds, load=load, devices=devices, random=random), restart)
-
-
-def _of(
-    how: Drawn, kinds: tuple[Kind, ...], *, load: float, devices: int, random: Generator
-) -> Trace:
-    """Jobs of models, or like those of the published log."""
     if kinds:
-        return drawn(kinds, count=how.jobs, load=load, devices=devices, random=random)
-    mix = PHILLY if how.ends else replace(PHILLY, failing=None, killing=None)
-    curve = rigid if how.serial is None else elastic(how.serial)
-    return generate(mix, random, count=how.jobs, load=load, devices=devices, curve=curve)
+        return drawn(
+            kinds, count=how.jobs, load=load, devices=devices, random=random, restart=restart
+        )
+    return generate(
+        PHILLY if how.ends else replace(PHILLY, failing=None, killing=None),
+        random,
+        count=how.jobs,
+        load=load,
+        devices=devices,
+        curve=rigid if how.serial is None else elastic(how.serial),
+        restart=restart,
+    )
 
 
 def _restarting(trace: Trace, seconds: float) -> Trace:
-    """Jobs that say nothing of a restart take so long for it."""
+    """Jobs of a log that say nothing of a restart take so long for it."""
     if not seconds:
         return trace
     jobs = tuple(replace(job, restart=job.restart or seconds) for job in trace.jobs)
