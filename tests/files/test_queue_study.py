@@ -140,6 +140,14 @@ def test_a_section_that_cannot_be_read_is_told(tmp_path, text, said):
         read(tmp_path, text)
 
 
+@pytest.mark.parametrize("wrong", ["draw = 0", "draw = 'x'", "trace = 3"])
+def test_jobs_whose_source_is_wrong_are_not_called_missing_too(tmp_path, wrong):
+    text = f"[fleet]\nnodes = 1\ndevices = 4\n[jobs]\n{wrong}\n"
+    with pytest.raises(InputError, match=rf"jobs\.{wrong.split()[0]}: ") as told:
+        read(tmp_path, text)
+    assert "is missing" not in str(told.value)
+
+
 def test_keys_of_drawn_jobs_say_nothing_of_a_trace(tmp_path):
     with pytest.raises(InputError, match=r"jobs\.ends(.|\n)*simulation\.seeds: is for jobs that"):
         logged(tmp_path, LOGGED + "ends = false\n[simulation]\nseeds = 3\n")

@@ -231,12 +231,14 @@ class _Reader:
     def _jobs(
         self, section: JobsSection, cluster: Cluster | None, fleet: Fleet | None
     ) -> Log | Drawn | None:
-        if (section.trace is None) == (section.draw is None):
-            self.problems.add("jobs", NO_JOBS if section.trace is None else TWO_SOURCES)
+        written = {"trace", "draw"} & self.document.get("jobs", {}).keys()
+        if len(written) != 1:
+            self.problems.add("jobs", TWO_SOURCES if written else NO_JOBS)
             return None
         if section.trace is not None:
             return self._trace(section, fleet.devices if fleet else None)
-        assert section.draw
+        if section.draw is None:
+            return None  # what was written instead is noted
         names = [each.name for each in section.models]
         if len({*names}) < len(names):
             self.problems.add("jobs.models", f"two have one name: {', '.join(names)}.")
