@@ -64,10 +64,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="rows, and how long they take")
     parser.add_argument("--record", action="store_true", help="what comes out")
     into = f"default: {RECORDED.relative_to(ROOT)}"
-    parser.add_argument("--into", type=Path, default=RECORDED, metavar="FILE", help=into)
+    parser.add_argument("--into", type=_file, default=RECORDED, metavar="FILE", help=into)
     parser.add_argument("--page", action="store_true", help=f"tables of {PAGE.relative_to(ROOT)}")
     parser.add_argument("--repetitions", type=int, default=5, help="of each cell of a row")
     return parser
+
+
+def _file(text: str) -> Path:
+    """A file that can be written after an hour of measuring."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is a folder, or lies in none that there is")
+    return path
 
 
 def _measure(asked: argparse.Namespace) -> int:

@@ -264,6 +264,9 @@ def estimates() -> bool:
 def main(words: list[str], chosen: Callable[[], bool]) -> bool:
     """Print every figure beside its limit; whether none is worse than twice its limit."""
     named = [name for name in SEARCHES if not words or any(word in name for word in words)]
+    if not named:
+        print(f"no search has {' or '.join(words)} in its name. Known:", *SEARCHES, sep="\n- ")
+        return False
     quick = []
     for name in [name for name in named if chosen()] or named[:1]:
         asked = SEARCHES[name]

@@ -1,12 +1,17 @@
 """What `benchmarks/cluster.py` says of a cost that grows, on a machine that is busy at times."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def lasting(taken: Sequence[float]) -> Iterator[float]:
+    """These times, and then the last of them for ever."""
+    return chain(taken, repeat(taken[-1]))
 
 
 @pytest.fixture
@@ -18,8 +23,8 @@ def ratio(monkeypatch):
     few, many = cluster.drawn(10, 64), cluster.drawn(100, 64)
 
     def told(of_few: Sequence[float], of_many: Sequence[float]) -> float:
-        left = {id(few): chain(of_few, repeat(1.0)), id(many): chain(of_many, repeat(of_many[-1]))}
-        monkeypatch.setattr(cluster, "seconds", lambda trace, *_: next(left[id(trace)]))
+        turns = {10: lasting(of_few), 100: lasting(of_many)}
+        monkeypatch.setattr(cluster, "seconds", lambda trace, *_: next(turns[len(trace.jobs)]))
         return cluster.longer((few, many), (64, 64), cluster.ORDERS["FIFO"])
 
     return told
