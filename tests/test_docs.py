@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.needs import needs
 
 from foretrain.files.coefficients import SHIPPED
 from foretrain.files.ensemble_study import read_ensemble_study
@@ -128,6 +129,8 @@ def test_commands_print_what_is_shown(page, desk):
     sessions = [item.text for item in snippets(page) if item.language == "console"]
     for command, shown in [pair for session in sessions for pair in commands(session)]:
         program, *arguments = shlex.split(command)
+        if arguments[0] == "ensemble":
+            needs("torch")
         done = subprocess.run(
             [sys.executable, *PROGRAMS[program], *arguments],
             env=environment,
