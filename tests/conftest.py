@@ -4,8 +4,11 @@ The profile `slow` (make test-slow) draws ten times as many examples.
 """
 
 import os
+import resource
 import sys
+from contextlib import contextmanager
 
+import pytest
 from hypothesis import settings
 from tests.examples import MORE
 
@@ -19,3 +22,19 @@ settings.register_profile("local", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("slow", deadline=None, print_blob=True, max_examples=100 * MORE)
 settings.load_profile(PROFILE)
+
+
+@pytest.fixture
+def full_disk():
+    """A context in which no file may grow past four kilobytes."""
+
+    @contextmanager
+    def full():
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return full

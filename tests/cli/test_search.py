@@ -30,6 +30,17 @@ def test_page_is_written_and_named_on_stderr(foretrain, study, tmp_path):
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_answer_is_shown_though_the_page_finds_no_room(foretrain, study, tmp_path, full_disk):
+    page = tmp_path / "page.html"
+    page.write_text("as it was")
+    with full_disk():
+        ended = foretrain("search", study, "--html", page, "--json")
+    assert ended.code == 1
+    assert json.loads(ended.out)["best"]
+    assert ended.err == f"error: {page} cannot be written: File too large.\n"
+    assert page.read_text() == "as it was"
+
+
 @pytest.mark.parametrize(
     ("page", "told"), [("no/page.html", "there is no folder"), (".", "folder")]
 )

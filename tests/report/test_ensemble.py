@@ -41,7 +41,7 @@ def member(name, *, state=State.DONE, loss=0.5, **more):
     )
 
 
-def ran(*members, compared=(), complete=True, folder=""):
+def ran(*members, compared=(), complete=True, folder="", warnings=()):
     return EnsembleRan(
         name="rates",
         input=Input.SHARED,
@@ -57,6 +57,7 @@ def ran(*members, compared=(), complete=True, folder=""):
         resumed=False,
         complete=complete,
         folder=folder,
+        warnings=warnings,
     )
 
 

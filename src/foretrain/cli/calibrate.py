@@ -46,7 +46,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Fit coefficients to runs of your own, or to one step."""
-    from foretrain.cli.output import check_page, save, show
+    from foretrain.cli.output import check_page, show_and_write
     from foretrain.cli.sets import chosen
     from foretrain.files.coefficients import SHIPPED, as_toml
     from foretrain.report.calibrate import calibration_text
@@ -61,11 +61,14 @@ def calibrate(
     else:
         _refuse_kind(kind)
         found, source = _anchored(runs, step_time, name=called, base=base)
-    if output is not None:
-        about = "Made by foretrain calibrate, for --coefficients."
-        save(as_toml(found.calibration, over=SHIPPED, about=about, digits=DIGITS), output)
-        typer.echo(f"Wrote {output}.", err=True)
-    show(document("calibrate", found, source) if as_json else calibration_text(found))
+    show_and_write(
+        document("calibrate", found, source) if as_json else calibration_text(found),
+        output,
+        lambda: as_toml(found.calibration, over=SHIPPED, about=ABOUT, digits=DIGITS),
+    )
+
+
+ABOUT = "Made by foretrain calibrate, for --coefficients."
 
 
 DIGITS = 12

@@ -39,7 +39,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in th
 @ensemble.command()
 def estimate(study: StudyFile, *, as_json: AsJson = False, html: Page = None) -> None:
     """Whether to share the input, and what a run will take; trains nothing."""
-    from foretrain.cli.output import check_page, save, show
+    from foretrain.cli.output import check_page, show_and_write
     from foretrain.files.ensemble_study import read_ensemble_study
     from foretrain.report.ensemble_estimate import ensemble_estimate_page, ensemble_estimate_text
     from foretrain.results.document import document
@@ -52,11 +52,12 @@ def estimate(study: StudyFile, *, as_json: AsJson = False, html: Page = None) ->
     with _drawn() as drawn:
         answer = ensemble_estimate(asked, progress=drawn.probes)
     source = provenance(asked)
-    if html is not None:
-        save(ensemble_estimate_page(answer, source), html)
-        typer.echo(f"Wrote {html}.", err=True)
     shown = document("ensemble-estimate", answer, source)
-    show(shown if as_json else ensemble_estimate_text(answer))
+    show_and_write(
+        shown if as_json else ensemble_estimate_text(answer),
+        html,
+        lambda: ensemble_estimate_page(answer, source),
+    )
 
 
 @ensemble.command()

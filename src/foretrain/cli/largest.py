@@ -22,7 +22,7 @@ def answer_largest(
     keep: int,
 ) -> None:
     """Find the largest size that fits, and show its best plans."""
-    from foretrain.cli.output import save, show
+    from foretrain.cli.output import show_and_write
     from foretrain.cli.progress import progress, stop_on_interrupt
     from foretrain.files.length import lengthened
     from foretrain.files.problems import told_of
@@ -47,8 +47,10 @@ def answer_largest(
         source = of_study(asked, coefficients=coefficients)
         if answer.search.unseen:
             typer.echo("The search was cut short: its best plan may not be the best.", err=True)
-        if html is not None:
-            more = [largest_section(there, answer)]
-            save(search_page(there, answer.search, source, more=more), html)
-            typer.echo(f"Wrote {html}.", err=True)
-        show(document("largest", answer, source) if as_json else largest_text(there, answer))
+        show_and_write(
+            document("largest", answer, source) if as_json else largest_text(there, answer),
+            html,
+            lambda: search_page(
+                there, answer.search, source, more=[largest_section(there, answer)]
+            ),
+        )

@@ -5,15 +5,41 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from foretrain.errors import InputError
+from foretrain.files.writing import write_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+def show_and_write(
+    answer: RenderableType | Mapping[str, object], path: Path | None, text: Callable[[], str]
+) -> None:
+    """Show an answer, and write it to a file too where one is named.
+
+    It is shown where the file cannot be written too: a full disk must not cost an hour's search.
+
+    Args:
+        answer: a document or a report.
+        path: of the file.
+        text: makes what the file is to hold.
+
+    Raises:
+        InputError: the file, or stdout, cannot be written.
+    """
+    try:
+        if path is not None:
+            write_text(path, text())
+            typer.echo(f"Wrote {path}.", err=True)
+    finally:
+        show(answer)
 
 
 def show(answer: RenderableType | Mapping[str, object]) -> None:
@@ -28,18 +54,6 @@ def show(answer: RenderableType | Mapping[str, object]) -> None:
         _write(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         _write(_drawn(answer))
-
-
-def save(text: str, path: Path) -> None:
-    """Write a text to a file.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def check_page(page: Path, study: Path, *, what: str = "study", option: str = "--html") -> None:

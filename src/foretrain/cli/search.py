@@ -163,7 +163,7 @@ def _tell(
     """Write the answers to the page and the terminal."""
     from rich.console import Group
 
-    from foretrain.cli.output import save, show
+    from foretrain.cli.output import show_and_write
     from foretrain.report.page import search_page
     from foretrain.report.search import search_text
     from foretrain.report.why_not import why_not_section, why_not_text
@@ -171,17 +171,17 @@ def _tell(
 
     if answer.unseen:
         typer.echo("The search was cut short: this is the best of what was looked at.", err=True)
-    if html is not None:
-        sections = [
-            why_not_section(asked, each, number=number)
-            for number, each in enumerate(doubted, start=1)
-        ]
-        more = [*others.sections, *sections]
-        save(search_page(asked, answer, source, more=more), html)
-        typer.echo(f"Wrote {html}.", err=True)
+    sections = (
+        why_not_section(asked, each, number=number) for number, each in enumerate(doubted, start=1)
+    )
     if as_json:
         told = {"why_not": plain(doubted)} if doubted else {}
-        show({**document("search", answer, source), **others.document, **told})
+        shown = {**document("search", answer, source), **others.document, **told}
     else:
         doubts_told = (why_not_text(asked, each) for each in doubted)
-        show(Group(search_text(asked, answer), *others.texts, *doubts_told))
+        shown = Group(search_text(asked, answer), *others.texts, *doubts_told)
+    show_and_write(
+        shown,
+        html,
+        lambda: search_page(asked, answer, source, more=[*others.sections, *sections]),
+    )

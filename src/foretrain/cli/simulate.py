@@ -32,7 +32,7 @@ def simulate(
     keep: Keep = None,
 ) -> None:
     """Let jobs share a cluster: response times under scheduling policies."""
-    from foretrain.cli.output import check_page, save, show
+    from foretrain.cli.output import check_page, show_and_write
     from foretrain.cli.runs import runs_done
     from foretrain.cli.sets import chosen
     from foretrain.files.kept import Kept
@@ -48,16 +48,20 @@ def simulate(
         check_page(html, study)
     asked = read_queue_study(study)
     known = chosen(coefficients).coefficients
+    kept = Kept(keep) if keep else None
     with engine(workers) as spread, runs_done() as done:
         answer = verb.simulate(
             asked,
             coefficients=known,
             engine=spread,
-            kept=Kept(keep) if keep else None,
+            kept=kept,
             progress=done,
         )
     source = provenance(asked, coefficients=known)
-    if html is not None:
-        save(simulate_page(asked, answer, source), html)
-        typer.echo(f"Wrote {html}.", err=True)
-    show(document("simulate", answer, source) if as_json else simulate_text(answer))
+    for path in [] if kept is None else kept.damaged:
+        typer.echo(f"warning: {path} was damaged; its run was done again.", err=True)
+    show_and_write(
+        document("simulate", answer, source) if as_json else simulate_text(answer),
+        html,
+        lambda: simulate_page(asked, answer, source),
+    )

@@ -29,7 +29,7 @@ def validate(
     workers: Workers = 1,
 ) -> None:
     """Hold predictions against measured runs, row by row."""
-    from foretrain.cli.output import check_page, save, show
+    from foretrain.cli.output import check_page, show_and_write
     from foretrain.cli.rows import rows_done
     from foretrain.cli.sets import chosen
     from foretrain.files.measurements import read_measurements
@@ -48,7 +48,8 @@ def validate(
     with engine(workers) as spread, rows_done(len(runs)) as done:
         answer = verb.validate(runs, coefficients=known, engine=spread, progress=done)
     source = provenance(runs, coefficients=known)
-    if html is not None:
-        save(validation_page(answer, source), html)
-        typer.echo(f"Wrote {html}.", err=True)
-    show(document("validate", answer, source) if as_json else validation_text(answer))
+    show_and_write(
+        document("validate", answer, source) if as_json else validation_text(answer),
+        html,
+        lambda: validation_page(answer, source),
+    )

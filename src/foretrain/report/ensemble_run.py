@@ -53,6 +53,7 @@ def ensemble_run_text(answer: EnsembleRan) -> Group:
         terminal.table(members, best=best),
         terminal.legend(members.columns),
         *(Text(f"{each.name}: {each.reason}", style="red") for each in _failed(answer)),
+        *(Text(f"Warning: {each}", style="yellow") for each in answer.warnings),
         *(against if predictions.rows else ()),
         terminal.note(f"\n{code(answer.code)}"),
     )

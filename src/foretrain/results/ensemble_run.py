@@ -142,6 +142,7 @@ class EnsembleRan:
         resumed: whether it went on with an earlier run.
         complete: whether nothing is left to resume.
         folder: where checkpoints are; empty without.
+        warnings: logs that could not be written to the end.
     """
 
     name: str
@@ -158,3 +159,4 @@ class EnsembleRan:
     resumed: bool
     complete: bool
     folder: str
+    warnings: tuple[str, ...]

@@ -52,10 +52,10 @@ def ensemble_run(
         found = stack.enter_context(opened(study))
         plan = planned(study, found, progress)
         folder.add({"question": question, "name": study.name})
-        write = stack.enter_context(opened_logs(study.logs, anew=not resume))
+        logs = stack.enter_context(opened_logs(study.logs, anew=not resume))
         launch = Launch(
             setting=_setting(study, found, plan, folder=folder),
-            tell=lambda now: _tell(now, write, watch),
+            tell=lambda now: _tell(now, logs.write, watch),
             stop=stop or (lambda: False),
             looks=Looks([recipe.name for recipe in study.recipes]),
             ended=list(kept.get("ended", [])),
@@ -70,6 +70,7 @@ def ensemble_run(
             seconds=monotonic() - began,
             cpu=processor_time() - used,
             resumed=resume,
+            warnings=tuple(logs.lost),
         )
     _check_somebody_trained(answer)
     return answer
@@ -119,6 +120,7 @@ def _answer(
     seconds: float,
     cpu: float,
     resumed: bool,
+    warnings: tuple[str, ...],
 ) -> EnsembleRan:
     members = tuple(_member(recipe, launch) for recipe in study.recipes)
     looks = launch.looks
@@ -137,6 +139,7 @@ def _answer(
         resumed=resumed,
         complete=all(each.state in {State.DONE, State.ENDED} for each in members),
         folder=study.checkpoints.folder if study.checkpoints else "",
+        warnings=warnings,
     )
 
 

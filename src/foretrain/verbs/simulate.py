@@ -22,7 +22,6 @@ from foretrain.results.simulate import LoadPoint, ModelCurve, Replayed, Simulate
 from foretrain.verbs.capacity import answerable, capacity
 from foretrain.verbs.case import Case, Engine, Keeps, run_case
 from foretrain.verbs.curves import curve_of, throughput
-from foretrain.verbs.provenance import installed
 
 Place = tuple[float | None, str, int]
 """Load, policy and seed of a run."""
@@ -76,7 +75,7 @@ def _done(
     cases: Sequence[Case], *, engine: Engine, kept: Keeps | None, tell: Tell
 ) -> dict[Place, CaseResult]:
     """Every case done, those that were kept not again."""
-    keys = [fingerprint(installed(), case) for case in cases] if kept else [""] * len(cases)
+    keys = [fingerprint(case) for case in cases] if kept else [""] * len(cases)
     found: dict[Place, CaseResult] = {}
     for case, key in zip(cases, keys, strict=True):
         before = kept.get(key) if kept else None

@@ -6,7 +6,7 @@ import pytest
 from tests.needs import needs
 
 from foretrain.errors import InputError
-from foretrain.run.members.checkpoint import MANIFEST, RunFolder, write_whole
+from foretrain.run.members.checkpoint import MANIFEST, RunFolder
 
 torch = needs("torch")
 
@@ -27,18 +27,17 @@ def test_a_state_comes_back_as_it_was(folder):
     assert folder.progress("a") == {"epoch": 2, "last": None}
 
 
-def test_what_fails_while_it_is_written_leaves_what_was_there(tmp_path):
-    path = tmp_path / "file"
-    write_whole(path, lambda file: file.write(b"before"))
+def test_a_state_for_which_the_disk_is_too_small_is_told_and_the_last_one_stays(folder, full_disk):
+    folder.save("a", {"tally": {"epoch": 1}})
+    with full_disk(), pytest.raises(InputError, match=r"a\.pt cannot be written: .*(space|large)"):
+        folder.save("a", {"w": torch.zeros(10**6), "tally": {"epoch": 2}})
+    assert folder.progress("a") == {"epoch": 1}
 
-    def fails(file):
-        file.write(b"after")
-        raise OSError(28, "No space left on device")
 
-    with pytest.raises(InputError, match="No space left on device"):
-        write_whole(path, fails)
-    assert path.read_bytes() == b"before"
-    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot hold a run: Not a directory"):
+        RunFolder(tmp_path / "file" / "kept").claim("question", resume=False)
 
 
 def test_facts_of_a_run_are_added_up(folder):

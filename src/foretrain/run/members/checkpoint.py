@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import IO, Any, Final
 
 from foretrain.errors import InputError
+from foretrain.files.writing import write_text, write_whole
 
 MANIFEST: Final = "run.json"
 SUFFIX: Final = ".pt"
@@ -42,7 +43,7 @@ class RunFolder:
                 raise InputError(
                     f"{self.path} holds a run. Go on with it by --resume, or name another folder."
                 )
-            self.path.mkdir(parents=True, exist_ok=True)
+            self._make()
             return {}
         if not manifest.exists():
             raise InputError(f"{self.path} holds no run to resume. Start one without --resume.")
@@ -54,18 +55,21 @@ class RunFolder:
             )
         return kept
 
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.path} cannot hold a run: {error.strerror}.") from error
+
     def add(self, facts: Mapping[str, Any]) -> None:
         """Keep how far the run is, besides what was kept before."""
         manifest = self.path / MANIFEST
         before = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
-        text = json.dumps({**before, **facts}, indent=2)
-        write_whole(manifest, lambda file: file.write(text.encode()))
+        write_text(manifest, json.dumps({**before, **facts}, indent=2))
 
     def save(self, member: str, state: Mapping[str, Any]) -> None:
         """Keep the state of a member, in place of its last one."""
-        import torch
-
-        write_whole(self.path / f"{member}{SUFFIX}", lambda file: torch.save(dict(state), file))
+        write_whole(self.path / f"{member}{SUFFIX}", partial(_dump, dict(state)))
 
     def load(self, member: str) -> dict[str, Any] | None:
         """The state of a member; None where there is none yet.
@@ -92,20 +96,13 @@ class RunFolder:
         return dict(state["tally"]) if state else None
 
 
-def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """A file that others see as it was or as it is now, never in between; also after a reboot."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+def _dump(state: dict[str, Any], file: IO[bytes]) -> None:
+    """Write a state as PyTorch does, which hides from its caller why a file takes no more."""
+    import torch
+
     try:
-        with beside.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        torch.save(state, file)
+    except RuntimeError as error:
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from error
+        raise

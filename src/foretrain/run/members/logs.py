@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Final
 
 from foretrain.errors import InputError
+from foretrain.files.text import read_text
+from foretrain.files.writing import write_text
 from foretrain.measured.ensemble_study import Logs
 from foretrain.results.ensemble_run import MemberNow, Snapshot, State
-from foretrain.run.members.checkpoint import write_whole
 
 Writes = Callable[[Snapshot], None]
 
 COLUMNS: Final = ("seconds", "member", "state", "epoch", "samples", "rate", "lag", "wait", "loss")
+
+MOST_BYTES: Final = 2**30
+"""Of a table that a resumed run goes on with: some twenty million rows."""
 
 METRICS: Final = (
     ("samples_total", "counter", "Samples that the member trained on."),
@@ -29,9 +35,31 @@ METRICS: Final = (
 )
 
 
+@dataclass(slots=True)
+class LogFiles:
+    """The logs of a run. One that takes no more is given up, and the run goes on.
+
+    Attributes:
+        writers: of each log, by its key in the study.
+        lost: what to say of those that were given up.
+    """
+
+    writers: dict[str, Writes] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+
+    def write(self, now: Snapshot) -> None:
+        """Hand a look at the run to every log."""
+        for key, write in list(self.writers.items()):
+            try:
+                write(now)
+            except (InputError, OSError) as error:
+                del self.writers[key]
+                self.lost.append(f"logs.{key}: {error}; nothing was added from then on.")
+
+
 @contextmanager
-def opened(logs: Logs, *, anew: bool) -> Iterator[Writes]:
-    """What a look at a run is handed to, for every log that the study asks for.
+def opened(logs: Logs, *, anew: bool) -> Iterator[LogFiles]:
+    """Every log that the study asks for.
 
     Args:
         logs: which, and where.
@@ -41,15 +69,15 @@ def opened(logs: Logs, *, anew: bool) -> Iterator[Writes]:
         InputError: a log cannot be written, or needs a package that is not installed.
     """
     with ExitStack() as stack:
-        writers: list[Writes] = []
+        files = LogFiles()
         if logs.csv is not None:
-            writers.append(stack.enter_context(_table(Path(logs.csv), anew=anew)))
+            files.writers["csv"] = _table(Path(logs.csv), anew=anew)
         if logs.tensorboard is not None:
-            writers.append(stack.enter_context(_board(logs.tensorboard)))
+            files.writers["tensorboard"] = stack.enter_context(_board(logs.tensorboard))
         if logs.prometheus is not None:
             path = Path(logs.prometheus)
-            writers.append(lambda now: write_whole(path, lambda file: file.write(exposed(now))))
-        yield lambda now: _all(writers, now)
+            files.writers["prometheus"] = lambda now: write_text(path, exposed(now))
+        yield files
 
 
 def check_logs(logs: Logs) -> None:
@@ -65,7 +93,7 @@ def check_logs(logs: Logs) -> None:
         )
 
 
-def exposed(now: Snapshot) -> bytes:
+def exposed(now: Snapshot) -> str:
     """A look as Prometheus reads it, in its text format 0.0.4."""
     lines: list[str] = []
     for name, kind, told in METRICS:
@@ -80,7 +108,7 @@ def exposed(now: Snapshot) -> bytes:
         lines += ["# HELP foretrain_stream_fill_ratio Slots not yet read by all members."]
         lines += ["# TYPE foretrain_stream_fill_ratio gauge"]
         lines += [f"foretrain_stream_fill_ratio {now.fill!r}"]
-    return "\n".join([*lines, ""]).encode()
+    return "\n".join([*lines, ""])
 
 
 def _values(member: MemberNow) -> dict[str, float | None]:
@@ -95,24 +123,30 @@ def _values(member: MemberNow) -> dict[str, float | None]:
     }
 
 
-@contextmanager
-def _table(path: Path, *, anew: bool) -> Iterator[Writes]:
+def _table(path: Path, *, anew: bool) -> Writes:
     """A row for each member and look; a resumed run adds to the table of the earlier one."""
-    begins = anew or not path.exists()
-    try:
-        file = path.open("w" if begins else "a", newline="", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"logs.csv: {path} cannot be written: {error.strerror}.") from error
-    with file:
-        rows = csv.writer(file)
-        if begins:
-            rows.writerow(COLUMNS)
+    before = "" if anew else _whole_lines(path)
+    write_text(path, before or _lines([COLUMNS]))
 
-        def write(now: Snapshot) -> None:
-            rows.writerows(_row(now.seconds, each) for each in _active(now))
-            file.flush()
+    def write(now: Snapshot) -> None:
+        with path.open("a", newline="", encoding="utf-8") as file:
+            file.write(_lines(_row(now.seconds, each) for each in _active(now)))
 
-        yield write
+    return write
+
+
+def _whole_lines(path: Path) -> str:
+    """What an earlier run has written, but for a line in which it was cut off."""
+    if not path.exists():
+        return ""
+    text = read_text(path, most=MOST_BYTES)
+    return text[: text.rfind("\n") + 1]
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> str:
+    made = StringIO()
+    csv.writer(made, lineterminator="\n").writerows(rows)
+    return made.getvalue()
 
 
 def _row(seconds: float, member: MemberNow) -> tuple[object, ...]:
@@ -153,8 +187,3 @@ def _board(folder: str) -> Iterator[Writes]:
 
 def _active(now: Snapshot) -> Sequence[MemberNow]:
     return [each for each in now.members if each.state is not State.WAITING]
-
-
-def _all(writers: Sequence[Writes], now: Snapshot) -> None:
-    for write in writers:
-        write(now)
