@@ -174,6 +174,7 @@ def _tell(
     sections = (
         why_not_section(asked, each, number=number) for number, each in enumerate(doubted, start=1)
     )
+    shown: Group | Mapping[str, object]
     if as_json:
         told = {"why_not": plain(doubted)} if doubted else {}
         shown = {**document("search", answer, source), **others.document, **told}
