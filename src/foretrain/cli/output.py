@@ -76,7 +76,8 @@ def check_page(page: Path, study: Path, *, what: str = "study", option: str = "-
         )
     if not page.parent.is_dir():
         raise InputError(f"{option} {page}: there is no folder {page.parent}. Create it first.")
-    if not os.access(page if page.exists() else page.parent, os.W_OK):
+    # A file is replaced by a new one, which takes the right to change its folder.
+    if not os.access(page if page.exists() and not page.is_file() else page.parent, os.W_OK):
         raise InputError(f"{option} {page} may not be written. Name another file.")
 
 
