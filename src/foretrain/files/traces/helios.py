@@ -6,27 +6,23 @@ Source: hu2021 and hu2024; columns as their README files list them.
 from __future__ import annotations
 
 from foretrain.files.traces.format import Format
-from foretrain.files.traces.record import NEVER_RAN, NotAJob, Record, ended
+from foretrain.files.traces.record import LeftOut, Record, ended
 from foretrain.files.traces.row import Row
-from foretrain.measured.job import End
 
 
 def _record(row: Row) -> Record:
     if not row.count("gpu_num"):
-        raise NotAJob("hold no device")
+        raise LeftOut("hold no device")
     if not row.has("start_time"):
-        raise NotAJob(NEVER_RAN)
-    end, begun = ended(row.text("state")), row.moment("start_time")
-    told = end is not End.RUNNING or row.has("duration")
+        raise LeftOut("have not run")
     return Record(
         line=row.line,
         name=row.needed("job_id"),
         arrival=row.moment("submit_time"),
-        ran=row.duration("duration") if told else None,
+        ran=row.duration("duration"),
         devices=row.count("gpu_num"),
-        end=end,
-        begun=begun,
-        since=begun,
+        end=ended(row.text("state")),
+        begun=row.moment("start_time"),
         user=row.text("user"),
         group=row.text("vc") or row.text("type"),
     )
