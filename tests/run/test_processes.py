@@ -1,11 +1,13 @@
 """Processes: the same answers in the same order, wherever they are computed."""
 
 import operator
+import os
+import signal
 from functools import partial
 
 import pytest
 
-from foretrain.errors import InputError
+from foretrain.errors import ForetrainError, InputError
 from foretrain.run.processes import processes
 from foretrain.verbs.engine import engine
 
@@ -14,6 +16,15 @@ def test_several_processes_answer_like_one():
     items = list(range(40))
     with processes(2) as spread:
         assert list(spread(partial(operator.mul, 3), items)) == [3 * item for item in items]
+
+
+def killed(item):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_is_told_in_one_message():
+    with processes(2) as spread, pytest.raises(ForetrainError, match="run out of memory"):
+        list(spread(killed, [1, 2]))
 
 
 def test_one_worker_needs_no_other_process():

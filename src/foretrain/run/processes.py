@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeVar
+
+from foretrain.errors import ForetrainError
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -30,10 +33,20 @@ class Processes:
 
     def __call__(
         self, function: Callable[[Item], Answer], items: Sequence[Item], /
-    ) -> Iterable[Answer]:
-        """The function of every item, in their order; neighbours stay together."""
+    ) -> Iterator[Answer]:
+        """The function of every item, in their order; neighbours stay together.
+
+        Raises:
+            ForetrainError: a process was ended from outside.
+        """
         together = max(1, len(items) // (self.workers * TURNS))
-        return self.pool.map(function, items, chunksize=together)
+        try:
+            yield from self.pool.map(function, items, chunksize=together)
+        except BrokenProcessPool as error:
+            raise ForetrainError(
+                "a worker process was ended from outside; the machine may have run out of memory."
+                " Ask for fewer with --workers."
+            ) from error
 
 
 @contextmanager
