@@ -14,7 +14,8 @@ from foretrain.plan.study import Objective, Study
 from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
 from foretrain.results.provenance import CoefficientSource, Provenance
-from foretrain.results.search import Cell, ParetoPoint, Progress, Ranked, SearchResult
+from foretrain.results.ranked import Ranked
+from foretrain.results.search import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.results.situation import Situation
 from foretrain.results.validate import (
     Quantity,

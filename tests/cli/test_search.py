@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 from tests import builders
@@ -154,25 +155,30 @@ def test_both_faces_of_the_same_answer_have_the_same_fingerprint(foretrain, stud
 
 
 def test_doubts_are_answered_below_the_answer(foretrain, study, monkeypatch):
-    asked = []
+    def answered(study, *, keep, why_not, **_):
+        found = (
+            WhyNot(asked=text, verdict=Verdict.ILLEGAL, rules=("plan.tensor: 3 is odd.",))
+            for text in why_not
+        )
+        return replace(builders.search_result(keep=keep), why_not=tuple(found))
 
-    def answered(study, text, *, answer, **_):
-        asked.append(text)
-        return WhyNot(asked=text, verdict=Verdict.ILLEGAL, rules=("plan.tensor: 3 is odd.",))
-
-    monkeypatch.setattr("foretrain.verbs.why_not.why_not", answered)
+    monkeypatch.setattr("foretrain.verbs.search.search", answered)
     ended = foretrain("search", study, "--why-not", "tp3", "--why-not", "tensor=5")
-    assert asked == ["tp3", "tensor=5"]
+    assert ended.out.index("Why not tp3?") < ended.out.index("Why not tensor=5?")
     assert "Why not tp3?\nIt is not legal: plan.tensor: 3 is odd." in ended.out
     told = json.loads(foretrain("search", study, "--json", "--why-not", "tp3").out)
     assert [each["verdict"] for each in told["why_not"]] == ["not legal"]
 
 
 def test_doubt_that_cannot_be_read_is_refused_before_the_search(foretrain, study, monkeypatch):
-    monkeypatch.setattr("foretrain.verbs.search.search", None)
+    monkeypatch.undo()
+    monkeypatch.setattr("foretrain.files.study.read_study", lambda path: builders.study())
+    monkeypatch.setattr("foretrain.verbs.search.best_plans", None)
     ended = foretrain("search", study, "--why-not", "tensr=3")
     assert ended.code == 1
-    assert ended.err.startswith("error: --why-not: plan.tensr: unknown key. Did you mean 'tensor'?")
+    assert ended.err.startswith(
+        "error: study.toml: why_not: plan.tensr: unknown key. Did you mean 'tensor'?"
+    )
 
 
 LARGEST = """
@@ -215,13 +221,15 @@ def test_study_that_maximises_is_answered_with_the_largest(foretrain, tmp_path, 
     assert answer["search"]["best"]["estimate"]["fits"]
 
 
-@pytest.mark.parametrize("option", ["--exhaustive", "--robust"])
+@pytest.mark.parametrize("option", ["exhaustive", "robust"])
 def test_options_of_one_ranking_are_refused_where_there_is_none(foretrain, tmp_path, option):
     study = tmp_path / "largest.toml"
     study.write_text(LARGEST.format(maximise="sequence"))
-    ended = foretrain("search", study, option)
+    ended = foretrain("search", study, f"--{option}")
     assert ended.code == 1
-    assert ended.err.startswith(f"error: {option}: only for one size on one kind of devices, but ")
+    assert ended.err.startswith(
+        f"error: {study}: {option}: only for one size on one kind of devices, but "
+    )
 
 
 def test_why_not_and_maximise_are_two_questions(foretrain, tmp_path):
@@ -229,7 +237,7 @@ def test_why_not_and_maximise_are_two_questions(foretrain, tmp_path):
     study.write_text(LARGEST.format(maximise="sequence"))
     ended = foretrain("search", study, "--why-not", "tp8")
     assert ended.code == 1
-    assert "--why-not: only for one size" in ended.err
+    assert "why_not: only for one size" in ended.err
 
 
 def test_image_has_no_sequence_to_maximise(foretrain, tmp_path):

@@ -1,11 +1,13 @@
 """Length: the same workload with samples of another length."""
 
+import pickle
 from dataclasses import replace
 
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.files.length import lengthened, with_length
+from foretrain.files.length import with_length
+from foretrain.files.study import read_study
 from foretrain.workload.library.entries import build
 
 LLAMA = {"model": "llama-3-8b", "global_batch": 64, "sequence": 4096}
@@ -23,10 +25,14 @@ def test_amount_in_tokens_stays_that_many_tokens():
     assert with_length(counted, 8192).samples == with_length(counted, 4096).samples
 
 
-def test_length_of_a_file_is_changed(tmp_path):
+def test_study_of_a_file_knows_its_other_lengths(tmp_path):
     path = tmp_path / "study.toml"
-    path.write_text('[workload]\nmodel = "llama-3-8b"\nglobal_batch = 64\nsequence = 4096\n')
-    assert lengthened(path)(8192) == with_length(LLAMA, 8192)
+    text = '[workload]\nmodel = "llama-3-8b"\nglobal_batch = 64\nsequence = 4096\n'
+    path.write_text(f'{text}[cluster]\nname = "dgx-h100"\nnodes = 1\n')
+    study = read_study(path)
+    assert study.lengthened(8192) == with_length(LLAMA, 8192)
+    assert study == replace(study, lengthened=None)
+    assert pickle.loads(pickle.dumps(study)).lengthened(8192) == study.lengthened(8192)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from foretrain.errors import ForetrainError
 from foretrain.plan.plan import Schedule
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import bounded
-from foretrain.verbs.search import search
+from foretrain.verbs.best_plans import best_plans
 
 STUDIES = {
     "gpt": gpt_study(),
@@ -40,7 +40,7 @@ STUDIES = {
 def answer(study, **options):
     """What a search answers, or the kind of error that it raises."""
     try:
-        return search(study, **options)
+        return best_plans(study, **options)
     except ForetrainError as error:
         return type(error)
 
@@ -94,7 +94,7 @@ def test_small_questions_have_one_answer(name, objective):
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_questions_with_little_memory_have_one_answer(name):
-    front = search(STUDIES[name]).pareto
+    front = best_plans(STUDIES[name]).pareto
     agree(with_memory(STUDIES[name], front[len(front) // 2].memory))
 
 
@@ -107,7 +107,7 @@ def test_questions_about_several_numbers_of_nodes_have_one_answer():
 
 
 def test_limits_leave_one_answer():
-    fast = search(gpt_study()).best.estimate
+    fast = best_plans(gpt_study()).best.estimate
     whole = fast.time_to_train
     for limit in (
         Limit(deadline=1.2 * whole),
@@ -124,21 +124,21 @@ def test_any_number_of_plans_may_be_kept(keep):
 
 @pytest.mark.parametrize("rows", [7, 300])
 def test_size_of_the_pieces_changes_nothing(rows):
-    whole = search(STUDIES["experts"])
+    whole = best_plans(STUDIES["experts"])
     with pieces(rows):
-        found = search(STUDIES["experts"])
+        found = best_plans(STUDIES["experts"])
     assert (found.plans, found.pareto, found.space) == (whole.plans, whole.pareto, whole.space)
 
 
 def test_without_trade_offs_more_plans_are_excluded():
-    alone, beside = (search(gpt_study(), trade_offs=each) for each in (False, True))
+    alone, beside = (best_plans(gpt_study(), trade_offs=each) for each in (False, True))
     assert alone.pareto == ()
     assert alone.plans == beside.plans
     assert alone.excluded_by_bound > beside.excluded_by_bound
 
 
 def test_fewer_kept_plans_exclude_no_fewer():
-    excluded = [search(gpt_study(), keep=keep).excluded_by_bound for keep in (100, 10, 1)]
+    excluded = [best_plans(gpt_study(), keep=keep).excluded_by_bound for keep in (100, 10, 1)]
     assert excluded == sorted(excluded)
 
 

@@ -16,10 +16,11 @@ from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.divisors import divisors
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Recompute, Sharding
+from foretrain.plan.sized import sized
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Maximise, Objective, Study
 from foretrain.search.ladders import LONGEST
-from foretrain.verbs.largest import largest, sized
+from foretrain.verbs.largest import largest
 from foretrain.workload.depth import growing
 from foretrain.workload.graph import Model
 from foretrain.workload.library.language_model import LanguageModel, language_model
@@ -66,6 +67,7 @@ def on_twelve(maximise: Maximise, memory: float, **changes: object) -> Study:
         "cluster": cluster(nodes=3, node_devices=4),
         "space": NARROW,
         "maximise": maximise,
+        "lengthened": long,
     }
     return with_memory(Study(**(question | changes)), memory)
 
@@ -86,7 +88,7 @@ def _least(workload: Workload, cluster: Cluster, space: Space) -> float | None:
 
 def fits(study: Study, size: int) -> bool:
     """Whether some plan of a size fits, found plan by plan."""
-    there = sized(study, size, lengthened=long)
+    there = sized(study, size)
     needed = least(there)
     return needed is not None and needed <= there.cluster.device.memory
 
@@ -95,12 +97,10 @@ def fits(study: Study, size: int) -> bool:
 @pytest.mark.parametrize("shared", [{}, {"context": (1,)}, {"tensor": (2, 6), "data": (1, 2)}])
 def test_longest_sequence_is_that_of_a_loop_over_lengths(memory, shared):
     study = on_twelve(Maximise.SEQUENCE, memory, space=replace(NARROW, **shared))
-    answer = largest(study, lengthened=long)
+    answer = largest(study)
     above = range(answer.size, 3 * answer.size, 512)
     assert [size for size in above if fits(study, size)] == [answer.size]
-    assert answer.next.size == next(
-        size for size in above[1:] if least(sized(study, size, lengthened=long))
-    )
+    assert answer.next.size == next(size for size in above[1:] if least(sized(study, size)))
 
 
 @pytest.mark.parametrize("memory", [2.2 * GIB, 2.3 * GIB, 2.5 * GIB])
@@ -132,10 +132,7 @@ def test_largest_micro_batch_is_that_of_a_loop_over_divisors(memory, shared):
 
 @pytest.mark.parametrize("maximise", Maximise)
 def test_more_memory_never_gives_less(maximise):
-    found = [
-        largest(on_twelve(maximise, memory * GIB), lengthened=long).size
-        for memory in (1.2, 1.25, 1.3, 1.5, 2)
-    ]
+    found = [largest(on_twelve(maximise, memory * GIB)).size for memory in (1.2, 1.25, 1.3, 1.5, 2)]
     assert found == sorted(found)
     assert found[0] < found[-1]
 
@@ -143,8 +140,8 @@ def test_more_memory_never_gives_less(maximise):
 @pytest.mark.parametrize("maximise", Maximise)
 def test_answer_is_whole(maximise):
     study = on_twelve(maximise, 3 * GIB)
-    answer = largest(study, lengthened=long)
-    there = sized(study, answer.size, lengthened=long)
+    answer = largest(study)
+    there = sized(study, answer.size)
     assert answer.parameters == there.workload.model.parameters
     assert answer.tokens == there.workload.model.tokens * 12
     assert answer.search.best.estimate.fits
@@ -228,8 +225,8 @@ def test_largest_of_several_offers_is_the_largest_of_each():
 
 def test_limit_on_memory_counts_as_the_memory_of_a_device():
     limited = on_twelve(Maximise.SEQUENCE, 80 * GIB, limit=Limit(memory=3 * GIB))
-    answer = largest(limited, lengthened=long)
-    assert answer.size == largest(on_twelve(Maximise.SEQUENCE, 3 * GIB), lengthened=long).size
+    answer = largest(limited)
+    assert answer.size == largest(on_twelve(Maximise.SEQUENCE, 3 * GIB)).size
     assert answer.next.room == 3 * GIB
 
 
@@ -251,7 +248,7 @@ def test_hosts_that_are_full_keep_a_model_from_growing():
 
 def test_nothing_that_fits_is_told_with_the_nearest_miss():
     with pytest.raises(NoPlanFits, match=r"the smallest sequence, 512, needs at least .* GiB"):
-        largest(on_twelve(Maximise.SEQUENCE, 0.5 * GIB), lengthened=long)
+        largest(on_twelve(Maximise.SEQUENCE, 0.5 * GIB))
 
 
 def test_space_without_a_plan_is_refused():
@@ -265,7 +262,7 @@ def test_space_without_a_plan_is_refused():
     [
         ({"maximise": None}, r"search\.maximise: is missing"),
         ({"limit": Limit(deadline=1.0)}, r"search\.limit\.deadline: search\.maximise asks"),
-        ({"maximise": Maximise.SEQUENCE}, "Pass `lengthened`"),
+        ({"maximise": Maximise.SEQUENCE, "lengthened": None}, "Give the study `lengthened`"),
     ],
 )
 def test_questions_without_an_answer_are_refused(changes, why):
@@ -279,9 +276,9 @@ def test_samples_of_one_length_are_refused_with_the_reason():
             raise InputError(f"model 'small' has 1024 positions; sequence is {tokens}.")
         return long(tokens)
 
-    study = on_twelve(Maximise.SEQUENCE, 3 * GIB)
+    study = on_twelve(Maximise.SEQUENCE, 3 * GIB, lengthened=fixed)
     with pytest.raises(InputError, match=rf"cannot have any length\..*{LONGEST}"):
-        largest(study, lengthened=fixed)
+        largest(study)
 
 
 def test_stopped_before_it_knows_it_says_so():
@@ -290,7 +287,7 @@ def test_stopped_before_it_knows_it_says_so():
 
 
 def test_longest_samples_may_need_more_flop_than_64_bits_count():
-    answer = largest(on_twelve(Maximise.SEQUENCE, 1e5 * GIB), lengthened=long)
+    answer = largest(on_twelve(Maximise.SEQUENCE, 1e5 * GIB))
     assert (answer.size, answer.next) == (LONGEST, None)
 
 

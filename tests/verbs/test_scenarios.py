@@ -16,9 +16,9 @@ from foretrain.plan.plan import AXES, Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Limit, Objective, Scenario
 from foretrain.search import bounded, regret
+from foretrain.verbs.best_plans import best_plans
 from foretrain.verbs.outcome import placed
 from foretrain.verbs.scenarios import scenarios
-from foretrain.verbs.search import search
 from foretrain.workload.workload import Workload
 
 ORDERS = (
@@ -70,7 +70,7 @@ def test_study_itself_is_the_first_scenario(answer):
 def test_each_scenario_is_answered_like_its_own_study(answer):
     studies = (STUDY, on_ethernet(STUDY), on_nodes(STUDY, 1))
     for each, study in zip(answer.answers, studies, strict=True):
-        found = search(study, keep=40)
+        found = best_plans(study, keep=40)
         assert each.value == min(entry.estimate.closed_form for entry in found.plans)
         assert each.best in found.plans
         assert each.proven_optimal
@@ -118,7 +118,7 @@ def test_data_axis_follows_the_devices(answer):
 
 
 def test_study_without_scenarios_is_a_search():
-    found, alone = scenarios(STUDY), search(STUDY)
+    found, alone = scenarios(STUDY), best_plans(STUDY)
     closed = min(alone.plans, key=lambda each: each.estimate.closed_form)
     assert found.answers[0].best == closed
     assert (found.least.plan, found.least.worst, found.least.mean) == (closed.plan, 0.0, 0.0)
@@ -126,8 +126,8 @@ def test_study_without_scenarios_is_a_search():
 
 
 def test_answer_that_is_known_is_not_asked_for_again(monkeypatch):
-    known = search(STUDY)
-    monkeypatch.setattr("foretrain.verbs.scenarios.search", None)
+    known = best_plans(STUDY)
+    monkeypatch.setattr("foretrain.verbs.scenarios.best_plans", None)
     assert scenarios(STUDY, given=known) == scenarios(STUDY, given=known)
 
 
@@ -172,7 +172,7 @@ def test_devices_that_a_shape_cannot_fill_are_said():
 
 
 def test_plan_that_does_not_fit_is_said():
-    most = max(entry.estimate.memory.total for entry in search(STUDY).plans[:1])
+    most = max(entry.estimate.memory.total for entry in best_plans(STUDY).plans[:1])
     found = scenarios(asked(STUDY, small=with_memory(STUDY, most * 0.9)))
     assert "device memory" in found.rivals[0].outcomes[1].reason
     assert found.rivals[0].worst is None
@@ -192,7 +192,7 @@ def test_no_future_with_a_plan_is_refused():
 
 
 def test_deadline_that_only_some_plans_keep_is_held():
-    entries = search(STUDY, keep=40).plans
+    entries = best_plans(STUDY, keep=40).plans
     fast = replace(STUDY, limit=Limit(deadline=entries[2].estimate.time_to_train * 1.0001))
     found = scenarios(asked(on_ethernet(STUDY), fast=fast))
     assert found.least is None or found.least.outcomes[1].reason is None
@@ -205,7 +205,7 @@ def test_keep_must_be_at_least_1():
 
 
 def test_search_that_is_stopped_says_that_nothing_is_proven():
-    found = scenarios(apart(STUDY), keep=1, given=search(STUDY), stop=lambda: True)
+    found = scenarios(apart(STUDY), keep=1, given=best_plans(STUDY), stop=lambda: True)
     assert not found.proven
     assert found.bound == 0.0
 

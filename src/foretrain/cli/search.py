@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from foretrain.cli.options import AsJson, CoefficientsFile, StudyFile
-
-if TYPE_CHECKING:
-    from foretrain.cli.futures import Futures
-    from foretrain.coefficients.coefficients import Coefficients
-    from foretrain.plan.study import Study
-    from foretrain.results.provenance import Provenance
-    from foretrain.results.search import SearchResult
-    from foretrain.results.why_not import WhyNot
+from foretrain.errors import InputError
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
 Page = Annotated[
@@ -57,132 +49,48 @@ def search(
     exhaustive: Exhaustive = False,
 ) -> None:
     """Find the best plan, its rivals, and why the others are refused."""
-    from foretrain.cli.largest import answer_largest
-    from foretrain.cli.mixed import answer_mixed
-    from foretrain.cli.output import check_page
+    from foretrain.cli.output import check_page, show_and_write
+    from foretrain.cli.progress import progress, stop_on_interrupt
     from foretrain.cli.sets import chosen
+    from foretrain.files.problems import told_of
     from foretrain.files.study import read_study
+    from foretrain.report.asked import asked_page, asked_text, cut_short
+    from foretrain.results.answers import name_of
+    from foretrain.results.document import document
+    from foretrain.verbs import search as verb
+    from foretrain.verbs.provenance import of_study
 
     if html is not None:
         check_page(html, study)
-    asked, doubts = read_study(study), why_not or []
+    asked = read_study(study)
+    if html is not None and asked.mixed is not None:
+        raise InputError(NO_PAGE)
     known = chosen(coefficients).coefficients
-    asked_too = {"--robust": robust, "--exhaustive": exhaustive, "--why-not": bool(doubts)}
-    if asked.maximise is not None:
-        _refuse(asked_too, "search.maximise asks about all sizes")
-        answer_largest(study, asked, coefficients=known, as_json=as_json, html=html, keep=keep)
-    elif asked.mixed is not None:
-        _refuse({**asked_too, "--html": html is not None}, "cluster.groups names two kinds")
-        answer_mixed(study, asked, coefficients=known, as_json=as_json, keep=keep)
-    else:
-        _answer_best(
-            study,
-            asked,
-            coefficients=known,
-            as_json=as_json,
-            html=html,
-            keep=keep,
-            doubts=doubts,
-            robust=robust,
-            exhaustive=exhaustive,
-        )
-
-
-def _refuse(options: Mapping[str, bool], why: str) -> None:
-    """Refuse options that have no meaning for a study."""
-    from foretrain.errors import InputError
-
-    given = [name for name, present in options.items() if present]
-    if given:
-        names = ", ".join(given)
-        raise InputError(
-            f"{names}: only for one size on one kind of devices, but {why}. Leave one out."
-        )
-
-
-def _answer_best(
-    study: Path,
-    asked: Study,
-    *,
-    coefficients: Coefficients,
-    as_json: bool,
-    html: Path | None,
-    keep: int,
-    doubts: Sequence[str],
-    robust: bool,
-    exhaustive: bool,
-) -> None:
-    """Find the best plans, and say why some others are not."""
-    from foretrain.cli.futures import futures
-    from foretrain.cli.progress import progress, stop_on_interrupt
-    from foretrain.files.plan_text import read_named
-    from foretrain.files.problems import told_of
-    from foretrain.verbs import search as verb
-    from foretrain.verbs import why_not as verb_why_not
-    from foretrain.verbs.provenance import of_study
-
-    for text in doubts:
-        read_named(text, where="--why-not")
     with stop_on_interrupt() as stop:
         with told_of(study), progress(stop) as bar:
             answer = verb.search(
                 asked,
-                coefficients=coefficients,
+                coefficients=known,
                 keep=keep,
+                why_not=why_not or (),
+                robust=robust,
                 exhaustive=exhaustive,
                 progress=bar,
                 stop=stop,
             )
-            others = futures(
-                asked,
-                answer,
-                coefficients=coefficients,
-                keep=keep,
-                robust=robust,
-                progress=bar,
-                stop=stop,
+        source = of_study(asked, coefficients=known)
+        if cut_short(answer):
+            typer.echo(
+                "The search was cut short: this is the best of what was looked at.", err=True
             )
-        doubted = [
-            verb_why_not.why_not(asked, text, answer=answer, coefficients=coefficients)
-            for text in doubts
-        ]
-        source = of_study(asked, coefficients=coefficients)
-        _tell(asked, answer, others, source=source, doubted=doubted, html=html, as_json=as_json)
+        show_and_write(
+            document(name_of(answer), answer, source) if as_json else asked_text(asked, answer),
+            html,
+            lambda: asked_page(asked, answer, source),
+        )
 
 
-def _tell(
-    asked: Study,
-    answer: SearchResult,
-    others: Futures,
-    *,
-    source: Provenance,
-    doubted: Sequence[WhyNot],
-    html: Path | None,
-    as_json: bool,
-) -> None:
-    """Write the answers to the page and the terminal."""
-    from rich.console import Group
-
-    from foretrain.cli.output import show_and_write
-    from foretrain.report.page import search_page
-    from foretrain.report.search import search_text
-    from foretrain.report.why_not import why_not_section, why_not_text
-    from foretrain.results.document import document, plain
-
-    if answer.unseen:
-        typer.echo("The search was cut short: this is the best of what was looked at.", err=True)
-    sections = (
-        why_not_section(asked, each, number=number) for number, each in enumerate(doubted, start=1)
-    )
-    shown: Group | Mapping[str, object]
-    if as_json:
-        told = {"why_not": plain(doubted)} if doubted else {}
-        shown = {**document("search", answer, source), **others.document, **told}
-    else:
-        doubts_told = (why_not_text(asked, each) for each in doubted)
-        shown = Group(search_text(asked, answer), *others.texts, *doubts_told)
-    show_and_write(
-        shown,
-        html,
-        lambda: search_page(asked, answer, source, more=[*others.sections, *sections]),
-    )
+NO_PAGE = (
+    "--html: only for one size on one kind of devices or the largest size that fits, but "
+    "cluster.groups names two kinds. Leave one out."
+)

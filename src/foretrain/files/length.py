@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from foretrain.errors import InputError
 from foretrain.files.problems import Problems
-from foretrain.files.toml import read_toml
 from foretrain.files.workload import read_workload
 from foretrain.workload.workload import Workload
 
 
-def lengthened(path: Path | str) -> Callable[[int], Workload]:
-    """The workload of a study's file for samples of so many tokens, all else as it is written.
+def with_length(section: Mapping[str, object], tokens: int, folder: Path | None = None) -> Workload:
+    """The workload of a section [workload] for samples of so many tokens, all else as written.
 
     An amount in tokens stays that many tokens: it is fewer samples where they are longer.
-    """
-    document = read_toml(Path(path), Problems(str(path)))
-    section = document.get("workload")
-    folder = Path(path).parent
-    return lambda tokens: with_length(
-        section if isinstance(section, Mapping) else {}, tokens, folder
-    )
-
-
-def with_length(section: Mapping[str, object], tokens: int, folder: Path | None = None) -> Workload:
-    """The workload that a section [workload] describes, for samples of so many tokens.
 
     Args:
         section: keys and values.

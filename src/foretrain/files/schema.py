@@ -28,42 +28,10 @@ from foretrain.files.scenario import KEY as SCENARIO
 from foretrain.files.study import NEEDED, SearchSection
 from foretrain.files.workload import WorkloadSection
 from foretrain.measured.ensemble_study import Halving
-from foretrain.results.calibrate import Calibrated
-from foretrain.results.catalogue import CatalogueResult
-from foretrain.results.doctor import Diagnosis
+from foretrain.results.answers import ANSWERS
 from foretrain.results.document import plain
-from foretrain.results.ensemble_estimate import EnsembleEstimated
-from foretrain.results.ensemble_run import EnsembleRan
-from foretrain.results.estimate import Estimate
-from foretrain.results.largest import Largest
-from foretrain.results.mixed import MixedResult
-from foretrain.results.robust import Robust
-from foretrain.results.scenarios import Scenarios
-from foretrain.results.search import SearchResult
-from foretrain.results.simulate import Simulated
-from foretrain.results.validate import Validation
-from foretrain.results.why_not import WhyNot
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-ANSWERS: Final = {
-    "estimate": Estimate,
-    "search": SearchResult,
-    "largest": Largest,
-    "mixed": MixedResult,
-    "calibrate": Calibrated,
-    "simulate": Simulated,
-    "ensemble-estimate": EnsembleEstimated,
-    "ensemble-run": EnsembleRan,
-    "validate": Validation,
-    "catalogue": CatalogueResult,
-    "doctor": Diagnosis,
-}
-BESIDE: Final = {"search": {"scenarios": Scenarios, "robust": Robust, "why_not": WhyNot}}
-"""Further answers that a document holds where they were asked for."""
-
-LISTED: Final = {"why_not"}
-"""Those of which there may be several."""
-
 STUDY: Final = "study"
 QUEUE: Final = "queue-study"
 ENSEMBLE: Final = "ensemble-study"
@@ -103,11 +71,7 @@ def _answer(verb: str) -> Schema:
     body = _record(ANSWERS[verb], "serialization")
     texts = {name: {"type": "string"} for name in ("foretrain", "inputs", "coefficients")}
     every = {"schema": {"const": f"foretrain/{verb}/1"}, **texts}
-    beside = {name: _record(kind, "serialization") for name, kind in BESIDE.get(verb, {}).items()}
-    shared = [each.pop("$defs") for each in beside.values()]
-    beside |= {name: {"type": "array", "items": beside[name]} for name in LISTED & beside.keys()}
-    body["$defs"] = {name: kind for defs in (*shared, body["$defs"]) for name, kind in defs.items()}
-    body["properties"] = every | body["properties"] | beside
+    body["properties"] = every | body["properties"]
     body["required"] = [*every, *body["required"]]
     return body
 

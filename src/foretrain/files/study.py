@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 from foretrain.cluster.offer import Offer
 from foretrain.files.job import read_job
 from foretrain.files.keys import Count, table
+from foretrain.files.length import with_length
 from foretrain.files.mixed import KEY as GROUPS
 from foretrain.files.mixed import mixed_remarks, read_mixed
 from foretrain.files.offers import Offered, offer_remarks, read_offers
@@ -110,7 +112,13 @@ def _study(
     ]
     problems.check()
     assert study
-    return replace(study, scenarios=tuple(each for each in found if each))
+    return replace(
+        study,
+        scenarios=tuple(each for each in found if each),
+        lengthened=partial(
+            with_length, table(document["workload"], "workload", problems), folder=folder
+        ),
+    )
 
 
 def _scenario(

@@ -46,8 +46,8 @@ def kind_problems(study: Study) -> list[str]:
     if study.mixed is None:
         return []
     return [
-        "cluster.groups: two kinds of devices are for 'foretrain search' alone (in Python: "
-        "foretrain.mixed). Write one cluster with name and nodes."
+        "cluster.groups: two kinds of devices are for 'foretrain search' alone. Write one cluster "
+        "with name and nodes."
     ]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foretrain.cluster.cluster import Cluster
@@ -69,6 +70,8 @@ class Study:
         mixed: two clusters that train together, `cluster` the first of them; None for one kind.
         maximise: what to make as large as fits; None for nothing.
         scenarios: other questions that the same plan should answer well.
+        lengthened: the workload for samples of so many tokens; None where it is not known. It says
+            nothing that the workload does not, so studies with and without it are equal.
         assumed: in words, every default that a reader filled in.
     """
 
@@ -82,6 +85,7 @@ class Study:
     mixed: Mixed | None = None
     maximise: Maximise | None = None
     scenarios: tuple[Scenario, ...] = ()
+    lengthened: Callable[[int], Workload] | None = field(default=None, compare=False, repr=False)
     assumed: tuple[str, ...] = ()
 
     @property

@@ -9,7 +9,7 @@ from foretrain.report import rent
 from foretrain.report.words import count, percent, written
 from foretrain.results.estimate import Estimate, Memory, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
-from foretrain.results.search import Ranked
+from foretrain.results.ranked import Ranked
 from foretrain.units import (
     BYTES,
     DOLLARS,

@@ -22,7 +22,8 @@ from foretrain.report.section import Section, tables
 from foretrain.report.sizes import claim, sizes
 from foretrain.report.words import MEMORY, PARTS, sentences, written
 from foretrain.results.provenance import Provenance
-from foretrain.results.search import ParetoPoint, Ranked, SearchResult
+from foretrain.results.ranked import Ranked
+from foretrain.results.search import ParetoPoint, SearchResult
 from foretrain.units import BYTES
 
 ROOM: Final = 90

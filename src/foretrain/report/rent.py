@@ -10,7 +10,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer, rented
 from foretrain.plan.study import Study
 from foretrain.report.words import count, written
-from foretrain.results.search import Ranked
+from foretrain.results.ranked import Ranked
 from foretrain.units import BYTES, DOLLARS
 
 MOST_NAMED: Final = 4

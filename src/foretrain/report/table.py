@@ -17,7 +17,8 @@ from foretrain.plan.plan import (
 )
 from foretrain.report.words import percent, written
 from foretrain.results.provenance import CoefficientSource
-from foretrain.results.search import ParetoPoint, Ranked, SearchResult
+from foretrain.results.ranked import Ranked
+from foretrain.results.search import ParetoPoint, SearchResult
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS, Quantity
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective
-from foretrain.results.search import Ranked
+from foretrain.results.ranked import Ranked
 
 GIVEN = "as given"
 """What the study itself is called among its scenarios."""

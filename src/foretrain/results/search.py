@@ -6,24 +6,10 @@ from dataclasses import dataclass
 
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective
-from foretrain.results.estimate import Estimate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """A plan and its estimate.
-
-    Attributes:
-        plan: the plan.
-        estimate: what it takes.
-        cluster: name of the cluster on which it runs.
-        nodes: how many of its nodes.
-    """
-
-    plan: Plan
-    estimate: Estimate
-    cluster: str
-    nodes: int
+from foretrain.results.ranked import Ranked
+from foretrain.results.robust import Robust
+from foretrain.results.scenarios import Scenarios
+from foretrain.results.why_not import WhyNot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +97,9 @@ class SearchResult:
         proven_optimal: whether no plan of the space can be better.
         gap: by what part of its value the best plan may at most be beaten; 0 where proven. Of the
             closed form, by which all plans of a search that was cut short are ranked.
+        scenarios: what the plans are worth in other futures; None where the study has no others.
+        robust: whether the best stays the best while a coefficient is unsure; None if not asked.
+        why_not: why each plan that somebody named is not the best, in the order of asking.
     """
 
     objective: Objective
@@ -126,6 +115,9 @@ class SearchResult:
     seconds: float
     proven_optimal: bool
     gap: float
+    scenarios: Scenarios | None = None
+    robust: Robust | None = None
+    why_not: tuple[WhyNot, ...] = ()
 
     @property
     def shown(self) -> tuple[Plan, ...]:

@@ -9,7 +9,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.study import Study
 from foretrain.results.search import SearchResult
-from foretrain.verbs.search import search
+from foretrain.verbs.search import Answer, search
 
 Question = tuple[Study, Coefficients, int]
 
@@ -24,18 +24,17 @@ class Answers:
     """
 
     most: int = 64
-    kept: OrderedDict[Question, SearchResult] = field(default_factory=OrderedDict)
+    kept: OrderedDict[Question, Answer] = field(default_factory=OrderedDict)
 
     def search(
         self, study: Study, *, coefficients: Coefficients = DEFAULT, keep: int = 10
-    ) -> SearchResult:
+    ) -> Answer:
         """What `search` answers, at once if it was asked before."""
         question = (study, coefficients, keep)
         if question not in self.kept:
             last = next(reversed(self.kept.values()), None)
-            self.kept[question] = search(
-                study, coefficients=coefficients, keep=keep, known=last.shown if last else ()
-            )
+            known = last.shown if isinstance(last, SearchResult) else ()
+            self.kept[question] = search(study, coefficients=coefficients, keep=keep, known=known)
         self.kept.move_to_end(question)
         while len(self.kept) > self.most:
             self.kept.popitem(last=False)

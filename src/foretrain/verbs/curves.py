@@ -11,11 +11,11 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.files.coefficients import DEFAULT
 from foretrain.measured.queue_study import JobModel
-from foretrain.results.search import Ranked
+from foretrain.results.ranked import Ranked
 from foretrain.results.shared_input import SharedInput
 from foretrain.results.simulate import CurvePoint, ModelCurve
 from foretrain.throughput import Point, ThroughputCurve
-from foretrain.verbs.search import search
+from foretrain.verbs.best_plans import best_plans
 from foretrain.verbs.shared_input import alone, shared_input
 
 WORTH = 0.75
@@ -80,7 +80,7 @@ def _best(model: JobModel, devices: int, coefficients: Coefficients) -> Ranked:
     whole = alone(model) if model.members > 1 else model.study
     cluster = fewer(whole.cluster, devices // model.members)
     study = replace(whole, cluster=cluster, offers=(), job=None)
-    return search(study, coefficients=coefficients, keep=1, trade_offs=False).best
+    return best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
 
 
 def _point(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from math import inf
 from operator import itemgetter
@@ -15,6 +15,7 @@ from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.legality import precision_problems
+from foretrain.plan.sized import sized
 from foretrain.plan.study import Maximise, Study
 from foretrain.plan.within import limit_problems, within
 from foretrain.results.largest import Largest, Need
@@ -29,12 +30,7 @@ from foretrain.search.ladders import (
     micro_batch_ladders,
 )
 from foretrain.units import BYTES
-from foretrain.verbs.search import search
-from foretrain.workload.depth import with_layers
-from foretrain.workload.workload import Workload
-
-Lengthened = Callable[[int], Workload]
-"""The workload of a study with samples of so many tokens."""
+from foretrain.verbs.best_plans import best_plans
 
 GROWTH = 6
 """Sizes at which an answer tells what the leanest plan needs, each about twice the one before."""
@@ -43,7 +39,6 @@ GROWTH = 6
 def largest(
     study: Study,
     *,
-    lengthened: Lengthened | None = None,
     coefficients: Coefficients = DEFAULT,
     keep: int = 10,
     progress: Callable[[Progress], None] | None = None,
@@ -54,8 +49,8 @@ def largest(
     Memory alone decides what fits; the objective ranks the plans of the largest size.
 
     Args:
-        study: the question; its `maximise` says what grows.
-        lengthened: the workload for another length; needed where the sequence grows.
+        study: the question; its `maximise` says what grows. Where that is the sequence it must
+            know its other lengths, as one does that was read from a file.
         coefficients: how well hardware and software do.
         keep: how many of the best plans to answer with.
         progress: told how far the search at the largest size has come.
@@ -65,7 +60,7 @@ def largest(
         InputError: the question has no answer, or no plan is legal at any size.
         NoPlanFits: no plan fits at any size, or the search was stopped too early.
     """
-    asked = _asked(study, lengthened, coefficients=coefficients, stop=stop)
+    asked = _asked(study, coefficients=coefficients, stop=stop)
     size, where = _top(asked)
     there = asked.study_of(size)
     model, batch = there.workload.model, there.workload.global_batch
@@ -76,25 +71,13 @@ def largest(
         tokens=float(model.tokens * batch) if model.tokens > 1 else None,
         next=_next(asked, size),
         growth=_growth(asked, size, where),
-        search=search(there, coefficients=coefficients, keep=keep, progress=progress, stop=stop),
+        search=best_plans(
+            there, coefficients=coefficients, keep=keep, progress=progress, stop=stop
+        ),
     )
 
 
-def sized(study: Study, size: int, *, lengthened: Lengthened | None = None) -> Study:
-    """The same question with what it maximises at one size, and nothing to maximise."""
-    asked = replace(study, maximise=None, scenarios=())
-    match study.maximise:
-        case Maximise.MICRO_BATCH:
-            return replace(asked, space=replace(study.space, micro_batch=(size,)))
-        case Maximise.SEQUENCE:
-            assert lengthened is not None, "a question without its other lengths was not refused"
-            return replace(asked, workload=lengthened(size))
-        case _:
-            model = with_layers(study.workload.model, size)
-            return replace(asked, workload=replace(study.workload, model=model))
-
-
-def _refuse(study: Study, lengthened: Lengthened | None) -> None:
+def _refuse(study: Study) -> None:
     """Questions that have no answer."""
     wrong = [
         *(
@@ -115,21 +98,21 @@ def _refuse(study: Study, lengthened: Lengthened | None) -> None:
     if study.mixed is not None:
         wrong.append("search.maximise: asks about one kind of devices; the study has two.")
     if study.maximise is Maximise.SEQUENCE:
-        wrong += _fixed_length(study, lengthened)
+        wrong += _fixed_length(study)
     if wrong:
         raise InputError("\n".join(dict.fromkeys(wrong)))
 
 
-def _fixed_length(study: Study, lengthened: Lengthened | None) -> Iterator[str]:
+def _fixed_length(study: Study) -> Iterator[str]:
     """Why samples can have no other length."""
-    if lengthened is None:
+    if study.lengthened is None:
         yield (
-            "search.maximise: a longer sequence makes another model. Pass `lengthened`, such as "
-            "foretrain.files.length.lengthened(path)."
+            "search.maximise: a longer sequence makes another model. Give the study `lengthened`, "
+            "the workload for so many tokens; one that read_study read has it."
         )
         return
     try:
-        lengthened(LONGEST)
+        study.lengthened(LONGEST)
     except InputError as error:
         yield (
             f"search.maximise: the samples of {study.workload.model.name} cannot have any length. "
@@ -173,13 +156,12 @@ Where = tuple[Offer, Ladder]
 
 def _asked(
     study: Study,
-    lengthened: Lengthened | None,
     *,
     coefficients: Coefficients,
     stop: Callable[[], bool] | None,
 ) -> _Asked:
     """What is asked, if it has an answer."""
-    _refuse(study, lengthened)
+    _refuse(study)
     assert study.maximise is not None, "a question without anything to maximise was not refused"
     return _Asked(
         maximise=study.maximise,
@@ -188,7 +170,7 @@ def _asked(
             for offer in within(study.choices, study.limit)
             for ladder in _ladders(study, offer.devices)
         ],
-        study_of=cache(partial(sized, study, lengthened=lengthened)),
+        study_of=cache(partial(sized, study)),
         limit=inf if study.limit.memory is None else study.limit.memory,
         coefficients=coefficients,
         stop=stop or (lambda: False),

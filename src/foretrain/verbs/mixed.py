@@ -18,8 +18,8 @@ from foretrain.results.mixed import Alone, MixedPlan, MixedResult
 from foretrain.results.search import Progress
 from foretrain.search.mixed import FoundPairs, search_mixed
 from foretrain.units import WATTS
+from foretrain.verbs.best_plans import best_plans
 from foretrain.verbs.pair import price_pair
-from foretrain.verbs.search import search
 
 
 def mixed(
@@ -119,7 +119,7 @@ def _alone(study: Study, both: Mixed, coefficients: Coefficients, *, place: int)
     question = replace(study, cluster=cluster, mixed=None)
     estimate, reason = None, None
     try:
-        estimate = search(question, coefficients=coefficients, keep=1).best.estimate
+        estimate = best_plans(question, coefficients=coefficients, keep=1).best.estimate
     except (InputError, NoPlanFits) as error:
         reason = str(error)
     return Alone(cluster=cluster.name, devices=cluster.devices, estimate=estimate, reason=reason)

@@ -21,8 +21,9 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, table_of
 from foretrain.plan.within import within
+from foretrain.results.ranked import Ranked
 from foretrain.results.robust import Robust, Swing
-from foretrain.results.search import Ranked, SearchResult
+from foretrain.results.search import SearchResult
 from foretrain.search.table import valued
 
 WIDTHS = ("uncertainty.", "memory_errors.")

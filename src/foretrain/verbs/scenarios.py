@@ -16,8 +16,8 @@ from foretrain.plan.within import within
 from foretrain.results.scenarios import GIVEN, Choice, Outcome, ScenarioAnswer, Scenarios
 from foretrain.results.search import Progress, SearchResult
 from foretrain.search.regret import ROUNDING, Contest, Least, least_regret
+from foretrain.verbs.best_plans import best_plans
 from foretrain.verbs.outcome import placed
-from foretrain.verbs.search import search
 
 OVER = "in the closed form each of the best plans is over search.limit."
 
@@ -70,7 +70,7 @@ def scenarios(
     for scenario in asked:
         known = given if scenario.study is study else None
         try:
-            found = known or search(
+            found = known or best_plans(
                 replace(scenario.study, scenarios=()),
                 coefficients=coefficients,
                 keep=keep,

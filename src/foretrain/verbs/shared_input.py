@@ -11,7 +11,7 @@ from foretrain.ensemble.on_cluster import OnCluster, choose_input
 from foretrain.errors import InputError
 from foretrain.measured.queue_study import JobModel
 from foretrain.plan.study import Study
-from foretrain.results.search import Ranked
+from foretrain.results.ranked import Ranked
 from foretrain.results.shared_input import SharedInput
 
 

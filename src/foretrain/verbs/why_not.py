@@ -26,8 +26,8 @@ from foretrain.results.estimate import Estimate
 from foretrain.results.search import SearchResult
 from foretrain.results.why_not import Excess, Remedy, Verdict, WhyNot
 from foretrain.search.nearest_miss import Nearest, clusters_of, freed, nearest_plan
+from foretrain.verbs.best_plans import best_plans
 from foretrain.verbs.price import price_plan
-from foretrain.verbs.search import search
 
 TIE = 1e-9
 """Relative difference of two values that is nothing but rounding."""
@@ -113,10 +113,10 @@ def _best(study: Study, lean: Nearest, *, keep: int, coefficients: Coefficients)
     if not lean.fits:
         return _priced(study, setting(study.workload, lean.cluster, coefficients), lean.plan)
     try:
-        best = search(study, keep=keep, coefficients=coefficients, trade_offs=False).best
+        best = best_plans(study, keep=keep, coefficients=coefficients, trade_offs=False).best
     except NoPlanFits:
         kept = replace(study.limit, cost=None, deadline=None)
-        best = search(
+        best = best_plans(
             replace(study, limit=kept), keep=keep, coefficients=coefficients, trade_offs=False
         ).best
     cluster = _cluster(study, best.cluster, best.nodes)

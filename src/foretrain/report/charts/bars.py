@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from foretrain.plan.study import Study
 from foretrain.report.facts import Piece, memory_pieces, time_pieces
 from foretrain.report.words import count, percent, written
-from foretrain.results.search import Ranked, SearchResult
+from foretrain.results.ranked import Ranked
+from foretrain.results.search import SearchResult
 from foretrain.units import BYTES, SECONDS, Quantity
 
 REASONS = 7

@@ -10,7 +10,8 @@ from foretrain.plan.study import Study
 from foretrain.report.charts.axis import Axis, axis_of
 from foretrain.report.charts.shade import Scale, amounts
 from foretrain.report.words import count, written
-from foretrain.results.search import ParetoPoint, Ranked, SearchResult
+from foretrain.results.ranked import Ranked
+from foretrain.results.search import ParetoPoint, SearchResult
 from foretrain.units import BYTES, DOLLARS, SECONDS
 
 APART = (3.5, 5.0)  # per cent between the numbers of two points, sideways or upwards
