@@ -13,7 +13,13 @@ def job(place, *, arrival=0.0, work=1.0, devices=1, curve=None, **others):
     curve = curve or rigid(devices)
     others.setdefault("estimate", work)
     return Job(
-        name=f"j{place:03}", arrival=arrival, work=work, curve=curve, devices=devices, **others
+        name=f"j{place:03}",
+        arrival=arrival,
+        work=work,
+        curve=curve,
+        devices=devices,
+        sequence=place,
+        **others,
     )
 
 

@@ -215,14 +215,3 @@ def test_quotas_that_cannot_be_kept_are_refused(quota, message):
         partitioned(
             jobs, replace(RACKED, quota=quota), lambda part, nodes: run(part, nodes, "fifo")
         )
-
-
-def test_devices_of_partitions_are_held_as_long_as_jobs_come_to_any():
-    rows = (("a", 10.0, 4), ("b", 1.0, 12), ("b", 1.0, 12))
-    jobs = trace(
-        job(place, arrival=float(place), work=work, devices=devices, group=group)
-        for place, (group, work, devices) in enumerate(rows)
-    )
-    shared = replace(RACKED, quota={"a": 4})
-    # Until the last arrival at 2 s: 4 devices all the time, 12 from 1 s on.
-    assert run(jobs, shared, "fifo").busy == 4 * 2 + 12 * 1

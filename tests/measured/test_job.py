@@ -37,9 +37,17 @@ def test_a_job_ends_when_its_work_is_done_unless_it_says_otherwise():
     assert job(end=End.KILLED, ends_after=1.0).ends_after == 1.0
 
 
-def test_a_trace_is_in_the_order_of_arrival_and_then_of_names():
-    jobs = (job("c", arrival=1.0), job("b"), job("a", arrival=1.0))
-    assert [each.name for each in Trace(name="t", jobs=jobs).jobs] == ["b", "a", "c"]
+def names(*jobs):
+    return [each.name for each in Trace(name="t", jobs=jobs).jobs]
+
+
+def test_a_trace_is_in_the_order_of_arrival_and_then_of_submission():
+    late, early = job("9", arrival=1.0, sequence=10), job("10", arrival=1.0, sequence=9)
+    assert names(late, early, job("11", sequence=12)) == ["11", "10", "9"]
+
+
+def test_names_say_nothing_of_the_order_in_which_jobs_came():
+    assert names(job("9"), job("10"), job("8")) == ["9", "10", "8"]
 
 
 def test_a_trace_names_jobs_that_are_called_alike():

@@ -1,12 +1,14 @@
 """simulate: policies on the same jobs, capacities, and runs that are not done twice."""
 
+from dataclasses import replace
+
 import pytest
 
 from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.files.kept import Kept
-from foretrain.measured.job import Job, Trace
-from foretrain.measured.log import Log
+from foretrain.measured.job import End, Job, Trace
+from foretrain.measured.log import Entry, LeftOut, Log
 from foretrain.measured.queue_study import (
     Conditions,
     Drawn,
@@ -203,10 +205,54 @@ def _must_not_run(what, done, of):
 
 
 def test_entries_that_a_log_leaves_out_are_told():
-    answer = simulate(study(jobs=Log(trace=TRACE, left_out={"hold no device": 3})))
-    assert answer.findings[0] == (
-        "Entries of the log that are not simulated: 3 (3 hold no device)."
+    left = (
+        LeftOut(reason="hold no device", count=3, first=(Entry(line=2), Entry(line=4))),
+        LeftOut(reason="cannot be read", count=2, first=(Entry(line=7, told="state is 'x'."),)),
     )
+    answer = simulate(study(jobs=Log(trace=TRACE, left_out=left)))
+    assert answer.left_out == left
+    assert answer.findings[:2] == (
+        "Entries of the log that are not simulated: 5 (3 hold no device, 2 cannot be read).",
+        "Of those that cannot be read: line 7: state is 'x'. And 1 more.",
+    )
+
+
+def test_a_job_larger_than_the_fleet_is_left_out_and_the_others_are_simulated():
+    large = Job(name="c", arrival=0.0, work=9.0, curve=rigid(9), devices=9, sequence=17)
+    log = Log(trace=Trace(name="log", jobs=(large, *TRACE.jobs)), begun={"c": 0.0, "a": 0.0})
+    answer = simulate(study(jobs=log))
+    assert answer.policies["fifo"].mean_response == 10.5
+    [left] = answer.left_out
+    assert left.first == (Entry(line=17, told="job c asks for 9, and there are 1."),)
+
+
+def test_a_job_larger_than_the_quota_of_its_group_is_left_out():
+    wide = Job(name="c", arrival=0.0, work=9.0, curve=rigid(2), devices=2, group="x")
+    shared = Fleet(nodes=(Nodes(count=3, devices=1),), quota={"x": 1})
+    answer = simulate(
+        study(fleet=shared, jobs=Log(trace=Trace(name="l", jobs=(wide, *TRACE.jobs))))
+    )
+    assert [each.count for each in answer.left_out] == [1]
+
+
+def test_a_job_that_needs_a_kind_which_is_not_there_is_left_out():
+    other = replace(TRACE.jobs[0], name="c", kinds=("v100",))
+    both = Trace(name="log", jobs=(*TRACE.jobs, other))
+    kinds = Fleet(nodes=(Nodes(count=1, devices=1, kind="a100"),))
+    answer = simulate(study(fleet=kinds, jobs=Log(trace=both)))
+    assert [each.reason for each in answer.left_out] == [
+        "need kinds of devices that the fleet has not"
+    ]
+    assert answer.policies["fifo"].mean_response == 10.5
+
+
+def test_jobs_that_still_ran_and_those_that_came_again_are_told():
+    running = replace(TRACE.jobs[1], end=End.RUNNING)
+    log = Log(trace=Trace(name="log", jobs=(TRACE.jobs[0], running)), resubmitted=2)
+    answer = simulate(study(jobs=log))
+    assert answer.policies["fifo"].mean_response == 10.0
+    assert answer.findings[0].startswith("1 job still ran when the log was written")
+    assert answer.findings[1].startswith("2 jobs stood in the log under a name that came before")
 
 
 def test_policies_that_do_the_same_are_told_as_such():

@@ -236,7 +236,7 @@ class _Reader:
             self.problems.add("jobs", TWO_SOURCES if written else NO_JOBS)
             return None
         if section.trace is not None:
-            return self._trace(section, fleet.devices if fleet else None)
+            return self._trace(section)
         if section.draw is None:
             return None  # what was written instead is noted
         names = [each.name for each in section.models]
@@ -264,7 +264,7 @@ class _Reader:
             model = reader.model(self.document["cluster"])
             yield from [model] if model else []
 
-    def _trace(self, section: JobsSection, devices: int | None) -> Log | None:
+    def _trace(self, section: JobsSection) -> Log | None:
         assert section.trace
         try:
             return read_log(
@@ -272,7 +272,6 @@ class _Reader:
                 format=section.format,
                 columns=section.columns,
                 serial=section.serial,
-                devices=devices,
             )
         except ForetrainError as error:
             self.problems.add("jobs.trace", str(error))
@@ -289,6 +288,8 @@ class _Reader:
             for job in log.trace.jobs
             if job.kinds and there.isdisjoint(job.kinds)
         )
+        if lost.total() < len(log.trace.jobs):
+            return log  # what some jobs lack is told with the answer
         for kinds, jobs_of in sorted(lost.items()):
             told = UNKNOWN_KIND.format(jobs=jobs_of, kinds=kinds, there=", ".join(sorted(there)))
             self.problems.add("jobs.trace", told)

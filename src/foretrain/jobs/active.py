@@ -29,7 +29,7 @@ class Active:
 
     Attributes:
         job: the job.
-        rank: its place among all jobs by (arrival, name): what breaks ties.
+        rank: its place among all jobs by (arrival, sequence): what breaks ties.
         held: its devices; None while it waits.
         rate: units of work per second on them.
         done: units of work up to `since`.

@@ -83,7 +83,7 @@ def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> P
 
 def _together(counts: Sequence[JobCounts]) -> JobCounts:
     """The jobs of all runs."""
-    names = ("submitted", "finished", "stopped", "failed", "killed", "waiting")
+    names = ("submitted", "finished", "stopped", "failed", "killed", "waiting", "running")
     return JobCounts(**{name: sum(getattr(each, name) for each in counts) for name in names})
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import inf
 
+from foretrain.measured.log import LeftOut, Log
 from foretrain.results.simulate import (
     Capacity,
     Enough,
@@ -21,6 +22,9 @@ SURE = 0.01
 """Chance of a difference without a cause below which it is taken for one."""
 
 HOUR = 3600.0
+
+SHOWN = 3
+"""Entries of a log that are shown of those left out for one reason."""
 
 FAITHFUL = 0.1
 """Relative error of the median waiting up to which a replay is taken for the log's cluster."""
@@ -68,13 +72,36 @@ def of_replays(replays: Sequence[Replayed]) -> tuple[str, ...]:
     )
 
 
-def of_log(left_out: Mapping[str, int]) -> tuple[str, ...]:
-    """Which entries of a log are not among the jobs."""
-    if not left_out:
-        return ()
-    total = sum(left_out.values())
-    why = ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()))
-    return (f"Entries of the log that are not simulated: {total:,} ({why}).",)
+def of_log(log: Log) -> Iterator[str]:
+    """Which entries of a log are not among the jobs, and which jobs are more than they look."""
+    if log.left_out:
+        total = sum(each.count for each in log.left_out)
+        why = ", ".join(f"{each.count:,} {each.reason}" for each in log.left_out)
+        yield f"Entries of the log that are not simulated: {total:,} ({why})."
+    for each in log.left_out:
+        if each.first[:1] and each.first[0].told:
+            yield f"Of those that {each.reason}: {_lines(each)}"
+    if log.running:
+        yield (
+            f"{_jobs(log.running)} still ran when the log was written: in the simulation devices"
+            " are held for as long as the log saw that, and no mean or percentile counts them."
+        )
+    if log.resubmitted:
+        yield (
+            f"{_jobs(log.resubmitted)} stood in the log under a name that came before, as those"
+            " that are requeued do: each entry is a submission of its own."
+        )
+
+
+def _lines(left: LeftOut) -> str:
+    """The first of the entries that were left out for a reason."""
+    shown = " ".join(f"line {each.line}: {each.told}" for each in left.first[:SHOWN])
+    more = left.count - len(left.first[:SHOWN])
+    return f"{shown} And {more:,} more." if more else shown
+
+
+def _jobs(count: int) -> str:
+    return f"{count:,} job{'s' * (count > 1)}"
 
 
 def _asked(curve: ModelCurve) -> str:

@@ -17,34 +17,25 @@ class Outcomes:
 
     Attributes:
         trace: the jobs.
-        until: seconds since the trace began up to which `busy` counts.
         begun: seconds since the trace began when each first held devices.
         ended: when each ended.
         attained: device-seconds that each held.
         held: seconds during which each held devices.
         stops: how often each was interrupted.
-        busy: device-seconds that were held until `until`.
         fragmentation: share of free devices that no job that waits can use; None if not seen.
         waiting: jobs that have come and not ended.
         last: when something last changed.
     """
 
-    def __init__(self, trace: Trace, *, until: float | None = None) -> None:
-        """Nothing yet.
-
-        Args:
-            trace: the jobs.
-            until: seconds up to which `busy` counts; None for the last arrival.
-        """
+    def __init__(self, trace: Trace) -> None:
+        """Nothing yet."""
         count = len(trace.jobs)
-        self.until = trace.jobs[-1].arrival if until is None else until
         self.trace = trace
         self.begun = array("d", [nan]) * count
         self.ended = array("d", [nan]) * count
         self.attained = array("d", [0.0]) * count
         self.held = array("d", [0.0]) * count
         self.stops = array("l", [0]) * count
-        self.busy = 0.0
         self.fragmentation: float | None = None
         self.waiting = 0
         self.last = 0.0
@@ -66,8 +57,6 @@ class Outcomes:
 
     def hold(self, now: float, devices: float) -> None:
         """Some devices more are held, or fewer where the number is negative."""
-        if now > self.until >= self._changed:
-            self.busy = self._sum + self._busy * (self.until - self._changed)
         self._sum += self._busy * (now - self._changed)
         self._changed = now
         self._busy += devices

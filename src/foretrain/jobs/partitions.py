@@ -26,24 +26,28 @@ def partitioned(
 
     Nobody borrows what another group leaves free, so each partition is a cluster by itself.
     """
-    parts = _parts(fleet)
+    shares = parts(fleet)
     members: dict[str, list[Job]] = {}
     for job in trace.jobs:
-        members.setdefault(job.group if job.group in parts else REST, []).append(job)
-    if REST in members and REST not in parts:
+        members.setdefault(job.group if job.group in shares else REST, []).append(job)
+    if REST in members and REST not in shares:
         raise InputError(
             f"{trace.name}: the quotas leave no node for job {members[REST][0].name} of the group"
             f" '{members[REST][0].group}'. Give that group a quota, or the others less."
         )
     ended = {
-        group: simulate(Trace(name=f"{trace.name}, {group}", jobs=tuple(jobs)), parts[group])
+        group: simulate(Trace(name=f"{trace.name}, {group}", jobs=tuple(jobs)), shares[group])
         for group, jobs in members.items()
     }
     return _joined(trace, ended)
 
 
-def _parts(fleet: Fleet) -> Mapping[str, Fleet]:
-    """Nodes of each group with a quota, and of the rest."""
+def parts(fleet: Fleet) -> Mapping[str, Fleet]:
+    """Nodes of each group with a quota, and of the rest if any are left.
+
+    Raises:
+        InputError: where quotas are not whole nodes of one kind, or more than there are.
+    """
     if len(fleet.nodes) > 1:
         raise InputError("quotas need a fleet of one kind of device; use a fleet for each kind.")
     nodes = fleet.nodes[0]
@@ -73,5 +77,4 @@ def _joined(trace: Trace, ended: Mapping[str, Outcomes]) -> Outcomes:
             for column in ("begun", "ended", "attained", "held", "stops"):
                 getattr(whole, column)[rank] = getattr(part, column)[place]
         whole.last = max(whole.last, part.last)
-        whole.busy += part.busy
     return whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs import failures
 from foretrain.jobs.admission import Admission
+from foretrain.jobs.fitting import room
 from foretrain.jobs.fragmentation import Fragmentation
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.history import Watch
@@ -20,7 +22,7 @@ from foretrain.jobs.partitions import partitioned
 from foretrain.jobs.policies.table import Asked, named
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Dispatcher, Simulation
-from foretrain.measured.job import Trace
+from foretrain.measured.job import End, Trace
 from foretrain.measured.queue_study import Conditions, Placement
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def run(
     Raises:
         InputError: where a job can never run.
     """
-    asked, last = conditions or Conditions(), trace.jobs[-1].arrival
+    asked = conditions or Conditions()
     _suits(policy, fleet, asked)
     if asked.failures is not None:
         failures.check(trace, fleet, asked.failures)
@@ -72,16 +74,20 @@ def run(
 
     def alone(jobs: Trace, part: Fleet) -> Outcomes:
         check(jobs, part)
-        made = Asked(fleet=part, past=past or trace, period=asked.period)
+        made = Asked(fleet=part, past=_ended(past or trace), period=asked.period)
         dispatcher = _admitting(named(policy).make(made), part, asked)
         if asked.placement is Placement.ANY and asked.failures is None:
             pool = CountedPool(part)
-            return Simulation(jobs, pool, dispatcher, watch=watch, until=last).run()
-        return _on_nodes(
-            jobs, part, dispatcher, asked=asked, until=last, watch=watch, random=random
-        )
+            return Simulation(jobs, pool, dispatcher, watch=watch).run()
+        return _on_nodes(jobs, part, dispatcher, asked=asked, watch=watch, random=random)
 
     return partitioned(trace, fleet, alone) if fleet.quota else alone(trace, fleet)
+
+
+def _ended(past: Trace) -> Trace:
+    """What there is to learn from: how long those would take that still run is not known."""
+    jobs = tuple(job for job in past.jobs if job.end is not End.RUNNING)
+    return past if not jobs or len(jobs) == len(past.jobs) else replace(past, jobs=jobs)
 
 
 FLUID = 'leave placement "any" and failures out, or take another policy.'
@@ -116,7 +122,6 @@ def _on_nodes(
     dispatcher: Dispatcher,
     *,
     asked: Conditions,
-    until: float,
     watch: Watch | None,
     random: Generator | None,
 ) -> Outcomes:
@@ -127,14 +132,14 @@ def _on_nodes(
     if asked.failures is not None:
         assert random is not None, "failures need a random generator"
         outer = failures.Failures(watched, pool, failing=asked.failures, random=random)
-    outcomes = Simulation(trace, pool, outer, watch=watch, until=until).run()
+    outcomes = Simulation(trace, pool, outer, watch=watch).run()
     outcomes.fragmentation = watched.stranded_share
     return outcomes
 
 
 def check(trace: Trace, fleet: Fleet) -> None:
     """Refuse jobs that the fleet can never hold, all at once."""
-    largest = {kinds: _room(fleet, kinds) for kinds in {job.kinds for job in trace.jobs}}
+    largest = {kinds: room(fleet, kinds) for kinds in {job.kinds for job in trace.jobs}}
     too_large = [job for job in trace.jobs if job.devices > largest[job.kinds]]
     if too_large:
         names = ", ".join(f"{job.name} ({job.devices})" for job in too_large[:LISTED])
@@ -143,11 +148,3 @@ def check(trace: Trace, fleet: Fleet) -> None:
             f"{trace.name}: {len(too_large)} jobs ask for more devices of one kind than the fleet"
             f" has ({max(largest.values())}): {names}{more}. Enlarge the fleet, or leave them out."
         )
-
-
-def _room(fleet: Fleet, kinds: tuple[str, ...]) -> int:
-    """The most devices of one kind."""
-    return max(
-        (each.count * each.devices for each in fleet.nodes if not kinds or each.kind in kinds),
-        default=0,
-    )

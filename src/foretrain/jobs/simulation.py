@@ -63,12 +63,11 @@ class Simulation:
         *,
         watch: Watch | None = None,
         progress: Progress = believed,
-        until: float | None = None,
     ) -> None:
         self.pool = pool
         self._progress = progress
         self._watch = watch
-        self.outcomes = Outcomes(trace, until=until)
+        self.outcomes = Outcomes(trace)
         self._dispatcher = dispatcher
         self._events = Events()
         self._jobs = enumerate(trace.jobs)

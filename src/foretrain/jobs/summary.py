@@ -9,6 +9,7 @@ from math import fsum
 from statistics import fmean
 
 from foretrain.cluster.fleet import Fleet
+from foretrain.errors import InputError
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.measured.job import End, Job
 from foretrain.results.case import RunSummary
@@ -28,18 +29,26 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
         outcomes: of the run.
         fleet: what the jobs shared.
         warm_up: share of the jobs, the first to come, that is not counted.
+
+    Raises:
+        InputError: where no job counts.
     """
     jobs = outcomes.trace.jobs
     first = int(warm_up * len(jobs))
-    rows = [_row(outcomes, place) for place in range(first, len(jobs))]
-    come = jobs[0].arrival
-    coming = jobs[-1].arrival - come
+    counted = [place for place in range(first, len(jobs)) if jobs[place].end is not End.RUNNING]
+    if not counted:
+        raise InputError(
+            f"{outcomes.trace.name}: no job is left to count: those after the warm-up still ran"
+            " when the log was written. Take a smaller simulation.warm_up."
+        )
+    rows = [_row(outcomes, place) for place in counted]
+    makespan = max(outcomes.ended) - jobs[0].arrival
     return RunSummary(
         responses=tuple(row.response for row in rows),
         waiting=tuple(row.waiting for row in rows),
         finished=tuple(row.response for row in rows if row.job.end is End.FINISHED),
-        makespan=max(outcomes.ended) - come,
-        utilisation=outcomes.busy / (coming * fleet.devices) if coming else 0.0,
+        makespan=makespan,
+        utilisation=fsum(outcomes.attained) / (makespan * fleet.devices),
         fragmentation=outcomes.fragmentation,
         interruptions=sum(outcomes.stops),
         counts=_counts(jobs),
@@ -83,6 +92,7 @@ def _counts(jobs: Sequence[Job]) -> JobCounts:
         failed=ends[End.FAILED],
         killed=ends[End.KILLED],
         waiting=0,
+        running=ends[End.RUNNING],
     )
 
 

@@ -23,6 +23,9 @@ class End(StrEnum):
     KILLED = "killed"
     """By its user or an operator."""
 
+    RUNNING = "running"
+    """Not yet: it ran when its log was written, so how long it takes is known from below only."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -31,6 +34,8 @@ class Job:
     Attributes:
         name: what it is called; no two jobs of a trace share it.
         arrival: seconds since the trace began.
+        sequence: its place in the order of submission, such as its line in a log: of jobs that
+            arrive at one time the lowest came first.
         work: units of its curve that it wants to do: samples, or seconds where it is rigid.
         curve: how quickly it goes on which devices.
         devices: how many it asks for; one of the curve's counts.
@@ -64,6 +69,7 @@ class Job:
     user: str = ""
     group: str = ""
     kinds: tuple[str, ...] = ()
+    sequence: int = 0
 
     def __post_init__(self) -> None:
         if self.ends_after == inf:
@@ -96,7 +102,7 @@ class Trace:
 
     Attributes:
         name: where they come from.
-        jobs: sorted by (arrival, name).
+        jobs: sorted by (arrival, sequence); where both are equal, in the order given.
     """
 
     name: str
@@ -105,7 +111,7 @@ class Trace:
     def __post_init__(self) -> None:
         if not self.jobs:
             raise InputError(f"the trace {self.name} has no job.")
-        ordered = sorted(self.jobs, key=lambda job: (job.arrival, job.name))
+        ordered = sorted(self.jobs, key=lambda job: (job.arrival, job.sequence))
         object.__setattr__(self, "jobs", tuple(ordered))
         names = [job.name for job in ordered]
         if len(set(names)) < len(names):

@@ -202,7 +202,7 @@ COLUMNS: Sequence[tuple[Column, Write]] = (
     ),
     (
         Column(
-            name="utilisation", meaning="while jobs kept coming", short="used", number=True, spare=2
+            name="utilisation", meaning="until the last end", short="used", number=True, spare=2
         ),
         lambda result: percent(result.utilisation),
     ),

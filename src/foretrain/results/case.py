@@ -13,11 +13,13 @@ class RunSummary:
     """One run of one policy.
 
     Attributes:
-        responses: seconds from coming to ending, of the jobs that count, in order of arrival.
+        responses: seconds from coming to ending, of the jobs that count, in order of arrival:
+            those after the warm-up that have ended.
         waiting: seconds of those without devices.
         finished: responses of the jobs that finished.
         makespan: seconds from the first arrival to the last end.
-        utilisation: device-seconds held over those there were, as long as jobs kept coming.
+        utilisation: device-seconds held over those there were, from the first arrival to the last
+            end.
         fragmentation: mean share of the devices that were free but of no use; None if not seen.
         interruptions: of all jobs.
         counts: jobs by what became of them.

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from foretrain.measured.log import LeftOut
 from foretrain.plan.plan import Plan
 from foretrain.results.shared_input import SharedInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCounts:
-    """Jobs by what became of them; `waiting` have come and not ended."""
+    """Jobs by what became of them.
+
+    `running` still ran when their log was written: they hold devices for as long as it saw them,
+    and no mean or percentile counts them. `waiting` have come and not ended.
+    """
 
     submitted: int
     finished: int
@@ -19,6 +24,7 @@ class JobCounts:
     failed: int
     killed: int
     waiting: int
+    running: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,7 @@ class PolicyResult:
 
     Attributes:
         mean_response: seconds from coming to ending.
-        low: of the 95 % interval of the mean; None where there is too little to tell.
+        low: of the 95 % interval of the mean, above 0; None where there is too little to tell.
         high: likewise.
         p50: median response, seconds.
         p95: response that 95 % of the jobs stay below.
@@ -57,7 +63,8 @@ class PolicyResult:
         mean_response_finished: seconds, of jobs that were neither killed nor failed nor stopped;
             None without one.
         makespan: seconds from the first arrival to the last end, mean over seeds.
-        utilisation: device-seconds held over those there were, as long as jobs kept coming.
+        utilisation: device-seconds held over those there were, from the first arrival to the last
+            end.
         fragmentation: share of the free devices that no job that waits could use, over time;
             None where nodes are not told apart.
         interruptions: per job.
@@ -281,6 +288,7 @@ class Simulated:
         histories: how it went under each policy.
         replays: a log beside its simulation under its own policy, or under several, the one that
             fits best first; empty where there is no log or it does not tell who waited.
+        left_out: entries of the log that are not simulated, the most frequent reason first.
         capacity: what a target needs; None where the study has none.
         findings: what follows, in words.
         jobs_per_second: simulated jobs per CPU second.
@@ -293,6 +301,7 @@ class Simulated:
     curves: tuple[ModelCurve, ...]
     histories: tuple[History, ...]
     replays: tuple[Replayed, ...]
+    left_out: tuple[LeftOut, ...]
     capacity: Capacity | None
     findings: tuple[str, ...]
     jobs_per_second: float

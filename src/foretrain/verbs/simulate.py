@@ -12,6 +12,7 @@ from foretrain.files.coefficients import DEFAULT
 from foretrain.jobs.comparison import pair, policy_result
 from foretrain.jobs.drawn import Kind
 from foretrain.jobs.findings import findings, of_log, of_replays
+from foretrain.jobs.fitting import that_fit
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay
 from foretrain.measured.log import Log
@@ -58,13 +59,15 @@ def simulate(
     if study.target is not None:
         answerable(study.fleet)
     tell = progress or (lambda _what, _done, _all: None)
+    if isinstance(study.jobs, Log):
+        study = replace(study, jobs=that_fit(study.jobs, study.fleet))
     curves = _curves(study, coefficients, tell)
     kinds = _kinds(study, curves)
     results = _done(_cases(study, kinds), engine=engine, kept=kept, tell=tell)
     answer = _answer(study, curves, results)
     enough = capacity(study, kinds, engine=engine, tell=tell)
     told = (
-        *of_log(study.jobs.left_out if isinstance(study.jobs, Log) else {}),
+        *(of_log(study.jobs) if isinstance(study.jobs, Log) else ()),
         *of_replays(answer.replays),
         *findings(answer.points, curves, enough),
     )
@@ -156,6 +159,7 @@ def _answer(study: QueueStudy, curves: tuple[ModelCurve, ...], results: Results)
         curves=curves,
         histories=tuple(each.history for each in results.values() if each.history),
         replays=_replays(study),
+        left_out=study.jobs.left_out if isinstance(study.jobs, Log) else (),
         capacity=None,
         findings=(),
         jobs_per_second=jobs / seconds if seconds else 0.0,

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from foretrain.errors import InputError, nearest
 from foretrain.files.problems import Problems
-from foretrain.files.traces.record import Record
+from foretrain.files.traces.record import UNREADABLE, Record
 from foretrain.files.traces.row import Row
+from foretrain.measured.log import Remainder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +57,15 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {reason}.") from None
 
 
-def rows(text: str, layout: Format, problems: Problems) -> Iterator[Row]:
-    """The lines of a log; what is wrong with their form is noted."""
+def rows(text: str, layout: Format, *, problems: Problems, remainder: Remainder) -> Iterator[Row]:
+    """The lines of a log.
+
+    Args:
+        text: of the file.
+        layout: its format.
+        problems: take what is wrong with the names of the columns; then there are no lines.
+        remainder: takes lines that are blank or have too few or too many cells.
+    """
     lines = list(cells(text, layout))
     names: Sequence[str] = layout.columns
     if layout.named:
@@ -68,14 +76,13 @@ def rows(text: str, layout: Format, problems: Problems) -> Iterator[Row]:
     filled = [number for number, found in lines if any(found)]
     for number, found in lines:
         if not any(found):
-            if number < filled[-1] if filled else False:
-                problems.add(f"line {number}", "is blank: a gap in the log. Delete it.")
+            if filled and number < filled[-1]:
+                remainder.add("are blank", number)
         elif len(found) != len(names):
-            problems.add(
-                f"line {number}", f"has {len(found)} cells, but there are {len(names)} columns."
-            )
+            told = f"has {len(found)} cells, but there are {len(names)} columns."
+            remainder.add(UNREADABLE, number, told)
         else:
-            yield Row(dict(zip(names, found, strict=True)), number, problems)
+            yield Row(dict(zip(names, found, strict=True)), number)
 
 
 def cells(text: str, layout: Format) -> Iterator[tuple[int, list[str]]]:

@@ -6,23 +6,27 @@ Source: hu2021 and hu2024; columns as their README files list them.
 from __future__ import annotations
 
 from foretrain.files.traces.format import Format
-from foretrain.files.traces.record import LeftOut, Record, ended
+from foretrain.files.traces.record import NEVER_RAN, NotAJob, Record, ended
 from foretrain.files.traces.row import Row
+from foretrain.measured.job import End
 
 
 def _record(row: Row) -> Record:
     if not row.count("gpu_num"):
-        raise LeftOut("hold no device")
+        raise NotAJob("hold no device")
     if not row.has("start_time"):
-        raise LeftOut("have not run")
+        raise NotAJob(NEVER_RAN)
+    end, begun = ended(row.text("state")), row.moment("start_time")
+    told = end is not End.RUNNING or row.has("duration")
     return Record(
         line=row.line,
         name=row.needed("job_id"),
         arrival=row.moment("submit_time"),
-        ran=row.duration("duration"),
+        ran=row.duration("duration") if told else None,
         devices=row.count("gpu_num"),
-        end=ended(row.text("state")),
-        begun=row.moment("start_time"),
+        end=end,
+        begun=begun,
+        since=begun,
         user=row.text("user"),
         group=row.text("vc") or row.text("type"),
     )

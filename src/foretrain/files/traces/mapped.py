@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from foretrain.errors import InputError, nearest
 from foretrain.files.traces.format import Format
-from foretrain.files.traces.record import LeftOut, Record, ended
+from foretrain.files.traces.record import NotAJob, Record, ended
 from foretrain.files.traces.row import Row
+from foretrain.measured.job import End
 
 NEEDED = ("arrival", "duration", "devices")
 OPTIONAL = ("name", "begun", "end", "estimate", "user", "group", "kind")
@@ -46,15 +47,20 @@ def _record(row: Row, columns: Mapping[str, str]) -> Record:
         return row.text(columns[field]) if field in columns else ""
 
     if not row.count(columns["devices"]):
-        raise LeftOut("hold no device")
+        raise NotAJob("hold no device")
+    end, begun = ended(text("end")), row.moment(columns["begun"]) if text("begun") else None
+    told = end is not End.RUNNING or row.has(columns["duration"])
+    if not told and begun is None:
+        raise NotAJob("still ran when the log was written, which does not tell since when")
     return Record(
         line=row.line,
         name=text("name") or f"line-{row.line:06}",
         arrival=row.moment(columns["arrival"]),
-        ran=row.duration(columns["duration"]),
+        ran=row.duration(columns["duration"]) if told else None,
         devices=row.count(columns["devices"]),
-        end=ended(text("end")),
-        begun=row.moment(columns["begun"]) if text("begun") else None,
+        end=end,
+        begun=begun,
+        since=begun,
         estimate=row.duration(columns["estimate"]) if text("estimate") else None,
         user=text("user"),
         group=text("group"),

@@ -10,8 +10,12 @@ from pathlib import Path
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.files.problems import Problems
 from foretrain.files.traces.format import Format, read_text, rows
-from foretrain.files.traces.record import LeftOut, Record, ended
+from foretrain.files.traces.record import NEVER_RAN, NotAJob, Record, ended
 from foretrain.files.traces.row import Row
+from foretrain.measured.log import Remainder
+
+UNFINISHED = frozenset({"Running", "Pending"})
+"""Phases in which a task was last seen that was deleted later, or not before the log ends."""
 
 NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 
@@ -24,12 +28,14 @@ def read_openb_nodes(path: Path) -> Fleet:
     Raises:
         InputError: with every problem of the file and its line.
     """
-    problems = Problems(str(path))
+    problems, remainder = Problems(str(path)), Remainder()
     layout = Format(says="nodes", columns=NODE, needs=NODE, record=_record)
     found: dict[tuple[str, int], int] = {}
-    for row in rows(read_text(path), layout, problems):
+    for row in rows(read_text(path), layout, problems=problems, remainder=remainder):
         shape = (row.needed("model"), row.count("gpu"))
         found[shape] = found.get(shape, 0) + 1
+        problems.add_all(f"line {row.line}: {told}" for told in row.problems)
+    problems.add_all(f"line {line}: {told}" for line, told in remainder.lines())
     problems.check()
     kinds = {kind for kind, _ in found}
     alike = {
@@ -47,18 +53,20 @@ def read_openb_nodes(path: Path) -> Fleet:
 
 def _record(row: Row) -> Record:
     if not row.count("num_gpu"):
-        raise LeftOut("hold no device")
+        raise NotAJob("hold no device")
     if not (row.has("scheduled_time") and row.has("deletion_time")):
-        raise LeftOut("have not run")
+        raise NotAJob(NEVER_RAN)
     begun, over = row.moment("scheduled_time"), row.moment("deletion_time")
+    phase = row.text("pod_phase")
     return Record(
         line=row.line,
         name=row.needed("name"),
         arrival=row.moment("creation_time"),
         ran=over - begun,
         devices=row.count("num_gpu"),
-        end=ended("" if row.text("pod_phase") in {"Running", "Pending"} else row.text("pod_phase")),
+        end=ended("" if phase in UNFINISHED else phase),
         begun=begun,
+        last_seen=phase in UNFINISHED,
         group=row.text("qos"),
         kinds=tuple(kind for kind in row.text("gpu_spec").split("|") if kind),
     )

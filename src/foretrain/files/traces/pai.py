@@ -9,23 +9,26 @@ from __future__ import annotations
 from math import ceil
 
 from foretrain.files.traces.format import Format
-from foretrain.files.traces.record import LeftOut, Record, ended
+from foretrain.files.traces.record import NEVER_RAN, NotAJob, Record, ended
 from foretrain.files.traces.row import Row
+from foretrain.measured.job import End
 
 
 def _record(row: Row) -> Record:
     if not row.has("plan_gpu") or not row.number("plan_gpu"):
-        raise LeftOut("hold no device")
-    if not (row.has("start_time") and row.has("end_time")):
-        raise LeftOut("have not run")
-    begun = row.moment("start_time")
+        raise NotAJob("hold no device")
+    if not row.has("start_time"):
+        raise NotAJob(NEVER_RAN)
+    begun, end = row.moment("start_time"), ended(row.text("status"))
+    told = end is not End.RUNNING or row.has("end_time")
     return Record(
         line=row.line,
         name=f"{row.needed('job_name')}/{row.needed('task_name')}",
         arrival=begun,
-        ran=row.moment("end_time") - begun,
+        ran=row.moment("end_time") - begun if told else None,
         devices=ceil(row.count("inst_num") * row.number("plan_gpu") / 100.0),
-        end=ended(row.text("status")),
+        end=end,
+        since=begun,
         kinds=(row.text("gpu_type"),) if row.has("gpu_type") else (),
     )
 

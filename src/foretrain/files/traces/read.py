@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -14,13 +13,13 @@ from foretrain.files.traces.mapped import mapped
 from foretrain.files.traces.openb import OPENB
 from foretrain.files.traces.pai import PAI
 from foretrain.files.traces.philly import PHILLY
-from foretrain.files.traces.record import LeftOut, Record, log_of
+from foretrain.files.traces.record import UNREADABLE, NotAJob, Record, log_of
 from foretrain.files.traces.row import Row
 from foretrain.files.traces.sacct import SACCT
 from foretrain.files.traces.swf import SWF
 from foretrain.files.traces.tiresias import TIRESIAS
 from foretrain.measured.job import Trace
-from foretrain.measured.log import Log
+from foretrain.measured.log import Log, Remainder
 from foretrain.throughput import elastic, rigid
 
 FORMATS: Mapping[str, Format] = {
@@ -42,10 +41,9 @@ def read_trace(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     serial: float | None = None,
-    devices: int | None = None,
 ) -> Trace:
     """The jobs of a log; see `read_log`."""
-    return read_log(path, format=format, columns=columns, serial=serial, devices=devices).trace
+    return read_log(path, format=format, columns=columns, serial=serial).trace
 
 
 def read_log(
@@ -54,9 +52,11 @@ def read_log(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     serial: float | None = None,
-    devices: int | None = None,
 ) -> Log:
     """The jobs of a log, and when each began.
+
+    An entry that cannot be read, or tells of no job that ran, is left out with its line and the
+    reason; the others are read all the same.
 
     Args:
         path: the file, compressed by gzip or not.
@@ -65,44 +65,38 @@ def read_log(
             if there, name, begun, end, estimate, user, group, kind.
         serial: share of a job's time that more devices do not shorten, assumed of all jobs; None
             for jobs that run on the devices that they held.
-        devices: of the cluster; None if not known.
 
     Raises:
-        InputError: with every problem of the file and its line.
+        InputError: where the file, its format or its columns cannot be read, or no job is left.
     """
     text = read_text(path)
     layout = _layout(text, path, format=format, columns=columns or {})
-    problems = Problems(str(path))
-    left_out: Counter[str] = Counter()
-    records = list(_records(rows(text, layout, problems), layout, left_out))
+    problems, remainder = Problems(str(path)), Remainder()
+    lines = rows(text, layout, problems=problems, remainder=remainder)
+    records = list(_records(lines, layout, remainder))
+    problems.check()
     return log_of(
         records,
         name=path.name,
         curve=rigid if serial is None else elastic(serial),
-        largest=devices,
+        remainder=remainder,
         problems=problems,
-        left_out=left_out,
     )
 
 
-def _records(lines: Iterator[Row], layout: Format, left_out: Counter[str]) -> Iterator[Record]:
-    """The jobs of the lines that are sound; the others are noted or counted."""
+def _records(lines: Iterator[Row], layout: Format, remainder: Remainder) -> Iterator[Record]:
+    """What the lines say of jobs; those that say nothing sound are left out."""
     for row in lines:
         try:
             record = layout.record(row)
-        except LeftOut as why:
-            left_out[str(why)] += 1
+        except NotAJob as why:
+            remainder.add(str(why), row.line)
             continue
         except InputError as error:
             row.wrong(str(error))
-            continue
-        if record.ran < 0:
-            row.wrong(f"job {record.name} ended before it began: it ran {record.ran:g} s.")
-        if not record.devices:
-            row.wrong(f"job {record.name} holds no device.")
-        if row.sound and record.ran == 0:
-            left_out["ran for no second"] += 1
-        elif row.sound:
+        if row.problems:
+            remainder.add(UNREADABLE, row.line, " ".join(row.problems))
+        else:
             yield record
 
 

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from math import isfinite
-
-from foretrain.files.problems import Problems
 
 UNSET = frozenset({"", "unknown", "none", "n/a", "null"})
 """Cells that say nothing, in lower case."""
+
+LARGEST = 1e15
+"""From here on a float no longer tells a tenth of a second apart: no time of a log is so large."""
 
 
 class Row:
     """One line of a log.
 
-    A cell that is not what it should be is noted among the problems; what is returned for it then
+    A cell that is not what it should be is noted among its problems; what is returned for it then
     only serves to find further ones.
 
     Attributes:
         line: its number in the file, the first line being 1.
-        sound: whether no problem was found so far.
+        problems: what is wrong with it, as far as it was read.
     """
 
-    def __init__(self, cells: Mapping[str, str], line: int, problems: Problems) -> None:
+    def __init__(self, cells: Mapping[str, str], line: int) -> None:
         self.line = line
-        self.sound = True
+        self.problems: list[str] = []
         self._cells = cells
-        self._problems = problems
 
     def wrong(self, text: str) -> None:
         """Note a problem of this line."""
-        self.sound = False
-        self._problems.add(f"line {self.line}", text)
+        self.problems.append(text)
 
     def has(self, column: str) -> bool:
         """Whether a cell says something."""
@@ -55,9 +53,10 @@ class Row:
             value = float(cell)
         except ValueError:
             value = float("nan")
-        if cell and not isfinite(value):
-            self.wrong(f"{column} is {cell!r}, not a number.")
-        return value if isfinite(value) else 1.0
+        sane = abs(value) < LARGEST
+        if cell and not sane:
+            self.wrong(f"{column} is {cell!r}, not a number below {LARGEST:g}.")
+        return value if sane else 1.0
 
     def count(self, column: str) -> int:
         """A whole number of at least 0."""
@@ -70,19 +69,12 @@ class Row:
     def moment(self, column: str) -> float:
         """A time: seconds, or a date with a time of day; seconds since some fixed day."""
         cell = self.needed(column)
-        try:
-            return float(cell)
-        except ValueError:
-            pass
-        try:
-            moment = datetime.fromisoformat(cell)
-        except ValueError:
-            if cell:
-                self.wrong(
-                    f"{column} is {cell!r}, neither seconds nor a date like 2017-10-09 07:01:55."
-                )
-            return 0.0
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        moment = _seconds(cell)
+        if cell and moment is None:
+            self.wrong(
+                f"{column} is {cell!r}, neither seconds nor a date like 2017-10-09 07:01:55."
+            )
+        return moment or 0.0
 
     def duration(self, column: str) -> float:
         """Seconds that something took: a number, or days-hours:minutes:seconds."""
@@ -100,7 +92,20 @@ class Row:
             if cell:
                 self.wrong(f"{column} is {cell!r}, neither seconds nor 1-02:03:04.")
             return 1.0
-        if not seconds < float("inf"):
+        if not seconds < LARGEST:
             self.wrong(f"{column} is {seconds:g} s; a job cannot run for that long.")
             return 1.0
         return seconds
+
+
+def _seconds(cell: str) -> float | None:
+    """A time as seconds since some fixed day; None where it is none."""
+    try:
+        seconds = float(cell)
+    except ValueError:
+        try:
+            moment = datetime.fromisoformat(cell)
+            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    return seconds if abs(seconds) < LARGEST else None

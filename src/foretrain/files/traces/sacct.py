@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from foretrain.files.traces.format import Format
-from foretrain.files.traces.record import LeftOut, Record, ended
+from foretrain.files.traces.record import NEVER_RAN, NotAJob, Record, ended
 from foretrain.files.traces.row import Row
 
 DEVICES = re.compile(r"gres/gpu(?::([\w.-]+))?=(\d+)")
@@ -19,12 +19,12 @@ DEVICES = re.compile(r"gres/gpu(?::([\w.-]+))?=(\d+)")
 def _record(row: Row) -> Record:
     name = row.needed("JobID")
     if "." in name:
-        raise LeftOut("are steps of jobs")
+        raise NotAJob("are steps of jobs")
     devices, kinds = _devices(row.text("AllocTRES"))
     if not devices:
-        raise LeftOut("hold no device")
+        raise NotAJob("hold no device")
     if not row.has("Start"):
-        raise LeftOut("have not run")
+        raise NotAJob(NEVER_RAN)
     limited = row.has("Timelimit") and row.text("Timelimit") not in {"UNLIMITED", "Partition_Limit"}
     return Record(
         line=row.line,
