@@ -60,6 +60,14 @@ def test_one_short_run_has_no_interval_and_a_long_one_has():
     assert long.low < long.mean_response < long.high
 
 
+def test_no_interval_of_a_mean_goes_below_0():
+    few = policy_result(FLEET, [ran(1.0, 2.0), ran(900.0, 1000.0)])
+    assert 0 < few.low < few.mean_response < few.high
+    ragged = [0.01] * 300 + [5000.0] * 20 + [0.01] * 80
+    one = policy_result(FLEET, [ran(*ragged)])
+    assert one.low is None or 0 < one.low < one.mean_response < one.high
+
+
 def test_a_group_weighs_by_its_jobs_in_each_run():
     runs = [
         ran(1.0, 2.0, groups=(part("a", 1, 10.0, 5.0), part("b", 1, 1.0, 9.0))),

@@ -1,14 +1,19 @@
 """Replay: what was hidden is found, and what cannot be told is said."""
 
+from dataclasses import replace
+from math import inf
+
 import numpy as np
 import pytest
+from tests.jobs.runs import rigid_trace
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.fleet import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.generator import generate
 from foretrain.jobs.mix import Length, Mix, Size
 from foretrain.jobs.replay import replay
 from foretrain.jobs.run import run
+from foretrain.measured.job import Trace
 from foretrain.measured.log import Log
 
 MIX = Mix(
@@ -34,18 +39,91 @@ def test_policy_and_size_are_found(policy, devices):
 
 
 def test_what_the_user_says_is_not_looked_for():
-    (only,) = replay(logged("fifo", 12), policies=("fifo",), devices=16)
+    (only,) = replay(logged("fifo", 12), policies=("fifo",), shared=fleet(16))
     assert only.devices == 16
     assert only.simulated < only.logged
 
 
-def test_a_log_without_waiting_fits_everything():
+def idle(log, *, first):
+    """A log with a half, the first or the second, in which jobs are few and none waits."""
+    last = log.trace.jobs[-1].arrival
+    begin = 0.0 if first else 3 * last
+    quiet = [
+        replace(job, name=f"quiet-{job.name}", arrival=begin + 20_000.0 * place)
+        for place, job in enumerate(log.trace.jobs)
+    ]
+    shift = quiet[-1].arrival + 20_000.0 if first else 0.0
+    crowd = [replace(job, arrival=job.arrival + shift) for job in log.trace.jobs]
+    begun = {name: at + shift for name, at in log.begun.items()}
+    return Log(
+        trace=Trace(name="half idle", jobs=(*quiet, *crowd)),
+        begun=begun | {job.name: job.arrival for job in quiet},
+    )
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_log_that_is_idle_for_half_of_the_time_tells_as_much(first):
+    best, *others = replay(
+        idle(logged("fifo", 12), first=first), policies=("fifo", "sjf"), per_node=4
+    )
+    assert (best.policy, best.devices) == ("fifo", 12)
+    assert max(best.gap, best.error) < 1e-9
+    assert best.logged > 0
+    assert all(other.gap > 0.01 for other in others)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_another_size_waits_otherwise_than_a_log_that_is_half_idle(first):
+    log = idle(logged("fifo", 12), first=first)
+    (only,) = replay(log, policies=("fifo",), shared=fleet(16))
+    assert only.error > 0.1
+
+
+def quiet():
     log = logged("fifo", 12)
-    idle = Log(trace=log.trace, begun={job.name: job.arrival for job in log.trace.jobs})
+    return Log(trace=log.trace, begun={job.name: job.arrival for job in log.trace.jobs})
+
+
+def test_a_log_without_waiting_fits_every_large_cluster():
     with pytest.raises(InputError, match="every large cluster fits"):
-        replay(idle)
+        replay(quiet())
+
+
+def test_a_log_without_waiting_is_held_against_the_cluster_that_is_told():
+    (large,) = replay(quiet(), policies=("fifo",), shared=fleet(10_000))
+    assert (large.gap, large.error) == (0.0, 0.0)
+    (small,) = replay(quiet(), policies=("fifo",), shared=fleet(12))
+    assert (small.gap, small.error) == (inf, inf)
+
+
+@pytest.mark.parametrize("waited", [(0.0, 9.0), (9.0, 0.0), (9.0, 9.0)])
+def test_two_jobs_are_enough_whoever_waited(waited):
+    jobs = rigid_trace((0, 5, 1), (1, 5, 1))
+    begun = {job.name: job.arrival + wait for job, wait in zip(jobs.jobs, waited, strict=True)}
+    (found,) = replay(Log(trace=jobs, begun=begun), policies=("fifo",), shared=fleet(1))
+    assert found.gap >= 0.0
+
+
+def test_a_job_of_which_the_begin_is_not_known_is_simulated_and_does_not_judge():
+    log = logged("fifo", 12)
+    known = {name: begun for name, begun in log.begun.items() if not name.endswith("7")}
+    best, *_ = replay(Log(trace=log.trace, begun=known), policies=("fifo", "sjf"), per_node=4)
+    assert (best.policy, best.devices, best.gap, best.error) == ("fifo", 12, 0.0, 0.0)
+
+
+def test_kinds_of_devices_are_those_of_the_cluster_that_is_told():
+    log = logged("fifo", 12)
+    jobs = tuple(replace(job, kinds=("v100",)) for job in log.trace.jobs)
+    both = Fleet(
+        nodes=(Nodes(count=12, devices=1, kind="v100"), Nodes(count=5, devices=1, kind="t4"))
+    )
+    of_kind = replace(log, trace=replace(log.trace, jobs=jobs))
+    (found,) = replay(of_kind, policies=("fifo",), shared=both)
+    assert (found.gap, found.error, found.devices) == (0.0, 0.0, 17)
+    (searched,) = replay(of_kind, policies=("fifo",), per_node=4)
+    assert (searched.gap, searched.devices) == (0.0, 12)
 
 
 def test_a_log_without_begins_cannot_be_replayed():
-    with pytest.raises(InputError, match="does not tell when job"):
+    with pytest.raises(InputError, match="does not tell when jobs began"):
         replay(Log(trace=logged("fifo", 12).trace))

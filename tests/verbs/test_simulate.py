@@ -154,6 +154,34 @@ def test_a_log_that_waited_otherwise_is_said_not_to_be_this_cluster():
     assert "too far off to trust" in answer.findings[1]
 
 
+def test_a_log_in_which_nobody_waited_is_held_against_a_cluster_where_jobs_wait():
+    log = Log(trace=TRACE, begun={job.name: job.arrival for job in TRACE.jobs})
+    answer = simulate(study(jobs=log, policy="fifo"))
+    [replayed] = answer.replays
+    assert (replayed.gap, replayed.logged, replayed.error) == (0.0, 0.0, None)
+    assert "too far off to trust" in answer.findings[1]
+    roomy = simulate(study(jobs=log, fleet=fleet(2)))
+    assert {(each.gap, each.error) for each in roomy.replays} == {(0.0, 0.0)}
+
+
+def test_a_log_that_is_idle_in_its_first_half_is_answered():
+    jobs = tuple(
+        Job(name=f"{place}", arrival=arrival, work=5.0, curve=rigid(1), devices=1, sequence=place)
+        for place, arrival in enumerate([0.0, 50.0, 100.0, 150.0, 200.0, 200.0, 200.0, 200.0])
+    )
+    begun = {job.name: job.arrival + max(0, place - 4) * 5.0 for place, job in enumerate(jobs)}
+    answer = simulate(study(jobs=Log(trace=Trace(name="log", jobs=jobs), begun=begun)))
+    best = answer.replays[0]
+    assert (best.policy, best.gap, best.error, best.logged) == ("fifo", 0.0, 0.0, 15.0)
+
+
+def test_a_log_whose_jobs_need_a_kind_is_replayed_on_it():
+    jobs = tuple(replace(job, kinds=("a100",)) for job in TRACE.jobs)
+    kinds = Fleet(nodes=(Nodes(count=1, devices=1, kind="a100"),))
+    log = Log(trace=Trace(name="log", jobs=jobs), begun={"a": 0.0, "b": 10.0})
+    assert simulate(study(fleet=kinds, jobs=log)).replays[0].error == 0.0
+
+
 def test_quotas_part_the_fleet():
     shared = Fleet(nodes=(Nodes(count=2, devices=1),), quota={"x": 1})
     answer = simulate(study(fleet=shared))

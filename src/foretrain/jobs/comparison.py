@@ -8,9 +8,10 @@ from math import fsum
 from statistics import fmean, median, quantiles
 
 from foretrain.cluster.fleet import Fleet
+from foretrain.jobs.confidence import Interval, of_parts, of_runs
 from foretrain.results.case import RunSummary
 from foretrain.results.simulate import JobCounts, Pair, Part, PolicyResult
-from foretrain.statistics import batch_means, paired, student_interval
+from foretrain.statistics import batch_means, paired
 
 BATCHES = 20
 """Consecutive parts of one run, whose means tell how sure its mean is."""
@@ -21,7 +22,7 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     responses = [response for run in runs for response in run.responses]
     waiting = [seconds for run in runs for seconds in run.waiting]
     finished = [response for run in runs for response in run.finished]
-    low, high = _interval(runs)
+    low, high = _interval(runs) or (None, None)
     cuts = _cuts(responses)
     makespan = fmean(run.makespan for run in runs)
     seen = [run.fragmentation for run in runs if run.fragmentation is not None]
@@ -56,14 +57,14 @@ def _cuts(responses: Sequence[float]) -> tuple[float, ...]:
     return (min(responses), *between, max(responses))
 
 
-def _interval(runs: Sequence[RunSummary]) -> tuple[float | None, float | None]:
+def _interval(runs: Sequence[RunSummary]) -> Interval | None:
     """The 95 % interval of the mean: over seeds, or over parts of the only run."""
     if len(runs) > 1:
-        return student_interval([run.mean for run in runs])
+        return of_runs([run.mean for run in runs])
     responses = runs[0].responses
     if len(responses) < 2 * BATCHES:
-        return None, None
-    return student_interval(batch_means(responses, batches=BATCHES))
+        return None
+    return of_parts(batch_means(responses, batches=BATCHES))
 
 
 def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> Pair:

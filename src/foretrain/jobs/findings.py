@@ -57,11 +57,13 @@ def of_replays(replays: Sequence[Replayed]) -> tuple[str, ...]:
     if not replays:
         return ()
     best = replays[0]
+    apart = "in the log nobody waited"
+    if best.gap is not None:
+        apart = f"job by job, the first half is {100 * best.gap:.0f} % of the mean waiting off"
     told = (
-        f"Replayed under {best.policy} on {best.devices} devices, the second half of the log waits"
-        f" {SECONDS.write(best.simulated)} (median) where the log says"
-        f" {SECONDS.write(best.logged)}; job by job, the first half is {100 * best.gap:.0f} % of"
-        " its mean waiting off."
+        f"Replayed under {best.policy} on {best.devices} devices, jobs of the second half of the"
+        f" waiting wait {SECONDS.write(best.simulated)} (median) where the log says"
+        f" {SECONDS.write(best.logged)}; {apart}."
     )
     if best.error is not None and best.error <= FAITHFUL:
         return (told,)
@@ -180,7 +182,7 @@ def _first(point: LoadPoint) -> str:
 def _interval(result: PolicyResult) -> str:
     if result.low is None or result.high is None:
         return ""
-    return f" ({SECONDS.write(max(0.0, result.low))} to {SECONDS.write(result.high)})"
+    return f" ({SECONDS.write(result.low)} to {SECONDS.write(result.high)})"
 
 
 def _devices(count: int) -> str:

@@ -1,21 +1,24 @@
 """Replay: a log simulated under its own policy, before anybody asks it what if.
 
 Where neither the policy nor the number of devices is known, each policy is tried with as many
-devices as make it wait like the log. The first half of the jobs decides, the second half judges:
-there the settings that were found must tell the waiting that they have not seen.
+devices as make it wait like the log. The jobs of the first half of the waiting decide, those of
+the second half judge: there the settings that were found must tell the waiting that they have not
+seen. The waiting is halved and not the jobs, for a log may be idle for weeks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from math import ceil, inf
 from statistics import fmean, median
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.fleet import Fleet, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.run import run
+from foretrain.measured.job import Trace
 from foretrain.measured.log import Log
 
 POLICIES = ("fifo", "easy", "sjf", "srtf", "las")
@@ -23,6 +26,9 @@ POLICIES = ("fifo", "easy", "sjf", "srtf", "las")
 
 NEAR = 2
 """Nodes more and fewer that are tried too, for waiting need not fall with every node."""
+
+FEWEST = 2
+"""Jobs whose begin must be known: one that decides and one that judges."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +38,12 @@ class Replay:
     Attributes:
         policy: that was simulated.
         devices: of the cluster.
-        gap: mean difference of a job's simulated waiting from its logged one, over the mean of
-            the logged ones, in the first half of the jobs: what settings are chosen by.
+        gap: mean difference of a job's simulated waiting from its logged one, in the first half
+            of the waiting, over the mean of all logged ones: what settings are chosen by;
+            infinite where only the log has no waiting.
         mean: mean seconds of simulated waiting in the first half.
-        logged: median seconds of waiting in the second half.
-        simulated: the same in the simulation.
+        logged: median seconds of waiting in the second half, of the jobs that waited in the log.
+        simulated: of the same jobs in the simulation.
     """
 
     policy: str
@@ -54,55 +61,107 @@ class Replay:
         return abs(self.simulated / self.logged - 1.0) if self.logged else inf
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a log tells of waiting.
+
+    Attributes:
+        trace: all jobs of the log.
+        places: in the trace, of the jobs whose begin is known.
+        waits: seconds that each of those waited.
+        half: how many of those are in the first half of the waiting.
+    """
+
+    trace: Trace
+    places: tuple[int, ...]
+    waits: tuple[float, ...]
+    half: int
+
+    @property
+    def judges(self) -> list[int]:
+        """Which of the waits judge: those above 0 in the second half, or all where none is."""
+        later = range(self.half, len(self.waits))
+        return [place for place in later if self.waits[place] > 0] or list(later)
+
+
 def replay(
     log: Log,
     *,
     policies: Sequence[str] = POLICIES,
-    devices: int | None = None,
+    shared: Fleet | None = None,
     per_node: int = 1,
 ) -> tuple[Replay, ...]:
     """The log under each policy, the one that fits best first.
 
     Args:
-        log: at least two jobs, and when they began.
+        log: of which at least two jobs' begin is known.
         policies: names of policies; one if it is known.
-        devices: of the cluster; None to find how many fit best.
+        shared: the devices of the cluster; None to find how many fit best.
         per_node: devices of a node: numbers that are tried are multiples of it.
 
     Raises:
-        InputError: where the log does not tell when jobs began, or none ever waited.
+        InputError: where the log does not tell when jobs began; or none ever waited, and it is
+            asked how many devices fit best.
     """
-    waits = tuple(_waits(log))
-    half = len(waits) // 2
-    if not any(waits[:half]):
+    told = _told(log)
+    if shared is None and not any(told.waits):
         raise InputError(
-            f"{log.trace.name}: no job of the first half waited, so every large cluster fits."
+            f"{log.trace.name}: no job ever waited, so every large cluster fits. Say how many"
+            " devices it has."
         )
-
-    least = ceil(max(job.devices for job in log.trace.jobs) / per_node)
-
-    def best(policy: str) -> Replay:
-        if devices is not None:
-            return _attempt(log, waits, policy=policy, devices=devices)
-        attempt = cache(lambda nodes: _attempt(log, waits, policy=policy, devices=nodes * per_node))
-        return fitting(attempt, least=least, waiting=fmean(waits[:half]))
-
-    return tuple(sorted((best(policy) for policy in policies), key=lambda each: each.gap))
+    found = (
+        _fitted(told, policy, per_node=per_node)
+        if shared is None
+        else _attempt(told, policy=policy, shared=shared)
+        for policy in policies
+    )
+    return tuple(sorted(found, key=lambda each: each.gap))
 
 
-def _attempt(log: Log, waits: Sequence[float], *, policy: str, devices: int) -> Replay:
+def replayable(log: Log) -> bool:
+    """Whether a log tells of enough jobs when they began."""
+    return len(log.begun) >= FEWEST
+
+
+def _told(log: Log) -> _Told:
+    """What a log tells of waiting, halved where half of it is over."""
+    if not replayable(log):
+        raise InputError(
+            f"{log.trace.name}: does not tell when jobs began, and so nothing of their waiting. A"
+            " replay needs a log with the begin of two jobs or more."
+        )
+    jobs = log.trace.jobs
+    places = tuple(place for place, job in enumerate(jobs) if job.name in log.begun)
+    waits = tuple(log.begun[jobs[place].name] - jobs[place].arrival for place in places)
+    so_far = tuple(accumulate(waits))
+    half = (
+        1 + sum(waited < so_far[-1] / 2.0 for waited in so_far) if any(waits) else len(waits) // 2
+    )
+    return _Told(log.trace, places, waits, min(half, len(waits) - 1))
+
+
+def _fitted(told: _Told, policy: str, *, per_node: int) -> Replay:
+    """The log under one policy on as many equal devices as fit best."""
+    alike = tuple(replace(job, kinds=()) for job in told.trace.jobs)
+    any_kind = replace(told, trace=replace(told.trace, jobs=alike))
+    least = ceil(max(job.devices for job in alike) / per_node)
+    attempt = cache(lambda nodes: _attempt(any_kind, policy=policy, shared=fleet(nodes * per_node)))
+    return fitting(attempt, least=least, waiting=fmean(told.waits[: told.half]))
+
+
+def _attempt(told: _Told, *, policy: str, shared: Fleet) -> Replay:
     """The log under one policy on some devices."""
-    half = len(waits) // 2
-    begun = run(log.trace, fleet(devices), policy).begun
-    found = [start - job.arrival for start, job in zip(begun, log.trace.jobs, strict=True)]
-    apart = fmean(abs(a - b) for a, b in zip(found[:half], waits[:half], strict=True))
+    begun = run(told.trace, shared, policy).begun
+    found = [begun[place] - told.trace.jobs[place].arrival for place in told.places]
+    pairs = zip(found[: told.half], told.waits[: told.half], strict=True)
+    apart, usual = fmean(abs(a - b) for a, b in pairs), fmean(told.waits)
     return Replay(
         policy=policy,
-        devices=devices,
-        gap=apart / fmean(waits[:half]),
-        mean=fmean(found[:half]),
-        logged=median(waits[half:]),
-        simulated=median(found[half:]),
+        devices=shared.devices,
+        gap=apart / usual if usual else inf if apart else 0.0,
+        mean=fmean(found[: told.half]),
+        logged=median(told.waits[place] for place in told.judges),
+        simulated=median(found[place] for place in told.judges),
     )
 
 
@@ -115,7 +174,7 @@ def fitting(attempt: Callable[[int], Replay], *, least: int, waiting: float) -> 
     Args:
         attempt: the log on some nodes.
         least: nodes, below which not all jobs can run.
-        waiting: mean seconds of the log's first half.
+        waiting: mean seconds in the first half of the log's waiting.
     """
     low = high = least
     while attempt(high).mean > waiting:
@@ -125,15 +184,3 @@ def fitting(attempt: Callable[[int], Replay], *, least: int, waiting: float) -> 
         low, high = (middle, high) if attempt(middle).mean > waiting else (low, middle)
     near = range(max(least, low - NEAR), high + NEAR + 1)
     return min((attempt(nodes) for nodes in near), key=lambda each: each.gap)
-
-
-def _waits(log: Log) -> Iterator[float]:
-    """Seconds that each job waited."""
-    for job in log.trace.jobs:
-        begun = log.begun.get(job.name)
-        if begun is None:
-            raise InputError(
-                f"{log.trace.name}: does not tell when job {job.name} began, and so nothing of its"
-                " waiting. A replay needs a log with the begin of every job."
-            )
-        yield begun - job.arrival

@@ -134,7 +134,9 @@ def replay_table(replays: Sequence[Replayed]) -> Table:
     """A log beside its simulation under each policy that was tried."""
     columns = (
         Column(name="policy"),
-        Column(name="median waiting", meaning="of the second half", number=True),
+        Column(
+            name="median waiting", meaning="of jobs that waited, in the second half", number=True
+        ),
         Column(name="in the log", number=True),
         Column(
             name="apart", meaning="job by job in the first half, over mean waiting", number=True
@@ -145,7 +147,7 @@ def replay_table(replays: Sequence[Replayed]) -> Table:
             each.policy,
             written(SECONDS, each.simulated),
             written(SECONDS, each.logged),
-            percent(each.gap),
+            "" if each.gap is None else percent(each.gap),
         )
         for each in replays
     ]
@@ -176,7 +178,7 @@ def _mean(result: PolicyResult) -> str:
 def _interval(result: PolicyResult) -> str:
     if result.low is None or result.high is None:
         return ""
-    return f"\u00b1 {written(SECONDS, 0.5 * (result.high - result.low))}"
+    return f"{written(SECONDS, result.low)} to {written(SECONDS, result.high)}"
 
 
 def _finished(result: PolicyResult) -> str:

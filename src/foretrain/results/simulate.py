@@ -260,16 +260,16 @@ class Replayed:
     Attributes:
         policy: that was simulated.
         devices: of the fleet.
-        gap: mean difference of a job's simulated waiting from its logged one, over the mean of
-            the logged ones, in the first half of the jobs.
-        logged: median seconds of waiting in the second half, as the log tells.
-        simulated: the same in the simulation.
+        gap: mean difference of a job's simulated waiting from its logged one, in the first half
+            of the waiting, over the mean of all logged ones; None where only the log has none.
+        logged: median seconds of waiting in the second half, of the jobs that waited in the log.
+        simulated: of the same jobs in the simulation.
         error: relative error of the simulated median; None where only the log's is 0.
     """
 
     policy: str
     devices: int
-    gap: float
+    gap: float | None
     logged: float
     simulated: float
     error: float | None

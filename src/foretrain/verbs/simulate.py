@@ -14,7 +14,7 @@ from foretrain.jobs.drawn import Kind
 from foretrain.jobs.findings import findings, of_log, of_replays
 from foretrain.jobs.fitting import that_fit
 from foretrain.jobs.policies.table import named
-from foretrain.jobs.replay import POLICIES, replay
+from foretrain.jobs.replay import POLICIES, replay, replayable
 from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.results.case import CaseResult
@@ -181,17 +181,15 @@ def _point(study: QueueStudy, load: float | None, results: Results) -> LoadPoint
 def _replays(study: QueueStudy) -> tuple[Replayed, ...]:
     """The log under its own policy before anybody asks it what if."""
     log = study.jobs
-    if not isinstance(log, Log) or len(log.begun) < len(log.trace.jobs):
-        return ()
-    if all(log.begun[job.name] <= job.arrival for job in log.trace.jobs):
+    if not isinstance(log, Log) or not replayable(log):
         return ()
     policies = (study.policy,) if study.policy else POLICIES
-    found = replay(log, policies=policies, devices=study.fleet.devices)
+    found = replay(log, policies=policies, shared=study.fleet)
     return tuple(
         Replayed(
             policy=each.policy,
             devices=each.devices,
-            gap=each.gap,
+            gap=each.gap if each.gap < inf else None,
             logged=each.logged,
             simulated=each.simulated,
             error=each.error if each.error < inf else None,
