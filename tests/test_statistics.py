@@ -112,7 +112,7 @@ def test_what_has_no_answer_is_refused():
 @given(freedom=st.integers(1, 60), confidence=st.floats(0.01, 0.9999))
 def test_quantiles_of_students_law_are_those_of_scipy(freedom, confidence):
     expected = stats.t.ppf(0.5 + 0.5 * confidence, freedom)
-    assert student_quantile(confidence, freedom=freedom) == pytest.approx(expected, rel=1e-7)
+    assert student_quantile(confidence, freedom=freedom) == pytest.approx(expected, rel=1e-9)
 
 
 def test_interval_of_ten_values_is_wider_than_for_many():

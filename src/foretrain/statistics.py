@@ -9,27 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
-from math import atan, cos, erfc, exp, fsum, log, log1p, pi, sin, sqrt
+from math import sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from foretrain.errors import InputError
 
-EULER = 0.5772156649015329
-"""Euler's constant: the harmonic numbers less the logarithm, in the limit."""
-
-SUMMED = 100
-"""Harmonic numbers up to this one are summed; the series is exact to a float beyond it."""
+# What SciPy knows comes from scipy.special: scipy.stats says it in more words and takes a second
+# to import, which every command would wait for.
 
 REACH = 12
 """Standard deviations that the integral over a normal distribution covers."""
 
 GRID = 64
 """Its points per standard deviation."""
-
-HALVINGS = 60
-"""Of the interval in which a quantile is looked for: as fine as a float."""
 
 
 def largest_normal(count: int, *, mean: float, deviation: float) -> float:
@@ -43,11 +39,9 @@ def largest_normal(count: int, *, mean: float, deviation: float) -> float:
     Source: david2003, section 3.1: the integral of x n f(x) F(x)^(n - 1), by the trapezoidal rule.
     """
     _check(count)
-    terms = (
-        point * exp(log_density + (count - 1) * log_share)
-        for point, log_density, log_share in _normal()
-    )
-    return mean + deviation * count * fsum(terms) / GRID
+    points, log_density, log_share = _normal()
+    terms = points * np.exp(log_density + (count - 1) * log_share)
+    return mean + deviation * count * float(terms.sum()) / GRID
 
 
 def largest_exponential(count: int, *, mean: float) -> float:
@@ -72,18 +66,16 @@ def largest_of_samples(count: int, samples: Sequence[float]) -> float:
     _check(count)
     if not samples:
         raise InputError("largest_of_samples needs at least one sample.")
-    shares = [(rank / len(samples)) ** count for rank in range(len(samples) + 1)]
-    chances = (high - low for low, high in pairwise(shares))
-    return fsum(chance * value for chance, value in zip(chances, sorted(samples), strict=True))
+    shares = np.linspace(0.0, 1.0, len(samples) + 1) ** count
+    return float(np.diff(shares) @ np.sort(samples))
 
 
 def harmonic(count: int) -> float:
     """1 + 1/2 + ... + 1/count."""
     _check(count)
-    if count <= SUMMED:
-        return fsum(1.0 / number for number in range(1, count + 1))
-    square = float(count) * count
-    return log(count) + EULER + 0.5 / count - 1.0 / (12.0 * square) + 1.0 / (120.0 * square**2)
+    from scipy.special import digamma
+
+    return float(digamma(count + 1.0) + np.euler_gamma)
 
 
 def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple[float, float]:
@@ -161,11 +153,12 @@ def paired(first: Sequence[float], second: Sequence[float], *, confidence: float
     middle, spread = fmean(gaps), stdev(gaps)
     if not spread:
         return Paired(middle, low, high, 0.0 if middle else 1.0)
+    from scipy.special import stdtr
+
     score = abs(middle) / (spread / sqrt(len(gaps)))
-    return Paired(middle, low, high, 1.0 - _student(score, len(gaps) - 1))
+    return Paired(middle, low, high, 2.0 * float(stdtr(len(gaps) - 1, -score)))
 
 
-@cache
 def student_quantile(confidence: float, *, freedom: int) -> float:
     """How many standard deviations to both sides of its mean Student's t keeps with a confidence.
 
@@ -173,50 +166,23 @@ def student_quantile(confidence: float, *, freedom: int) -> float:
         confidence: between 0 and 1.
         freedom: degrees of freedom, at least 1.
     """
+    from scipy.special import stdtrit
+
     if not (0 < confidence < 1 and freedom >= 1):
         raise InputError(
             f"confidence must lie between 0 and 1 and freedom be at least 1, got {confidence:g}"
             f" and {freedom}."
         )
-    low, high = 0.0, 1.0
-    while _student(high, freedom) < confidence:
-        low, high = high, 2.0 * high
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        if _student(middle, freedom) < confidence:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _student(score: float, freedom: int) -> float:
-    """Probability that Student's t lies within a score to both sides of 0.
-
-    Source: abramowitz1964, equations 26.7.3 and 26.7.4.
-    """
-    angle = atan(score / sqrt(freedom))
-    square, odd = cos(angle) ** 2, freedom % 2
-    term, total = (cos(angle), 0.0) if odd else (1.0, 0.0)
-    for step in range(1 + odd, freedom, 2):
-        total += term
-        term *= square * step / (step + 1.0)
-    if odd:
-        return 2.0 / pi * (angle + sin(angle) * total)
-    return sin(angle) * total
+    return float(stdtrit(freedom, 0.5 + confidence / 2.0))
 
 
 @cache
-def _normal() -> tuple[tuple[float, float, float], ...]:
-    """Points, logarithms of the normal density there and of the share below."""
-    points = (place / GRID for place in range(-REACH * GRID, REACH * GRID + 1))
-    return tuple((x, -0.5 * x * x - 0.5 * log(2.0 * pi), _log_share(x)) for x in points)
+def _normal() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Points, logarithms of the normal density there and of the share below. [points]"""
+    from scipy.special import log_ndtr
 
-
-def _log_share(point: float) -> float:
-    """Logarithm of the share of a normal distribution below a point, exact in both tails."""
-    tail = 0.5 * erfc(abs(point) / sqrt(2.0))
-    return log1p(-tail) if point > 0 else log(tail)
+    points = np.arange(-REACH * GRID, REACH * GRID + 1) / GRID
+    return points, -0.5 * points * points - 0.5 * np.log(2.0 * np.pi), log_ndtr(points)
 
 
 def _check(count: int) -> None:

@@ -239,7 +239,4 @@ def _fit(
 
 def _quantile(values: Columns, weights: Columns, *, level: float) -> float:
     """The least of the values that is no less than a share of all, or the largest."""
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order]) / weights.sum()
-    place = min(int(np.searchsorted(reached, level)), len(values) - 1)
-    return float(values[order][place])
+    return float(np.quantile(values, min(level, 1.0), weights=weights, method="inverted_cdf"))

@@ -11,7 +11,7 @@ from typing import Final
 from foretrain.errors import ForetrainError
 from foretrain.results.doctor import Check, Diagnosis, Health
 
-NEEDED: Final = ("jinja2", "numpy", "pydantic", "rich", "typer")
+NEEDED: Final = ("jinja2", "numpy", "pydantic", "rich", "scipy", "typer")
 OLDEST_PYTHON: Final = (3, 11)
 
 
