@@ -179,7 +179,7 @@ def test_image_is_as_large_as_the_configuration_says_unless_told_otherwise():
         (NEMOTRON_H, {"hybrid_override_pattern": "X" * 52}, "M (Mamba-2), * (attention)"),
         (LLAMA_4, {"text_config": None}, "text_config is None, not a table"),
         (LLAMA_4, {"text_config": {}}, "text_config is missing"),
-        (GPT_2, {"n_positions": 256}, "has 256 positions; sequence is 512"),
+        (GPT_2, {"n_positions": 256}, "has learned positions for 256 tokens; sequence is 512"),
         (GPT_2, {"resid_pdrop": "0.1"}, "resid_pdrop is '0.1', not a number of at least 0"),
         (BERT, {"architectures": ["BertForQuestionAnswering"]}, "reads bert as BertForPreTraining"),
     ],

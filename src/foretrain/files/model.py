@@ -44,10 +44,11 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The size of a sample: tokens, pixels per side, or neither."""
+    """The size of a sample: tokens, pixels per side, or neither; tokens that have positions."""
 
     sequence: int | None = None
     image: int | None = None
+    positions: int | None = None
 
 
 Source = str | ConfigFile | Totals
@@ -117,10 +118,12 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
     if isinstance(source, ConfigFile):
         return _of_file(source, sample, routing=routing, folder=folder)
     if isinstance(source, Totals):
-        if sample.image is not None or routing:
-            raise InputError("a model known by its totals has neither image nor experts.")
+        if sample.image is not None or sample.positions is not None or routing:
+            raise InputError(
+                "a model known by its totals has neither image nor positions nor experts."
+            )
         return model_of_totals(source, tokens=sample.sequence)
-    model = build(source, sequence=sample.sequence, image=sample.image)
+    model = build(source, sequence=sample.sequence, image=sample.image, positions=sample.positions)
     if not routing:
         return model
     shape = routed(find(source).shape, routing)
@@ -138,7 +141,9 @@ def _of_file(source: ConfigFile, sample: Sample, *, routing: Routing, folder: Pa
             shape = routed(shape_of(config), routing)
             model = build_shape(shape, named(config), sequence=sample.sequence, image=sample.image)
         else:
-            model = model_of(config, sequence=sample.sequence, image=sample.image)
+            model = model_of(
+                config, sequence=sample.sequence, image=sample.image, positions=sample.positions
+            )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return replace(model, source=source.path)

@@ -50,6 +50,7 @@ class WorkloadSection:
     global_batch: Count
     sequence: Count | None = None
     image: Count | None = None
+    positions: Count | None = None
     precision: Precision = Precision.BF16
     optimizer: Optimizer = Optimizer.ADAMW
     trainable: SomeTrainable = EVERYTHING
@@ -92,7 +93,7 @@ def read_workload(
 
 def _model(found: WorkloadSection, problems: Problems, folder: Path | None) -> Model | None:
     """The model, with what is trained of it."""
-    sample = Sample(sequence=found.sequence, image=found.image)
+    sample = Sample(sequence=found.sequence, image=found.image, positions=found.positions)
     routing = Routing(capacity=found.expert_capacity, imbalance=found.expert_imbalance)
     try:
         model = read_model(found.model, sample, routing=routing, folder=folder)

@@ -31,7 +31,11 @@ def bert(config: Config) -> LanguageModel:
 def roberta(config: Config) -> LanguageModel:
     """RoBERTa for masked words."""
     _architecture(config, "RobertaForMaskedLM")
-    return _encoder(config, types=config.count("type_vocab_size", 1))
+    return _encoder(
+        config,
+        types=config.count("type_vocab_size", 1),
+        first=config.count("pad_token_id", 1) + 1,
+    )
 
 
 def electra(config: Config) -> LanguageModel:
@@ -91,6 +95,7 @@ def bart(config: Config) -> EncoderDecoder:
         embedding=Embedding(
             vocabulary=config.count("vocab_size"),
             positions=config.count("max_position_embeddings") + 2,
+            first=2,
             norm=True,
         ),
         encoder=_bart_run(config, "encoder"),
@@ -118,7 +123,7 @@ def _architecture(config: Config, *known: str) -> str:
 
 
 def _encoder(
-    config: Config, *, types: int, pooler: int = 0, width: int | None = None
+    config: Config, *, types: int, pooler: int = 0, width: int | None = None, first: int = 0
 ) -> LanguageModel:
     count = config.count("num_attention_heads")
     heads = Heads(
@@ -136,6 +141,7 @@ def _encoder(
         embedding=Embedding(
             vocabulary=config.count("vocab_size"),
             positions=config.count("max_position_embeddings"),
+            first=first,
             types=types,
             norm=True,
             width=width,

@@ -70,6 +70,7 @@ def opt(config: Config) -> LanguageModel:
     table = Embedding(
         vocabulary=config.count("vocab_size"),
         positions=config.count("max_position_embeddings") + 2,
+        first=2,
         width=None if width == hidden else width,
     )
     last = config.flag("do_layer_norm_before", True) and not config.flag(

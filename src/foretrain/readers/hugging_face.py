@@ -7,6 +7,7 @@ knows the keys of its configurations and what their absence means.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from foretrain.errors import InputError, UnsupportedModel, nearest
@@ -14,8 +15,10 @@ from foretrain.readers import deepseek, encoders, gpt, llama
 from foretrain.readers.config import Config
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
-from foretrain.workload.library.encoder_decoder import EncoderDecoder, encoder_decoder
-from foretrain.workload.library.language_model import LanguageModel, language_model
+from foretrain.workload.library.electra import Electra
+from foretrain.workload.library.encoder_decoder import EncoderDecoder
+from foretrain.workload.library.language_model import LanguageModel
+from foretrain.workload.library.positions import model_of_shape, with_positions
 from foretrain.workload.library.vision import VisionTransformer, vision_transformer
 
 Shape = LanguageModel | EncoderDecoder | VisionTransformer
@@ -87,7 +90,11 @@ def shape_of(config: Mapping[str, object]) -> Shape:
 
 
 def model_of(
-    config: Mapping[str, object], *, sequence: int | None = None, image: int | None = None
+    config: Mapping[str, object],
+    *,
+    sequence: int | None = None,
+    image: int | None = None,
+    positions: int | None = None,
 ) -> Model:
     """The model that a configuration describes, for samples of one size.
 
@@ -95,13 +102,17 @@ def model_of(
         config: the keys of a config.json.
         sequence: tokens per sample, for models of text.
         image: pixels per side, for models of images; None for the configuration's image_size.
+        positions: tokens for which a learned table of positions is to have rows; None for the
+            configuration's.
 
     Raises:
         UnsupportedModel: of no family that is known here.
         InputError: a key is missing, is of the wrong kind, or contradicts another; or the sample's
             size is missing, superfluous or too large.
     """
-    return build(shape_of(config), named(config), sequence=sequence, image=_image(config, image))
+    given = shape_of(config)
+    shape = given if positions is None else with_positions(given, positions)
+    return build(shape, named(config), sequence=sequence, image=_image(config, image))
 
 
 def named(config: Mapping[str, object]) -> str:
@@ -112,7 +123,7 @@ def named(config: Mapping[str, object]) -> str:
 
 
 def build(
-    shape: Shape, name: str, *, sequence: int | None = None, image: int | None = None
+    shape: Shape | Electra, name: str, *, sequence: int | None = None, image: int | None = None
 ) -> Model:
     """The model of a shape for samples of one size. Arguments as `model_of`'s.
 
@@ -126,12 +137,7 @@ def build(
         return vision_transformer(name, shape, image=image, source=source)
     if image is not None or sequence is None:
         raise InputError(f"model '{name}' reads tokens: give sequence (tokens), no image.")
-    rows = shape.embedding.positions
-    if rows and sequence > rows:
-        raise InputError(f"model '{name}' has {rows} positions; sequence is {sequence}.")
-    if isinstance(shape, EncoderDecoder):
-        return encoder_decoder(name, shape, sequence=sequence, source=source)
-    return language_model(name, shape, sequence=sequence, source=source)
+    return replace(model_of_shape(name, shape, sequence), source=source)
 
 
 def _image(config: Mapping[str, object], image: int | None) -> int | None:

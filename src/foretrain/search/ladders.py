@@ -100,7 +100,7 @@ def length_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) 
                 tensor=tuple(sorted({tensor for tensor, _ in pairs})),
                 context=tuple(sorted({context for _, context in pairs})),
             ),
-            sizes=_multiples(rung, rung, LONGEST),
+            sizes=_multiples(rung, rung, min(LONGEST, workload.model.longest or LONGEST)),
         )
         for rung, pairs in sorted(found.items())
     ]

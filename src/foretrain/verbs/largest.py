@@ -111,12 +111,14 @@ def _fixed_length(study: Study) -> Iterator[str]:
             "the workload for so many tokens; one that read_study read has it."
         )
         return
+    model = study.workload.model
+    longest = min(LONGEST, model.longest or LONGEST)
     try:
-        study.lengthened(LONGEST)
+        study.lengthened(longest)
     except InputError as error:
         yield (
-            f"search.maximise: the samples of {study.workload.model.name} cannot have any length. "
-            f"With {LONGEST:,} tokens: {error}"
+            f"search.maximise: the samples of {model.name} cannot have any length. "
+            f"With {longest:,} tokens: {error}"
         )
 
 

@@ -60,6 +60,7 @@ class Model:
         source: where the structure comes from.
         spread: factor by which the interval of what is predicted of it is wider, for a model whose
             structure is not known.
+        longest: tokens of the longest sample that it has learned positions for; None for any.
     """
 
     name: str
@@ -68,8 +69,15 @@ class Model:
     tied: float = 0.0
     source: str = ""
     spread: float = 1.0
+    longest: int | None = None
 
     def __post_init__(self) -> None:
+        if self.longest is not None and self.tokens > self.longest:
+            raise InputError(
+                f"model '{self.name}' has learned positions for {self.longest} tokens; sequence is "
+                f"{self.tokens}. Use a shorter sequence, or state workload.positions = "
+                f"{self.tokens} for a model with a longer table."
+            )
         if not self.spread >= 1:
             raise InputError(f"Model '{self.name}': spread must be at least 1, got {self.spread}.")
         kinds = [layer.cuttable for layer in self.layers]

@@ -14,7 +14,7 @@ KEYS = set(re.findall(r"^@\w+\{([^,]+),", BIBLIOGRAPHY.read_text(), re.MULTILINE
 
 
 def sample(name):
-    return {Reads.TOKENS: {"sequence": 2048}, Reads.IMAGE: {"image": 224}}.get(
+    return {Reads.TOKENS: {"sequence": 512}, Reads.IMAGE: {"image": 224}}.get(
         ENTRIES[name].reads, {}
     )
 

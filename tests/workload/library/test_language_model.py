@@ -84,10 +84,10 @@ def test_tensor_axis_can_divide_what_it_must(name):
         assert bool(each.units) == divided
 
 
-def test_table_of_positions_grows_with_the_sample():
+def test_table_of_positions_follows_the_sample_where_its_trainer_says_so():
     table = SHAPE.embedding
     for positions, rows in ((None, 0), (0, 8), (5, 8), (20, 20)):
-        added = made(embedding=replace(table, positions=positions)).parameters
+        added = made(embedding=replace(table, positions=positions, follows=True)).parameters
         assert added - made().parameters == rows * 64
 
 

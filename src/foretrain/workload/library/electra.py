@@ -66,6 +66,7 @@ def electra(name: str, shape: Electra, *, sequence: int, source: str = "") -> Mo
         tokens=sequence,
         tied=shape.embedding.vocabulary * shape.hidden,
         source=source,
+        longest=shape.embedding.longest,
     )
 
 

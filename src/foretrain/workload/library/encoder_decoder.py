@@ -68,6 +68,7 @@ def encoder_decoder(name: str, shape: EncoderDecoder, *, sequence: int, source: 
         tokens=sequence,
         tied=shape.embedding.vocabulary * shape.hidden if shape.head.tied else 0.0,
         source=source,
+        longest=shape.embedding.longest,
     )
 
 

@@ -31,6 +31,7 @@ from foretrain.workload.library.families import (
     vit,
     wav2vec,
 )
+from foretrain.workload.library.positions import model_of_shape, with_positions
 
 _FAMILIES: Final = (
     megatron,
@@ -97,19 +98,31 @@ def _key(name: str) -> str:
     return ALIASES.get(key, key)
 
 
-def build(name: str, *, sequence: int | None = None, image: int | None = None) -> Model:
+def build(
+    name: str,
+    *,
+    sequence: int | None = None,
+    image: int | None = None,
+    positions: int | None = None,
+) -> Model:
     """A model of the library for samples of one shape.
 
     Args:
         name: catalogue name or alias.
         sequence: tokens per sample, for models of text.
         image: pixels per side, for networks of images.
+        positions: tokens for which its learned table of positions is to have rows; None for as many
+            as it was published with.
 
     Raises:
-        InputError: an unknown name, or a missing or superfluous shape.
+        InputError: an unknown name, a missing or superfluous shape, or samples longer than the
+            table of positions.
     """
     entry = find(name)
     size = _size(entry, sequence=sequence, image=image)
+    if positions is not None:
+        made = model_of_shape(entry.name, with_positions(entry.shape, positions), size)
+        return replace(made, source=entry.source)
     return replace(entry.build(size), name=entry.name, source=entry.source)
 
 

@@ -66,6 +66,7 @@ def language_model(name: str, shape: LanguageModel, *, sequence: int, source: st
         tokens=sequence,
         tied=embedding.vocabulary * (embedding.width or shape.hidden) if shape.head.tied else 0.0,
         source=source,
+        longest=shape.embedding.longest,
     )
 
 

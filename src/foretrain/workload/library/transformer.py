@@ -33,7 +33,7 @@ class Decoder:
         gated: whether the feed-forward part has a second branch that gates the first.
         bias: whether linear layers and norms have biases.
         dropout: whether attention and residual branches use dropout.
-        positions: whether positions are learned (a table) rather than rotated.
+        positions: whether positions are learned (a table as long as a sample) rather than rotated.
         tied: whether the head shares the embedding's weights.
         head_width: width of one head; None for hidden / heads.
     """
@@ -87,7 +87,9 @@ class Decoder:
         return LanguageModel(
             hidden=self.hidden,
             embedding=Embedding(
-                vocabulary=self.vocabulary, positions=0 if self.positions else None
+                vocabulary=self.vocabulary,
+                positions=0 if self.positions else None,
+                follows=self.positions,
             ),
             runs=(Run(blocks=(Block(mixer=heads, feed_forward=wide),), repeats=self.layers),),
             head=LanguageHead(tied=self.tied),

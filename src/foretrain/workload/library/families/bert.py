@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from foretrain.workload.graph import Model
-from foretrain.workload.library.electra import Electra, electra
+from foretrain.workload.library.electra import Electra
 from foretrain.workload.library.entry import Entry
 from foretrain.workload.library.families.text import text_entry
 from foretrain.workload.library.language_model import LanguageModel
@@ -14,6 +13,7 @@ from foretrain.workload.library.parts.block import Block, Run
 from foretrain.workload.library.parts.ends import Embedding, LanguageHead
 from foretrain.workload.library.parts.feed_forward import FeedForward
 from foretrain.workload.library.parts.stream import Norm
+from foretrain.workload.library.positions import model_of_shape
 
 Sizes = tuple[int, int, int]
 """Layers, hidden, heads; the feed-forward part is four times as wide as the stream."""
@@ -70,7 +70,7 @@ def _bert(name: str, sizes: Sizes, *aliases: str, vocabulary: int = 30_522) -> E
 
 
 def _roberta(name: str, sizes: Sizes) -> Entry:
-    table = Embedding(vocabulary=50_265, positions=514, types=1, norm=True)
+    table = Embedding(vocabulary=50_265, positions=514, first=2, types=1, norm=True)
     return text_entry(
         name, _shape(sizes, table), kind="RoBERTa encoder", source="liu2019, section 4"
     )
@@ -90,13 +90,9 @@ def _electra(name: str, sizes: Sizes, generator: Sizes) -> Entry:
         name=name,
         summary=f"ELECTRA encoder, {layers} layers of {hidden}, {heads} heads, and its generator",
         source="clark2020, table 6",
-        build=partial(_build_electra, shape),
+        build=partial(model_of_shape, name, shape),
         shape=shape,
     )
-
-
-def _build_electra(shape: Electra, sequence: int) -> Model:
-    return electra("", shape, sequence=sequence)
 
 
 ENTRIES = (

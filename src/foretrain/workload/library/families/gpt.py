@@ -61,7 +61,7 @@ def _gpt_2(name: str, sizes: Sizes, *aliases: str) -> Entry:
 
 def _opt(name: str, sizes: Sizes, *, width: int | None = None) -> Entry:
     """The smallest but one projects a narrow embedding and ends without a norm."""
-    table = Embedding(vocabulary=50_272, positions=2050, width=width)
+    table = Embedding(vocabulary=50_272, positions=2050, first=2, width=width)
     head = LanguageHead(tied=True, norm=width is None)
     return text_entry(
         name,
@@ -84,8 +84,11 @@ def _bloom(name: str, sizes: Sizes, *aliases: str) -> Entry:
 
 
 def _mpt(name: str, sizes: Sizes) -> Entry:
-    """As the public benchmarks train it: biases and learned positions, unlike released models."""
-    table = Embedding(vocabulary=50_368, positions=2048)
+    """As the public benchmarks train it: biases and learned positions, unlike released models.
+
+    Their configurations make the table as long as the samples.
+    """
+    table = Embedding(vocabulary=50_368, positions=2048, follows=True)
     return text_entry(
         name,
         _shape(sizes, table, LanguageHead(tied=True)),

@@ -75,7 +75,7 @@ def _bart(name: str, sizes: Sizes) -> Entry:
     encoder, decoder = _sides(layers, shared, FeedForward(width=feed_forward, bias=True))
     shape = EncoderDecoder(
         hidden=hidden,
-        embedding=Embedding(vocabulary=50_265, positions=1026, norm=True),
+        embedding=Embedding(vocabulary=50_265, positions=1026, first=2, norm=True),
         encoder=encoder,
         decoder=decoder,
         head=LanguageHead(norm=False, tied=True),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from foretrain.workload.graph import Model
-from foretrain.workload.library.encoder_decoder import EncoderDecoder, encoder_decoder
+from foretrain.workload.library.encoder_decoder import EncoderDecoder
 from foretrain.workload.library.entry import Entry
-from foretrain.workload.library.language_model import LanguageModel, language_model
+from foretrain.workload.library.language_model import LanguageModel
 from foretrain.workload.library.parts.attention import Heads
 from foretrain.workload.library.parts.block import Block, Run
 from foretrain.workload.library.parts.ends import Embedding, LanguageHead
 from foretrain.workload.library.parts.experts import Experts
 from foretrain.workload.library.parts.latent import Latent
+from foretrain.workload.library.positions import model_of_shape
 
 TextShape = LanguageModel | EncoderDecoder
 
@@ -25,7 +25,7 @@ def text_entry(
         name=name,
         summary=f"{kind}, {_described(shape)}",
         source=source,
-        build=partial(_build, shape),
+        build=partial(model_of_shape, name, shape),
         shape=shape,
         aliases=aliases,
     )
@@ -41,12 +41,6 @@ def language(
         runs=(runs,) if isinstance(runs, Run) else runs,
         head=LanguageHead(tied=tied),
     )
-
-
-def _build(shape: TextShape, sequence: int) -> Model:
-    if isinstance(shape, EncoderDecoder):
-        return encoder_decoder("", shape, sequence=sequence)
-    return language_model("", shape, sequence=sequence)
 
 
 def _described(shape: TextShape) -> str:

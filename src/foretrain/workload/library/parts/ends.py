@@ -19,8 +19,10 @@ class Embedding:
 
     Attributes:
         vocabulary: rows of the table, padding included.
-        positions: rows of a learned table of positions, which is never shorter than a sample; None
-            without a table.
+        positions: rows of a learned table of positions; None without a table.
+        first: row of a sample's first token; those before it are for padding.
+        follows: whether the table is made as long as a longer sample, as trainers do that take its
+            length from their own configuration.
         types: rows of a table of token types.
         norm: whether a norm follows.
         width: of a row, projected to the stream's; None for the stream's.
@@ -30,6 +32,8 @@ class Embedding:
 
     vocabulary: int
     positions: int | None = None
+    first: int = 0
+    follows: bool = False
     types: int = 0
     norm: bool = False
     width: int | None = None
@@ -38,7 +42,14 @@ class Embedding:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "vocabulary")
-        at_least(self, 0, "types", "biases")
+        at_least(self, 0, "types", "biases", "first")
+
+    @property
+    def longest(self) -> int | None:
+        """Tokens of the longest sample that has a position for each; None for any number."""
+        if self.positions is None or self.follows:
+            return None
+        return self.positions - self.first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
