@@ -183,7 +183,8 @@ def _interval(result: PolicyResult) -> str:
 
 def _finished(result: PolicyResult) -> str:
     """Blank where all jobs finished, as it would say the mean again."""
-    if result.mean_response_finished is None or result.jobs.finished == result.jobs.submitted:
+    counted = result.jobs.submitted - result.jobs.running
+    if result.mean_response_finished is None or result.jobs.finished == counted:
         return ""
     return written(SECONDS, result.mean_response_finished)
 

@@ -288,6 +288,12 @@ def test_jobs_of_one_second_are_in_the_order_of_the_log(tmp_path):
     assert [job.sequence for job in log.trace.jobs] == [2, 3, 4]
 
 
+def test_a_job_whose_end_is_left_blank_is_not_taken_to_have_finished(tmp_path):
+    log = read_log(written(tmp_path, HELIOS.replace("CANCELLED", "")))
+    assert [job.name for job in log.trace.jobs] == ["7"]
+    assert (4, "state is empty. Fill it in, or leave the line out.") in told(log)
+
+
 REQUEUED = """JobID|Submit|Start|Elapsed|State|AllocTRES
 5|2026-10-01T08:00:00|2026-10-01T08:00:30|60|NODE_FAIL|gres/gpu=2
 6|2026-10-01T08:00:10|2026-10-01T08:00:30|90|COMPLETED|gres/gpu=1

@@ -33,22 +33,27 @@ def ended(trace, order):
 
 def test_with_true_estimates_it_is_srtf():
     trace = jobs((0, 10, 10.0, ""), (1, 2, 2.0, ""), (2, 5, 5.0, ""))
-    assert ended(trace, srtf_guessed(estimated)) == ended(trace, srtf())
+    assert ended(trace, srtf_guessed(estimated(trace))) == ended(trace, srtf())
 
 
 def test_a_job_that_is_said_to_be_short_goes_before():
     trace = jobs((0, 10, 10.0, ""), (1, 20, 1.0, ""))
-    assert ended(trace, srtf_guessed(estimated)) == [30.0, 21.0]
+    assert ended(trace, srtf_guessed(estimated(trace))) == [30.0, 21.0]
 
 
 def test_who_outruns_its_estimate_keeps_running():
     trace = jobs((0, 10, 1.0, ""), (5, 1, 0.5, ""))
-    assert ended(trace, srtf_guessed(estimated)) == [10.0, 11.0]
+    assert ended(trace, srtf_guessed(estimated(trace))) == [10.0, 11.0]
 
 
-def test_a_job_without_an_estimate_is_told():
-    with pytest.raises(InputError, match="j0 comes without an estimate"):
-        ended(jobs((0, 1, None, "")), srtf_guessed(estimated))
+def test_a_job_of_which_nothing_was_said_stands_after_all_of_which_something_was():
+    trace = jobs((0, 10, None, ""), (1, 2, 2.0, ""), (2, 5, None, ""), (3, 90, 90.0, ""))
+    assert ended(trace, srtf_guessed(estimated(trace))) == [102.0, 3.0, 107.0, 93.0]
+
+
+def test_a_trace_without_any_estimate_is_told():
+    with pytest.raises(InputError, match="no job comes with an estimate"):
+        estimated(jobs((0, 1, None, "")))
 
 
 def test_a_prediction_is_what_jobs_of_the_user_ran_before_they_ended_in_any_way():

@@ -16,7 +16,7 @@ def _record(row: Row) -> Record:
         raise NotAJob("hold no device")
     if not row.has("start_time"):
         raise NotAJob(NEVER_RAN)
-    end, begun = ended(row.text("state")), row.moment("start_time")
+    end, begun = ended(row.needed("state")), row.moment("start_time")
     told = end is not End.RUNNING or row.has("duration")
     return Record(
         line=row.line,

@@ -48,7 +48,8 @@ def _record(row: Row, columns: Mapping[str, str]) -> Record:
 
     if not row.count(columns["devices"]):
         raise NotAJob("hold no device")
-    end, begun = ended(text("end")), row.moment(columns["begun"]) if text("begun") else None
+    end = ended(row.needed(columns["end"]) if "end" in columns else "")
+    begun = row.moment(columns["begun"]) if text("begun") else None
     told = end is not End.RUNNING or row.has(columns["duration"])
     if not told and begun is None:
         raise NotAJob("still ran when the log was written, which does not tell since when")

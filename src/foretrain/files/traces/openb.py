@@ -57,7 +57,7 @@ def _record(row: Row) -> Record:
     if not (row.has("scheduled_time") and row.has("deletion_time")):
         raise NotAJob(NEVER_RAN)
     begun, over = row.moment("scheduled_time"), row.moment("deletion_time")
-    phase = row.text("pod_phase")
+    phase = row.needed("pod_phase")
     return Record(
         line=row.line,
         name=row.needed("name"),

@@ -19,7 +19,7 @@ def _record(row: Row) -> Record:
         raise NotAJob("hold no device")
     if not row.has("start_time"):
         raise NotAJob(NEVER_RAN)
-    begun, end = row.moment("start_time"), ended(row.text("status"))
+    begun, end = row.moment("start_time"), ended(row.needed("status"))
     told = end is not End.RUNNING or row.has("end_time")
     return Record(
         line=row.line,

@@ -32,7 +32,7 @@ def _record(row: Row) -> Record:
         arrival=row.moment("Submit"),
         ran=row.duration("ElapsedRaw" if row.has("ElapsedRaw") else "Elapsed"),
         devices=devices,
-        end=ended(row.text("State")),
+        end=ended(row.needed("State")),
         begun=row.moment("Start"),
         estimate=row.duration("Timelimit") if limited else None,
         user=row.text("User"),

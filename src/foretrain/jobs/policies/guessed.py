@@ -6,6 +6,7 @@ Who has run longer than was guessed is thought to be about to end, and keeps run
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import inf
 from statistics import fmean
 
 from foretrain.errors import InputError
@@ -35,18 +36,21 @@ def srtf_guessed(guess: Guess) -> Order:
     return Order(key=left, preempts=True, skips=True, falls=True)
 
 
-def estimated(job: Job) -> float:
-    """What its user said.
+def estimated(past: Trace) -> Guess:
+    """What users said; a job of which nothing was said may take for ever.
+
+    Args:
+        past: jobs like those that will come.
 
     Raises:
-        InputError: nothing was said.
+        InputError: where nothing is ever said.
     """
-    if job.estimate is None:
+    if all(job.estimate is None for job in past.jobs):
         raise InputError(
-            f"job {job.name} comes without an estimate of its user; take srtf-predicted, which"
+            f"{past.name}: no job comes with an estimate of its user; take srtf-predicted, which"
             " learns from past jobs, or another policy."
         )
-    return job.estimate
+    return lambda job: inf if job.estimate is None else job.estimate
 
 
 def predicted(past: Trace) -> Guess:

@@ -147,7 +147,7 @@ POLICIES: Mapping[str, Named] = {
     "las": Named(says="who has got least first, in levels", make=_ordered(lambda: las(LEVELS))),
     "srtf-estimated": Named(
         says="the least left first by what users said, with interruption",
-        make=_ordered(lambda: srtf_guessed(estimated)),
+        make=lambda asked: OrderedDispatcher(srtf_guessed(estimated(asked.past))),
         knows="users' estimates",
     ),
     "srtf-predicted": Named(

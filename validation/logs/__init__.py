@@ -1,0 +1,1 @@
+"""Random logs, read and simulated as users do it, beside schedulers of ten lines."""
