@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "foretrain"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-BASE = {"units", "errors", "throughput", "events", "statistics"}
+BASE = {"units", "errors", "throughput", "events", "extras", "statistics"}
 NOUNS = {"workload", "cluster", "plan", "measured", "coefficients"}
 PHYSICS = {"strategies", "cost", "queueing", "simulate"}
 QUESTIONS = {"search", "explain", "calibrate", "ensemble", "jobs"}

@@ -4,11 +4,18 @@ Each is stored compressed, as a photo would be; unpacking, cropping and scaling 
 milliseconds, which is most of the work of training on it.
 """
 
+import sys
 import zlib
 
 import numpy as np
-import torch
-from torch import nn
+
+from foretrain.extras import missing
+
+try:
+    import torch
+    from torch import nn
+except ModuleNotFoundError:
+    sys.exit(missing("torch", what="this example"))
 
 SIDE, CROP, KINDS = 256, 224, 4
 

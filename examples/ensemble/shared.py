@@ -3,8 +3,8 @@
 import multiprocessing
 import sys
 
+import pictures
 import torch
-from pictures import Pictures, build
 
 from foretrain import attach, share
 
@@ -12,10 +12,10 @@ RATES = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
 EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 4
 
 
-def train(pictures, rate):
+def train(data, rate):
     torch.manual_seed(0)
     loader = attach("pictures", batch_size=24, model=str(rate))
-    model = build()
+    model = pictures.build()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
     for _ in range(EPOCHS):
         total = 0.0
@@ -25,15 +25,15 @@ def train(pictures, rate):
             loss.backward()
             optimizer.step()
             total += loss.item() * len(kinds)
-    print(f"rate {rate}: loss {total / len(pictures):.3f}", flush=True)
+    print(f"rate {rate}: loss {total / len(data):.3f}", flush=True)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    pictures = Pictures()
-    stream = share(pictures, name="pictures", epochs=EPOCHS, readers=len(RATES))
+    data = pictures.Pictures()
+    stream = share(data, name="pictures", epochs=EPOCHS, readers=len(RATES))
     fork = multiprocessing.get_context("fork")
-    models = [fork.Process(target=train, args=(pictures, rate)) for rate in RATES]
+    models = [fork.Process(target=train, args=(data, rate)) for rate in RATES]
     for model in models:
         model.start()
     for model in models:

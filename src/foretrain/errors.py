@@ -4,6 +4,7 @@ ForetrainError
 ├── InputError          what you wrote cannot be used as it is
 ├── UnsupportedModel    a model that we cannot read or price yet
 ├── MissingCoefficient  a constant that must be measured or given first
+├── MissingExtra        a package that this installation lacks
 └── NoPlanFits          nothing in the space runs on this cluster
 
 Each message says where, what is wrong, what is allowed and what to do. A broken invariant of ours
@@ -30,6 +31,10 @@ class UnsupportedModel(ForetrainError):
 
 class MissingCoefficient(ForetrainError):
     """A constant without which the prediction would be a guess."""
+
+
+class MissingExtra(ForetrainError, ImportError):
+    """A package that is not installed; also an ImportError, for who tries and does without."""
 
 
 class NoPlanFits(ForetrainError):

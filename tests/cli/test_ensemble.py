@@ -30,7 +30,7 @@ def printed(*arguments):
 def test_estimate_says_what_to_expect_and_which_code_runs(study, tmp_path):
     page = tmp_path / "page.html"
     text = printed("estimate", study, "--html", page)
-    for part in ("tiny-cli, 2 members", "shared stream, 1 worker", "Runs code of the study"):
+    for part in ("tiny-cli, 2 members", "shared stream, 1 worker", "A run calls code of"):
         assert part in text
     assert "tests.run.members.tiny:points" in page.read_text()
 

@@ -37,7 +37,7 @@ def ensemble_estimate_text(answer: EnsembleEstimated) -> Group:
         terminal.legend(members.columns),
         *([Text()] if answer.warnings else []),
         *(Text(f"Warning: {each}", style="yellow") for each in answer.warnings),
-        terminal.note(f"\n{code(answer.code)}"),
+        terminal.note(f"\n{_code(answer)}"),
     )
 
 
@@ -53,7 +53,7 @@ def ensemble_estimate_page(answer: EnsembleEstimated, provenance: Provenance) ->
     return page(
         kind="Ensemble",
         title=f"{answer.name}: {count(len(answer.members), 'member')}",
-        subtitle=code(answer.code),
+        subtitle=_code(answer),
         sections=[each for each in sections if each is not None],
         provenance=provenance,
     )
@@ -117,6 +117,12 @@ def member_table(answer: EnsembleEstimated) -> Table:
     )
     rows = [(*_row(each), *((str(each.wave),) * waves)) for each in answer.members]
     return Table(columns=columns, rows=tuple(rows))
+
+
+def _code(answer: EnsembleEstimated) -> str:
+    """What was called, or will be."""
+    named = ", ".join(answer.code)
+    return code(answer.code) if answer.measured else f"A run calls code of the study: {named}."
 
 
 def code(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from foretrain.errors import ForetrainError
+from foretrain.extras import EXTRAS, missing
 from foretrain.results.doctor import Check, Diagnosis, Health
 
 NEEDED: Final = ("jinja2", "numpy", "pydantic", "rich", "scipy", "typer")
@@ -17,7 +18,15 @@ OLDEST_PYTHON: Final = (3, 11)
 
 def doctor() -> Diagnosis:
     """Look at Python, the libraries, the catalogue, the terminal and the processors."""
-    checks = (_python(), _foretrain(), *_libraries(), _catalogue(), _terminal(), _processors())
+    checks = (
+        _python(),
+        _foretrain(),
+        *_libraries(),
+        *_extras(),
+        _catalogue(),
+        _terminal(),
+        _processors(),
+    )
     return Diagnosis(checks=checks)
 
 
@@ -43,6 +52,14 @@ def _libraries() -> Iterator[Check]:
         health = Health.OK if installed else Health.FAIL
         advice = "" if installed else f"Run 'pip install {library}'."
         yield Check(name=library, health=health, found=installed or "absent", advice=advice)
+
+
+def _extras() -> Iterator[Check]:
+    """What only some answers need: its absence is no fault."""
+    for extra in EXTRAS:
+        installed = _version(extra)
+        advice = "" if installed else missing(extra, what="what trains or measures for real")
+        yield Check(name=extra, health=Health.OK, found=installed or "absent", advice=advice)
 
 
 def _catalogue() -> Check:

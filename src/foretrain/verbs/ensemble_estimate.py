@@ -8,15 +8,22 @@ from foretrain.ensemble.loading import Choice
 from foretrain.ensemble.one_node import LoadingEstimate
 from foretrain.measured.ensemble_study import EnsembleStudy, Input
 from foretrain.results.ensemble_estimate import EnsembleEstimated, Loading, MemberForecast
-from foretrain.run.members.opened import Told, opened
+from foretrain.run.members.machine import limited
+from foretrain.run.members.opened import Told, known, opened
 from foretrain.run.members.parts import comparisons
 from foretrain.verbs.ensemble_plan import Planned, planned
 
+NOT_CALLED = (
+    "The study gives every figure, so its code was not called: the data is taken for a data set"
+    " with a length and an index."
+)
+
 
 def ensemble_estimate(study: EnsembleStudy, *, progress: Told | None = None) -> EnsembleEstimated:
-    """What a run of an ensemble will take on this machine, measured briefly.
+    """What a run of an ensemble will take on this machine, measured briefly; trains nothing.
 
-    Runs the code that the study names, and trains nothing.
+    Calls the code that the study names, unless the study gives every figure: then nothing is
+    measured, and PyTorch is not needed.
 
     Args:
         study: data, members, and what the run may use.
@@ -25,9 +32,14 @@ def ensemble_estimate(study: EnsembleStudy, *, progress: Told | None = None) -> 
     Raises:
         InputError: code of the study is missing or does not give what it must, or a member does
             not fit this machine.
+        MissingExtra: something must be measured, and PyTorch is not installed.
     """
+    if study.given is not None:
+        with limited(study.cores) as cores:
+            return _answer(study, planned(study, study.given, cores=cores, fed=False), cores=cores)
     with opened(study) as found:
-        plan = planned(study, found, progress)
+        probed = known(study, found, progress)
+        plan = planned(study, probed, cores=found.cores, fed=found.fed)
         return _answer(study, plan, cores=found.cores)
 
 
@@ -99,5 +111,7 @@ def _warnings(study: EnsembleStudy, plan: Planned) -> Iterator[str]:
             f"{slowest.name} is {max(rates) / min(rates):.1f} times slower than the quickest"
             " member, and those that block wait for it: policy = 'detach' lets them go ahead."
         )
+    if not plan.probed.measured:
+        yield NOT_CALLED
     if plan.probed.sample.count is None:
         yield "The data does not tell how many samples it has, so times are per sample only."

@@ -10,7 +10,6 @@ from foretrain.ensemble.loading import Choice, loading
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.measured.probed import Probed
 from foretrain.run.members.machine import gpus, memory_free
-from foretrain.run.members.opened import Opened, Told, known
 from foretrain.run.members.parts import comparisons, together
 
 
@@ -39,22 +38,28 @@ class Planned:
         return 1 + next(n for n, part in enumerate(self.parts) if name in part.epochs)
 
 
-def planned(study: EnsembleStudy, found: Opened, tell: Told | None) -> Planned:
+def planned(study: EnsembleStudy, probed: Probed, *, cores: int, fed: bool) -> Planned:
     """Plan a study on this machine.
 
+    Args:
+        study: data, members, and what the run may use.
+        probed: what samples and members cost.
+        cores: that everything shares.
+        fed: whether a loader gives the samples.
+
     Raises:
-        InputError: a member cannot be built, or does not fit.
+        InputError: a member does not fit.
+        MissingExtra: members ask for this machine's GPUs, and PyTorch is not installed.
     """
-    probed = known(study, found, tell or (lambda _what, _done, _all: None))
     anywhere = any(recipe.device == "auto" for recipe in study.recipes)
     devices, of_device = gpus() if anywhere else (0, 0.0)
     memory = of_device if devices else memory_free() - study.memory
     parts = _parts(study, probed, devices=devices, memory=memory)
     first = parts[0]
     batches = {recipe.name: recipe.batch for recipe in study.recipes}
-    setting = on_one_node(probed, [*first.epochs], batches, cores=found.cores, arena=study.memory)
-    choice = loading(setting, study.input, workers=study.workers, fed=found.fed)
-    expected = forecast(probed, parts, choice.way, cores=found.cores, arena=study.memory)
+    setting = on_one_node(probed, [*first.epochs], batches, cores=cores, arena=study.memory)
+    choice = loading(setting, study.input, workers=study.workers, fed=fed)
+    expected = forecast(probed, parts, choice.way, cores=cores, arena=study.memory)
     return Planned(
         probed=probed,
         choice=choice,

@@ -18,7 +18,7 @@ from foretrain.run.members.launch import Launch
 from foretrain.run.members.logs import opened as opened_logs
 from foretrain.run.members.looks import Looks
 from foretrain.run.members.machine import processor_time
-from foretrain.run.members.opened import Opened, Told, opened
+from foretrain.run.members.opened import Opened, Told, known, opened
 from foretrain.run.members.reports import Report
 from foretrain.run.members.setting import Setting
 from foretrain.verbs.ensemble_plan import Planned, planned
@@ -50,7 +50,8 @@ def ensemble_run(
         question = fingerprint(_question(study))
         kept = folder.claim(question, resume=resume)
         found = stack.enter_context(opened(study))
-        plan = planned(study, found, progress)
+        probed = known(study, found, progress)
+        plan = planned(study, probed, cores=found.cores, fed=found.fed)
         folder.add({"question": question, "name": study.name})
         logs = stack.enter_context(opened_logs(study.logs, anew=not resume))
         launch = Launch(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from foretrain.errors import InputError
+from foretrain.extras import require
 from foretrain.run.members.apart import apart
 
 
@@ -67,7 +68,11 @@ def gpus() -> tuple[int, float]:
     """How many GPUs PyTorch can use here, and the bytes that are free on the fullest of them.
 
     Asked in a process of its own: one that has talked to a GPU cannot be forked any more.
+
+    Raises:
+        MissingExtra: PyTorch is not installed.
     """
+    require("torch", what="device = 'auto', which asks for the GPUs of this machine,")
     count, memory = apart(_gpus, what="the GPUs of this machine")
     return int(count), float(memory)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from foretrain.errors import ForetrainError, InputError
+from foretrain.extras import require
 from foretrain.measured.ensemble_study import EnsembleStudy
 from foretrain.measured.probed import Probed
 from foretrain.run.members.code import check_code, function
@@ -17,6 +17,8 @@ from foretrain.run.members.machine import limited
 from foretrain.run.members.probe import probe
 from foretrain.run.members.warm import warm
 from foretrain.run.stream.source import Source, source_of
+
+WHAT = "an ensemble whose members are trained or measured"
 
 Told = Callable[[str, int, int], None]
 """What is done, how much of it, of how much."""
@@ -47,10 +49,10 @@ def opened(study: EnsembleStudy) -> Iterator[Opened]:
     """A process from which the members of a study can be forked.
 
     Raises:
-        InputError: PyTorch is missing, or the study's code does not give what it must.
+        InputError: the study's code does not give what it must.
+        MissingExtra: PyTorch is not installed.
     """
-    if find_spec("torch") is None:
-        raise InputError("ensembles need PyTorch: run 'pip install foretrain[torch]'.")
+    require("torch", what=WHAT)
     check_logs(study.logs)
     with limited(study.cores) as cores, warm():
         check_code(study)
@@ -75,6 +77,10 @@ def _data(study: EnsembleStudy) -> Any:
         ) from error
 
 
-def known(study: EnsembleStudy, found: Opened, tell: Told) -> Probed:
-    """What the study says of samples and members, or this machine measures."""
-    return study.given or probe(study, found.source, tell)
+def known(study: EnsembleStudy, found: Opened, tell: Told | None) -> Probed:
+    """What the study says of samples and members, or this machine measures.
+
+    Raises:
+        InputError: a member cannot be built.
+    """
+    return study.given or probe(study, found.source, tell or (lambda _what, _done, _all: None))

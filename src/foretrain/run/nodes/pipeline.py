@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from foretrain.errors import InputError, nearest
+from foretrain.extras import require
 from foretrain.run.nodes.decode import Decoder
 from foretrain.run.nodes.errors import NodeFailed, NodeLost
 from foretrain.run.nodes.leader import Leader, leader_from_environment
@@ -197,7 +198,9 @@ def pipeline(
 
     Raises:
         InputError: an argument is wrong, or the environment does not describe this node.
+        MissingExtra: PyTorch is not installed.
     """
+    require("torch", what="pipeline(...)")
     if mode not in MODES:
         raise InputError(f"unknown mode '{mode}'.{nearest(mode, MODES)} Known: {', '.join(MODES)}.")
     if queue < 0:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from foretrain.extras import require
 from foretrain.run.stream.asked import Asked
 from foretrain.run.stream.reader import Reader
 from foretrain.units import BYTES
@@ -55,7 +56,9 @@ def attach(
         StreamNotFound: no stream of that name appeared in time.
         StreamTaken: a reader of that name is attached already.
         StreamVersion: the stream speaks another version, or the state is about other data.
+        MissingExtra: PyTorch is not installed.
     """
+    require("torch", what="attach(...)")
     asked = Asked(
         name=name,
         model=model or f"reader-{os.getpid()}-{next(_numbers)}",

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from foretrain.errors import ForetrainError, InputError
+from foretrain.extras import require
 from foretrain.run.stream.addresses import listen
 from foretrain.run.stream.conductor import Conductor
 from foretrain.run.stream.crew import Crew
@@ -71,7 +72,9 @@ def share(
         InputError: an argument cannot be used, or the arena does not fit this machine.
         StreamTaken: a stream of that name runs already.
         SampleFailed: the first samples could not be prepared.
+        MissingExtra: PyTorch is not installed.
     """
+    require("torch", what="share(...)")
     prepared = source_of(source, shared=shared, seed=seed, longest=longest)
     fed = prepared.samples_of is None
     if fed and shuffle is not None:

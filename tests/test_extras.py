@@ -1,0 +1,72 @@
+"""Extras: one line that every shell takes, before any work is begun."""
+
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.run.members.studies import study
+
+from foretrain import attach, ensemble_estimate, ensemble_run, share
+from foretrain.errors import MissingExtra
+from foretrain.extras import EXTRAS, missing
+from foretrain.results.doctor import Health
+from foretrain.run.nodes.pipeline import pipeline
+from foretrain.verbs.doctor import doctor
+
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+AUTO = "device = 'auto'"
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """An installation without any extra."""
+    monkeypatch.setattr("foretrain.extras.find_spec", lambda _name: None)
+
+
+def test_extras_are_those_of_the_project():
+    extras = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
+    assert EXTRAS.keys() == extras.keys() - {"test", "lint", "docs"}
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_what_to_install_is_one_line_that_every_shell_takes(extra):
+    told = missing(extra, what="this")
+    command = re.search(r"pip install (\S+)", told)[0]
+    assert "\n" not in told
+    assert command == f'pip install "foretrain[{extra}]"'  # cmd.exe knows double quotes only
+    assert shlex.split(command)[-1] == f"foretrain[{extra}]"
+    assert "https://download.pytorch.org/whl/cpu" in told
+
+
+@pytest.mark.parametrize(
+    ("what", "begin"),
+    [
+        ("share", lambda _folder: share([1.0], name="bare")),
+        ("attach", lambda _folder: attach("bare", batch_size=1, patience=0.0)),
+        ("pipeline", lambda _folder: pipeline([1.0], mode="duplicate", batch_size=1)),
+        ("trained", lambda folder: ensemble_run(study(folder, name="bare"))),
+        ("GPUs", lambda folder: ensemble_estimate(study(folder, name="bare", more=AUTO))),
+    ],
+)
+def test_what_trains_for_real_says_which_extra_it_needs(bare, tmp_path, what, begin):
+    with pytest.raises(MissingExtra, match=what) as raised:
+        begin(tmp_path)
+    assert str(raised.value).endswith(missing("torch", what="")[1:])
+
+
+def test_an_estimate_with_every_figure_given_needs_no_pytorch(bare, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    found = ensemble_estimate(study(tmp_path, name="given"))
+    assert found.seconds > 0
+    assert not found.measured
+    assert any("its code was not called" in warning for warning in found.warnings)
+
+
+def test_an_absent_extra_is_no_fault_and_said_by_doctor(bare, monkeypatch):
+    monkeypatch.setattr("foretrain.verbs.doctor._version", lambda _name: "")
+    check = next(check for check in doctor().checks if check.name == "torch")
+    assert (check.health, check.found) == (Health.OK, "absent")
+    assert 'pip install "foretrain[torch]"' in check.advice
