@@ -3,7 +3,8 @@
 import pytest
 
 from foretrain.cluster.fleet import Fleet, Nodes
-from foretrain.jobs.comparison import BATCHES, pair, policy_result
+from foretrain.jobs.comparison import pair, policy_result
+from foretrain.jobs.confidence import PARTS
 from foretrain.results.case import RunSummary
 from foretrain.results.simulate import JobCounts, Part
 
@@ -54,9 +55,9 @@ def test_the_median_of_an_even_number_lies_between_the_middle_ones():
 
 
 def test_one_short_run_has_no_interval_and_a_long_one_has():
-    short = policy_result(FLEET, [ran(*range(2 * BATCHES - 1))])
+    short = policy_result(FLEET, [ran(*range(2 * PARTS - 1))])
     assert (short.low, short.high) == (None, None)
-    long = policy_result(FLEET, [ran(*(float(place % 7) for place in range(20 * BATCHES)))])
+    long = policy_result(FLEET, [ran(*(float(place % 7) for place in range(20 * PARTS)))])
     assert long.low < long.mean_response < long.high
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.jobs.confidence import LEAST, independent, of_parts, of_runs
+from foretrain.jobs.confidence import LEAST, PARTS, independent, of_one_run, of_runs
 from foretrain.statistics import batch_means, student_interval
 
 POSITIVE = st.floats(1e-6, 1e9)
@@ -18,18 +18,20 @@ def test_an_interval_of_runs_lies_above_0_around_their_mean(means):
     assert high >= np.mean(means) * (1 - 1e-12)
 
 
-@given(means=st.lists(POSITIVE, min_size=20, max_size=20))
-def test_an_interval_of_parts_lies_above_0_around_their_mean(means):
-    found = of_parts(means)
-    if found is None:
-        assert independent(means) < LEAST
-    else:
-        assert 0 < found[0] <= np.mean(means) * (1 + 1e-12) <= found[1] * (1 + 1e-9)
+LONG = st.lists(POSITIVE, min_size=2 * PARTS, max_size=2 * PARTS + 15)
 
 
-@given(means=st.lists(POSITIVE, min_size=20, max_size=20), factor=st.sampled_from([0.25, 1024.0]))
-def test_another_unit_of_time_changes_no_interval(means, factor):
-    once, again = of_parts(means), of_parts([factor * mean for mean in means])
+@given(values=LONG)
+def test_an_interval_of_one_run_lies_above_0_around_the_mean_of_all_its_values(values):
+    found = of_one_run(values)
+    if found is not None:
+        assert found[0] > 0
+        assert found[0] * found[1] == pytest.approx(np.mean(values) ** 2)
+
+
+@given(values=LONG, factor=st.sampled_from([0.25, 1024.0]))
+def test_another_unit_of_time_changes_no_interval(values, factor):
+    once, again = of_one_run(values), of_one_run([factor * value for value in values])
     assert (once is None) == (again is None)
     if once is not None:
         assert again == pytest.approx([factor * end for end in once])
@@ -40,19 +42,27 @@ def test_means_that_are_close_have_the_interval_of_student():
     assert of_runs(values) == pytest.approx(student_interval(values), rel=1e-4)
 
 
-def test_one_run_tells_nothing_of_chance():
+def test_one_mean_tells_nothing_of_chance_and_neither_does_a_short_run():
     assert of_runs([3.0]) is None
+    assert of_one_run([float(place % 3 + 1) for place in range(2 * PARTS - 1)]) is None
 
 
-def test_parts_that_only_rise_are_a_run_too_short_to_tell():
-    rising = [1.0 + 0.1 * place for place in range(20)]
+def test_a_run_that_only_rises_is_too_short_to_tell():
+    rising = [1.0 + 0.1 * place for place in range(100)]
     assert independent(rising) < LEAST
-    assert of_parts(rising) is None
+    assert of_one_run(rising) is None
 
 
-def test_equal_parts_leave_nothing_open():
+def test_equal_values_leave_nothing_open():
     assert independent([2.0] * 20) == 20.0
-    assert of_parts([2.0] * 20) == (2.0, 2.0)
+    assert of_one_run([2.0] * 50) == (2.0, 2.0)
+
+
+def test_the_interval_is_that_of_the_mean_of_all_values_also_of_the_very_first():
+    random = np.random.default_rng(3)
+    values = [1e4, *random.exponential(1.0, 2_000 + 18)]
+    low, high = of_one_run(values)
+    assert low < np.mean(values) < high
 
 
 @pytest.mark.parametrize("depends", [0.0, 0.3, 0.6])
@@ -82,23 +92,20 @@ def held_by(intervals, theory):
     return np.mean([low <= theory <= high for low, high in intervals])
 
 
-def parts_of(load, *, jobs, runs):
-    return [batch_means(list(run), batches=20) for run in single_server(load, jobs=jobs, runs=runs)]
-
-
-def test_an_interval_of_parts_holds_the_mean_as_often_as_it_says():
-    found = [of_parts(parts) for parts in parts_of(0.6, jobs=6_000, runs=500)]
+def test_an_interval_of_one_run_holds_the_mean_as_often_as_it_says():
+    found = [of_one_run(list(run)) for run in single_server(0.6, jobs=6_000, runs=500)]
     assert None not in found
     assert 0.92 <= held_by(found, 1.0 / (1.0 - 0.6)) <= 0.98
 
 
-def test_parts_that_depend_on_each_other_are_not_taken_for_independent():
+def test_parts_of_a_run_are_not_taken_for_independent():
     """At load 0.9 and 2,000 jobs: 4 times in 5, where Student's holds the mean 3 times."""
-    parts = parts_of(0.9, jobs=2_000, runs=500)
-    found = [ends for ends in map(of_parts, parts) if ends is not None]
+    runs = [list(run) for run in single_server(0.9, jobs=2_000, runs=500)]
+    found = [ends for ends in map(of_one_run, runs) if ends is not None]
+    plain = [student_interval(batch_means(run, batches=PARTS)) for run in runs]
     theory = 1.0 / (1.0 - 0.9)
-    assert len(found) > 0.7 * len(parts)
-    assert held_by(found, theory) > held_by(map(student_interval, parts), theory) + 0.12
+    assert len(found) > 0.7 * len(runs)
+    assert held_by(found, theory) > held_by(plain, theory) + 0.12
 
 
 def test_an_interval_of_few_runs_holds_the_mean_at_least_as_often_as_one_that_goes_below_0():

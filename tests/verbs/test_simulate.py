@@ -240,7 +240,7 @@ def test_entries_that_a_log_leaves_out_are_told():
     answer = simulate(study(jobs=Log(trace=TRACE, left_out=left)))
     assert answer.left_out == left
     assert answer.findings[:2] == (
-        "Entries of the log that are not simulated: 5 (3 hold no device, 2 cannot be read).",
+        "Entries of the log that are not simulated: 5 (hold no device: 3; cannot be read: 2).",
         "Of those that cannot be read: line 7: state is 'x'. And 1 more.",
     )
 

@@ -8,13 +8,10 @@ from math import fsum
 from statistics import fmean, median, quantiles
 
 from foretrain.cluster.fleet import Fleet
-from foretrain.jobs.confidence import Interval, of_parts, of_runs
+from foretrain.jobs.confidence import Interval, of_one_run, of_runs
 from foretrain.results.case import RunSummary
 from foretrain.results.simulate import JobCounts, Pair, Part, PolicyResult
-from foretrain.statistics import batch_means, paired
-
-BATCHES = 20
-"""Consecutive parts of one run, whose means tell how sure its mean is."""
+from foretrain.statistics import paired
 
 
 def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
@@ -61,10 +58,7 @@ def _interval(runs: Sequence[RunSummary]) -> Interval | None:
     """The 95 % interval of the mean: over seeds, or over parts of the only run."""
     if len(runs) > 1:
         return of_runs([run.mean for run in runs])
-    responses = runs[0].responses
-    if len(responses) < 2 * BATCHES:
-        return None
-    return of_parts(batch_means(responses, batches=BATCHES))
+    return of_one_run(runs[0].responses)
 
 
 def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> Pair:

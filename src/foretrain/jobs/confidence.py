@@ -20,6 +20,9 @@ Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
 
+PARTS = 20
+"""Consecutive parts of one run, whose means tell how sure its mean is. Source: law2015, 9.5.3."""
+
 LEAST = 3.0
 """Independent values from which on a mean is said to be known with an interval."""
 
@@ -35,24 +38,30 @@ def of_runs(means: Sequence[float]) -> Interval | None:
 
     Source: oehlert1992: the delta method; student1908.
     """
-    return _around(means, like=float(len(means))) if len(means) >= 2 else None
+    count = len(means)
+    return _around(fmean(means), means, like=float(count)) if count >= 2 else None
 
 
-def of_parts(means: Sequence[float]) -> Interval | None:
-    """The interval that holds the mean, from consecutive parts of one run.
+def of_one_run(values: Sequence[float]) -> Interval | None:
+    """The interval that holds the mean, from the values of one run, which depend on each other.
 
     Args:
-        means: of each part, above 0; about twenty of equal length.
+        values: above 0, in the order of time. Means of consecutive `PARTS` of them, as equally
+            long as can be, hardly depend on each other any more.
 
     Returns:
-        Two values above 0; None where the parts depend so much on each other that the run is too
-        short to tell.
+        Two values above 0; None where there are fewer than two values to a part, or parts depend
+        so much on each other that the run is too short to tell.
 
     Source: law2015, section 9.5.3: batch means; bayley1946: how many independent values tell as
     much; kendall1954: by how much a short series shows too little correlation.
     """
+    if len(values) < 2 * PARTS:
+        return None
+    ends = [place * len(values) // PARTS for place in range(PARTS + 1)]
+    means = [fmean(values[start:end]) for start, end in pairwise(ends)]
     like = independent(means)
-    return _around(means, like=like) if like >= LEAST else None
+    return _around(fmean(values), means, like=like) if like >= LEAST else None
 
 
 def independent(values: Sequence[float]) -> float:
@@ -70,9 +79,8 @@ def independent(values: Sequence[float]) -> float:
     return count * (1.0 - likely) / (1.0 + likely)
 
 
-def _around(values: Sequence[float], *, like: float) -> Interval:
-    """The interval of the mean of values that tell as much as some independent ones."""
-    middle = fmean(values)
+def _around(middle: float, values: Sequence[float], *, like: float) -> Interval:
+    """The interval of a mean, by values that tell as much of it as some independent ones."""
     error = stdev(values) / sqrt(like) / middle
     reach = exp(student_quantile(CONFIDENCE, freedom=max(1, floor(like) - 1)) * error)
     return middle / reach, middle * reach

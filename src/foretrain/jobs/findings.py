@@ -61,7 +61,7 @@ def of_replays(replays: Sequence[Replayed]) -> tuple[str, ...]:
     if best.gap is not None:
         apart = f"job by job, the first half is {100 * best.gap:.0f} % of the mean waiting off"
     told = (
-        f"Replayed under {best.policy} on {best.devices} devices, jobs of the second half of the"
+        f"Replayed under {best.policy} on {_devices(best.devices)}, jobs of the second half of the"
         f" waiting wait {SECONDS.write(best.simulated)} (median) where the log says"
         f" {SECONDS.write(best.logged)}; {apart}."
     )
@@ -78,7 +78,7 @@ def of_log(log: Log) -> Iterator[str]:
     """Which entries of a log are not among the jobs, and which jobs are more than they look."""
     if log.left_out:
         total = sum(each.count for each in log.left_out)
-        why = ", ".join(f"{each.count:,} {each.reason}" for each in log.left_out)
+        why = "; ".join(f"{each.reason}: {each.count:,}" for each in log.left_out)
         yield f"Entries of the log that are not simulated: {total:,} ({why})."
     for each in log.left_out:
         if each.first[:1] and each.first[0].told:
