@@ -121,7 +121,7 @@ def encoders(draw):
     block = Block(mixer=mixer, feed_forward=FeedForward(width=24 * draw(st.integers(1, 100))))
     run = Run(blocks=(block,), repeats=draw(layers))
     shape = {"hidden": draw(st.integers(1, 2000)), "norm": draw(st.sampled_from(Norm))}
-    table = Embedding(vocabulary=24 * draw(st.integers(1, 2000)), positions=0)
+    table = Embedding(vocabulary=24 * draw(st.integers(1, 2000)), positions=0, follows=True)
     if draw(st.booleans()):
         head = LanguageHead(tied=True, predicted=0.15, pooler=2)
         one = LanguageModel(embedding=table, runs=(run,), head=head, **shape)
