@@ -24,6 +24,7 @@ from foretrain.units import (
     STEPS,
     TOKENS,
     WATTS,
+    as_written,
 )
 
 READ = [
@@ -138,9 +139,33 @@ def test_value_is_written_with_three_digits_and_a_fitting_unit(quantity, value, 
     assert quantity.write(value) == text
 
 
-@given(quantity=st.sampled_from(KINDS), value=st.floats(min_value=0, max_value=1e25))
+@given(quantity=st.sampled_from(KINDS), value=st.just(0.0) | st.floats(1e-25, 1e25))
 def test_what_is_written_reads_back_to_three_digits(quantity, value):
     assert quantity.read(quantity.write(value)) == pytest.approx(value, rel=5.001e-3, abs=1e-300)
+
+
+@pytest.mark.parametrize("quantity", KINDS, ids=lambda each: each.name)
+@pytest.mark.parametrize("number", ["1e308", "1e40", "1e-40", "4.9e-324"])
+def test_number_whose_products_would_leave_the_floats_is_refused(quantity, number):
+    with pytest.raises(InputError, match=r"is not (sensible|finite)"):
+        quantity.read(f"{number} {next(iter(quantity.units))}")
+
+
+def test_long_value_is_quoted_without_its_middle():
+    text = as_written("a" * 100_000)
+    assert len(text) <= 60
+    assert text.startswith("'aaa")
+    assert text.endswith("aaa'")
+    assert "..." in text
+
+
+def test_whole_number_of_any_length_is_quoted():
+    assert as_written(10**10_000) == "a whole number of thousands of digits"
+
+
+def test_unit_behind_many_spaces_is_refused_at_once():
+    with pytest.raises(InputError):
+        SECONDS.read("1 s" + " " * 100_000 + "s")
 
 
 @given(quantity=st.sampled_from(KINDS), number=st.integers(1, 999), data=st.data())

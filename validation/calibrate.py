@@ -25,7 +25,7 @@ from foretrain.calibrate.classes import is_hybrid, is_of_experts
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient
 from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.results.calibrate import Calibrated
 from foretrain.verbs.calibrate import Fitting, calibrate, fittable
 from foretrain.verbs.engine import engine
@@ -49,7 +49,7 @@ def main(tables: list[str]) -> int:
     runs = [
         run
         for table in tables or TABLES
-        for run in read_measurements(HERE / "tables" / f"{table}.csv")
+        for run in read_runs(HERE / "tables" / f"{table}.csv")
         if not (is_of_experts(run) or is_hybrid(run))
     ]
     with engine(os.cpu_count() or 1) as spread:

@@ -14,7 +14,7 @@ from pathlib import Path
 from foretrain.calibrate.scored import Scored, scored_rows
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.files.coefficients import DEFAULT, PRIORS, calibration
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.files.publishers import read_publishers
 from foretrain.measured.run import MeasuredRun
 from foretrain.results.validate import ValidationRow
@@ -66,7 +66,7 @@ def judged(table: str, sets: Mapping[str, Coefficients], *, engine: Engine = map
         sets: coefficients by publisher; the shipped ones stand for those that are missing.
         engine: applies a function to every item, in order.
     """
-    runs = read_measurements(HERE / "tables" / f"{table}.csv")
+    runs = read_runs(HERE / "tables" / f"{table}.csv")
     known = publishers()
     found = {
         row.id: row

@@ -25,7 +25,7 @@ from foretrain.calibrate.collectives import LEAST, NAMES, Timed, errors, fitted,
 from foretrain.coefficients.coefficient import Coefficient
 from foretrain.cost.transfer import PATTERNS, algorithms
 from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.exchange import exchange_case
 from foretrain.strategies.strategy import Pattern
 from foretrain.units import BYTES, SECONDS
@@ -56,7 +56,7 @@ class Check:
 
 def timed() -> Iterator[Timed]:
     """The rows that are fitted and scored."""
-    for run in read_measurements(TABLE):
+    for run in read_runs(TABLE):
         if run.check or run.measured is None:
             continue
         case = exchange_case(run, CATALOGUE)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.coverage import blanks
 from foretrain.measured.run import MeasuredRun
 from foretrain.results.validate import ValidationRow, ValidationSummary
@@ -70,7 +70,7 @@ def main() -> int:
     """Prints every table; 1 if one is covered too little."""
     kept = True
     for name, least in LEAST.items():
-        runs = read_measurements(TABLES / f"{name}.csv")
+        runs = read_runs(TABLES / f"{name}.csv")
         answer = validate(runs, played=False)
         found = coverage(list(zip(runs, answer.rows, strict=True)))
         print("\n".join([*lines(name, found, least=least), *errors(answer.summary), ""]))

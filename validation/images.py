@@ -31,7 +31,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import ForetrainError
 from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.case import PASSES, Case, case_of
 from foretrain.measured.run import MeasuredRun
 from foretrain.verbs.predict import CATALOGUE
@@ -148,7 +148,7 @@ def _coefficients(
 
 def told(table: str) -> Iterator[Told]:
     """The runs of a table that are predicted and can be scored."""
-    for run in read_measurements(HERE / "tables" / f"{table}.csv"):
+    for run in read_runs(HERE / "tables" / f"{table}.csv"):
         if run.measured is None or run.check or run.source_kind == "memory":
             continue
         try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foretrain.files.coefficients import DEFAULT
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.results.validate import ValidationRow
 from foretrain.verbs.predict import stages_of
@@ -49,7 +49,7 @@ def main() -> int:
     runs = [
         run
         for name in ("llm_training.csv", "memory.csv")
-        for run in read_measurements(TABLES / name)
+        for run in read_runs(TABLES / name)
         if run.source_id in ("korthikanti", "korthikanti-mem")
     ]
     pairs = list(zip(runs, validate(runs).rows, strict=True))

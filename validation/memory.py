@@ -28,7 +28,7 @@ from foretrain.calibrate.memory import (
 )
 from foretrain.errors import ForetrainError
 from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.verbs.peaks import Need, memory_row, need
 
@@ -65,8 +65,8 @@ class Score:
 
 def scores() -> tuple[Score, Score]:
     """The scores of parameter-efficient rows and of full training, each model left out."""
-    runs = [run for run in read_measurements(TABLES / "memory.csv") if run.source_id == EFFICIENT]
-    training = read_measurements(TABLES / "llm_training.csv")
+    runs = [run for run in read_runs(TABLES / "memory.csv") if run.source_id == EFFICIENT]
+    training = read_runs(TABLES / "llm_training.csv")
     measured = [*peaks(runs), *trained(training)]
     priors = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
     residuals = left_out([*measured, *_bounds(training)], priors)
@@ -77,8 +77,8 @@ def scores() -> tuple[Score, Score]:
 
 def main() -> int:
     """Prints every row and what it amounts to; 1 if a limit is missed."""
-    runs = [run for run in read_measurements(TABLES / "memory.csv") if run.source_id == EFFICIENT]
-    training = read_measurements(TABLES / "llm_training.csv")
+    runs = [run for run in read_runs(TABLES / "memory.csv") if run.source_id == EFFICIENT]
+    training = read_runs(TABLES / "llm_training.csv")
     rows = [*peaks(runs), *trained(training), *_bounds(training)]
     priors = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
     residuals = left_out(rows, priors)

@@ -21,7 +21,7 @@ from foretrain.calibrate.free import Free, free_of
 from foretrain.calibrate.single import Measured, benches_of, left_out
 from foretrain.errors import ForetrainError
 from foretrain.files.coefficients import PRIORS
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.case import PASSES, Case, case_of
 from foretrain.measured.coverage import blanks
 from foretrain.measured.run import MeasuredRun
@@ -75,14 +75,14 @@ class Figures:
 def main() -> int:
     """Print the figures; 1 if one that must be kept is missed."""
     found = of_families()
-    told = tuple(_told(read_measurements(TABLE)))
+    told = tuple(_told(read_runs(TABLE)))
     _held(told, lambda run: run.place.device, title="device", parts=lambda run: run.framework)
     return 0 if found.kept else 1
 
 
 def of_families() -> Figures:
     """Print and tell what comes out if each architecture family is left out once."""
-    runs = read_measurements(TABLE)
+    runs = read_runs(TABLE)
     told = tuple(_told(runs))
     complete = sum(not blanks(run) for run in runs)
     print(f"predicted: {len(told)} of {complete} rows with model, device, count and batch")

@@ -15,10 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
+
+MOST_QUOTED: Final = 60
+"""Characters of a user's value that a message quotes."""
+
+MOST_IN_A_LINE: Final = 4000
+"""Characters of a line of a message; what we list ourselves, such as all models, has fewer."""
 
 
 class ForetrainError(Exception):
     """Something that the user can mend; commands print it without a traceback."""
+
+    def __init__(self, message: str = "") -> None:
+        lines = message.split("\n")
+        super().__init__("\n".join(shortened(line, most=MOST_IN_A_LINE) for line in lines))
 
 
 class InputError(ForetrainError, ValueError):
@@ -39,6 +50,14 @@ class MissingExtra(ForetrainError, ImportError):
 
 class NoPlanFits(ForetrainError):
     """No plan of the space runs on the cluster; the message names the nearest miss in memory."""
+
+
+def shortened(text: str, *, most: int = MOST_QUOTED) -> str:
+    """A text with its middle left out where it is longer than the most."""
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail - 3]}...{text[-tail:]}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from decimal import Decimal
 from math import inf, isfinite
 from typing import Final
 
-from foretrain.errors import InputError, nearest
+from foretrain.errors import InputError, nearest, shortened
 
 Factors = Mapping[str, float]
 
@@ -27,9 +27,11 @@ DECIMAL: Final[Factors] = {
 BINARY: Final[Factors] = {
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50
 }  # fmt: skip
-NUMBER_AND_UNIT: Final = re.compile(
-    r"\s*([+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*", re.DOTALL
-)
+NUMBER: Final = re.compile(r"[+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+MOST: Final = 1e30
+"""The largest number of anything: a product of several such still fits in a float. The least above
+0 is its inverse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,7 +68,7 @@ class Quantity:
         if isinstance(value, str):
             return self._checked(value, *self._number_and_unit(value))
         if not self.bare:
-            raise InputError(f"{value} has no unit; wanted {self.name}. {self._advice}")
+            raise InputError(f"{as_written(value)} has no unit; wanted {self.name}. {self._advice}")
         return self._checked(value, _float(value), 1.0)
 
     def write(self, value: float) -> str:
@@ -86,15 +88,17 @@ class Quantity:
 
     def _number_and_unit(self, text: str) -> tuple[float, float]:
         """The number in a text and the size of its unit."""
-        match = NUMBER_AND_UNIT.fullmatch(text)
+        written = text.strip()
+        match = NUMBER.match(written)
         if match is None:
             raise InputError(f"{as_written(text)} does not begin with a number. {self._advice}")
-        number, unit = match.groups()
-        unit = " ".join(unit.split()).replace("\u00b5", "u").replace("\u03bc", "u")
+        unit = (
+            " ".join(written[match.end() :].split()).replace("\u00b5", "u").replace("\u03bc", "u")
+        )
         known = {**self.bare, **self.units}
         if unit not in known:
             raise InputError(self._refusal(text, unit))
-        return float(number), known[unit]
+        return float(match[0]), known[unit]
 
     def _checked(self, value: object, number: float, factor: float) -> float:
         product = _product(number, factor)
@@ -102,6 +106,11 @@ class Quantity:
             raise InputError(f"{as_written(value)} is not finite; wanted {self.name}.")
         if not product >= 0:
             raise InputError(f"{as_written(value)} is negative; {self.name} is at least 0.")
+        if number and not 1 / MOST <= product <= MOST:
+            raise InputError(
+                f"{as_written(value)} is not sensible: {self.name} is 0 or between {1 / MOST:g} and"
+                f" {MOST:g}."
+            )
         return product
 
     def _refusal(self, text: str, unit: str) -> str:
@@ -154,11 +163,13 @@ class Quantity:
 
 
 def as_written(value: object) -> str:
-    """A value as the user wrote it in TOML, cut where it is long."""
+    """A value as the user wrote it in TOML, its middle left out where it is long."""
     if isinstance(value, bool):
         return str(value).lower()
-    text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    try:
+        return shortened(repr(value) if isinstance(value, str) else str(value))
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return "a whole number of thousands of digits"
 
 
 def _float(value: float) -> float:

@@ -7,7 +7,7 @@ import pytest
 from foretrain.calibrate.free import free_of
 from foretrain.calibrate.single import Measured, benches_of, left_out, step_times
 from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.case import PASSES, case_of
 from foretrain.verbs.predict import CATALOGUE, predict
 
@@ -17,7 +17,7 @@ NAMES = {"tinynet_e", "resnet50", "vit_small_patch16_224", "AlexNet (OWT)", "vgg
 
 @pytest.fixture(scope="module")
 def runs():
-    return [run for run in read_measurements(TABLE) if run.network.name in NAMES]
+    return [run for run in read_runs(TABLE) if run.network.name in NAMES]
 
 
 @pytest.fixture(scope="module")

@@ -299,7 +299,10 @@ def test_nothing_is_said_twice():
         (b"# nothing\n", "has 2 problems."),
         (b"not a study", "is not TOML: Expected '='"),
         (b"{'json': 1}", "is not TOML: Invalid statement (at line 1, column 1)."),
-        (b"\xff\xfe[\x00", "byte 0 (0xff) is not UTF-8 text."),
+        (
+            b"\xff\xfe[\x00",
+            "byte 0 (0xff) is not UTF-8 text: it begins like UTF-16. Save it as UTF-8.",
+        ),
         (b"x = '\xe9'", "byte 5 (0xe9) is not UTF-8 text."),
         (b"# " + b"x" * 10_000_000, "is larger than 1 MiB, the most that is read."),
         (b"x = " + b"[" * 100_000, "is nested too deeply."),
@@ -329,7 +332,7 @@ def test_unreadable_file_is_told(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     path = tmp_path / "study.toml"
-    monkeypatch.setattr(type(path), "open", denied)
+    monkeypatch.setattr("os.open", denied)
     assert "cannot be read: Permission denied." in refusal_of_file(path)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.files.inventories import COLUMNS, read_inventories
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_measurements, read_runs
 from foretrain.workload.library.entries import build, known
 from foretrain.workload.library.entry import Reads
 
@@ -20,7 +20,7 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def inventories():
-    return read_inventories(TABLES / "networks.csv")
+    return read_inventories(TABLES / "networks.csv").known
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def stated():
 
 
 def test_short_forms_are_read(written):
-    found = read_inventories(written(SMALL))["small", 8]
+    found = read_inventories(written(SMALL)).known["small", 8]
     stem, narrow = found.convolutions
     assert (stem.picture.channels, stem.result.sides, stem.window) == (3, (4, 4), (3, 3))
     assert (narrow.window, narrow.groups, narrow.count) == ((1, 3), 16, 2)
@@ -50,12 +50,20 @@ def test_short_forms_are_read(written):
     assert found.moves[0].backward.full == 1000
 
 
-def test_every_line_that_is_wrong_is_named(written):
-    path = written(SMALL, SMALL.replace("1x16>10", "1x16"), SMALL.replace("small,8", "small,x"))
-    with pytest.raises(InputError) as caught:
-        read_inventories(path)
-    assert "line 3" in str(caught.value)
-    assert "line 4" in str(caught.value)
+def test_every_line_that_is_wrong_is_named_and_costs_no_other(written):
+    path = written(SMALL, SMALL.replace("1x16>10", "1x16"), SMALL.replace("small,8", "large,x"))
+    found = read_inventories(path)
+    assert [*found.known] == [("small", 8)]
+    assert found.wrong["small"].startswith("networks.csv: line 3: '1x16' is of no form")
+    assert found.wrong["large"].startswith("networks.csv: line 4: ")
+
+
+def test_network_that_cannot_be_read_is_why_its_rows_are_not_predicted(written):
+    path = written(SMALL.replace("1x16>10", "1x16")).with_name("single_device.csv")
+    path.write_text("id,source_id,model,input,step_time_s\na,ours,small,8,1\nb,ours,other,8,1\n")
+    wrong, other = read_measurements(path)
+    assert wrong.reason.startswith("networks.csv: line 2: '1x16'")
+    assert other.measured == 1.0
 
 
 def test_other_columns_are_refused(tmp_path):
@@ -124,6 +132,6 @@ def test_the_library_keeps_what_published_code_keeps(both):
 
 
 def test_rows_of_single_devices_carry_the_list_beside_their_table():
-    runs = read_measurements(TABLES / "single_device.csv")
+    runs = read_runs(TABLES / "single_device.csv")
     listed = sum(run.network.inventory is not None for run in runs)
     assert listed >= 0.87 * len(runs)

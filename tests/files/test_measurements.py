@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from foretrain.errors import ForetrainError, InputError
 from foretrain.files.measurement_columns import COLUMNS, LEAST_COUNT, NUMBERS, REQUIRED
-from foretrain.files.measurements import measurements_from, read_measurements
+from foretrain.files.measurements import measurements_from, read_measurements, read_runs
 from foretrain.files.problems import MOST_LISTED
 from foretrain.measured.run import Subject, Table
+from foretrain.measured.unread import UnreadRow
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
 ROW = {
@@ -56,6 +57,11 @@ def refused(*rows: dict[str, str], table: Table = Table.LLM_TRAINING) -> str:
     with pytest.raises(InputError) as error:
         read(*rows, table=table)
     return str(error.value)
+
+
+def unread(*rows: dict[str, str], table: Table = Table.LLM_TRAINING) -> str:
+    """Why rows that cannot be read cannot be."""
+    return "\n".join(row.reason for row in read(*rows, table=table) if isinstance(row, UnreadRow))
 
 
 def test_a_row_is_read_in_our_words():
@@ -120,32 +126,72 @@ def test_a_missing_file_is_told_before_its_name_is_read(tmp_path):
         read_measurements(tmp_path)
 
 
-def test_every_problem_is_told_at_once_with_line_column_and_value():
-    message = refused(
+def test_a_row_that_cannot_be_read_costs_no_other_and_says_line_column_and_value():
+    first, second, third = read(
         {**ROW, "layers": "two"},
-        {**ROW, "id": "ours-0002", "step_time_s": "fast", "mbs": "1.5"},
+        {**ROW, "id": "ours-0002"},
+        {**ROW, "id": "ours-0003", "step_time_s": "fast", "mbs": "1.5"},
     )
-    assert (
-        "table.csv has 3 problems.\n- line 2: layers is 'two', not a whole number of at least 1."
-        in message
-    )
-    assert "line 3: step_time_s is 'fast', not a number of at least 0." in message
-    assert "line 3: mbs is '1.5'" in message
+    assert first.reason.startswith("line 2: layers is 'two', not a whole number of at least 1")
+    assert (first.id, first.source_id, first.subject) == ("ours-0001", "ours", Subject.STEP_TIME)
+    assert second.measured == 1.5
+    assert third.reason.startswith("line 4: mbs is '1.5'")
+    assert "step_time_s is 'fast', not a number of at least 0" in third.reason
+
+
+def test_where_every_row_must_be_readable_the_others_are_told_at_once(tmp_path):
+    path = tmp_path / "llm_training.csv"
+    path.write_text(text_of({**ROW, "layers": "two"}, {**ROW, "id": "b", "mbs": "x"}))
+    with pytest.raises(InputError, match="has 2 problems") as error:
+        read_runs(path)
+    assert "- line 2: layers is 'two'" in str(error.value)
+    assert "- line 3: mbs is 'x'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        ('b,"ours,pretrain,tiny', "is not CSV"),
+        ("b,ours", "has 2 cells, the header has 12"),
+        (f"{'b' * 200},ours{',' * 10}", "id has 200 letters; at most 100 are read"),
+        (f"b,ours,{'x' * 20_000}{',' * 9}", "task has 20,000 letters; at most 10,000 are read"),
+        ("ours-0001,ours" + "," * 10, "id 'ours-0001' stands in line 2 too"),
+    ],
+)
+def test_a_broken_line_costs_no_other(broken, told):
+    head, first = text_of(ROW).splitlines()
+    text = "\n".join([head, first, broken, first.replace("0001", "0002")])
+    found = measurements_from(text, table=Table.LLM_TRAINING, where="t")
+    assert [row.id for row in found if not isinstance(row, UnreadRow)] == ["ours-0001", "ours-0002"]
+    (wrong,) = [row for row in found if isinstance(row, UnreadRow)]
+    assert wrong.line == 3
+    assert wrong.reason.startswith("line 3: ")
+    assert told in wrong.reason
+    assert len(wrong.reason) < 300
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "1e999", "1_0", "٣", "0x1", "1,5"])
 def test_what_is_not_a_finite_number_of_at_least_0_is_refused(value):
-    assert "step_time_s" in refused({**ROW, "step_time_s": value})
+    assert "step_time_s" in unread({**ROW, "step_time_s": value})
+
+
+@pytest.mark.parametrize("value", ["1e15", "9" * 5000, "1e308"])
+def test_a_count_out_of_all_proportion_is_refused(value):
+    assert "layers is" in unread({**ROW, "layers": value})
 
 
 def test_a_measured_value_of_0_is_refused():
-    assert "must be above 0" in refused({**ROW, "step_time_s": "0"})
+    assert "must be above 0" in unread({**ROW, "step_time_s": "0"})
 
 
-def test_problems_past_the_limit_are_counted():
+def test_problems_past_the_limit_are_counted(tmp_path):
     rows = [{**ROW, "id": f"ours-{i}", "layers": "x"} for i in range(MOST_LISTED + 7)]
-    message = refused(*rows)
-    assert message.startswith(f"table.csv has {MOST_LISTED + 7} problems.\n")
+    path = tmp_path / "llm_training.csv"
+    path.write_text(text_of(*rows))
+    with pytest.raises(InputError) as error:
+        read_runs(path)
+    message = str(error.value)
+    assert message.startswith(f"{path} has {MOST_LISTED + 7} problems.\n")
     assert message.count("layers is 'x'") == MOST_LISTED
     assert message.endswith("\n- and 7 more.")
 
@@ -163,16 +209,13 @@ def test_a_missing_column_is_named(column):
     assert f"column '{column}' is missing" in refused(row)
 
 
-def test_repeated_columns_ids_and_uneven_lines_are_refused():
+def test_repeated_columns_are_refused():
     with pytest.raises(InputError, match="'id' occurs more than once"):
         measurements_from("id,id\n", table=Table.MEMORY, where="t")
-    assert "id 'ours-0001' occurs 2 times" in refused(ROW, ROW)
-    with pytest.raises(InputError, match="line 3: has 1 cells, the header has 12"):
-        measurements_from(text_of(ROW) + "lonely\n", table=Table.LLM_TRAINING, where="t")
 
 
 def test_a_row_without_id_is_refused():
-    assert "needs an id" in refused({**ROW, "id": ""})
+    assert "needs an id" in unread({**ROW, "id": ""})
 
 
 @pytest.mark.parametrize(
@@ -184,7 +227,7 @@ def test_a_row_without_id_is_refused():
     ],
 )
 def test_unknown_quantities_and_units_of_memory_are_refused(change, words):
-    assert words in refused({**MEMORY, **change}, table=Table.MEMORY)
+    assert words in unread({**MEMORY, **change}, table=Table.MEMORY)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.measured.runs import GPT, RESNET, case, layout, network, place
 
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Default, NotCovered
 from foretrain.measured.decoders import FAMILIES
@@ -237,5 +237,5 @@ def test_families_agree_with_the_table_of_models():
 
 @pytest.mark.parametrize("name", ["llm_training", "memory"])
 def test_every_evaluation_only_row_of_korthikanti_is_covered(name):
-    runs = read_measurements(TABLES / f"{name}.csv")
+    runs = read_runs(TABLES / f"{name}.csv")
     assert all(case(run) for run in runs if run.source_id.startswith("korthikanti"))

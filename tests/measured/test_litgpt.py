@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.measured.runs import CATALOGUE
 
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.case import case_of
 from foretrain.measured.counted import counts_allocated
 from foretrain.measured.coverage import NotCovered
@@ -16,7 +16,7 @@ from foretrain.plan.software import SHARED
 from foretrain.workload.workload import Optimizer, Precision
 
 TABLE = Path(__file__).parents[2] / "validation" / "tables" / "memory.csv"
-ROWS = {run.id: run for run in read_measurements(TABLE) if run.source_id == "litgpt"}
+ROWS = {run.id: run for run in read_runs(TABLE) if run.source_id == "litgpt"}
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.measured.runs import GPT, case
 
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions
 from foretrain.measured.run import Place, Stack
@@ -24,7 +24,7 @@ def execution(framework, **changes):
 @pytest.mark.parametrize("table", TRAINING)
 def test_the_software_of_every_row_is_known(table):
     assumptions = Assumptions()
-    for run in read_measurements(TABLES / f"{table}.csv"):
+    for run in read_runs(TABLES / f"{table}.csv"):
         execution_of(run, assumptions)
     assert not assumptions.words
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests import small
 
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.plan.plan import Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.results.document import document
@@ -76,8 +76,8 @@ def searched():
 @pytest.fixture(scope="module")
 def validated():
     runs = [
-        *read_measurements(TABLES / "memory.csv"),
-        *read_measurements(TABLES / "cnn_training.csv"),
+        *read_runs(TABLES / "memory.csv"),
+        *read_runs(TABLES / "cnn_training.csv"),
     ]
     return document("validate", validate(runs), provenance(runs))
 

@@ -13,7 +13,7 @@ from recorder.tables import TableFile
 from recorder.timing import DeviceClock, HostClock, Lap, Timing, summarised, timed
 
 from foretrain.files.measurement_columns import COLUMNS
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.run import Table
 from foretrain.results.validate import Status
 from foretrain.verbs.validate import validate
@@ -83,7 +83,7 @@ def written(folder, trainings, outcome):
     for training in trainings:
         for name, row in RECORDING.rows(training, outcome):
             TableFile(folder / f"{name}.csv", rows.COLUMNS[name]).append(row)
-    return {file.stem: read_measurements(file) for file in folder.iterdir()}
+    return {file.stem: read_runs(file) for file in folder.iterdir()}
 
 
 def test_every_first_configuration_of_a_gpu_is_predicted(tmp_path):
@@ -176,7 +176,7 @@ def test_steps_of_a_gpu_are_timed_by_marks_in_its_queue_without_waiting_between_
 
 @pytest.mark.parametrize("file", TABLES, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_recorded_row_is_predicted_or_says_why_not(file):
-    found = validate(read_measurements(file), played=False).rows
+    found = validate(read_runs(file), played=False).rows
     assert found
     assert all(row.reason for row in found if row.status is not Status.PREDICTED)
     if file.stem in {"llm_training", "cnn_training"}:

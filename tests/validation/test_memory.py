@@ -18,16 +18,16 @@ from validation.memory import (
 
 from foretrain.calibrate.memory import fit, left_out
 from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 
 PRIOR = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
 
 
 @pytest.fixture(scope="module")
 def rows():
-    runs = read_measurements(TABLES / "memory.csv")
+    runs = read_runs(TABLES / "memory.csv")
     found = list(peaks([run for run in runs if run.source_id == EFFICIENT]))
-    return found + list(trained(read_measurements(TABLES / "llm_training.csv")))
+    return found + list(trained(read_runs(TABLES / "llm_training.csv")))
 
 
 @pytest.fixture(scope="module")

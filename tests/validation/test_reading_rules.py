@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from foretrain.files.catalogue import cluster, device
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured import defaults
 from foretrain.measured.case import case_of
 from foretrain.measured.coverage import NotCovered
@@ -15,7 +15,7 @@ from foretrain.workload.workload import Optimizer, Precision
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
 CATALOGUE = Catalogue(device=device, cluster=cluster)
-ROWS = {run.id: run for run in read_measurements(TABLES / "llm_training.csv")}
+ROWS = {run.id: run for run in read_runs(TABLES / "llm_training.csv")}
 
 
 def of(source, *names):

@@ -9,7 +9,7 @@ from foretrain.calibrate.free import free_of
 from foretrain.coefficients.coefficient import Kind
 from foretrain.errors import InputError
 from foretrain.files.coefficients import PRIORS, SHIPPED
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.verbs.calibrate import Fitting, calibrate, fittable
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
@@ -20,7 +20,7 @@ FREE = ("matrix.sustained", "links.ethernet")
 def runs():
     """A few runs of one node."""
     listed = [f"mpt-{number:04}" for number in (1, 5, 9)]
-    return [run for run in read_measurements(TABLES / "llm_training.csv") if run.id in listed]
+    return [run for run in read_runs(TABLES / "llm_training.csv") if run.id in listed]
 
 
 def fitting(**changes):

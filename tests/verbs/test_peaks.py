@@ -8,12 +8,12 @@ import pytest
 from foretrain.calibrate.memory import predicted
 from foretrain.errors import InputError
 from foretrain.files.coefficients import DEFAULT
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.verbs.peaks import memory_row, need
 from foretrain.verbs.predict import predict
 
 TABLE = Path(__file__).parents[2] / "validation" / "tables" / "memory.csv"
-ROWS = {run.id: run for run in read_measurements(TABLE)}
+ROWS = {run.id: run for run in read_runs(TABLE)}
 LITGPT = [run for run in ROWS.values() if run.source_id == "litgpt"]
 
 

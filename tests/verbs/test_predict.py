@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from foretrain.files.coefficients import DEFAULT
-from foretrain.files.measurements import read_measurements
+from foretrain.files.measurements import read_runs
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.run import Subject
 from foretrain.verbs.predict import predict, stages_of
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
-MEMORY = {run.id: run for run in read_measurements(TABLES / "memory.csv")}
-STEPS = {run.id: run for run in read_measurements(TABLES / "llm_training.csv")}
+MEMORY = {run.id: run for run in read_runs(TABLES / "memory.csv")}
+STEPS = {run.id: run for run in read_runs(TABLES / "llm_training.csv")}
 GIB = 2.0**30
 
 

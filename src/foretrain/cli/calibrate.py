@@ -104,14 +104,19 @@ def _fitted(
     """The set fitted to the runs of some tables."""
     from datetime import date
 
+    from foretrain.cli.legible import tell, tell_all
     from foretrain.files.measurements import read_measurements
     from foretrain.files.problems import told_of
+    from foretrain.measured.run import MeasuredRun
+    from foretrain.measured.unread import UnreadRow
     from foretrain.verbs import calibrate as verb
     from foretrain.verbs.engine import engine
     from foretrain.verbs.provenance import provenance
 
     listed = " ".join(map(str, tables))
-    runs = [run for table in tables for run in read_measurements(table, kind=kind)]
+    rows = [row for table in tables for row in read_measurements(table, kind=kind)]
+    runs = [row for row in rows if isinstance(row, MeasuredRun)]
+    tell_all("row", [row.reason for row in rows if isinstance(row, UnreadRow)])
     fitting = verb.Fitting(
         free=verb.fittable(base),
         kept_apart=frozenset(),
@@ -126,7 +131,7 @@ def _fitted(
             fitting,
             priors=base,
             engine=spread,
-            progress=lambda text: typer.echo(text, err=True),
+            progress=tell,
         )
     return found, provenance(runs, coefficients=base.coefficients)
 

@@ -91,10 +91,13 @@ def _on_terminal() -> Iterator[_Drawn]:
     from rich.console import Console
     from rich.live import Live
 
+    from foretrain.cli.legible import Legible
     from foretrain.report.ensemble_run import live_text, probes_text
 
     with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as shown:
         yield _Drawn(
-            lambda what, done, total: shown.update(probes_text(what, done, total), refresh=True),
-            lambda now: shown.update(live_text(now), refresh=True),
+            lambda what, done, total: shown.update(
+                Legible(probes_text(what, done, total)), refresh=True
+            ),
+            lambda now: shown.update(Legible(live_text(now)), refresh=True),
         )

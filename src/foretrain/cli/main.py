@@ -15,6 +15,7 @@ from foretrain.cli.catalogue import catalogue
 from foretrain.cli.doctor import doctor
 from foretrain.cli.ensemble import ensemble
 from foretrain.cli.estimate import estimate
+from foretrain.cli.legible import tell
 from foretrain.cli.schema import schema
 from foretrain.cli.search import search
 from foretrain.cli.simulate import simulate
@@ -38,7 +39,7 @@ def run() -> NoReturn:
     try:
         app()
     except ForetrainError as error:
-        typer.echo(f"error: {error}", err=True)
+        tell(f"error: {error}")
         sys.exit(3 if isinstance(error, NoPlanFits) else 1)
     sys.exit(0)
 

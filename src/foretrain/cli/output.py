@@ -10,8 +10,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
+from foretrain.cli.legible import Legible, escaped, tell
 from foretrain.errors import InputError
 from foretrain.files.writing import write_text
 
@@ -37,7 +36,7 @@ def show_and_write(
     try:
         if path is not None:
             write_text(path, text())
-            typer.echo(f"Wrote {path}.", err=True)
+            tell(f"Wrote {path}.")
     finally:
         show(answer)
 
@@ -51,7 +50,7 @@ def show(answer: RenderableType | Mapping[str, object]) -> None:
     if sys.stdout is None:
         raise InputError("the answer cannot be written: standard output is closed.")
     if isinstance(answer, Mapping):
-        _write(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
+        _write(escaped(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)))
     else:
         _write(_drawn(answer))
 
@@ -87,7 +86,7 @@ def _drawn(report: RenderableType) -> str:
 
     paper = TextIOWrapper(BytesIO(), encoding=sys.stdout.encoding or "utf-8", errors="replace")
     terminal = Console().is_terminal
-    Console(file=paper, force_terminal=terminal, highlight=False).print(report)
+    Console(file=paper, force_terminal=terminal, highlight=False).print(Legible(report))
     paper.seek(0)
     lines = paper.read().strip("\n").splitlines()
     return "\n".join(lines if terminal else map(str.rstrip, lines))

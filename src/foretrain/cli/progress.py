@@ -55,6 +55,7 @@ def _bar(stop: Callable[[], bool]) -> Iterator[Told]:
     from rich.table import Table
     from rich.text import Text
 
+    from foretrain.cli.legible import Legible
     from foretrain.report.progress import progress_text
 
     share = bars.TaskProgressColumn("{task.percentage:.0f} %", "")
@@ -66,11 +67,11 @@ def _bar(stop: Callable[[], bool]) -> Iterator[Told]:
         bar.update(task, completed=now.settled, total=now.space)
         best.plain = progress_text(now)
 
-    def drawn() -> Group:
+    def drawn() -> Legible:
         hint = "stopping; again to end without an answer" if stop() else "for the best so far"
         line = Table.grid(padding=(0, 1))
         line.add_row(bar, Text(f"Ctrl-C: {hint}", style="dim"))
-        return Group(line, best)
+        return Legible(Group(line, best))
 
     with Live(get_renderable=drawn, console=Console(stderr=True), transient=True):
         yield tell

@@ -26,7 +26,7 @@ def _bars() -> Iterator[Told]:
 
     told = bars.TaskProgressColumn("{task.completed:,.0f} of {task.total:,.0f}", "")
     columns = (
-        bars.TextColumn("{task.description}"),
+        bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(20),
         told,
         bars.TimeElapsedColumn(),

@@ -49,6 +49,7 @@ def search(
     exhaustive: Exhaustive = False,
 ) -> None:
     """Find the best plan, its rivals, and why the others are refused."""
+    from foretrain.cli.legible import tell
     from foretrain.cli.output import check_page, show_and_write
     from foretrain.cli.progress import progress, stop_on_interrupt
     from foretrain.cli.sets import chosen
@@ -80,9 +81,7 @@ def search(
             )
         source = of_study(asked, coefficients=known)
         if cut_short(answer):
-            typer.echo(
-                "The search was cut short: this is the best of what was looked at.", err=True
-            )
+            tell("The search was cut short: this is the best of what was looked at.")
         show_and_write(
             document(name_of(answer), answer, source) if as_json else asked_text(asked, answer),
             html,

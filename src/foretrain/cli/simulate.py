@@ -32,6 +32,7 @@ def simulate(
     keep: Keep = None,
 ) -> None:
     """Let jobs share a cluster: response times under scheduling policies."""
+    from foretrain.cli.legible import tell
     from foretrain.cli.output import check_page, show_and_write
     from foretrain.cli.runs import runs_done
     from foretrain.cli.sets import chosen
@@ -59,7 +60,7 @@ def simulate(
         )
     source = provenance(asked, coefficients=known)
     for path in [] if kept is None else kept.damaged:
-        typer.echo(f"warning: {path} was damaged; its run was done again.", err=True)
+        tell(f"warning: {path} was damaged; its run was done again.")
     show_and_write(
         document("simulate", answer, source) if as_json else simulate_text(answer),
         html,

@@ -38,7 +38,6 @@ def read_calibration(path: Path) -> Calibration:
     """
     problems = Problems(str(path))
     document = read_toml(path, problems)
-    problems.check_depth(document)
     base = _base(document.get("over", SHIPPED.name), problems)
     known = {
         name: _coefficient(name, entry, base.known[name], problems=problems)

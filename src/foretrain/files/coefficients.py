@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
@@ -18,6 +17,7 @@ from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.covers import Covers
 from foretrain.errors import InputError
+from foretrain.files.toml import from_toml
 
 SETS = files("foretrain.coefficients") / "sets"
 PRIORS_FILE = "priors"
@@ -37,10 +37,7 @@ def calibration(text: str, *, over: Calibration | None = None, where: str) -> Ca
     Raises:
         InputError: it is not such a document.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{where}: is not TOML: {error}.") from None
+    document = from_toml(text, where)
     known = dict(over.known) if over else {}
     for name, entry in _entries(document):
         known[name] = _coefficient(name, entry, known.get(name), where=where)

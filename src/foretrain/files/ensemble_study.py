@@ -100,7 +100,6 @@ class _Reader:
             raise
 
     def _check_sections(self) -> None:
-        self.problems.check_depth(self.document)
         for key in self.document:
             if key not in SECTIONS:
                 self.problems.add(key, unknown_key(key, SECTIONS))

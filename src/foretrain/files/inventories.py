@@ -10,18 +10,18 @@ forward / backward.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from foretrain.errors import InputError
-from foretrain.files.problems import Problems
-from foretrain.files.text import read_text
+from foretrain.files.csv import CsvRecord, records
+from foretrain.files.reading import read_text
 from foretrain.measured.run import MeasuredRun
+from foretrain.measured.unread import UnreadRow
+from foretrain.units import as_written
 from foretrain.workload.library.convolution.picture import Picture
 from foretrain.workload.library.inventory import (
     Convolution,
@@ -49,39 +49,64 @@ Key = tuple[str, int]
 T = TypeVar("T")
 
 
-def read_inventories(path: Path) -> Mapping[Key, Inventory]:
-    """The networks of a file, by name and pixels per side.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventories:
+    """The networks of a file.
+
+    Attributes:
+        known: by name and pixels per side.
+        wrong: lines that cannot be read, each with the name of its network and the reason.
+    """
+
+    known: Mapping[Key, Inventory]
+    wrong: Mapping[str, str]
+
+
+def read_inventories(path: Path) -> Inventories:
+    """The networks of a file.
 
     Raises:
-        InputError: the file cannot be read as such a table; the message lists what is wrong.
+        InputError: the file is no such table.
     """
-    problems = Problems(str(path))
-    reader = csv.DictReader(io.StringIO(read_text(path, most=MOST_BYTES), newline=""))
-    if tuple(reader.fieldnames or ()) != COLUMNS:
+    lines = (each for each in records(read_text(path, most=MOST_BYTES), str(path)) if each)
+    if tuple(next(lines, CsvRecord(1, [])).cells) != COLUMNS:
         raise InputError(f"{path}: the columns must be {', '.join(COLUMNS)}.")
     found: dict[Key, Inventory] = {}
-    for cells in reader:
+    wrong: dict[str, str] = {}
+    for line in lines:
         try:
-            inventory = _inventory(cells)
-        except (InputError, TypeError, ValueError) as error:
-            problems.add(f"line {reader.line_num}", str(error))
+            inventory = _inventory(line.row(COLUMNS))
+        except ValueError as error:
+            name = line.cells[0] if line.cells else ""
+            wrong[name] = f"{path.name}: line {line.line}: {error}"
             continue
         found[inventory.name, inventory.image] = inventory
-    problems.check()
-    return found
+    return Inventories(known=found, wrong=wrong)
 
 
 def with_inventories(
-    runs: Sequence[MeasuredRun], known: Mapping[Key, Inventory]
-) -> tuple[MeasuredRun, ...]:
-    """The runs, each with the operators of its network where they are known."""
-    return tuple(_with_inventory(run, known) for run in runs)
+    rows: Sequence[MeasuredRun | UnreadRow], inventories: Inventories
+) -> tuple[MeasuredRun | UnreadRow, ...]:
+    """The rows, each run with the operators of its network where they are known."""
+    return tuple(_with_inventory(row, inventories) for row in rows)
 
 
-def _with_inventory(run: MeasuredRun, known: Mapping[Key, Inventory]) -> MeasuredRun:
-    network = run.network
-    inventory = known.get((network.name, network.image or 0))
-    return replace(run, network=replace(network, inventory=inventory))
+def _with_inventory(
+    row: MeasuredRun | UnreadRow, inventories: Inventories
+) -> MeasuredRun | UnreadRow:
+    if isinstance(row, UnreadRow):
+        return row
+    network = row.network
+    inventory = inventories.known.get((network.name, network.image or 0))
+    if inventory is None and network.name in inventories.wrong:
+        return UnreadRow(
+            line=0,
+            id=row.id,
+            source_id=row.source_id,
+            subject=row.subject,
+            reason=inventories.wrong[network.name],
+        )
+    return replace(row, network=replace(network, inventory=inventory))
 
 
 def _inventory(cells: Mapping[str, str]) -> Inventory:
@@ -101,7 +126,9 @@ def _each(text: str, form: re.Pattern[str], make: Callable[[re.Match[str]], T]) 
     for item in filter(None, text.split("; ")):
         match = form.fullmatch(item)
         if match is None:
-            raise InputError(f"'{item}' is not of the form that the head of the reader explains.")
+            raise InputError(
+                f"{as_written(item)} is of no form that the head of the reader explains."
+            )
         yield make(match)
 
 

@@ -103,6 +103,7 @@ _YES_OR_NO = ("yes", "no")
 
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
+        "oom": _YES_OR_NO,
         "compiled": _YES_OR_NO,
         "cuda_graphs": _YES_OR_NO,
         "sequence_parallel": _YES_OR_NO,

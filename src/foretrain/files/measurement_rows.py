@@ -17,6 +17,7 @@ from foretrain.measured.run import (
     Table,
 )
 from foretrain.plan.execution import AttentionKernel
+from foretrain.units import as_written
 
 Cells = Mapping[str, str]
 Reading = tuple[Subject, float | None]
@@ -96,12 +97,12 @@ def _memory(cells: Cells) -> Reading:
     quantity, unit = cells["quantity"], cells["unit"]
     if quantity not in MEMORY_SUBJECTS:
         raise InputError(
-            f"quantity '{quantity}' is unknown.{nearest(quantity, MEMORY_SUBJECTS)} "
+            f"quantity {as_written(quantity)} is unknown.{nearest(quantity, MEMORY_SUBJECTS)} "
             f"Known: {', '.join(MEMORY_SUBJECTS)}."
         )
     if unit not in MEMORY_UNITS:
         raise InputError(
-            f"unit '{unit}' is unknown.{nearest(unit, MEMORY_UNITS)} "
+            f"unit {as_written(unit)} is unknown.{nearest(unit, MEMORY_UNITS)} "
             f"Known: {', '.join(MEMORY_UNITS)}."
         )
     subject = MEMORY_SUBJECTS[quantity]

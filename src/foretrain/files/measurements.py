@@ -1,16 +1,15 @@
-"""Reads tables of measurements (CSV): every problem of a file at once, nothing guessed."""
+"""Reads tables of measurements (CSV): a row that cannot be read costs no other, nothing guessed."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
-from collections.abc import Iterator
-from math import isfinite
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from foretrain.errors import InputError, nearest
+from foretrain.files.csv import CsvRecord, records
 from foretrain.files.inventories import read_inventories, with_inventories
 from foretrain.files.measurement_columns import (
     CHOICES,
@@ -21,9 +20,10 @@ from foretrain.files.measurement_columns import (
 )
 from foretrain.files.measurement_rows import run_of
 from foretrain.files.problems import Problems
-from foretrain.files.text import read_text
-from foretrain.measured.run import MeasuredRun, Table
-from foretrain.units import as_written
+from foretrain.files.reading import read_text
+from foretrain.measured.run import MeasuredRun, Subject, Table
+from foretrain.measured.unread import UnreadRow
+from foretrain.units import MOST, as_written
 
 MOST_BYTES = 64 * 2**20
 INVENTORIES = "networks.csv"
@@ -31,52 +31,103 @@ INVENTORIES = "networks.csv"
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
-Line = tuple[int, list[str]]
+MOST_COUNT: Final = 1e12
+"""Of anything that is counted one by one: layers, devices, tokens."""
+
+ANY: Final = "any"
+ID: Final = "id"
+MOST_LETTERS: Final[Mapping[str, int]] = {ID: 100, "source_id": 100, ANY: 10_000}
+
+USUAL_SUBJECT: Final[Mapping[Table, Subject]] = {
+    Table.COLLECTIVES: Subject.TRANSFER_TIME,
+    Table.MEMORY: Subject.PEAK_MEMORY,
+}
+"""What tables measure that do not measure steps."""
+
+Row = MeasuredRun | UnreadRow
 
 
-def read_measurements(path: Path, *, kind: str | None = None) -> tuple[MeasuredRun, ...]:
-    """The measured runs of a CSV table.
+def read_runs(path: Path, *, kind: str | None = None) -> tuple[MeasuredRun, ...]:
+    """The measured runs of a CSV table of which every row must be readable.
+
+    Args:
+        path: the table.
+        kind: as `read_measurements` has it.
+
+    Raises:
+        InputError: the table, or a row of it, cannot be read; the message lists what is wrong.
+    """
+    rows = read_measurements(path, kind=kind)
+    problems = Problems(str(path))
+    problems.add_all(row.reason for row in rows if isinstance(row, UnreadRow))
+    problems.check()
+    return tuple(row for row in rows if isinstance(row, MeasuredRun))
+
+
+def read_measurements(path: Path, *, kind: str | None = None) -> tuple[Row, ...]:
+    """The rows of a CSV table: measured runs, and what cannot be read, with line and reason.
 
     Args:
         path: the table.
         kind: of table (`llm_training`, `memory`, ...); taken from the file's name if None.
 
     Raises:
-        InputError: the file cannot be read as such a table; the message lists what is wrong.
+        InputError: the file is no such table; the message lists what is wrong.
     """
     text, table = read_text(path, most=MOST_BYTES), _table(path, kind)
-    runs = measurements_from(text, table=table, where=str(path))
+    rows = measurements_from(text, table=table, where=str(path))
     beside = path.with_name(INVENTORIES)
     if table is Table.SINGLE_DEVICE and beside.is_file():
-        return with_inventories(runs, read_inventories(beside))
-    return runs
+        return with_inventories(rows, read_inventories(beside))
+    return rows
 
 
-def measurements_from(text: str, *, table: Table, where: str) -> tuple[MeasuredRun, ...]:
-    """The measured runs of a table's text; `where` names it in messages."""
+def measurements_from(text: str, *, table: Table, where: str) -> tuple[Row, ...]:
+    """The rows of a table's text; `where` names it in messages."""
+    lines = (each for each in records(text, where) if each)
+    head = next(lines, None)
+    if head is None:
+        raise InputError(f"{where}: is empty; a table starts with a line of column names.")
     problems = Problems(where)
-    header, lines = _split(text, where)
-    for problem in _header_problems(header, table):
-        problems.add("", problem)
+    problems.add_all([f": {head.problem}"] if head.problem else [])
+    problems.add_all(f": {each}" for each in _header_problems(head.cells, table))
     problems.check()
-    runs: list[MeasuredRun] = []
-    for number, values in lines:
-        wrong = list(_line_problems(header, values)) or _append(runs, (header, values), table)
-        for problem in wrong:
-            problems.add(f"line {number}", problem)
-    for problem in _repeated(runs):
-        problems.add("", problem)
-    problems.check()
-    return tuple(runs)
+    seen: dict[str, int] = {}
+    return tuple(_row(line, head.cells, table, seen=seen) for line in lines)
 
 
-def _append(runs: list[MeasuredRun], line: tuple[list[str], list[str]], table: Table) -> list[str]:
-    """Adds the run of a line (header and values); what is wrong with it instead, if anything."""
+def _row(line: CsvRecord, header: list[str], table: Table, *, seen: dict[str, int]) -> Row:
+    """A line as a measured run, or why it is none.
+
+    Args:
+        line: of the file.
+        header: names of the columns.
+        table: its kind.
+        seen: lines of the ids before; takes the row's.
+    """
+    cells: dict[str, str] = {}
     try:
-        runs.append(run_of(dict(zip(*line, strict=True)), table))
+        cells = line.row(header)
+        if wrong := " ".join(_cell_problems(cells)):
+            raise InputError(wrong)
+        run = run_of(cells, table)
+        if run.id in seen:
+            raise InputError(f"id {as_written(run.id)} stands in line {seen[run.id]} too.")
     except InputError as error:
-        return [str(error)]
-    return []
+        return UnreadRow(
+            line=line.line,
+            id=_short(cells.get("id", "")) or f"line {line.line}",
+            source_id=_short(cells.get("source_id", "")),
+            subject=USUAL_SUBJECT.get(table, Subject.STEP_TIME),
+            reason=f"line {line.line}: {error}",
+        )
+    seen[run.id] = line.line
+    return run
+
+
+def _short(name: str) -> str:
+    """A name; nothing of one that is too long to be any."""
+    return name if len(name) <= MOST_LETTERS[ID] else ""
 
 
 def _table(path: Path, kind: str | None) -> Table:
@@ -90,21 +141,6 @@ def _table(path: Path, kind: str | None) -> Table:
         f"{path}: the file's name is not a kind of table.{nearest(name, Table)} "
         f"Give one with --kind. Known: {known}."
     )
-
-
-def _split(text: str, where: str) -> tuple[list[str], list[Line]]:
-    """The header and the lines that are not empty, each with its number in the file."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        lines = [(reader.line_num, values) for values in reader if values]
-    except csv.Error as error:
-        raise InputError(
-            f"{where}: line {reader.line_num} is not CSV: {error}. Write comma-separated values, "
-            'with "..." around those that hold a comma or a quote.'
-        ) from None
-    if not lines:
-        raise InputError(f"{where}: is empty; a table starts with a line of column names.")
-    return lines[0][1], lines[1:]
 
 
 def _header_problems(header: list[str], table: Table) -> Iterator[str]:
@@ -125,33 +161,29 @@ def _written_as(name: str, unknown: list[str]) -> str:
     return hint.replace("Did you mean", "Is it") if hint else ""
 
 
-def _line_problems(header: list[str], values: list[str]) -> Iterator[str]:
-    if len(values) != len(header):
-        yield f"has {len(values)} cells, the header has {len(header)}."
-        return
-    for name, value in zip(header, values, strict=True):
+def _cell_problems(cells: Mapping[str, str]) -> Iterator[str]:
+    for name, value in cells.items():
         least = LEAST_COUNT.get(name)
-        if value and least is not None and not _is_whole(value, least):
-            yield f"{name} is {as_written(value)}, not a whole number of at least {least}."
+        most = MOST_LETTERS.get(name, MOST_LETTERS[ANY])
+        if len(value) > most:
+            yield f"{name} has {len(value):,} letters; at most {most:,} are read."
+        elif value and least is not None and not _is_whole(value, least):
+            yield (
+                f"{name} is {as_written(value)}, not a whole number of at least {least} and below "
+                f"{MOST_COUNT:.0e}."
+            )
         elif value and name in NUMBERS and _number(value) is None:
-            yield f"{name} is {as_written(value)}, not a number of at least 0."
+            yield f"{name} is {as_written(value)}, not a number of at least 0 and below {MOST:.0e}."
         elif value and value not in CHOICES.get(name, (value,)):
             yield f"{name} is {as_written(value)}, not one of: {', '.join(CHOICES[name])}."
 
 
 def _number(text: str) -> float | None:
-    """A finite number of at least 0; None if the text is no such number."""
-    if not NUMBER.fullmatch(text):
-        return None
-    value = float(text)
-    return value if isfinite(value) and value >= 0 else None
+    """A number that can be meant; None if the text is none."""
+    value = float(text) if NUMBER.fullmatch(text) else -1.0
+    return value if value == 0 or 1 / MOST <= value <= MOST else None
 
 
 def _is_whole(text: str, least: int) -> bool:
     value = _number(text)
-    return value is not None and value.is_integer() and value >= least
-
-
-def _repeated(runs: list[MeasuredRun]) -> list[str]:
-    times = Counter(run.id for run in runs)
-    return [f"id {as_written(name)} occurs {n} times." for name, n in times.items() if n > 1]
+    return value is not None and value.is_integer() and least <= value <= MOST_COUNT

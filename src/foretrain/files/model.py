@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
 from foretrain.errors import InputError
+from foretrain.files.json import from_json
 from foretrain.files.keys import Count, Reads
 from foretrain.files.problems import inner
-from foretrain.files.text import read_text
+from foretrain.files.reading import read_text
 from foretrain.readers.hugging_face import build as build_shape
 from foretrain.readers.hugging_face import model_of, named, shape_of
 from foretrain.units import FLOP, PARAMETERS, VALUES, as_written
@@ -155,12 +155,4 @@ def _keys(path: Path) -> Mapping[str, object]:
     Raises:
         InputError: if it cannot be read, or is something else.
     """
-    try:
-        found = json.loads(read_text(path, most=MOST_BYTES))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: is not JSON: {error}.") from None
-    except RecursionError:
-        raise InputError(f"{path}: is nested too deeply.") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: is not a table of keys and values.")
-    return found
+    return from_json(read_text(path, most=MOST_BYTES), str(path))

@@ -7,7 +7,6 @@ none` is a whole plan, in which what is not said is neutral.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Final
@@ -16,6 +15,7 @@ from foretrain.errors import InputError
 from foretrain.files.keys import table
 from foretrain.files.plan import read_space
 from foretrain.files.problems import Problems
+from foretrain.files.toml import from_toml
 from foretrain.plan.plan import Plan
 
 Named = Mapping[str, tuple[Any, ...]]
@@ -135,8 +135,8 @@ def _pair(match: re.Match[str]) -> dict[str, object]:
     """One key and its value, as TOML has it or bare: recompute=full."""
     key, value = match.groups()
     try:
-        return {key: tomllib.loads(f"value = {value}")["value"]}
-    except tomllib.TOMLDecodeError:
+        return {key: from_toml(f"value = {value}", key)["value"]}
+    except InputError:
         return {key: _value("order" if ">" in value else key, value)}
 
 

@@ -90,7 +90,6 @@ def read_prices(path: Path) -> PriceList:
     """
     problems = Problems(str(path))
     document = read_toml(path, problems)
-    problems.check_depth(document)
     for key in document:
         if key not in KINDS:
             problems.add(key, unknown_key(key, KINDS))

@@ -29,8 +29,8 @@ SAYS = {
     "json_invalid": "holds a text that is not Unicode.",
     "missing": "is missing.",
 }
-DEEPEST = 20
 MOST_LISTED = 50
+MOST_NOTED = 1000
 ABSENT = "unexpected_keyword_argument"
 NAMED_FIELD = re.compile(r"[A-Z]\w*\.(\w+):? ")
 
@@ -48,8 +48,14 @@ class Problems:
     found: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def add(self, key: str, text: str) -> None:
-        """Note a problem; the same one twice is one."""
+        """Note a problem; the same one twice is one.
+
+        Raises:
+            InputError: there are so many that looking for more would only take time.
+        """
         self.found[key, text] = None
+        if len(self.found) >= MOST_NOTED:
+            self.check()
 
     def add_all(self, texts: Iterable[str]) -> None:
         """Note problems that begin with their key and a colon."""
@@ -62,18 +68,6 @@ class Problems:
         return any(
             found == key or found.startswith((f"{key}.", f"{key}[")) for found, _ in self.found
         )
-
-    def check_depth(self, document: object) -> None:
-        """Raise an InputError where tables and lists are nested deeper than any of ours.
-
-        Checked first and without recursion, so that what follows may recurse.
-        """
-        layer = [document]
-        for _ in range(DEEPEST):
-            layer = [item for value in layer for item in _inside(value)]
-        if layer:
-            self.add("", f"is nested too deeply; at most {DEEPEST} levels are read.")
-            self.check()
 
     def check(self) -> None:
         """Raise an InputError if there is a problem: it lists all, at most MOST_LISTED in full."""
@@ -99,12 +93,6 @@ def told_of(where: object) -> Iterator[None]:
         for line in str(error).splitlines():
             problems.add("", line)
         problems.check()
-
-
-def _inside(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def written(path: Sequence[Key]) -> str:

@@ -164,7 +164,6 @@ class _Reader:
 
     def study(self) -> QueueStudy:
         """The study; raises an InputError with every problem."""
-        self.problems.check_depth(self.document)
         for key in self.document:
             if key not in SECTIONS:
                 self.problems.add(key, unknown_key(key, SECTIONS))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from foretrain.cluster.offer import Offer
+from foretrain.files.bounds import check_bounds
 from foretrain.files.job import read_job
 from foretrain.files.keys import Count, table
 from foretrain.files.length import with_length
@@ -93,6 +94,7 @@ def study_from(document: Mapping[str, object], where: str, *, today: date | None
     Raises:
         InputError: with every problem of the document.
     """
+    check_bounds(document, where)
     return _study(document, Problems(where), today=today)
 
 
@@ -103,7 +105,6 @@ def _study(
     today: date | None,
     folder: Path | None = None,
 ) -> Study:
-    problems.check_depth(document)
     alone = {key: value for key, value in document.items() if key != KEY}
     study = _alone(alone, problems, today=today, folder=folder)
     found = [

@@ -7,15 +7,22 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from foretrain.errors import InputError
+from foretrain.errors import InputError, shortened
+from foretrain.files.bounds import DEEPEST, check_bounds
 from foretrain.files.problems import Problems
-from foretrain.files.text import read_text
+from foretrain.files.reading import read_text
+from foretrain.units import as_written
 
 MOST_BYTES: Final = 2**20
 MOST_REPETITIONS: Final = 20
+MOST_DOTS: Final = 100
+"""Parts of a dotted key: Python's reader takes time by their square, hours for a file of them."""
+
 SET_ASIDE: Final = "written-twice-"
 REPEATED: Final = re.compile(r"Cannot overwrite a value|Cannot declare \('(?P<table>.*)',?\) twice")
 LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
+PART: Final = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+CHAIN: Final = re.compile(rf"(?<![\w-]){PART}(?:[ \t]*\.[ \t]*{PART}){{{MOST_DOTS}}}")
 
 
 def read_toml(path: Path, problems: Problems) -> dict[str, Any]:
@@ -29,7 +36,7 @@ def read_toml(path: Path, problems: Problems) -> dict[str, Any]:
         problems: takes repeated keys.
 
     Raises:
-        InputError: if it cannot be read as TOML at all.
+        InputError: if it cannot be read as TOML at all, or is out of all proportion.
     """
     text = read_text(path, most=MOST_BYTES)
     if not text.strip():
@@ -37,24 +44,53 @@ def read_toml(path: Path, problems: Problems) -> dict[str, Any]:
     lines = text.split("\n")
     for _ in range(MOST_REPETITIONS):
         try:
-            return _parsed(lines, path)
+            found = _parsed("\n".join([*lines, ""]), str(path))
         except tomllib.TOMLDecodeError as error:
             lines = _without_repetition(lines, error, problems)
+            continue
+        return {key: value for key, value in found.items() if not key.startswith(SET_ASIDE)}
     problems.check()
     raise AssertionError("every round noted a problem")
 
 
-def _parsed(lines: list[str], path: Path) -> dict[str, Any]:
-    """Keys and values, but those of a table that stands in the file twice."""
+def from_toml(text: str, where: str) -> dict[str, Any]:
+    """The keys and values of a TOML document.
+
+    Args:
+        text: of the document.
+        where: what to call it in messages.
+
+    Raises:
+        InputError: if it cannot be read as TOML, or is out of all proportion.
+    """
     try:
-        found = tomllib.loads("\n".join([*lines, ""]))
+        return _parsed(text, where)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: is not TOML: {error}.") from None
+
+
+def _parsed(text: str, where: str) -> dict[str, Any]:
+    """Keys and values.
+
+    Raises:
+        TOMLDecodeError: the text is not TOML.
+        InputError: it is out of all proportion.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") >= MOST_DOTS and CHAIN.search(line):
+            raise InputError(
+                f"{where}: line {number}: is nested too deeply; at most {DEEPEST} levels are read."
+            )
+    try:
+        found = tomllib.loads(text)
     except RecursionError:
-        raise InputError(f"{path}: is nested too deeply.") from None
+        raise InputError(f"{where}: is nested too deeply.") from None
     except tomllib.TOMLDecodeError:
         raise
-    except ValueError as error:
-        raise InputError(f"{path}: is not TOML: {error}.") from None
-    return {key: value for key, value in found.items() if not key.startswith(SET_ASIDE)}
+    except ValueError as error:  # a date that there is not, a number of thousands of digits
+        raise InputError(f"{where}: is not TOML: {error}.") from None
+    check_bounds(found, where)
+    return found
 
 
 def _without_repetition(
@@ -73,7 +109,8 @@ def _without_repetition(
     assert place
     number = int(place[1])
     line = lines[number - 1].strip()
-    what = f"the table {line}" if repeated["table"] else f"the key '{line.split('=')[0].strip()}'"
+    key = as_written(line.split("=")[0].strip())
+    what = f"the table {shortened(line)}" if repeated["table"] else f"the key {key}"
     problems.add(f"line {number}", f"{what} was written before; write it once.")
     instead = f"[{SET_ASIDE}{number}]" if repeated["table"] else ""
     return [*lines[: number - 1], instead, *lines[number:]]

@@ -11,6 +11,7 @@ from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from foretrain.errors import shortened
 from foretrain.report.facts import Fact, Piece
 from foretrain.report.fit import fitted, left_out
 from foretrain.report.table import Column, Table
@@ -18,6 +19,8 @@ from foretrain.report.words import percent, written
 from foretrain.units import Quantity
 
 LABEL_WIDTH = 11
+MOST_OF_A_CELL = 1000
+"""Characters; the longest of ours lists what was assumed of a row."""
 BAR_WIDTH = 32
 BAR_STYLE = Style(color="cyan")
 
@@ -51,7 +54,7 @@ def facts(rows: Iterable[Fact], *, width: int = LABEL_WIDTH) -> RichTable:
     grid.add_column(overflow="fold")
     for fact in rows:
         style = "yellow" if fact.label == "Warning" else ""
-        text = Text(fact.text, style=style)
+        text = Text(shortened(fact.text, most=MOST_OF_A_CELL), style=style)
         grid.add_row(Text(fact.label), text.append(f"  ({fact.more})" if fact.more else "", "dim"))
     return grid
 
@@ -111,6 +114,6 @@ def _drawn(content: Table, best: int | None) -> RichTable:
             no_wrap=column.number or not prose,
         )
     for place, row in enumerate(content.rows):
-        cells: list[RenderableType] = [Text(text) for text in row]
+        cells: list[RenderableType] = [Text(shortened(text, most=MOST_OF_A_CELL)) for text in row]
         drawn.add_row(*cells, style="bold green" if place == best else "")
     return drawn

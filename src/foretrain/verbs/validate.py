@@ -14,6 +14,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError
 from foretrain.files.coefficients import DEFAULT
 from foretrain.measured.run import MeasuredRun, Subject
+from foretrain.measured.unread import UnreadRow
 from foretrain.plan.plan import AXES, Plan, Sharding
 from foretrain.results.validate import (
     Quantity,
@@ -24,12 +25,14 @@ from foretrain.results.validate import (
 )
 from foretrain.verbs.predict import Prediction, predict
 
+Row = MeasuredRun | UnreadRow
+
 
 class Engine(Protocol):
     """Applies a function to every item and gives the answers in the items' order, like `map`."""
 
     def __call__(
-        self, function: Callable[[MeasuredRun], ValidationRow], items: Sequence[MeasuredRun], /
+        self, function: Callable[[Row], ValidationRow], items: Sequence[Row], /
     ) -> Iterable[ValidationRow]:
         """The answers."""
         ...
@@ -50,7 +53,7 @@ QUANTITIES: Mapping[Subject, Quantity] = MappingProxyType(
 
 
 def validate(
-    runs: Sequence[MeasuredRun],
+    runs: Sequence[Row],
     *,
     coefficients: Coefficients = DEFAULT,
     played: bool = True,
@@ -60,7 +63,8 @@ def validate(
     """How far are predictions from what was measured?
 
     Args:
-        runs: measured runs; those that foretrain does not cover are listed with the reason.
+        runs: measured runs; those that foretrain does not cover are listed with the reason, and so
+            are rows that could not be read.
         coefficients: efficiencies and overheads to predict with.
         played: whether the event simulation checks each step; without it large tables are done in
             a fraction of the time, and a step is that of the closed form.
@@ -86,7 +90,9 @@ def _told(
         yield row
 
 
-def _row(run: MeasuredRun, *, coefficients: Coefficients, played: bool) -> ValidationRow:
+def _row(run: Row, *, coefficients: Coefficients, played: bool) -> ValidationRow:
+    if isinstance(run, UnreadRow):
+        return _unread(run)
     try:
         prediction = predict(run, coefficients, played=played)
     except ForetrainError as error:
@@ -99,6 +105,23 @@ def _row(run: MeasuredRun, *, coefficients: Coefficients, played: bool) -> Valid
         prediction,
         status=Status.SKIPPED if unscored else Status.PREDICTED,
         reason="; ".join(remark for remark in remarks if remark),
+    )
+
+
+def _unread(row: UnreadRow) -> ValidationRow:
+    return ValidationRow(
+        id=row.id,
+        source_id=row.source_id,
+        quantity=QUANTITIES[row.subject],
+        subject=row.subject,
+        measured=None,
+        predicted=None,
+        low=None,
+        high=None,
+        error=None,
+        fits=None,
+        status=Status.NOT_PREDICTED,
+        reason="; ".join(row.reason.splitlines()),
     )
 
 

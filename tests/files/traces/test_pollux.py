@@ -84,5 +84,5 @@ def test_a_step_shorter_than_its_exchange_is_refused_with_its_line(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_workload(tmp_path / "none.csv")

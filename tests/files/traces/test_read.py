@@ -271,7 +271,7 @@ def test_formats_that_are_not_known_are_named(tmp_path):
         read_trace(path, format="phily")
     with pytest.raises(InputError, match="Name one: philly"):
         read_trace(path)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_trace(tmp_path / "nowhere.csv")
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Final
 
-from foretrain.errors import InputError, nearest
+from foretrain.errors import nearest
+from foretrain.files.csv import CsvRecord, lines_of, records
 from foretrain.files.problems import Problems
 from foretrain.files.traces.record import UNREADABLE, Record
 from foretrain.files.traces.row import Row
 from foretrain.measured.log import Remainder
+from foretrain.units import as_written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,21 +40,8 @@ class Format:
     comment: str = ""
 
 
-def read_text(path: Path) -> str:
-    """The characters of a file, compressed by gzip or not.
-
-    Raises:
-        InputError: where it cannot be read.
-    """
-    try:
-        content = path.read_bytes()
-        plain = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-        return plain.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8 text.") from None
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read: {reason}.") from None
+MOST_BYTES: Final = 256 * 2**20
+"""Of a log, unpacked: those of a million jobs have 200 MB."""
 
 
 def rows(text: str, layout: Format, *, problems: Problems, remainder: Remainder) -> Iterator[Row]:
@@ -64,37 +51,48 @@ def rows(text: str, layout: Format, *, problems: Problems, remainder: Remainder)
         text: of the file.
         layout: its format.
         problems: take what is wrong with the names of the columns; then there are no lines.
-        remainder: takes lines that are blank or have too few or too many cells.
+        remainder: takes lines that are blank, are not CSV, or have too few or too many cells.
     """
-    lines = list(cells(text, layout))
+    lines = cells(text, layout, where=problems.where)
     names: Sequence[str] = layout.columns
     if layout.named:
-        names = [name.strip() for name in lines[0][1]] if lines else []
-        lines = lines[1:]
+        names = [name.strip() for name in next(lines, NOTHING).cells]
         if not _named_well(names, layout, problems):
             return
-    filled = [number for number, found in lines if any(found)]
-    for number, found in lines:
-        if not any(found):
-            if filled and number < filled[-1]:
-                remainder.add("are blank", number)
-        elif len(found) != len(names):
-            told = f"has {len(found)} cells, but there are {len(names)} columns."
-            remainder.add(UNREADABLE, number, told)
+    blank: list[int] = []
+    for line in lines:
+        if line.problem:
+            remainder.add(UNREADABLE, line.line, line.problem)
+        elif not any(line.cells):
+            blank.append(line.line)
         else:
-            yield Row(dict(zip(names, found, strict=True)), number)
+            for number in blank:  # only those between others are gaps in the log
+                remainder.add("are blank", number)
+            blank.clear()
+            if len(line.cells) == len(names):
+                yield Row(dict(zip(names, line.cells, strict=True)), line.line)
+            else:
+                told = f"has {len(line.cells)} cells, but there are {len(names)} columns."
+                remainder.add(UNREADABLE, line.line, told)
 
 
-def cells(text: str, layout: Format) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line."""
-    lines = text.splitlines()
+NOTHING: Final = CsvRecord(1, [])
+
+
+def first_cells(text: str, layout: Format) -> frozenset[str]:
+    """What stands in the first line of a log."""
+    first = next(cells(text, layout, where=""), NOTHING)
+    return frozenset(cell.strip() for cell in first.cells)
+
+
+def cells(text: str, layout: Format, *, where: str) -> Iterator[CsvRecord]:
+    """The lines of a log, comments left out."""
     if layout.delimiter == ",":
-        reader = csv.reader(lines)
-        yield from ((reader.line_num, found) for found in reader)
+        yield from records(text, where)
         return
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         if not (layout.comment and line.lstrip().startswith(layout.comment)):
-            yield number, line.split(layout.delimiter or None)
+            yield CsvRecord(number, line.rstrip("\r\n").split(layout.delimiter or None))
 
 
 def _named_well(names: Sequence[str], layout: Format, problems: Problems) -> bool:
@@ -106,7 +104,8 @@ def _named_well(names: Sequence[str], layout: Format, problems: Problems) -> boo
     for name in names:
         if name and name not in layout.columns and not layout.open:
             near = nearest(name, layout.columns)
-            problems.add("line 1", f"unknown column {name!r}.{near} Known: {known}.")
+            told = f"unknown column {as_written(name)}.{near} Known: {known}."
+            problems.add("line 1", told)
     if len(set(names)) < len(names):
         problems.add("line 1", "names a column twice.")
     return not problems.found

@@ -7,16 +7,19 @@ which are left out here, as are devices that lie apart.
 
 from __future__ import annotations
 
-import gzip
-import json
-from ast import literal_eval
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from foretrain.errors import InputError
+from foretrain.files.csv import lines_of
+from foretrain.files.json import from_json
 from foretrain.files.problems import Problems
+from foretrain.files.reading import read_text
+from foretrain.files.traces.format import MOST_BYTES
 from foretrain.measured.job import Job, Trace
 from foretrain.throughput import Point, ThroughputCurve
+from foretrain.units import as_written
 
 Throughputs = Mapping[tuple[str, int], ThroughputCurve]
 """Steps per second of a job type on a number of devices, for each kind of device."""
@@ -27,6 +30,7 @@ COLUMNS = (
 )  # fmt: skip
 APART = "_unconsolidated"
 ALONE = "null"
+JOB_TYPE = re.compile(r"\((?P<quote>['\"])(?P<name>.*)(?P=quote), *(?P<devices>[0-9]{1,6})\)")
 
 
 def read_gavel(path: Path, throughputs: Throughputs) -> Trace:
@@ -53,8 +57,9 @@ def read_rows(
     """
     problems = Problems(str(path))
     jobs: list[Job] = []
-    for number, line in enumerate(_text(path).splitlines(), start=1):
-        cells = line.split("\t")
+    text = read_text(path, most=MOST_BYTES)
+    for number, line in enumerate(lines_of(text), start=1):
+        cells = line.rstrip("\r\n").split("\t")
         try:
             if len(cells) != len(columns):
                 raise InputError(
@@ -75,20 +80,20 @@ def read_throughputs(path: Path) -> Throughputs:
     Raises:
         InputError: where the file is not such a table.
     """
+    table = from_json(read_text(path, most=MOST_BYTES), str(path))
+    points: dict[tuple[str, int], list[Point]] = {}
     try:
-        table = json.loads(_text(path))
-        points: dict[tuple[str, int], list[Point]] = {}
         for kind, rows in table.items():
             if not kind.endswith(APART):
                 for key, devices, rate in _rates(rows):
                     point = Point(devices=devices, rate=rate, kind=kind)
                     points.setdefault((key, devices), []).append(point)
-    except (ValueError, SyntaxError, AttributeError, KeyError, TypeError) as error:
+        return {
+            (key, devices): ThroughputCurve(name=f"{key} on {devices}", points=tuple(mine))
+            for (key, devices), mine in points.items()
+        }
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise InputError(f"{path}: is no table of throughputs: {error}.") from error
-    return {
-        (key, devices): ThroughputCurve(name=f"{key} on {devices}", points=tuple(mine))
-        for (key, devices), mine in points.items()
-    }
 
 
 def curve_of(throughputs: Throughputs, key: str, devices: int) -> ThroughputCurve:
@@ -99,7 +104,7 @@ def curve_of(throughputs: Throughputs, key: str, devices: int) -> ThroughputCurv
     """
     found = throughputs.get((key, devices))
     if found is None:
-        raise InputError(f"nobody measured '{key}' on {devices} devices.")
+        raise InputError(f"nobody measured {as_written(key)} on {devices} devices.")
     return found
 
 
@@ -121,19 +126,8 @@ def _job(name: str, row: Mapping[str, str], throughputs: Throughputs) -> Job:
 def _rates(rows: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, int, float]]:
     """Job type, devices and steps per second, without those that cannot run."""
     for written, measured in rows.items():
-        key, devices = literal_eval(written)
+        said = JOB_TYPE.fullmatch(written)
+        if said is None:
+            raise InputError(f"{as_written(written)} is no job type such as ('LM', 1)")
         if measured[ALONE] > 0.0:
-            yield str(key), int(devices), float(measured[ALONE])
-
-
-def _text(path: Path) -> str:
-    """A file, compressed or not.
-
-    Raises:
-        InputError: if it cannot be read.
-    """
-    try:
-        raw = path.read_bytes()
-        return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}.") from error
+            yield said["name"], int(said["devices"]), float(measured[ALONE])

@@ -9,6 +9,7 @@ from foretrain.files.traces.format import Format
 from foretrain.files.traces.record import NotAJob, Record, ended
 from foretrain.files.traces.row import Row
 from foretrain.measured.job import End
+from foretrain.units import as_written
 
 NEEDED = ("arrival", "duration", "devices")
 OPTIONAL = ("name", "begun", "end", "estimate", "user", "group", "kind")
@@ -26,7 +27,7 @@ def mapped(columns: Mapping[str, str]) -> Format:
     """
     known = ", ".join(FIELDS)
     wrong = [
-        f"unknown field {field!r}.{nearest(field, FIELDS)} Known: {known}."
+        f"unknown field {as_written(field)}.{nearest(field, FIELDS)} Known: {known}."
         for field in columns
         if field not in FIELDS
     ]

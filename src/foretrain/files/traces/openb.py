@@ -9,7 +9,8 @@ from pathlib import Path
 
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.files.problems import Problems
-from foretrain.files.traces.format import Format, read_text, rows
+from foretrain.files.reading import read_text
+from foretrain.files.traces.format import MOST_BYTES, Format, rows
 from foretrain.files.traces.record import NEVER_RAN, NotAJob, Record, ended
 from foretrain.files.traces.row import Row
 from foretrain.measured.log import Remainder
@@ -31,7 +32,9 @@ def read_openb_nodes(path: Path) -> Fleet:
     problems, remainder = Problems(str(path)), Remainder()
     layout = Format(says="nodes", columns=NODE, needs=NODE, record=_record)
     found: dict[tuple[str, int], int] = {}
-    for row in rows(read_text(path), layout, problems=problems, remainder=remainder):
+    for row in rows(
+        read_text(path, most=MOST_BYTES), layout, problems=problems, remainder=remainder
+    ):
         shape = (row.needed("model"), row.count("gpu"))
         found[shape] = found.get(shape, 0) + 1
         problems.add_all(f"line {row.line}: {told}" for told in row.problems)

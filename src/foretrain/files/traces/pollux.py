@@ -6,15 +6,16 @@ steps, `validation-<batch>.csv` with epochs. Each may be compressed as `.csv.gz`
 
 from __future__ import annotations
 
-import csv
-import gzip
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from foretrain.errors import InputError
+from foretrain.files.csv import CsvRecord, records
 from foretrain.files.problems import Problems
+from foretrain.files.reading import read_text
+from foretrain.files.traces.format import MOST_BYTES
 from foretrain.measured.profile import Epoch, Profile, Submission, TimedStep
 
 Row = Mapping[str, str]
@@ -126,32 +127,18 @@ def _rows(
     path: Path, columns: Sequence[str], *, make: Callable[[Row], Noun], problems: Problems
 ) -> tuple[Noun, ...]:
     """A noun per line; what is wrong with a line is noted."""
-    lines = _lines(path)
-    reader = csv.DictReader(lines)
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    lines = (each for each in records(read_text(path, most=MOST_BYTES), str(path)) if each)
+    header = next(lines, CsvRecord(1, [])).cells
+    missing = [column for column in columns if column not in header]
     if missing:
         problems.add("line 1", f"has no column {', '.join(missing)}. Needed: {', '.join(columns)}.")
         return ()
     made = []
-    for row in reader:
+    for line in lines:
         try:
-            made.append(make(row))
-        except (InputError, ValueError, TypeError) as error:
-            problems.add(f"line {reader.line_num}", f"{error}")
+            made.append(make(line.row(header)))
+        except ValueError as error:
+            problems.add(f"line {line.line}", f"{error}")
     if not made:
         problems.add("", "holds no row that can be read.")
     return tuple(made)
-
-
-def _lines(path: Path) -> Iterable[str]:
-    """The lines of a file, compressed or not.
-
-    Raises:
-        InputError: if it cannot be read.
-    """
-    try:
-        raw = path.read_bytes()
-        text = gzip.decompress(raw) if path.suffix == ".gz" else raw
-        return text.decode("utf-8").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}.") from error

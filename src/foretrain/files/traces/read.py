@@ -7,7 +7,8 @@ from pathlib import Path
 
 from foretrain.errors import InputError, nearest
 from foretrain.files.problems import Problems
-from foretrain.files.traces.format import Format, cells, read_text, rows
+from foretrain.files.reading import read_text
+from foretrain.files.traces.format import MOST_BYTES, Format, first_cells, rows
 from foretrain.files.traces.helios import HELIOS
 from foretrain.files.traces.mapped import mapped
 from foretrain.files.traces.openb import OPENB
@@ -21,6 +22,7 @@ from foretrain.files.traces.tiresias import TIRESIAS
 from foretrain.measured.job import Trace
 from foretrain.measured.log import Log, Remainder
 from foretrain.throughput import elastic, rigid
+from foretrain.units import as_written
 
 FORMATS: Mapping[str, Format] = {
     "philly": PHILLY,
@@ -69,7 +71,7 @@ def read_log(
     Raises:
         InputError: where the file, its format or its columns cannot be read, or no job is left.
     """
-    text = read_text(path)
+    text = read_text(path, most=MOST_BYTES)
     layout = _layout(text, path, format=format, columns=columns or {})
     problems, remainder = Problems(str(path)), Remainder()
     lines = rows(text, layout, problems=problems, remainder=remainder)
@@ -104,17 +106,18 @@ def _layout(text: str, path: Path, *, format: str | None, columns: Mapping[str, 
     """The format by its name, or by the first line of the file."""
     if columns or format == OWN:
         if format not in {None, OWN}:
-            raise InputError(f"{path}: columns are mapped for a CSV, not for the format {format}.")
+            raise InputError(
+                f"{path}: columns are mapped for a CSV, not for the format {as_written(format)}."
+            )
         return mapped(columns)
     known = ", ".join([*FORMATS, OWN])
     if format is not None:
         if format not in FORMATS:
             near = nearest(format, [*FORMATS, OWN])
-            raise InputError(f"{path}: unknown format {format!r}.{near} Known: {known}.")
+            raise InputError(f"{path}: unknown format {as_written(format)}.{near} Known: {known}.")
         return FORMATS[format]
     for layout in FORMATS.values():
-        first = next(cells(text, layout), (1, []))[1]
-        if layout.named and layout.needs and {*layout.needs} <= {name.strip() for name in first}:
+        if layout.named and layout.needs and {*layout.needs} <= first_cells(text, layout):
             return layout
     if path.name.removesuffix(".gz").endswith(".swf"):
         return SWF
@@ -128,7 +131,7 @@ def _nearly(text: str) -> str:
     """The formats of whose columns a log has more than half, and which ones it lacks."""
     told = ""
     for name, layout in FORMATS.items():
-        there = {cell.strip() for cell in next(cells(text, layout), (1, []))[1]}
+        there = first_cells(text, layout)
         lacking = [column for column in layout.needs if column not in there]
         if layout.named and lacking and len(lacking) < 0.5 * len(layout.needs):
             told += f" To be read as {name} it lacks {', '.join(lacking)}."

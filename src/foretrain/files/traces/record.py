@@ -11,6 +11,7 @@ from foretrain.files.problems import Problems
 from foretrain.measured.job import End, Job, Trace
 from foretrain.measured.log import Log, Remainder
 from foretrain.throughput import Curve
+from foretrain.units import as_written
 
 FINISHED = ("completed", "complete", "finished", "succeeded", "success", "pass", "passed",
             "terminated")  # fmt: skip
@@ -93,7 +94,7 @@ def ended(text: str) -> End:
     if word in PENDING:
         raise NotAJob("had not begun when the log was written")
     if word not in ENDS:
-        raise InputError(f"unknown state {text!r}. Known: {', '.join(ENDS)}.")
+        raise InputError(f"unknown state {as_written(text)}. Known: {', '.join(ENDS)}.")
     return ENDS[word]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from foretrain.units import as_written
+
 UNSET = frozenset({"", "unknown", "none", "n/a", "null"})
 """Cells that say nothing, in lower case."""
 
@@ -55,7 +57,7 @@ class Row:
             value = float("nan")
         sane = abs(value) < LARGEST
         if cell and not sane:
-            self.wrong(f"{column} is {cell!r}, not a number below {LARGEST:g}.")
+            self.wrong(f"{column} is {as_written(cell)}, not a number below {LARGEST:g}.")
         return value if sane else 1.0
 
     def count(self, column: str) -> int:
@@ -72,7 +74,8 @@ class Row:
         moment = _seconds(cell)
         if cell and moment is None:
             self.wrong(
-                f"{column} is {cell!r}, neither seconds nor a date like 2017-10-09 07:01:55."
+                f"{column} is {as_written(cell)}, neither seconds nor a date like"
+                " 2017-10-09 07:01:55."
             )
         return moment or 0.0
 
@@ -80,7 +83,7 @@ class Row:
         """Seconds that something took: a number, or days-hours:minutes:seconds."""
         cell = self.needed(column)
         if cell.startswith("-"):
-            self.wrong(f"{column} is {cell!r}; nothing takes less than no time.")
+            self.wrong(f"{column} is {as_written(cell)}; nothing takes less than no time.")
             return 1.0
         days, _, rest = cell.rpartition("-") if ":" in cell else ("", "", cell)
         seconds = 0.0
@@ -90,7 +93,7 @@ class Row:
             seconds += 86_400.0 * float(days or 0)
         except ValueError:
             if cell:
-                self.wrong(f"{column} is {cell!r}, neither seconds nor 1-02:03:04.")
+                self.wrong(f"{column} is {as_written(cell)}, neither seconds nor 1-02:03:04.")
             return 1.0
         if not seconds < LARGEST:
             self.wrong(f"{column} is {seconds:g} s; a job cannot run for that long.")

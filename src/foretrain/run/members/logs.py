@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from foretrain.errors import InputError
-from foretrain.files.text import read_text
+from foretrain.files.reading import read_text
 from foretrain.files.writing import write_text
 from foretrain.measured.ensemble_study import Logs
 from foretrain.results.ensemble_run import MemberNow, Snapshot, State
