@@ -32,6 +32,12 @@ from foretrain.verbs.simulate import simulate
 
 LOGS = 1_000
 SEED = 18
+SHOWN = 3
+"""Logs that are told of each kind of difference."""
+
+ANSWER = "answer"
+"""What is left out, runs on and is replayed, of any policy."""
+
 ROUNDING = 1e-6
 """Seconds by which sums of floats may miss a whole second."""
 
@@ -46,17 +52,18 @@ def main(arguments: Sequence[str]) -> int:
 
 def claims(places: Sequence[int]) -> Iterator[Claim]:
     """What is claimed of some logs."""
-    wrong: dict[str, list[str]] = {}
+    wrong: dict[str, dict[int, str]] = {}
     jobs = 0
     with tempfile.TemporaryDirectory() as folder:
         for place in places:
             log = drawn(Random(SEED * LOGS + place))
             jobs += len(log.tasks)
             for what, text in differences(log, Path(folder)):
-                wrong.setdefault(what, []).append(f"log {place}: {text}")
-    for text in (text for texts in wrong.values() for text in texts[:3]):
-        print(text)
-    for what in (*SCHEDULERS, "answer"):
+                wrong.setdefault(what, {}).setdefault(place, text)
+    for what, found in wrong.items():
+        for place in sorted(found)[:SHOWN]:
+            print(f"log {place}, {what}: {found[place]}")
+    for what in (*SCHEDULERS, ANSWER):
         yield Claim(
             name=f"logs of {len(places):,}, with {jobs:,} jobs, whose {what} is otherwise",
             figure=float(len(wrong.get(what, ()))),
@@ -68,7 +75,7 @@ def claims(places: Sequence[int]) -> Iterator[Claim]:
 def differences(
     log: Drawn, folder: Path, *, policies: Sequence[str] = tuple(SCHEDULERS)
 ) -> Iterator[tuple[str, str]]:
-    """Each policy that begins or ends a job at another time, and an answer that says otherwise."""
+    """Each policy that is otherwise, in a job or in the mean, and what else the answer says so."""
     path = folder / f"log.{log.form}"
     path.write_text(log.text, "utf-8")
     expected = {name: SCHEDULERS[name](log.tasks, log.devices) for name in policies}
@@ -85,8 +92,7 @@ def differences(
         theirs = dict(zip(log.lines, zip(*course, strict=True), strict=True))
         if text := _apart(found, theirs):
             yield name, text
-    if text := _answered(log, path, expected):
-        yield "answer", text
+    yield from _answered(log, path, expected)
 
 
 Times = dict[int, tuple[float, float]] | dict[int, tuple[int, int]]
@@ -114,8 +120,8 @@ policies = {policies}
 """
 
 
-def _answered(log: Drawn, path: Path, expected: dict[str, Course]) -> str:
-    """What `simulate` says otherwise than the schedulers; empty where nothing."""
+def _answered(log: Drawn, path: Path, expected: dict[str, Course]) -> Iterator[tuple[str, str]]:
+    """What `simulate` says otherwise than the schedulers."""
     study = path.with_suffix(".toml")
     pairs = ", ".join(f'{key} = "{value}"' for key, value in COLUMNS.items())
     study.write_text(
@@ -128,15 +134,16 @@ def _answered(log: Drawn, path: Path, expected: dict[str, Course]) -> str:
     )
     answer = simulate(read_queue_study(study))
     if sum(each.count for each in answer.left_out) != log.odd:
-        return f"{answer.left_out} are left out instead of {log.odd}"
+        yield ANSWER, f"{answer.left_out} are left out instead of {log.odd}"
     for name, (_, ended) in expected.items():
         mean = fmean(ended[place] - log.tasks[place].arrival for place in log.counted)
         found = answer.policies[name]
         if abs(found.mean_response - mean) > ROUNDING * mean:
-            return f"{name} has a mean of {found.mean_response} instead of {mean}"
+            yield name, f"a mean of {found.mean_response} instead of {mean}"
         if found.jobs.running != len(log.tasks) - len(log.counted):
-            return f"{found.jobs.running} jobs are said to run on"
-    return _replayed(log, {each.policy: each.gap for each in answer.replays})
+            yield ANSWER, f"{found.jobs.running} jobs are said to run on"
+    if text := _replayed(log, {each.policy: each.gap for each in answer.replays}):
+        yield ANSWER, text
 
 
 def _replayed(log: Drawn, gaps: dict[str, float | None]) -> str:
