@@ -10,6 +10,7 @@ from statistics import fmean
 from time import monotonic
 
 from foretrain.errors import ForetrainError
+from foretrain.extras import require
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.results.document import fingerprint
 from foretrain.results.ensemble_run import Compared, EnsembleRan, MemberResult, Snapshot, State
@@ -18,7 +19,7 @@ from foretrain.run.members.launch import Launch
 from foretrain.run.members.logs import opened as opened_logs
 from foretrain.run.members.looks import Looks
 from foretrain.run.members.machine import processor_time
-from foretrain.run.members.opened import Opened, Told, known, opened
+from foretrain.run.members.opened import WHAT, Opened, Told, known, opened
 from foretrain.run.members.reports import Report
 from foretrain.run.members.setting import Setting
 from foretrain.verbs.ensemble_plan import Planned, planned
@@ -44,7 +45,9 @@ def ensemble_run(
     Raises:
         InputError: the study's code, checkpoints or logs cannot be used.
         ForetrainError: every member failed.
+        MissingExtra: PyTorch is not installed.
     """
+    require("torch", what=WHAT)
     with ExitStack() as stack:
         folder = _folder(study, stack)
         question = fingerprint(_question(study))

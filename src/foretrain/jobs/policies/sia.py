@@ -123,7 +123,9 @@ def _least(
     columns = [*range(len(flat))] * 2
     values = [1.0] * len(flat) + [float(option[1]) for _, option, _ in flat]
     bounds = [1.0] * len(options) + [float(each.count * each.devices) for each in state.fleet.nodes]
-    matrix = coo_array((values, (rows, columns)), shape=(len(bounds), len(flat)))
+    # The solver of SciPy 1.13 reads indices of 32 bits only.
+    places = np.array((rows, columns), dtype=np.intc)
+    matrix = coo_array((values, (places[0], places[1])), shape=(len(bounds), len(flat)))
     found = milp(
         np.array([cost for _, _, cost in flat]),
         integrality=np.ones(len(flat)),

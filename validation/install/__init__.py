@@ -1,0 +1,1 @@
+"""What a plain installation offers, tried in environments of its own."""
