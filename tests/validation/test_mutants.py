@@ -1,4 +1,4 @@
-"""Mistakes made on purpose: each is one change that Python still reads, and none is in a message."""
+"""Mistakes made on purpose: each is one change that Python still reads, none in a message."""
 
 import ast
 
