@@ -79,7 +79,7 @@ def test_own_levels_take_the_place_of_the_catalogues():
 def test_device_without_levels_is_told_that_they_are_missing(named):
     assert refusal(device="h100-sxm", **named) == (
         "study: cluster.levels: is missing. Describe [[cluster.levels]], or name a cluster of the "
-        "catalogue."
+        "catalogue. One device alone has no links: nodes = 1 and no name."
     )
 
 

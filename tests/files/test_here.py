@@ -45,6 +45,14 @@ def test_gpus_that_the_catalogue_knows_are_linked_as_there():
     assert "4 h100-sxm, linked as in" in remark(found)
 
 
+def test_one_gpu_that_no_cluster_of_the_catalogue_has_needs_no_link():
+    found = read("NVIDIA TITAN Xp, 12196")
+    assert (found.devices, found.device.name) == (1, "titan-xp")
+    assert remark(found) == "cluster = this machine: 1 titan-xp"
+    with pytest.raises(InputError, match="no cluster of the catalogue has titan-xp"):
+        read("NVIDIA TITAN Xp, 12196\n" * 2)
+
+
 def test_machine_without_gpus_is_its_processor():
     found = read()
     assert (found.devices, found.device.name, found.device.units) == (1, "cpu", 2)

@@ -61,9 +61,13 @@ class Cluster:
     @property
     def node_devices(self) -> int:
         """Devices of one node: up to the level of that name, or else of the innermost level."""
+        return prod(level.members for level in self.levels[: self.node_levels])
+
+    @property
+    def node_levels(self) -> int:
+        """Levels within a node, its own included."""
         names = [level.name for level in self.levels]
-        inside = names.index("node") + 1 if "node" in names else 1
-        return prod(level.members for level in self.levels[:inside])
+        return names.index("node") + 1 if "node" in names else 1
 
     @property
     def nodes(self) -> int:

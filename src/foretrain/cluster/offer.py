@@ -87,8 +87,10 @@ def divisible(cluster: Cluster) -> bool:
     The outermost level must have nodes, and more of them must not change how one reaches another.
     """
     outermost = cluster.levels[-1].link.kind
-    several = cluster.levels[-1].members * cluster.node_devices <= cluster.devices
-    return several and outermost in (Topology.SWITCH, Topology.TREE)
+    return len(cluster.levels) > cluster.node_levels and outermost in (
+        Topology.SWITCH,
+        Topology.TREE,
+    )
 
 
 def _alike(cluster: Cluster) -> Cluster:

@@ -14,7 +14,7 @@ from foretrain.files.catalogue import cluster_document, device_document, names
 from foretrain.files.here import NAME as HERE
 from foretrain.files.here import here, remark
 from foretrain.files.keys import count
-from foretrain.files.levels import LevelDocument, with_nodes
+from foretrain.files.levels import LevelDocument, alone, with_nodes
 from foretrain.files.prices import day, price_remark, read_prices
 from foretrain.files.problems import Problems, validated
 
@@ -25,7 +25,8 @@ NAME_MISSING: Final = (
 )
 NODES_MISSING: Final = "is missing. Write how many nodes, for example nodes = 64."
 LEVELS_MISSING: Final = (
-    "is missing. Describe [[cluster.levels]], or name a cluster of the catalogue."
+    "is missing. Describe [[cluster.levels]], or name a cluster of the catalogue. One device alone"
+    " has no links: nodes = 1 and no name."
 )
 
 
@@ -105,8 +106,16 @@ def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
         if not section.keys() & described:
             problems.add("cluster.name", str(error))
             return cluster_document(SUBSTITUTE)
+    return _described(section, problems)
+
+
+def _described(section: Mapping[str, object], problems: Problems) -> dict[str, Any]:
+    """What a cluster starts from that is no entry of the catalogue."""
+    name = section.get("name")
     if "levels" in section:
         return {"name": "inline"}
+    if _one_device(section):
+        return {"name": "one device", "levels": alone()}
     if "device" in section:
         near = nearest(str(name), names()["clusters"])
         problems.add("cluster.levels", f"{LEVELS_MISSING}{near}")
@@ -115,24 +124,29 @@ def _base(section: dict[str, object], problems: Problems) -> dict[str, Any]:
     return cluster_document(SUBSTITUTE)
 
 
+def _one_device(section: Mapping[str, object]) -> bool:
+    """Whether a device is asked for that has no other to reach."""
+    return "device" in section and "name" not in section and section.get("nodes") == 1
+
+
 def level_documents(section: dict[str, object]) -> Sequence[LevelDocument]:
     """The levels of a cluster as they are written, before nodes fill them.
 
     What cannot be read stands for one level: reading the cluster tells what is wrong.
     """
-    levels = {**_base(section, Problems("")), **section}["levels"]
+    levels = {**_base(section, Problems("")), **section}.get("levels")
     readable = isinstance(levels, list) and all(isinstance(level, dict) for level in levels)
     return levels if readable and levels else [{}]
 
 
 def _levels(levels: object, section: dict[str, object], problems: Problems) -> object:
     """The levels, filled with the number of nodes."""
-    inline, alone = "levels" in section, section.get("name") == HERE
+    inline, ours = "levels" in section, section.get("name") == HERE
     if not isinstance(levels, list) or not all(isinstance(level, dict) for level in levels):
         return levels
-    if not levels or ((inline or alone) and "nodes" not in section):
+    if not levels or ((inline or ours) and "nodes" not in section):
         return levels
-    if alone and not inline:
+    if ours and not inline:
         if _nodes(section, problems) != 1:
             problems.add("cluster.nodes", "this machine is one node; leave the key out.")
         return levels

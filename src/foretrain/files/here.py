@@ -15,6 +15,7 @@ from typing import Any, Final
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster_document, device_document, find, leaves, names
+from foretrain.files.levels import alone
 from foretrain.results.catalogue import CatalogueEntry, Figure
 
 NAME: Final = "here"
@@ -98,8 +99,12 @@ def remark(cluster: Cluster) -> str:
             f"cluster = this machine: {cluster.device.units} cores, peak from their clock and "
             f"vector width, memory at {MEMORY_BANDWIDTH}"
         )
-    like = _resembling(cluster.device.name)
-    return f"cluster = this machine: {cluster.devices} {cluster.device.name}, linked as in {like}"
+    found = f"cluster = this machine: {cluster.devices} {cluster.device.name}"
+    return (
+        found
+        if cluster.devices == 1
+        else f"{found}, linked as in {_resembling(cluster.device.name)}"
+    )
 
 
 def _of_gpus(gpus: list[str], host: dict[str, Any]) -> dict[str, Any]:
@@ -108,9 +113,14 @@ def _of_gpus(gpus: list[str], host: dict[str, Any]) -> dict[str, Any]:
     if len(kinds) > 1:
         raise InputError(f"this machine has GPUs of several kinds: {', '.join(sorted(kinds))}.")
     name = _device(kinds.pop())
-    like = cluster_document(_resembling(name))
-    node = next(level for level in like["levels"] if level["name"] == "node")
     device = {**device_document(name), "memory": f"{gpus[0].rpartition(',')[2].strip()} MiB"}
+    resembling = _resembling(name)
+    if resembling is None and len(gpus) == 1:
+        return {"device": device, "levels": alone()}
+    if resembling is None:
+        raise InputError(f"no cluster of the catalogue has {name}. {INSTEAD}")
+    like = cluster_document(resembling)
+    node = next(level for level in like["levels"] if level["name"] == "node")
     found = {"device": device, "levels": [{**node, "members": len(gpus)}]}
     return found | ({"host": {**like["host"], **host}} if "host" in like else {})
 
@@ -124,12 +134,12 @@ def _device(name: str) -> str:
         ) from None
 
 
-def _resembling(device: str) -> str:
-    """The first cluster of the catalogue that has a device."""
+def _resembling(device: str) -> str | None:
+    """The first cluster of the catalogue that has a device; None if none has."""
     for name in names()["clusters"]:
         if cluster_document(name)["device"]["name"] == device:
             return name
-    raise InputError(f"no cluster of the catalogue has {device}. {INSTEAD}")
+    return None
 
 
 def _of_processor(cpuinfo: str, host: dict[str, Any]) -> dict[str, Any]:
@@ -151,10 +161,8 @@ def _of_processor(cpuinfo: str, host: dict[str, Any]) -> dict[str, Any]:
         "memory_bandwidth": MEMORY_BANDWIDTH,
         "units": host["cores"],
     }
-    alone = {"technology": "custom", "latency": "0 s", "bandwidth": MEMORY_BANDWIDTH}
     speeds = {"memory_bandwidth": MEMORY_BANDWIDTH, "device_bandwidth": MEMORY_BANDWIDTH}
-    level = {"name": "node", "members": 1, "link": alone}
-    return {"device": device, "levels": [level], "host": {**host, **speeds}}
+    return {"device": device, "levels": alone(), "host": {**host, **speeds}}
 
 
 def _cores(cpuinfo: str) -> int:

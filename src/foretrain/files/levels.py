@@ -12,6 +12,12 @@ from foretrain.cluster.nodes import spread
 LevelDocument = Mapping[str, Any]
 
 
+def alone() -> list[dict[str, Any]]:
+    """The level of a device that has no other to reach: nothing crosses its link."""
+    link = {"technology": "custom", "latency": "0 s", "bandwidth": "1 GB/s"}
+    return [{"name": "node", "members": 1, "link": link}]
+
+
 def with_nodes(levels: Sequence[LevelDocument], nodes: int) -> list[dict[str, Any]]:
     """The levels with so many nodes in all.
 
