@@ -47,7 +47,7 @@ def jitter(sample):
 
 def own(sample):
     values, wanted = sample
-    return values + torch.rand(()), wanted
+    return torch.as_tensor(values) + torch.rand(()), wanted
 
 
 def build(width=3):

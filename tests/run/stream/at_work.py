@@ -17,7 +17,7 @@ from foretrain.run.stream.share import share
 
 torch = needs("torch")
 
-READERS_OWN = ("model", "private", "collate", "policy", "start", "drop_last", "copy")
+READERS_OWN = ("model", "private", "collate", "policy", "start", "drop_last", "lend")
 
 
 class Numbers:

@@ -22,7 +22,7 @@ from foretrain.run.stream.spill import Spill
 from foretrain.run.stream.turn import hand_out
 from foretrain.run.stream.window import SKIPPED
 
-NUMBER = Layout(form=["leaf"], leaves=(Leaf(dtype="int64", shape=()),))
+NUMBER = Layout(form=["leaf"], batch=["leaf"], leaves=(Leaf(dtype="int64", shape=()),))
 RECORD = 24  # bytes that such a sample takes on disk: its number, its id, and itself
 TURNS = 2_000
 """Times that one event may ask for work before its turn counts as endless."""

@@ -25,11 +25,11 @@ torch = needs("torch")
 
 def layout(size, varying=False):
     leaf = Leaf(dtype="uint8", shape=(size,), most=size if varying else 0)
-    return Layout(form=["leaf"], leaves=(leaf, Leaf(dtype="int64", shape=())))
+    return Layout(form=["leaf"], batch=["leaf"], leaves=(leaf, Leaf(dtype="int64", shape=())))
 
 
-def columns_for(sample, slots=4):
-    form = layout_of([sample], most=64)
+def columns_for(sample, slots=4, most=None):
+    form = layout_of([sample], most=most)
     descriptor = make_arena(form, slots)
     columns = Columns(descriptor, form, slots=slots, writable=True)
     os.close(descriptor)
@@ -72,10 +72,12 @@ def test_samples_come_back_from_their_slots():
 @pytest.mark.parametrize(
     ("sample", "told"),
     [
-        (("x" * 65, np.zeros(2)), "longest=65"),
-        (("x", np.zeros(3)), "first samples had float64"),
+        (("x" * 257, np.zeros(2)), "longest=514"),
+        (("x", np.zeros(3)), r"the shape \[3\] and the first samples had \[2\].*longest=48"),
         (("x", np.zeros(2, np.float32)), "is float32"),
+        (("x", torch.zeros(2)), "is tensor and that of the first samples was array"),
         (("x",), "same fields"),
+        (("x", torch.zeros(2, device="meta")), "lies on meta"),
     ],
 )
 def test_a_sample_that_does_not_fit_is_told(sample, told):

@@ -43,7 +43,7 @@ def test_a_last_batch_can_be_left_out_of_an_arena_that_holds_no_batch():
 
 
 def test_batches_that_are_kept_stay_right_while_the_stream_goes_on():
-    with alone(Numbers(200), 8, epochs=3, memory="34 KiB") as loader:
+    with alone(Numbers(200), 8, epochs=3, memory="34 KiB", lend=True) as loader:
         kept = [list(loader) for _ in range(3)]
         assert loader.stats()["copies"] > 0
     for epoch in kept:
@@ -53,7 +53,7 @@ def test_batches_that_are_kept_stay_right_while_the_stream_goes_on():
 
 def test_batches_that_are_kept_after_their_reader_has_left_stay_right():
     with shared(Numbers(100), epochs=9, memory="34 KiB") as stream:
-        with attach(stream.name, batch_size=10) as loader:
+        with attach(stream.name, batch_size=10, lend=True) as loader:
             kept = list(islice(loader, 4))
         with attach(stream.name, batch_size=10, start="now") as loader:
             for _ in range(3):
@@ -61,12 +61,12 @@ def test_batches_that_are_kept_after_their_reader_has_left_stay_right():
         assert all((numbers == labels[:, None]).all() for numbers, labels in kept)
 
 
-def test_samples_lie_where_they_were_decoded_and_copies_can_be_written():
+def test_samples_that_are_lent_lie_where_they_were_decoded_and_others_can_be_written():
     with shared(Numbers(40), epochs=2) as stream:
-        with attach(stream.name, batch_size=10) as loader:
+        with attach(stream.name, batch_size=10, lend=True) as loader:
             ids_of(loader)
             assert loader.stats()["copies"] == 0
-        with attach(stream.name, batch_size=10, copy=True) as loader:
+        with attach(stream.name, batch_size=10) as loader:
             for numbers, labels in loader:
                 numbers.add_(1)
                 assert (numbers == labels[:, None] + 1).all()
@@ -86,11 +86,14 @@ def test_a_reader_goes_on_behind_the_last_batch_it_got(source):
 
 
 def test_a_state_can_be_loaded_while_batches_are_in_use():
-    with shared(Numbers(60), epochs=2) as stream, attach(stream.name, batch_size=6) as loader:
+    with (
+        shared(Numbers(60), epochs=2) as stream,
+        attach(stream.name, batch_size=6, lend=True) as loader,
+    ):
         loop = iter(loader)
         kept = [next(loop) for _ in range(3)]
         state = loader.state_dict()
-        rest = ids_of(loader)
+        rest = ids_of(loop)
         loader.load_state_dict(state)
         assert ids_of(loader) == rest
         assert all((numbers == labels[:, None]).all() for numbers, labels in kept)
@@ -109,11 +112,10 @@ def test_a_state_about_other_data_is_refused():
             loader.load_state_dict(state)
 
 
-def test_a_loop_that_was_left_goes_on_where_it_was():
+def test_a_stream_that_is_over_is_told():
     with shared(Numbers(20), epochs=1) as stream, attach(stream.name, batch_size=5) as loader:
-        first = next(iter(loader))[1].tolist()
-        assert sorted(first + flat(ids_of(loader))) == list(range(20))
-        with pytest.raises(StreamOver, match="has read them all"):
+        assert sorted(flat(ids_of(loader))) == list(range(20))
+        with pytest.raises(StreamOver, match="has begun and ended them all"):
             iter(loader)
 
 

@@ -54,41 +54,6 @@ def test_bytes_are_the_same_for_1_2_and_4_workers(batch):
     assert not torch.equal(one[0].sort().values, one[1].sort().values)
 
 
-FIELDS = {
-    "tensor": lambda index: torch.full((2, 3), float(index)),
-    "dict": lambda index: {"x": torch.tensor([index]), "deep": (torch.tensor(index), index)},
-    "bfloat16": lambda index: torch.full((2,), float(index), dtype=torch.bfloat16),
-    "text": lambda index: ("é" * index, index),
-    "varying": lambda index: (torch.arange(index), index),
-    "scalar": lambda index: index,
-}
-
-
-@pytest.mark.parametrize("sample", FIELDS.values(), ids=FIELDS)
-@pytest.mark.parametrize("collate", [None, list])
-def test_fields_of_every_kind_arrive_as_they_were(sample, collate):
-    with alone(Numbers(11, sample), 4, shuffle=False, longest=200, collate=collate) as loader:
-        batches = list(loader)
-    for index in range(11):
-        batch = batches[index // 4]
-        if collate is None:
-            got = [leaf[index % 4] for leaf in leaves_of(batch)]
-        else:
-            got = leaves_of(batch[index % 4])
-        for left, right in zip(got, leaves_of(sample(index)), strict=True):
-            text = isinstance(right, str)
-            assert left == right if text else torch.equal(left, torch.as_tensor(right))
-
-
-def leaves_of(value):
-    """Leaves of nested tuples and dicts; a list of texts or tensors is one leaf."""
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, tuple):
-        return [leaf for each in value for leaf in leaves_of(each)]
-    return [value]
-
-
 def test_a_stream_fed_by_a_loader_gives_the_samples_of_the_loader():
     with alone(loader_of(45, 8, shuffle=True), 10, epochs=2, memory="40 KiB") as loader:
         first, second = flat(ids_of(loader)), flat(ids_of(loader))
@@ -98,10 +63,10 @@ def test_a_stream_fed_by_a_loader_gives_the_samples_of_the_loader():
 
 def test_an_iterable_of_batches_can_be_gone_through_once():
     batches = [(torch.full((4, 3), float(n)), torch.full((4,), n)) for n in range(5)]
-    with alone(iter(batches), 3, epochs=1) as loader:
+    with alone(iter(batches), 3, epochs=1, yields="stacks") as loader:
         assert flat(ids_of(loader)) == [n for n in range(5) for _ in range(4)]
     with (
-        alone(iter(batches), 3, epochs=2) as loader,
+        alone(iter(batches), 3, epochs=2, yields="stacks") as loader,
         pytest.raises(SampleFailed, match="only once"),
     ):
         flat(ids_of(loader) for _ in range(2))
@@ -169,7 +134,8 @@ def test_a_data_set_whose_length_changes_is_an_error():
         (lambda index: index, {"on_error": "hide"}, InputError, "raise, skip"),
         (lambda index: index, {"name": "a/b"}, InputError, "letters, digits"),
         (lambda index: index, {"shared": len}, SampleFailed, "has no len"),
-        (lambda index: object(), {}, SampleFailed, "cannot carry"),
+        (lambda index: lambda: 1, {}, SampleFailed, "cannot go from one process to another"),
+        (lambda index: torch.ones(1, requires_grad=True), {}, SampleFailed, r"detach\(\)"),
         (lambda index: os._exit(1), {}, SampleFailed, "died"),
     ],
 )
@@ -183,7 +149,7 @@ def test_a_batch_without_samples_is_told_in_words(batch):
     with pytest.raises(
         SampleFailed, match=r"holds .*, which has no samples\. Give tensors"
     ) as told:
-        share(iter([batch]), name=new_name())
+        share(iter([batch]), name=new_name(), yields="stacks")
     assert "File" not in str(told.value)
 
 

@@ -46,7 +46,7 @@ def attached(
     """The end of a stream that a member reads."""
     return attach(
         name,
-        batch_size=recipe.batch,
+        batch_size=None if setting.source.whole else recipe.batch,
         private=_own(setting, recipe),
         model=recipe.name,
         policy=recipe.lag.value,

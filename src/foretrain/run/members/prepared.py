@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from foretrain.run.stream.seeds import seed_of, sow
 from foretrain.run.stream.source import Source
-
-if TYPE_CHECKING:
-    import torch
 
 Tree = Any
 """A sample or a batch: tensors, numbers and texts within tuples, lists and dicts."""
@@ -25,30 +20,11 @@ def prepared(source: Source, place: int, *, epoch: int) -> Tree:
     return sample if source.shared is None else source.shared(sample)
 
 
-def tensors_of(sample: Tree) -> Tree:
-    """A sample as a stream gives it: numbers and arrays are tensors of its own memory."""
-    if isinstance(sample, Mapping):
-        return {key: tensors_of(value) for key, value in sample.items()}
-    if isinstance(sample, tuple | list):
-        return type(sample)(tensors_of(value) for value in sample)
-    if isinstance(sample, str | bytes):
-        return sample
-    return _tensor(sample)
-
-
 def batch_of(samples: Sequence[Tree]) -> Tree:
-    """Samples of equal shapes side by side, as tensors."""
+    """Samples put together as PyTorch does it."""
     from torch.utils.data import default_collate
 
     return default_collate(list(samples))
-
-
-def _tensor(value: Any) -> torch.Tensor:
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        return value.detach().cpu()
-    return torch.from_numpy(np.array(value))
 
 
 def bytes_of(tree: Tree) -> int:

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Final
 
 from foretrain.errors import InputError
-from foretrain.run.members.prepared import Tree, batch_of, prepared, tensors_of
+from foretrain.run.members.prepared import Tree, batch_of, prepared
 from foretrain.run.stream.order import Order
 from foretrain.run.stream.seeds import generators_kept, number_of, seed_of, sow
 from foretrain.run.stream.source import Source
@@ -94,7 +94,7 @@ class PrivateLoader:
         """One sample; the member's own random numbers, such as those of dropout, stay its own."""
         with generators_kept():
             try:
-                sample = tensors_of(prepared(self._source, place, epoch=self.epoch))
+                sample = prepared(self._source, place, epoch=self.epoch)
                 if self._private is None:
                     return sample
                 sow(seed_of(self._source.seed, self.epoch, place, self._member))

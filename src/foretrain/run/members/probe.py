@@ -16,7 +16,7 @@ from foretrain.run.members.apart import apart
 from foretrain.run.members.code import function
 from foretrain.run.members.handing import handing_costs
 from foretrain.run.members.machine import processor_time
-from foretrain.run.members.prepared import Tree, batch_of, bytes_of, prepared, tensors_of
+from foretrain.run.members.prepared import Tree, batch_of, bytes_of, prepared
 from foretrain.run.members.trainee import moved, size_of, trainee
 from foretrain.run.stream.source import Source
 
@@ -106,7 +106,7 @@ def _samples(source: Source) -> Generator[int, None, None]:
     if source.samples_of is not None:
         count = source.samples or 0
         yield from (bytes_of(prepared(source, n * STRIDE % count, epoch=0)) for n in range(count))
-    for batch in source.batches_of or ():
+    for batch in () if source.batches_of is None else source.batches_of:
         samples = size_of(batch)
         yield from [bytes_of(batch) // samples] * samples
 
@@ -144,9 +144,9 @@ def _distinct(source: Source, count: int) -> list[Tree]:
     """A few samples, as members get them."""
     if source.samples_of is not None:
         places = source.samples or 1
-        made = (prepared(source, n * STRIDE % places, epoch=0) for n in range(min(count, places)))
-        return [tensors_of(each) for each in made]
-    first = next(iter(source.batches_of or ()))
+        return [prepared(source, n * STRIDE % places, epoch=0) for n in range(min(count, places))]
+    assert source.batches_of is not None
+    first = next(iter(source.batches_of))
     return [_nth(first, n) for n in range(min(count, size_of(first)))]
 
 

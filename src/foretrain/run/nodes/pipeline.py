@@ -66,6 +66,11 @@ class Pipeline:
     tallies: list[Tally] = field(default_factory=list)
     _meeting: Meeting | None = None
 
+    @property
+    def yields(self) -> str:
+        """What a shared stream may take its items for: batches that can be cut, or not."""
+        return "stacks" if self.decoder.collate is None else "batches"
+
     def __len__(self) -> int:
         """Batches of an epoch."""
         return self.order.blocks

@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.run.stream.errors import SampleFailed
-from foretrain.run.stream.layout import DIMENSIONS, Layout, Leaf, Tree, as_array, fields
+from foretrain.run.stream.layout import (
+    DIMENSIONS,
+    Layout,
+    Leaf,
+    Tree,
+    as_array,
+    as_column,
+    fields,
+    packed,
+)
+from foretrain.run.stream.packing import Packed
 
 _PAGE = mmap.PAGESIZE
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
@@ -73,7 +83,7 @@ class Columns:
             SampleFailed: the sample does not fit the layout; the message does not name it.
         """
         for index, value in enumerate(fields(self.layout.form, sample)):
-            self._store(index, slot, as_array(value))
+            self._store(index, slot, value)
         self.numbers[slot] = number
         self.ids[slot] = sample_id
 
@@ -84,11 +94,21 @@ class Columns:
         for index, values in enumerate(arrays):
             if self.layout.leaves[index].most:
                 for slot, value in zip(range(slots.start, slots.stop), values, strict=True):
-                    self._store(index, slot, as_array(value))
+                    self._store(index, slot, value)
             else:
-                array, dtype, _ = as_array(values)
-                self._check(index, array[0].shape, dtype=dtype)
+                array, dtype = as_column(values)
+                self._check_fixed(index, array.shape[1:], dtype=dtype)
                 self._values[index][slots] = array
+        self._mark(slots, numbers, first_id)
+
+    def write_bytes(
+        self, slots: slice, value: Packed, begin: int, *, numbers: range, first_id: int
+    ) -> None:
+        """Store a part of something packed, from a byte of it on, over slots side by side."""
+        value.write(self._values[0][slots].reshape(-1), begin=begin)
+        self._mark(slots, numbers, first_id)
+
+    def _mark(self, slots: slice, numbers: range, first_id: int) -> None:
         self.numbers[slots] = np.arange(numbers.start, numbers.stop)
         self.ids[slots] = np.arange(first_id, first_id + len(numbers))
 
@@ -111,37 +131,50 @@ class Columns:
         values = [each[slot : slot + 1] for each in self._values]
         return [self.numbers[slot : slot + 1], self.ids[slot : slot + 1], *shapes, *values]
 
-    def _store(self, index: int, slot: int, value: tuple[NDArray[Any], str, str]) -> None:
-        array, dtype, _ = value
+    def _store(self, index: int, slot: int, value: Any) -> None:
         leaf, shapes = self.layout.leaves[index], self._shapes[index]
-        self._check(index, array.shape, dtype=dtype)
+        array, dtype, kind = packed(value) if leaf.kind == "object" else as_array(value)
+        if kind != leaf.kind:
+            raise _other(index, kind, leaf.kind)
         if shapes is None:
+            self._check_fixed(index, array.shape, dtype=dtype)
             self._values[index][slot] = array
             return
+        if dtype != leaf.dtype or array.ndim != len(leaf.shape):
+            raise _other(index, f"{dtype} {list(array.shape)}", f"{leaf.dtype} {list(leaf.shape)}")
         if array.nbytes > leaf.most:
             raise SampleFailed(
                 f"its field {index} has {array.nbytes} bytes and the stream allows {leaf.most}; "
-                f"share(..., longest={array.nbytes}) allows so many"
+                f"share(..., longest={2 * array.nbytes}) allows twice as many as it needs"
             )
         shapes[slot, : array.ndim] = array.shape
         self._values[index][slot, : array.nbytes] = (
             np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         )
 
-    def _check(self, index: int, shape: tuple[int, ...], *, dtype: str) -> None:
+    def _check_fixed(self, index: int, shape: tuple[int, ...], *, dtype: str) -> None:
         leaf = self.layout.leaves[index]
-        fits = len(shape) == len(leaf.shape) if leaf.most else shape == leaf.shape
-        if not fits or dtype != leaf.dtype:
+        if dtype != leaf.dtype:
+            raise _other(index, dtype, leaf.dtype)
+        if shape != leaf.shape:
+            need = max(1, int(np.prod(shape)), int(np.prod(leaf.shape))) * leaf.stored.itemsize
             raise SampleFailed(
-                f"its field {index} is {dtype} {list(shape)} and the first samples had "
-                f"{leaf.dtype} {list(leaf.shape)}; where shapes vary, say so with "
-                "share(..., longest=...), in bytes"
+                f"its field {index} has the shape {list(shape)} and the first samples had "
+                f"{list(leaf.shape)}; where shapes vary, say how long a field may be: "
+                f"share(..., longest={2 * need}), in bytes, allows twice as many as it needs"
             )
 
     def _array(self, piece: tuple[int, np.dtype[Any], tuple[int, ...]]) -> NDArray[Any]:
         offset, dtype, shape = piece
         count = int(np.prod(shape, dtype=np.int64))
         return np.frombuffer(self._map, dtype, count, offset).reshape(shape)
+
+
+def _other(index: int, found: str, wanted: str) -> SampleFailed:
+    return SampleFailed(
+        f"its field {index} is {found} and that of the first samples was {wanted}; convert it in "
+        "the data set or in shared=..., so that it is the same in every sample"
+    )
 
 
 def make_arena(layout: Layout, slots: int) -> int:
@@ -161,6 +194,7 @@ def make_arena(layout: Layout, slots: int) -> int:
     try:
         os.posix_fallocate(descriptor, 0, size)
     except OSError as error:
+        os.close(descriptor)
         raise InputError(
             f"The arena of {size} bytes could not be had: {error.strerror}. Give share(...) a "
             "smaller memory."

@@ -18,14 +18,15 @@ _numbers = count()
 def attach(
     name: str,
     *,
-    batch_size: int,
+    batch_size: int | None = None,
     model: str | None = None,
     private: Callable[[Any], Any] | None = None,
     collate: Callable[[list[Any]], Any] | None = None,
     policy: str = "block",
     start: str = "epoch",
     drop_last: bool = False,
-    copy: bool = False,
+    lend: bool = False,
+    pin_memory: bool | None = None,
     spill: str = "1 GiB",
     state: dict[str, Any] | None = None,
     patience: float = 10.0,
@@ -35,17 +36,21 @@ def attach(
 
     Args:
         name: that the stream is shared under.
-        batch_size: samples of a batch; readers of one stream may have different ones.
+        batch_size: samples of a batch; readers of one stream may have different ones. Nothing for
+            the batches of the DataLoader that is shared.
         model: the member's name, which the random draws of its private transform depend on.
         private: what every sample goes through for this member alone.
-        collate: puts samples together; PyTorch's way by default.
+        collate: makes a batch of a list of samples; PyTorch's way by default.
         policy: what happens when the others would have to wait for this reader. "block": they
             wait. "detach": it falls off and its samples are prepared again for it. "spill": its
             samples wait on disk. "drop": it loses samples, which are counted.
         start: where a reader that comes late begins: with the "epoch" that the others are in,
             with what they read "now", or with the "next" epoch.
         drop_last: leave out a last batch that is not full.
-        copy: give every batch memory of its own, so that it can be changed in place.
+        lend: give batches that lie where the samples were prepared, which saves a copy; what
+            would write into one raises `ReadOnly`. By default every batch is the reader's own.
+        pin_memory: give batches in memory that a GPU can fetch by itself; by default as the
+            DataLoader that is shared was told.
         spill: bound on the disk space of policy "spill".
         state: what `Reader.state_dict` gave, to go on there.
         patience: seconds to wait for the stream to appear.
@@ -68,7 +73,8 @@ def attach(
         policy=policy,
         start=start,
         drop_last=drop_last,
-        copy=copy,
+        lend=lend,
+        pin_memory=pin_memory,
         spill=int(BYTES.read(spill)),
         patience=patience,
         reconnect=reconnect,

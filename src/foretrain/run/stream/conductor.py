@@ -258,7 +258,7 @@ class Conductor:
 
     def _learn_layout(self, message: Message) -> None:
         facts: Any = message.json()
-        self._layout = Layout.from_json(facts)
+        self._layout = self._desk.layout = Layout.from_json(facts)
         try:
             slots = slots_within(self._settings.memory, self._layout, together=1)
             self._arena = make_arena(self._layout, slots)
@@ -298,6 +298,9 @@ class Conductor:
             "epochs": self._settings.epochs,
             "seed": self._settings.seed,
             "folder": self._folder,
+            "batch": self._settings.batch,
+            "batches": self._settings.batches,
+            "pinned": self._settings.pinned,
         }
         return facts, self._arena
 

@@ -13,6 +13,7 @@ import numpy as np
 from foretrain.run.stream.errors import StreamError, StreamOver, StreamTaken, StreamVersion, as_text
 from foretrain.run.stream.grant import Grant
 from foretrain.run.stream.lane import Lane
+from foretrain.run.stream.layout import Layout
 from foretrain.run.stream.messages import GAP, VERSION, Kind, Message, send, send_json
 from foretrain.run.stream.order import Order
 from foretrain.run.stream.service import NOWHERE, Service
@@ -29,11 +30,13 @@ class Visitor:
         lane: that it will have.
         start: one of `STARTS`.
         place: epoch and position that it wants to go on at; nothing for where `start` says.
+        about: data that the place is in; nothing without a place.
     """
 
     lane: Lane
     start: str
     place: tuple[int, int] | None
+    about: dict[str, object] | None
 
 
 class Desk:
@@ -43,12 +46,14 @@ class Desk:
         lanes: of the attached readers, by their connection.
         came: how many have ever been attached.
         finished: how many have closed their last epoch.
+        layout: of what lies in the arena, as soon as it is known.
     """
 
     def __init__(self, settings: Settings, order: Order) -> None:
         self.lanes: dict[socket.socket, Lane] = {}
         self.came = 0
         self.finished = 0
+        self.layout: Layout | None = None
         self._settings = settings
         self._order = order
         self._waiting: dict[socket.socket, Visitor] = {}
@@ -103,7 +108,7 @@ class Desk:
         service = self._running()
         service.release(lane, message.numbers())
         if message.kind is Kind.WANT:
-            service.want(lane, message.first)
+            service.want(lane, message.first, most=message.second)
         elif message.kind is Kind.LEDGER:
             self._close_epoch(lane)
         elif message.kind is Kind.SEEK:
@@ -184,7 +189,6 @@ class Desk:
                 f"The stream '{self._settings.name}' speaks version {VERSION} and this reader "
                 f"version {asked['version']}. Run both with the same foretrain."
             )
-        self._check_state(asked)
         self._check_policy(asked["policy"])
         names = {lane.name: other for other, lane in self.lanes.items()}
         names |= {visitor.lane.name: other for other, visitor in self._waiting.items()}
@@ -197,22 +201,32 @@ class Desk:
             key=self.came,
             name=asked["model"],
             peer=peer,
-            batch=asked["batch"],
+            batch=asked["batch"] or self._settings.batch or 1,
             policy=asked["policy"],
         )
         self.came += 1
         if lane.policy == "spill":
             lane.spill = Spill(asked["spill"])
         place = asked["place"]
-        return Visitor(lane, asked["start"], None if place is None else (place[0], place[1]))
+        place = None if place is None else (place[0], place[1])
+        visitor = Visitor(lane, asked["start"], place, asked["about"])
+        if self.layout is not None:
+            self._check(visitor)
+        return visitor
 
-    def _check_state(self, asked: dict[str, Any]) -> None:
-        """A saved state must be about this stream's data."""
-        about = asked["about"]
+    def _check(self, visitor: Visitor) -> None:
+        """A reader must fit the stream, and its state be about the stream's data."""
+        about = visitor.about
         if about is not None and about != self.about():
             raise StreamVersion(
                 f"The saved state is about {about} and the stream '{self._settings.name}' serves "
                 f"{self.about()}. Share the same data with the same seed."
+            )
+        is_whole = self.layout is not None and bool(self.layout.whole)
+        if is_whole and (visitor.lane.policy == "drop" or visitor.start == "now"):
+            raise StreamError(
+                f"The stream '{self._settings.name}' hands on whole batches, and policy='drop' or "
+                "start='now' would tear one apart. Use another policy, or start='next'."
             )
 
     def _check_policy(self, policy: str) -> None:
@@ -224,11 +238,14 @@ class Desk:
 
     def about(self) -> dict[str, object]:
         """What makes two streams the same, as far as a saved state is concerned."""
-        return {
+        about: dict[str, object] = {
             "samples": self._order.samples,
             "seed": self._order.seed,
             "shuffle": self._order.shuffle,
         }
+        if self.layout is not None and self.layout.whole:
+            about["slot"] = self.layout.sample_bytes  # what a position counts
+        return about
 
     def _let_in(self, peer: socket.socket, visitor: Visitor) -> None:
         try:
@@ -238,6 +255,7 @@ class Desk:
 
     def _welcome_to(self, peer: socket.socket, visitor: Visitor) -> None:
         assert self._welcome is not None
+        self._check(visitor)
         place = visitor.place or self._place(visitor.start)
         if self._settings.epochs is not None and place[0] >= self._settings.epochs:
             raise StreamOver(
@@ -254,6 +272,7 @@ class Desk:
         """Give a lane its place in the stream, now or when that place has a number."""
         service = self._running()
         number = self._order.number(*place)
+        self._later = [each for each in self._later if each[0] is not lane]
         if number is None:
             self._later.append((lane, *place))
             number = NOWHERE

@@ -48,6 +48,10 @@ class LedgerMismatch(StreamError):
     """The samples of an epoch that a reader got are not those that the epoch holds."""
 
 
+class ReadOnly(StreamError):
+    """A write into a batch that was lent."""
+
+
 class StreamOver(StreamError):
     """Every epoch of the stream has been read."""
 

@@ -50,6 +50,7 @@ class Lane:
             is catching up, which ends when what is prepared for it reaches the window.
         own: what is prepared for it alone, in order, from `granted` on.
         want: samples that it waits for; nothing while it is busy.
+        most: samples that it takes where they are ready.
         dropped: what it lost of the epoch it is in, by its own policy.
         lost: samples that it lost in all.
         gap: numbers that it lost since its last grant.
@@ -70,6 +71,7 @@ class Lane:
     live_from: int | None = None
     own: deque[Own] = field(default_factory=deque)
     want: int | None = None
+    most: int = 0
     dropped: Ledger = field(default_factory=Ledger)
     lost: int = 0
     gap: int = 0

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterator
-from time import monotonic
+from math import ceil
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from foretrain.run.stream.arena import Columns
-from foretrain.run.stream.asked import Asked, Collate
-from foretrain.run.stream.batch import Plain, Single, Taken, accept_read_only
+from foretrain.run.stream.asked import Asked
+from foretrain.run.stream.batch import Maker, Plain, Single, Whole
 from foretrain.run.stream.errors import (
     LedgerMismatch,
     ProducerLost,
@@ -23,52 +20,60 @@ from foretrain.run.stream.errors import (
 )
 from foretrain.run.stream.heap import learn_size_of
 from foretrain.run.stream.layout import Layout
-from foretrain.run.stream.ledger import Ledger, ledger_of
+from foretrain.run.stream.ledger import Ledger
 from foretrain.run.stream.line import lined_up
-from foretrain.run.stream.messages import ENDS, VERSION, Kind, Message
-from foretrain.run.stream.piece import Piece
+from foretrain.run.stream.messages import VERSION, Kind, Message
+from foretrain.run.stream.packing import size_at
 from foretrain.run.stream.seeds import number_of, seed_of, sow
-from foretrain.run.stream.slots import Numbers
-from foretrain.run.stream.window import SKIPPED, held
+from foretrain.run.stream.supply import Supply
 
 
 class Reader:
-    """Batches of a shared stream; every `for` loop over it is an epoch, or the rest of one.
+    """Batches of a shared stream, as a DataLoader gives them; every `for` loop is an epoch.
 
-    A batch lies in memory that all members share and cannot be written; it stays as it is for as
-    long as you refer to it. Ask for `attach(..., copy=True)` to change batches in place.
+    A loop that is left early has had its epoch: the next one begins the next. Only a first batch
+    that was looked at, as with `next(iter(reader))`, comes again.
 
     Attributes:
         epoch: that the next batch belongs to.
-        position: samples of that epoch that have gone by.
+        position: samples of that epoch that have gone by; pieces of batches that stay whole.
+        batch_size: samples of a batch; nothing where batches come as their loader made them.
     """
 
+    batch_size: int | None
+
     def __init__(self, asked: Asked, *, state: dict[str, Any] | None) -> None:
-        accept_read_only()
         self._asked = asked
         self._model_seed = number_of(asked.model)
         self._counts = {"samples": 0, "batches": 0, "copies": 0, "dropped": 0, "skipped": 0}
         self._waited = 0.0
-        self._pieces: deque[Piece] = deque()
-        self._taken: deque[Taken] = deque()
-        self._releasing: list[Numbers] = []
-        self._parts: list[Any] = []
-        self._aside = self._passed = 0
-        self._ledger = self._booked = Ledger()
-        self._at_end = False
-        self._need = 0
+        self._loop = 0
         self._line = lined_up(asked, state=state, patience=asked.patience)
-        self._enter(self._line.welcome)
+        try:
+            self._enter(self._line.welcome)
+        except BaseException:
+            self._line.close()
+            raise
 
     def __iter__(self) -> Iterator[Any]:
-        if self.position and not self._fill(self._asked.batch_size):
-            self._close_epoch()  # the loop was left after its last batch
+        self._begin_loop()
         if self._epochs is not None and self.epoch >= self._epochs:
             raise StreamOver(
                 f"The stream '{self._asked.name}' has {self._epochs} epochs and "
-                f"'{self._asked.model}' has read them all."
+                f"'{self._asked.model}' has begun and ended them all. A loop that is left early "
+                "ends its epoch; share(..., epochs=...) says how many there are."
             )
-        return _Epoch(self)
+        self._loop += 1
+        return _Epoch(self, self._loop)
+
+    def _begin_loop(self) -> None:
+        """End what the loop before has left, or have its only batch come again."""
+        if self.position and not self._next_size():
+            self._close_epoch()  # the loop was left after its last batch
+        elif self._given == 1 and self._supply.again is not None:
+            self._repeats = True
+        elif self._given:
+            self._go_to(self.epoch + 1, 0)
 
     def __len__(self) -> int:
         """Batches of an epoch.
@@ -77,8 +82,12 @@ class Reader:
             TypeError: the source does not tell how many samples it has.
         """
         if self._samples is None:
-            raise TypeError("A stream that a loader feeds has no length until it ends.")
-        whole, rest = divmod(self._samples, self._asked.batch_size)
+            same = self.batch_size == self._loader_batch and not self._asked.drop_last
+            if self._batches is None or not same:
+                raise TypeError("A stream whose source has no length has none either.")
+            return self._batches
+        assert self.batch_size is not None
+        whole, rest = divmod(self._samples, self.batch_size)
         return whole + int(rest > 0 and not self._asked.drop_last)
 
     def __enter__(self) -> Reader:
@@ -97,15 +106,14 @@ class Reader:
 
         Batches that are still in use stay as they are.
         """
-        self._sweep()
-        kept = [taken.slots for taken in self._taken]
+        kept = self._supply.in_use()
         self._line.say(Kind.BYE, b"".join(slots.tobytes() for slots in kept))
         if kept and (descriptor := self._line.keep_open()) is not None:
             self._columns.hold_open(descriptor)
         self._line.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_columns"):
+        if hasattr(self, "_supply"):
             self.close()
 
     def state_dict(self) -> dict[str, Any]:
@@ -114,10 +122,12 @@ class Reader:
         After an epoch's last batch that is the next epoch's beginning, as soon as it is known
         that no batch follows; a loader that feeds a stream may not have told yet.
         """
-        left = self._at_hand
-        if self._asked.drop_last and left < self._asked.batch_size:
+        if self._repeats:
+            return self._state(self.epoch, self._began_at)
+        left, size = self._supply.at_hand, self.batch_size or 1
+        if self._asked.drop_last and left < size:
             left = 0
-        over = self._at_end and not left
+        over = self._supply.at_end and not left
         return self._state(self.epoch + 1, 0) if over else self._state(self.epoch, self.position)
 
     def _state(self, epoch: int, position: int) -> dict[str, Any]:
@@ -134,134 +144,90 @@ class Reader:
             raise StreamVersion(
                 f"The saved state is about {state['about']} and this stream serves {self._about}."
             )
-        self._release_all()
-        self._line.say(Kind.SEEK, self._released(), first=state["epoch"], second=state["position"])
+        self._go_to(state["epoch"], state["position"])
+
+    def _go_to(self, epoch: int, position: int) -> None:
+        """Go on at another place of the stream."""
+        supply = self._supply
+        supply.give_back()
+        self._line.say(Kind.SEEK, supply.released(), first=epoch, second=position)
         try:
             while (message := self._line.answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
-                self._releasing.append(held(message.numbers()))
+                supply.add(message.numbers())
         except StreamError:
             self.close()
             raise
-        self._line.say(Kind.RELEASE, self._released())
-        self._begin_at(state["epoch"], state["position"])
+        self._line.say(Kind.RELEASE, supply.released())
+        self._begin_at(epoch, position)
 
     def stats(self) -> dict[str, Any]:
         """What this reader got and how long it waited, in samples, batches and seconds."""
+        self._count()
         return {**self._counts, "wait_seconds": self._waited, "epoch": self.epoch}
 
     # One batch.
 
-    def next_batch(self) -> Any | None:
+    def next_batch(self, loop: int) -> Any | None:
         """The next batch of this epoch, or nothing at its end, which is then closed."""
-        count = min(self._fill(self._asked.batch_size), self._asked.batch_size)
-        if count == 0 or (count < self._asked.batch_size and self._asked.drop_last):
+        if loop != self._loop:
+            raise StreamError(
+                "Another loop over this reader has begun, so this one cannot go on: a reader is in "
+                "one place. Attach a second reader, or keep one iterator and use it throughout."
+            )
+        if self._repeats and self._supply.again is not None:
+            self._repeats = False
+            return self._supply.again()
+        self._supply.let_go()
+        count = self._next_size()
+        if not count:
             self._close_epoch()
             return None
-        batch = self._batch(count)
-        self._delivered(count)
+        try:
+            batch = self._supply.batch(count, remember=not self._given)
+        finally:
+            self._delivered(count)
         return batch
+
+    def _next_size(self) -> int:
+        """Slots of the next batch, all of them at hand; 0 at the end of the epoch."""
+        if self.batch_size is None:
+            if not self._fill(1):
+                return 0
+            return self._fill_whole()
+        have = min(self._fill(self.batch_size), self.batch_size)
+        return 0 if have < self.batch_size and self._asked.drop_last else have
+
+    def _fill_whole(self) -> int:
+        slot = self._columns.layout.sample_bytes
+        count = ceil(size_at(self._supply.first()) / slot)
+        if self._fill(count) < count:
+            raise AssertionError("An epoch ends with a whole batch.")
+        return count
 
     def _fill(self, wanted: int) -> int:
         """Samples at hand: as many as wanted, or all that the epoch still has."""
-        self._sweep()
-        while self._at_hand < wanted and not self._at_end:
-            self._ask(wanted)
-            self._take_in()
-        return self._at_hand
-
-    @property
-    def _at_hand(self) -> int:
-        return self._aside + sum(piece.samples for piece in self._pieces)
-
-    def _ask(self, wanted: int) -> None:
-        """Ask for what is missing, unless it has been asked for."""
-        missing = wanted - self._at_hand
-        if missing > 0 and not self._need and not self._at_end:
-            self._need = missing
-            self._line.say(Kind.WANT, self._released(), first=missing)
-
-    def _take_in(self) -> None:
-        """Wait for what was asked for; fewer samples come only where the slots do not suffice."""
-        asked = monotonic()
-        message = self._hear(Kind.GRANT)
-        self._waited += monotonic() - asked
-        if message is None:
-            return
-        need, self._need = self._need, 0
-        piece = Piece.of(message)
-        self._pieces.append(piece)
-        self._at_end = bool(message.second & ENDS)
-        if piece.samples < need and not self._at_end:
-            self._set_aside(self._at_hand - self._aside)
-
-    def _batch(self, count: int) -> Any:
-        """A batch of so many samples at hand."""
-        rest = count - self._aside
-        if not self._parts and not self._asked.copy and self._may_lend(rest):
-            slots = self._take(rest)
-            if (lent := self._maker.lent(slots)) is not None:
-                self._taken.append(lent[1])
-                return lent[0]
-            self._copy(slots)
-        else:
-            self._set_aside(rest)
-        self._counts["copies"] += 1
-        parts, self._parts, self._aside = self._parts, [], 0
-        return self._maker.whole(parts)
-
-    def _may_lend(self, count: int) -> bool:
-        """Whether a batch of so many samples may lie where they lie."""
-        for piece in self._pieces:
-            count -= piece.samples if piece.lent else 0
-            if count <= 0 or not piece.lent:
-                break
-        return count <= 0
-
-    def _set_aside(self, count: int) -> None:
-        """Copy so many samples out of the arena, so that their slots are free again."""
-        if count:
-            self._copy(self._take(count))
-
-    def _copy(self, slots: Numbers) -> None:
-        self._parts.append(self._maker.part(slots))
-        self._aside += len(slots)
-        self._releasing.append(slots)
-
-    def _take(self, count: int) -> Numbers:
-        """The slots of the next so many samples, which are in the books from now on."""
-        taken: list[Numbers] = []
-        while count:
-            piece = self._pieces[0]
-            first, passed, slots = piece.take(count)
-            self._passed += passed
-            self._check(first, slots)
-            taken.append(held(slots))
-            count -= len(taken[-1])
-            if not len(piece.slots):
-                self._pieces.popleft()
-        slots = taken[0] if len(taken) == 1 else np.concatenate(taken)
-        self._booked += ledger_of(self._columns.ids[slots])
-        return slots
-
-    def _check(self, first: int, slots: Numbers) -> None:
-        """A slot must hold the number that was granted; else it was given away too early."""
-        real = slots != SKIPPED
-        self._counts["skipped"] += int(np.count_nonzero(~real))
-        numbers = np.arange(first, first + len(slots))[real]
-        if not np.array_equal(self._columns.numbers[slots[real]], numbers):
-            raise AssertionError("A slot was written while a reader was to read it.")
+        while True:
+            try:
+                return self._supply.fill(wanted, most=self._last)
+            except ProducerLost:
+                if not self._asked.reconnect:
+                    raise
+                self._attach_again()
 
     def _delivered(self, count: int) -> None:
         """The batch goes to the loop: from here on a saved state is after it."""
-        self._counts["samples"] += count
+        self._given += 1
+        self._counts["samples"] += count if self.batch_size is not None else 0
         self._counts["batches"] += 1
         self._enter_books()
-        self._ask(self._asked.batch_size)  # the answer comes while the loop is at work
+        if self.batch_size is None:
+            self._last = count
+        self._supply.ask(self.batch_size or 1, most=self._last)  # comes while the loop is at work
 
     def _enter_books(self) -> None:
-        self.position += self._passed
-        self._ledger += self._booked
-        self._passed, self._booked = 0, Ledger()
+        passed, booked = self._supply.books()
+        self.position += passed
+        self._ledger += booked
 
     def _close_epoch(self) -> None:
         """Hold the books of the epoch against the conductor's.
@@ -269,17 +235,16 @@ class Reader:
         Raises:
             LedgerMismatch: samples were lost, doubled or swapped.
         """
-        if self._at_hand > self._aside:  # drop_last: left out, but had
-            self._releasing.append(self._take(self._at_hand - self._aside))
-        for piece in self._pieces:
-            self._passed += piece.gap + len(piece.slots)
-            self._counts["skipped"] += len(piece.slots)
-        self._pieces.clear()
+        self._supply.leave_rest()
         self._enter_books()
-        self._line.say(Kind.LEDGER, self._released(), first=self.epoch)
-        message = self._hear(Kind.ENDED)
-        if message is None:
-            self._fill(self._asked.batch_size)  # the new conductor says where the epoch ends
+        self._line.say(Kind.LEDGER, self._supply.released(), first=self.epoch)
+        try:
+            message = self._line.answer(Kind.ENDED)
+        except ProducerLost:
+            if not self._asked.reconnect:
+                raise
+            self._attach_again()
+            self._fill(self.batch_size or 1)  # the new conductor says where the epoch ends
             self._close_epoch()
             return
         told: Any = message.json()
@@ -292,22 +257,6 @@ class Reader:
             )
         self._begin_at(self.epoch + 1, 0)
 
-    # Slots that may be written again.
-
-    def _sweep(self) -> None:
-        """Release the batches that nobody refers to any more."""
-        for _ in range(len(self._taken)):
-            taken = self._taken.popleft()
-            if taken.in_use:
-                self._taken.append(taken)
-            else:
-                self._releasing.append(taken.slots)
-
-    def _released(self) -> bytes:
-        """The slots that may go, as they travel."""
-        slots, self._releasing = self._releasing, []
-        return b"".join(each.tobytes() for each in slots)
-
     # Beginnings.
 
     def _enter(self, message: Message) -> None:
@@ -317,78 +266,77 @@ class Reader:
         layout = Layout.from_json(facts["layout"])
         self._columns = Columns(descriptor, layout, slots=facts["slots"], writable=False)
         os.close(descriptor)
-        learn_size_of(self._asked.batch_size * layout.sample_bytes)
+        self._loader_batch: int | None = None if layout.whole else facts["batch"]
+        self.batch_size = self._asked.size_of_batches(layout, self._loader_batch)
+        learn_size_of((self.batch_size or 1) * layout.sample_bytes)
         self._about, self._seed = facts["about"], facts["seed"]
         self._samples: int | None = facts["samples"]
+        self._batches: int | None = facts["batches"]
         self._epochs: int | None = facts["epochs"]
-        self._maker = self._make()
-        self._taken = deque()
+        lends = self._asked.lend
+        maker = self._maker(layout, pinned=self._asked.pins(facts["pinned"]))
+        self._supply = Supply(self._line, self._columns, maker, lends=lends)
+        self._last = 0
         self._begin_at(facts["epoch"], facts["position"])
 
-    def _make(self) -> Plain | Single:
-        private, collate = self._asked.private, self._asked.collate
-        if private is None and collate is None:
-            return Plain(self._columns)
-        return Single(self._columns, self._changed, collate or default_collate())
+    def _maker(self, layout: Layout, *, pinned: bool) -> Maker:
+        asked, guarded = self._asked, self._asked.lend
+        if guarded:
+            from foretrain.run.stream.lent import accept_read_only
+
+            accept_read_only()
+        if layout.whole:
+            return Whole(self._columns, pinned=pinned, guarded=guarded)
+        if asked.private is None and asked.collate is None and layout.is_stackable:
+            return Plain(self._columns, pinned=pinned, guarded=guarded)
+        change = None if asked.private is None else self._changed
+        return Single(self._columns, change, asked.collate, pinned=pinned)
 
     def _changed(self, sample: Any, sample_id: int) -> Any:
         """A sample after the member's own transform, drawn by seeds of its own."""
-        if self._asked.private is None:
-            return sample
+        assert self._asked.private is not None
         sow(seed_of(self._seed, self.epoch, sample_id, self._model_seed))
         return self._asked.private(sample)
 
     def _begin_at(self, epoch: int, position: int) -> None:
         self.epoch, self.position = epoch, position
-        self._pieces = deque()
-        self._parts = []
-        self._aside = self._passed = 0
-        self._releasing = []
-        self._at_end = False
-        self._need = 0
-        self._ledger = self._booked = Ledger()
+        self._began_at = position
+        self._ledger = Ledger()
+        self._given = 0
+        self._repeats = False
+        self._supply.begin()
 
-    def _hear(self, kind: Kind) -> Message | None:
-        """The answer, or nothing where the stream died and this reader has joined it anew."""
-        try:
-            return self._line.answer(kind)
-        except ProducerLost:
-            if not self._asked.reconnect:
-                raise
+    def _attach_again(self) -> None:
+        """Join anew the stream that died."""
+        self._count()
         self._line.close()
-        again = self._asked.reconnect
-        here = self._state(self.epoch, self.position)
-        self._line = lined_up(self._asked, state=here, patience=again)
+        here, given = self._state(self.epoch, self.position), self._given
+        self._line = lined_up(self._asked, state=here, patience=self._asked.reconnect)
         self._enter(self._line.welcome)
-        return None
+        self._given = given
 
-    def _release_all(self) -> None:
-        """Take no more of what was granted; batches that are in use stay."""
-        self._sweep()
-        for piece in self._pieces:
-            self._releasing.append(held(piece.slots))
+    def _count(self) -> None:
+        """Take over what the supply has counted."""
+        supply = self._supply
+        self._counts["copies"] += supply.copies
+        self._counts["skipped"] += supply.skipped
+        self._waited += supply.waited
+        supply.copies, supply.skipped, supply.waited = 0, 0, 0.0
 
 
 class _Epoch:
     """Iterates over the rest of an epoch, without holding on to a batch."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, loop: int) -> None:
         self._reader: Reader | None = reader
+        self._loop = loop
 
     def __iter__(self) -> _Epoch:
         return self
 
     def __next__(self) -> Any:
-        batch = None if self._reader is None else self._reader.next_batch()
+        batch = None if self._reader is None else self._reader.next_batch(self._loop)
         if batch is None:
             self._reader = None
             raise StopIteration
         return batch
-
-
-def default_collate() -> Collate:
-    """PyTorch's way to put samples together."""
-    from torch.utils.data import default_collate as collate
-
-    function: Collate = collate
-    return function

@@ -85,9 +85,9 @@ class Service:
         """A reader that left needs nothing any more."""
         self.window.freed(self.slots.leave(key))
 
-    def want(self, lane: Lane, need: int) -> None:
-        """A reader asks for so many samples."""
-        lane.want = need
+    def want(self, lane: Lane, need: int, *, most: int = 0) -> None:
+        """A reader asks for so many samples, and takes up to so many where they are ready."""
+        lane.want, lane.most = need, max(need, most)
         lane.asked = self._clock()
 
     def release(self, lane: Lane, slots: Numbers) -> None:
@@ -306,7 +306,7 @@ class Service:
         enough = ready - lane.granted >= need or ready == end
         if not enough and not (ready > lane.granted and (idle or self._is_full(lane))):
             return None
-        count = min(ready - lane.granted, need)
+        count = min(ready - lane.granted, lane.most)
         first, slots = lane.granted, self._claim(lane, count)
         flags = ENDS if lane.granted == end else 0
         if self.slots.lent_with(held(slots)) <= LENT * self.slots.count:

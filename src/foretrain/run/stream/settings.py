@@ -24,6 +24,9 @@ class Settings:
         seed: that all orders and draws come from.
         memory: bytes that the arena may take.
         on_error: one of `ON_ERROR`.
+        batch: samples of a batch of the loader that is shared, where it was told.
+        batches: of an epoch, where the loader tells.
+        pinned: whether the loader pinned its batches.
     """
 
     name: str
@@ -34,6 +37,9 @@ class Settings:
     seed: int
     memory: int
     on_error: str
+    batch: int | None = None
+    batches: int | None = None
+    pinned: bool = False
 
     def __post_init__(self) -> None:
         checked_name(self.name)

@@ -6,7 +6,7 @@ import json
 import socket
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -22,7 +22,7 @@ from foretrain.run.stream.messages import Kind, Message, receive, send
 from foretrain.run.stream.order import Order
 from foretrain.run.stream.scratch import remove, scratch
 from foretrain.run.stream.settings import Settings
-from foretrain.run.stream.source import Source, Transform, source_of
+from foretrain.run.stream.source import Source, Transform, slot_within, source_of
 from foretrain.run.stream.worker import work
 from foretrain.units import BYTES
 
@@ -42,6 +42,7 @@ def share(
     epochs: int | None = None,
     readers: int = 1,
     memory: str | int = MEMORY,
+    yields: str | None = None,
     longest: int | None = None,
     on_error: str = "raise",
 ) -> Stream:
@@ -52,19 +53,22 @@ def share(
     workers or readers, nor on who is how fast or dies when.
 
     Args:
-        source: a data set with `len` and an index, read by workers; or a DataLoader or any other
-            iterable of batches, gone through once per epoch by a feeder.
+        source: a data set with `len` and an index, read by workers; or a DataLoader, an
+            IterableDataset or any other iterable, gone through once per epoch by a feeder.
         name: of the stream on this machine.
         workers: processes that read and transform; a loader brings its own.
-        shared: what every sample of a data set goes through once, for all members.
+        shared: what every sample goes through once, for all members; a loader has its own.
         shuffle: whether every epoch has an order of its own; a data set's default is yes, and a
             loader has its own order.
         seed: that orders and random transforms are drawn from.
         epochs: that every reader gets; nothing for as many as they like.
         readers: that must be attached before the first sample is prepared.
         memory: bound on the arena, as text with a unit or in bytes.
-        longest: bytes of the longest field whose shape varies from sample to sample; nothing for
-            twice the longest of the first samples that are looked at.
+        yields: what the items of an iterable are, where its type does not tell: "samples";
+            "batches", handed on as they are; or "stacks", batches that can be cut because every
+            field holds its samples along the first dimension.
+        longest: bytes of the longest field that varies from sample to sample in shape or length;
+            nothing for twice the longest of the first samples that are looked at.
         on_error: "raise" ends the stream when a sample cannot be prepared, "skip" passes over it
             and counts it.
 
@@ -75,7 +79,9 @@ def share(
         MissingExtra: PyTorch is not installed.
     """
     require("torch", what="share(...)")
-    prepared = source_of(source, shared=shared, seed=seed, longest=longest)
+    bound = int(BYTES.read(memory)) if isinstance(memory, str) else memory
+    prepared = source_of(source, shared=shared, seed=seed, longest=longest, yields=yields)
+    prepared = replace(prepared, slot=slot_within(bound))
     fed = prepared.samples_of is None
     if fed and shuffle is not None:
         raise InputError("shuffle=... is for data sets; a loader has an order of its own.")
@@ -86,8 +92,11 @@ def share(
         epochs=epochs,
         shuffle=not fed and shuffle is not False,
         seed=seed,
-        memory=int(BYTES.read(memory)) if isinstance(memory, str) else memory,
+        memory=bound,
         on_error=on_error,
+        batch=prepared.batch,
+        batches=prepared.batches,
+        pinned=prepared.pinned,
     )
     return Stream(settings, prepared)
 
