@@ -11,7 +11,7 @@ from foretrain.measured.run import Subject
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.plan.space import Space
 from foretrain.plan.study import Objective, Study
-from foretrain.results.estimate import Confidence, Estimate, Memory, Parts, StageMemory
+from foretrain.results.estimate import Confidence, Estimate, Memory, Nearest, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
 from foretrain.results.provenance import CoefficientSource, Provenance
 from foretrain.results.ranked import Ranked
@@ -191,7 +191,15 @@ def estimate(scale: float = 1.0, **changes: object) -> Estimate:
         reason=None,
         confidence=Confidence(
             inside_calibration=False,
-            nearest_source="korthikanti2022",
+            nearest=(
+                Nearest(
+                    id="korthikanti-0001",
+                    run="22B on 8 a100-sxm-80gb",
+                    rows=8,
+                    differs=("device",),
+                    error=0.03,
+                ),
+            ),
             outside="no run on h100-sxm-80gb",
             situation=Situation(device="h100-sxm-80gb", devices=8, parameters=7e9),
         ),

@@ -12,21 +12,25 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from statistics import median
 
 from validation.calibrate import FILE, kept_apart
 from validation.cold import folds, judged
 
-from foretrain.calibrate.difficulty import covered
+from foretrain.calibrate.difficulty import KINDS, covered
 from foretrain.calibrate.lessons import Lessons, learned, lessons_of
 from foretrain.calibrate.scored import Scored
+from foretrain.calibrate.scores import grouped
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.covers import Fitted
 from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
 from foretrain.verbs.engine import engine
 
 TABLES = ("llm_training", "cnn_training")
-ASSUMED = frozenset({"quicker"})
-"""What `Uncertainty` holds that rows do not teach: to which side the next publisher errs."""
+ASSUMED = frozenset({"quicker", "sample"})
+"""What `Uncertainty` holds that rows do not teach: to which side the next publisher errs, and what
+no row that may be fitted to has been."""
 
 SOURCE = "cross-validated residuals, by python -m validation.widths"
 
@@ -63,7 +67,30 @@ def with_widths(made: Calibration, scored: Sequence[Scored]) -> Calibration:
     }
     covers = covered([row.situation for row in scored if row.situation is not None])
     known: Mapping[str, Coefficient] = {**made.known, **widths}
-    return replace(made, known=known, covers=replace(covers, nearest=made.covers.nearest))
+    return replace(made, known=known, covers=replace(covers, runs=fitted_runs(scored)))
+
+
+def fitted_runs(scored: Sequence[Scored]) -> tuple[Fitted, ...]:
+    """The rows, those of one source, model and device together."""
+    groups = grouped(
+        [row for row in scored if row.situation is not None],
+        lambda row: (row.run.source_id, row.run.network.name, row.situation.device),
+    )
+    return tuple(
+        Fitted(
+            id=rows[0].run.id,
+            model=name,
+            device=device,
+            sample=found[0].sample,
+            parameters=median(it.parameters for it in found),
+            devices=(min(it.devices for it in found), max(it.devices for it in found)),
+            kinds=frozenset(kind for kind in KINDS if any(getattr(it, kind) for it in found)),
+            rows=len(rows),
+            error=median(row.error for row in rows),
+        )
+        for (_, name, device), rows in sorted(groups.items())
+        for found in [[row.situation for row in rows]]
+    )
 
 
 def _left_out(lessons: Lessons) -> list[Lessons]:

@@ -38,7 +38,7 @@ ADDED = {"offload"}
 """Parts that the contract does not name: decision 008."""
 STAGE = "weights gradients optimizer activations buffers total"
 MEMORY = f"{STAGE} low high stages"
-CONFIDENCE = "inside_calibration nearest_source"
+CONFIDENCE = "inside_calibration nearest"
 SEARCH = "best plans pareto space priced excluded_by_bound rejected seconds proven_optimal"
 VALIDATE = "rows summary"
 ROW = "id source_id quantity measured predicted low high error status reason"

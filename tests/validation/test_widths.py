@@ -35,8 +35,9 @@ def test_nothing_is_learned_from_sources_that_are_kept_apart():
 
 def test_every_width_lists_its_rows_and_lies_in_its_interval(made):
     widths = {name: it for name, it in made.known.items() if name.startswith("uncertainty.")}
-    side = widths.pop("uncertainty.quicker")
+    side, sample = widths.pop("uncertainty.quicker"), widths.pop("uncertainty.sample")
     assert (side.value, side.kind) == (1.0, Kind.ASSUMED)
+    assert (sample, sample.kind) == (PRIORS.known["uncertainty.sample"], Kind.ASSUMED)
     assert len(widths) == 16
     assert all(len(it.rows) == 120 and it.low <= it.value <= it.high for it in widths.values())
 
@@ -53,7 +54,8 @@ def test_what_the_rows_cover_is_written_with_them(made):
     again = calibration(as_toml(made, over=PRIORS, about="made up"), over=PRIORS, where="made up")
     assert again.covers == made.covers
     assert again.covers.devices == {"a100-sxm-80gb"}
-    assert again.covers.nearest == SHIPPED.covers.nearest
+    assert sum(run.rows for run in again.covers.runs) == 120
+    assert [run.id for run in again.covers.runs] == [run.id for run in made.covers.runs]
     assert again.known["uncertainty.time"].value == pytest.approx(
         made.known["uncertainty.time"].value, rel=1e-5
     )

@@ -363,6 +363,7 @@ def one_node_covered():
         devices=frozenset({catalogued("dgx-a100", nodes=1).device.name}),
         parameters=(1e9, 30e9),
         counts=(8, 8),
+        samples=frozenset({"tokens"}),
     )
     return replace(SHIPPED, covers=covers).coefficients
 

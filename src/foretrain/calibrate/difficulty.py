@@ -31,7 +31,7 @@ def _kind(name: str) -> Callable[[Situation, Covers], float]:
     return lambda situation, _covers: float(getattr(situation, name))
 
 
-def _beyond(value: float, ends: tuple[float, float]) -> float:
+def beyond(value: float, ends: tuple[float, float]) -> float:
     """Logarithm of how far a value lies outside of a range; 0 inside."""
     least, most = ends
     return max(0.0, log(value / most) if most > 0 else 0.0, log(least / value) if least > 0 else 0)
@@ -41,11 +41,12 @@ FEATURES: Mapping[str, Callable[[Situation, Covers], float]] = MappingProxyType(
     {
         "device": lambda situation, covers: float(situation.device not in covers.devices),
         **{name: _kind(name) for name in KINDS},
+        "sample": lambda situation, covers: float(situation.sample not in covers.samples),
         "unseen": lambda situation, covers: float(len(_unseen(situation, covers))),
         "assumed": lambda situation, _covers: float(situation.assumed),
         "host_bound": lambda situation, _covers: situation.host_bound,
-        "size": lambda situation, covers: _beyond(situation.parameters, covers.parameters),
-        "count": lambda situation, covers: _beyond(situation.devices, covers.counts),
+        "size": lambda situation, covers: beyond(situation.parameters, covers.parameters),
+        "count": lambda situation, covers: beyond(situation.devices, covers.counts),
     }
 )
 """Every feature under the name of its widening in `Uncertainty`."""
@@ -60,6 +61,8 @@ def covered(situations: Sequence[Situation]) -> Covers:
         parameters=(min(sizes), max(sizes)),
         counts=(min(counts), max(counts)),
         kinds=frozenset(name for name in KINDS if any(getattr(it, name) for it in situations)),
+        samples=frozenset(it.sample for it in situations),
+        multiplied=min(it.multiplied for it in situations),
     )
 
 
@@ -67,9 +70,11 @@ def outside(situation: Situation, covers: Covers) -> tuple[str, ...]:
     """In what a case is unlike all runs that were fitted to, in words; nothing if in no respect."""
     told = [f"no run on {situation.device}"] if situation.device not in covers.devices else []
     told += [f"no run of {KINDS[name]}" for name in _unseen(situation, covers)]
-    if _beyond(situation.parameters, covers.parameters):
+    if situation.sample not in covers.samples:
+        told.append(f"no run whose samples are {situation.sample}")
+    if beyond(situation.parameters, covers.parameters):
         told.append("no run of a model of this size")
-    if _beyond(situation.devices, covers.counts):
+    if beyond(situation.devices, covers.counts):
         told.append("no run on that many devices")
     return tuple(told)
 

@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """Runs of one source that a set was fitted to, of one model on one kind of device.
+
+    Attributes:
+        id: of the first of them.
+        model: as the source calls it.
+        device: name of the catalogue.
+        sample: what a sample is, as in `Situation`.
+        parameters: of the model.
+        devices: fewest and most.
+        kinds: what else they are, by the names of `Uncertainty`.
+        rows: how many.
+        error: median of predicted / measured less 1, without the publisher's rows in the fit.
+    """
+
+    id: str
+    model: str
+    device: str
+    sample: str
+    parameters: float
+    devices: tuple[int, int]
+    kinds: frozenset[str] = frozenset()
+    rows: int
+    error: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,14 +41,18 @@ class Covers:
         parameters: fewest and most of a model.
         counts: fewest and most devices.
         kinds: what else there was among them, by the names of `Uncertainty`.
-        nearest: those runs in words.
+        samples: what their samples were, as in `Situation`.
+        multiplied: least share of a model's parameters that products of matrices use.
+        runs: they themselves, which tell who was near; what they cover is said above.
     """
 
     devices: frozenset[str] = frozenset()
     parameters: tuple[float, float] = (0.0, 0.0)
     counts: tuple[float, float] = (0.0, 0.0)
     kinds: frozenset[str] = frozenset()
-    nearest: str = "none"
+    samples: frozenset[str] = frozenset()
+    multiplied: float = 0.0
+    runs: tuple[Fitted, ...] = field(default=(), compare=False, repr=False)
 
 
 NOTHING = Covers()

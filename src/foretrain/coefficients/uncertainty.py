@@ -26,6 +26,7 @@ class Uncertainty:
         wide: for those of 32 bits.
         unfused: for attention without a fused kernel.
         pictures: for networks of images.
+        sample: where no run had such samples (pictures, sound, numbers).
         unseen: for each of these kinds that was not fitted to.
         assumed: for each default that stands for a blank.
         host_bound: where the host needs all of the time to start kernels.
@@ -45,6 +46,7 @@ class Uncertainty:
     wide: float
     unfused: float
     pictures: float
+    sample: float
     unseen: float
     assumed: float
     host_bound: float

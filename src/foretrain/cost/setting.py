@@ -12,6 +12,7 @@ from foretrain.cost.collectives.network import Network, network
 from foretrain.cost.launches import Launches, launches
 from foretrain.cost.parts import Part, parts_of
 from foretrain.cost.rates import Rates, rates
+from foretrain.cost.reach import refuse_beyond
 from foretrain.plan.software import SHARED, Software
 from foretrain.workload.columns import Operators, operators_of
 from foretrain.workload.workload import Workload
@@ -71,7 +72,9 @@ def setting(
 
     Raises:
         InputError: the device does not compute in the workload's precision.
+        MissingCoefficient: no run of such a model was fitted to.
     """
+    refuse_beyond(workload.model, coefficients.covers)
     operators = operators_of(workload.model)
     kinds = len(workload.model.layers)
     rate = rates(cluster.device, workload.precision, coefficients, software=software)

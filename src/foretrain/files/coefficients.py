@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.covers import Covers
+from foretrain.coefficients.covers import Covers, Fitted
 from foretrain.errors import InputError
 from foretrain.files.toml import from_toml
 
@@ -57,8 +57,16 @@ def _covers(entry: Mapping[str, Any]) -> Covers:
         parameters=(float(least), float(most)),
         counts=(float(fewest), float(largest)),
         kinds=frozenset(entry.get("kinds", ())),
-        nearest=str(entry.get("nearest", "none")),
+        samples=frozenset(entry.get("samples", ())),
+        multiplied=float(entry.get("multiplied", 0.0)),
+        runs=tuple(map(_fitted, entry.get("runs", ()))),
     )
+
+
+def _fitted(entry: Mapping[str, Any]) -> Fitted:
+    fewest, most = entry["devices"]
+    kinds = frozenset(entry["kinds"])
+    return Fitted(**{**entry, "devices": (int(fewest), int(most)), "kinds": kinds})
 
 
 def _entries(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -116,22 +124,37 @@ def as_toml(made: Calibration, *, over: Calibration, about: str, digits: int = 6
     ]
     named = f"name = {_text(made.name)}\ndate = {made.date}\nover = {_text(over.name)}\n"
     head = f"# {about}\n\n{named}"
-    return "\n".join([head, *filter(None, [_covered(made.covers)]), *entries])
+    covered = "" if made.covers == over.covers else _covered(made.covers)
+    return "\n".join([head, *filter(None, [covered]), *entries])
 
 
 def _covered(covers: Covers) -> str:
-    if not covers.devices:
-        return ""
-    devices, kinds = (
-        ", ".join(f'"{name}"' for name in sorted(names)) for names in (covers.devices, covers.kinds)
+    devices, kinds, samples = (
+        _list(names) for names in (covers.devices, covers.kinds, covers.samples)
     )
     sizes, counts = (
         ", ".join(f"{end:.6g}" for end in ends) for ends in (covers.parameters, covers.counts)
     )
     return (
-        f"[{COVERS}]\ndevices = [{devices}]\nparameters = [{sizes}]\ncounts = [{counts}]\n"
-        f'kinds = [{kinds}]\nnearest = "{covers.nearest}"\n'
+        f"[{COVERS}]\ndevices = {devices}\nparameters = [{sizes}]\ncounts = [{counts}]\n"
+        f"kinds = {kinds}\nsamples = {samples}\nmultiplied = {covers.multiplied:.6g}\n"
+        f"runs = [\n{''.join(map(_run, covers.runs))}]\n"
     )
+
+
+def _run(run: Fitted) -> str:
+    """A line of those that were fitted to."""
+    texts = (
+        f"{name} = {_text(getattr(run, name))}" for name in ("id", "model", "device", "sample")
+    )
+    fewest, most = run.devices
+    numbers = f"parameters = {run.parameters:.4g}, devices = [{fewest}, {most}]"
+    tail = f"kinds = {_list(run.kinds)}, rows = {run.rows}, error = {run.error:.3f}"
+    return f"    {{ {', '.join(texts)}, {numbers}, {tail} }},\n"
+
+
+def _list(names: Iterable[str]) -> str:
+    return f"[{', '.join(map(_text, sorted(names)))}]"
 
 
 def _entry(name: str, it: Coefficient, digits: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from foretrain.plan.study import Study
 from foretrain.report import rent
 from foretrain.report.words import count, percent, written
-from foretrain.results.estimate import Estimate, Memory, Parts, StageMemory
+from foretrain.results.estimate import Estimate, Memory, Nearest, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
 from foretrain.results.ranked import Ranked
 from foretrain.units import (
@@ -295,5 +296,15 @@ def _where(estimate: Estimate) -> str:
 def _reach(estimate: Estimate) -> Fact:
     confidence = estimate.confidence
     inside = "inside" if confidence.inside_calibration else "outside"
-    text = f"{inside} what was measured; nearest: {confidence.nearest_source}"
+    text = f"{inside} what was measured{_like(confidence.nearest)}"
     return Fact(label="Confidence", text=text, more=confidence.outside)
+
+
+def _like(found: Sequence[Nearest]) -> str:
+    """The measured run that is most like the prediction, and how well its kin are predicted."""
+    if not found:
+        return "; no run was fitted to"
+    near = found[0]
+    differs = f", which differs in {' and '.join(near.differs)}" if near.differs else ""
+    off = f"predictions of that are {near.error:+.0%} off"
+    return f"; nearest: {near.run} ({near.id}){differs}; {off}"

@@ -108,18 +108,37 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """Measured runs that are like a prediction.
+
+    Attributes:
+        id: of one of them.
+        run: what ran on what.
+        rows: how many such runs one source has.
+        differs: in what they differ from what is predicted, in words; empty if in nothing known.
+        error: median of predicted / measured less 1, without the publisher's rows in the fit.
+    """
+
+    id: str
+    run: str
+    rows: int
+    differs: tuple[str, ...]
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
     """How far the coefficients reach.
 
     Attributes:
         inside_calibration: whether the runs that they were fitted to were like this one.
-        nearest_source: the measurements nearest to this prediction.
+        nearest: measured runs that the coefficients were fitted to, those most like this first.
         outside: in what this one is unlike all of them, in words; empty if in nothing.
         situation: what the width of the interval follows from.
     """
 
     inside_calibration: bool
-    nearest_source: str
+    nearest: tuple[Nearest, ...]
     outside: str
     situation: Situation
 

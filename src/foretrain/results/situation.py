@@ -20,6 +20,8 @@ class Situation:
         wide: whether they have 32.
         unfused: whether attention runs without a fused kernel.
         pictures: whether samples are images.
+        sample: what a sample is: tokens, pictures, volumes, signals or numbers.
+        multiplied: share of the model's parameters that products of matrices use.
         vague: factor by which the width is larger because the model is known by its totals only.
         assumed: defaults that stand for what the source does not state.
         host_bound: share of the passes' time that the host needs to start their kernels, at most 1.
@@ -37,6 +39,8 @@ class Situation:
     wide: bool = False
     unfused: bool = False
     pictures: bool = False
+    sample: str = "tokens"
+    multiplied: float = 1.0
     vague: float = 1.0
     assumed: int = 0
     host_bound: float = 0.0

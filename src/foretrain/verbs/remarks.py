@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from foretrain.calibrate.nearest import nearest
 from foretrain.coefficients.coefficient import Kind
 from foretrain.cost.collectives.topologies import APPROXIMATIONS
 from foretrain.cost.held import Held
@@ -64,7 +65,7 @@ def confidence(setting: Setting, situation: Situation) -> Confidence:
     told = "; ".join(filter(None, (outside, "coefficients were given" * given)))
     return Confidence(
         inside_calibration=not told,
-        nearest_source=setting.coefficients.covers.nearest,
+        nearest=nearest(situation, setting.coefficients.covers),
         outside=told,
         situation=situation,
     )

@@ -17,6 +17,16 @@ from foretrain.workload.workload import Precision
 NARROW = frozenset({Precision.FP8, Precision.MXFP8, Precision.NVFP4})
 WIDE = frozenset({Precision.FP32, Precision.TF32})
 
+SAMPLES = {
+    (True, 0): "tokens",
+    (True, 1): "tokens of signals",
+    (False, 0): "numbers",
+    (False, 1): "signals",
+    (False, 2): "pictures",
+    (False, 3): "volumes",
+}
+"""What a sample is, by whether it has tokens and along how many dimensions windows slide."""
+
 
 def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
     """What a plan was priced for.
@@ -38,6 +48,8 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
         wide=setting.workload.precision in WIDE,
         unfused=_unfused(model, plan),
         pictures=model.tokens == 1,
+        sample=SAMPLES[model.tokens > 1, model.dimensions],
+        multiplied=model.multiplied,
         vague=model.spread,
         host_bound=_host_bound(setting, plan, parts),
     )

@@ -61,6 +61,8 @@ class Model:
         spread: factor by which the interval of what is predicted of it is wider, for a model whose
             structure is not known.
         longest: tokens of the longest sample that it has learned positions for; None for any.
+        dimensions: along which windows slide over a sample: 1 for sound, 2 for pictures, 3 for
+            volumes; 0 for tokens of text and for rows of a table.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Model:
     source: str = ""
     spread: float = 1.0
     longest: int | None = None
+    dimensions: int = 0
 
     def __post_init__(self) -> None:
         if self.longest is not None and self.tokens > self.longest:
@@ -114,6 +117,16 @@ class Model:
     def parameters(self) -> float:
         """Parameters of the whole model, tied ones counted once."""
         return sum(layer.repeats * layer.weights for layer in self.layers) - self.tied
+
+    @property
+    def multiplied(self) -> float:
+        """Share of its parameters that products of matrices use; the others are looked up."""
+        used = sum(
+            layer.repeats * operator.weights
+            for layer, operator in self.operators
+            if operator.matrices is not None
+        )
+        return min(1.0, used / self.parameters) if self.parameters else 1.0
 
     @property
     def active(self) -> float:

@@ -102,7 +102,13 @@ def model_of_totals(totals: Totals, *, tokens: int | None = None) -> Model:
         recomputable=totals.layers is not None,
     )
     name = f"a model of {totals.parameters / 1e6:.4g} M parameters"
-    return Model(name=name, layers=(block,), tokens=tokens or 1, spread=SPREAD)
+    return Model(
+        name=name,
+        layers=(block,),
+        tokens=tokens or 1,
+        spread=SPREAD,
+        dimensions=2 if tokens is None else 0,
+    )
 
 
 def _pair(part: Totals, family: Family, position: int) -> tuple[Operator, Operator]:

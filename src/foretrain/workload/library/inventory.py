@@ -130,7 +130,7 @@ class Inventory:
     def model(self) -> Model:
         """The network as the layers that are priced; nothing tells where it could be cut."""
         layers = tuple(self._layers())
-        return Model(name=self.name, layers=layers, source=self.source)
+        return Model(name=self.name, layers=layers, source=self.source, dimensions=2)
 
     def _layers(self) -> Iterator[Layer]:
         named = 0.0

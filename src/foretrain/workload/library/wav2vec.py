@@ -73,7 +73,8 @@ def wav2vec(name: str, shape: Wav2Vec, *, frames: int) -> Model:
     trunk.append(whole("letters", tokens, (shape.hidden, shape.letters), bias=True))
     trunk.append(loss(float(tokens * shape.letters)))
     wave, head = (section.layer for section in trunk.finish("letters", cuttable=False).sections)
-    return Model(name=name, layers=(wave, layer(shape.run, stream), head), tokens=tokens)
+    layers = (wave, layer(shape.run, stream), head)
+    return Model(name=name, layers=layers, tokens=tokens, dimensions=1)
 
 
 def _wave(trunk: Trunk, shape: Wav2Vec) -> None:

@@ -81,4 +81,10 @@ class Network:
 
     def model(self, name: str, *, tokens: int = 1) -> Model:
         """The network as the layers that are priced; `tokens` of a sample of speech or text."""
-        return Model(name=name, layers=tuple(part.layer for part in self.sections), tokens=tokens)
+        read = self.sections[0].blocks[0].picture
+        return Model(
+            name=name,
+            layers=tuple(part.layer for part in self.sections),
+            tokens=tokens,
+            dimensions=sum(side > 1 for side in read.sides),
+        )
