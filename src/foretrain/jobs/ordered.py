@@ -2,9 +2,12 @@
 
 At every instant the jobs that run are those that a walk down the order would pack: a job runs if
 the devices that jobs before it leave are enough. With interruption that holds of all jobs; without
-it, of those that wait. Waiting jobs of equal needs stand in one heap, of which only the first can
-start next, and only the last of the running can be interrupted for it; so a decision costs as
-much as it changes, however many jobs wait.
+it, of those that wait. The order is that of the keys as the instant finds them, before anybody is
+interrupted; of equal keys, who runs comes before who waits, so nobody is stopped for an equal.
+
+Waiting jobs of equal needs stand in one heap, of which only the first can start next, and only the
+last of the running can be interrupted for it; so a decision costs as much as it changes, however
+many jobs wait.
 """
 
 from __future__ import annotations
@@ -24,8 +27,14 @@ from foretrain.measured.job import Job
 Need = tuple[int, tuple[str, ...]]
 """Devices and kinds: jobs of equal needs start in their order."""
 
-Place = tuple[float, int, Active]
-"""Key, rank and job: what jobs are sorted by."""
+Turn = tuple[int, int]
+"""Whether a job waits, and its place among those of equal key that do as it does."""
+
+Place = tuple[float, Turn, Active]
+"""Key, turn and job: what jobs are sorted by."""
+
+Heaps = dict[Need, list[Place]]
+"""Jobs that wait, by what they need."""
 
 ROUNDING = 1e-9
 """Share of a key by which floats may miss it."""
@@ -36,13 +45,16 @@ class Order:
     """A policy that is one number per job.
 
     Attributes:
-        key: the number of a job at a time in seconds; of two jobs the lower runs first, of equal
-            ones the first to arrive. While a job waits its key stays.
+        key: the number of a job at a time in seconds; of two jobs the lower runs first. While a
+            job waits its key stays.
         preempts: whether a job interrupts those after it.
         skips: whether a job may pass one before it that does not fit.
         falls: whether the key of a running job falls by one every second, as what is left of it
             does; otherwise it stays but where `lasts` says that it changes.
         lasts: seconds that a job may run from a time on until its key changes.
+        queues: whether jobs of one key stand in a queue: those that run by when they started, then
+            those that were stopped, then those that came or whose key changed, the first one
+            first. Otherwise those that run and those that wait stand by their arrival.
     """
 
     key: Callable[[Active, float], float]
@@ -50,6 +62,7 @@ class Order:
     skips: bool = False
     falls: bool = False
     lasts: Callable[[Active, float], float] | None = None
+    queues: bool = False
 
 
 class OrderedDispatcher:
@@ -57,16 +70,20 @@ class OrderedDispatcher:
 
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._waiting: dict[Need, list[Place]] = {}
+        self._waiting: Heaps = {}
+        self._stopped: Heaps = {}
         self._running: list[Place] = []
         self._places: dict[int, Place] = {}
         self._changes: dict[int, int] = {}
+        self._fallen: list[Active] = []
         self._looked: set[Need] = set()
         self._free = 0.0
+        self._turns = 0
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
-        """A job has come: it waits."""
-        self._wait(active, simulation.now)
+        """A job has come, or comes again after a failure: it waits."""
+        again = active.begun is not None
+        self._wait(active, self._turn(active, waits=True, first=again), now=simulation.now)
 
     def leave(self, active: Active, simulation: Simulation) -> None:
         """A job has ended: everybody may start."""
@@ -79,23 +96,32 @@ class OrderedDispatcher:
         looked, pool = self._looked, simulation.pool
         if pool.free(()) > self._free:
             looked.clear()
-        while True:
-            heads = [(heap[0], need) for need, heap in self._waiting.items() if need not in looked]
-            if not heads:
-                break
-            head, need = min(heads)
+        while (head := self._head()) is not None:
             if not self._start(head, simulation):
                 if not self._order.skips:
                     break
-                looked.add(need)
+                looked.add(_need(head))
+        self._settle(simulation)
         self._free = pool.free(())
+
+    def _head(self) -> Place | None:
+        """The first of the jobs that may start."""
+        return min(
+            (
+                heap[0]
+                for heaps in (self._waiting, self._stopped)
+                for need, heap in heaps.items()
+                if need not in self._looked
+            ),
+            default=None,
+        )
 
     def _start(self, head: Place, simulation: Simulation) -> bool:
         """Start the first job of a heap, if need be in place of jobs after it."""
         active = head[2]
         job = active.job
         if simulation.start(active, job.devices, job.kinds):
-            self._unqueue(active)
+            self._unqueue(head)
         elif not self._make_room(head, simulation):
             return False
         if self._order.preempts:
@@ -108,7 +134,7 @@ class OrderedDispatcher:
         victims = self._victims(head, simulation) if self._order.preempts else ()
         if not victims:
             return False
-        self._unqueue(active)
+        self._unqueue(head)
         for victim in victims:
             self._interrupt(victim, simulation)
         started = simulation.start(active, active.job.devices, active.job.kinds)
@@ -117,10 +143,10 @@ class OrderedDispatcher:
 
     def _victims(self, head: Place, simulation: Simulation) -> Sequence[Active]:
         """Running jobs after one that must stop for it: the last ones; none if that is no use."""
-        key, rank, active = head
+        key, turn, active = head
         job, pool = active.job, simulation.pool
-        # Added as for running jobs, so that equal keys stay equal and ranks decide.
-        first = (key + simulation.now if self._order.falls else key, rank)
+        # Added as for running jobs, so that equal keys stay equal and turns decide.
+        first = (key + simulation.now if self._order.falls else key, turn)
         victims: list[Active] = []
         freed: list[Held] = []
         lacking = job.devices - pool.free(job.kinds)
@@ -138,31 +164,39 @@ class OrderedDispatcher:
                 return _needed(victims, job, spare=-lacking, pool=pool)
         return ()
 
-    def _wait(self, active: Active, now: float, *, least: float = -inf) -> None:
+    def _wait(self, active: Active, turn: Turn, *, now: float, least: float = -inf) -> None:
         """Enter a job among the waiting, at its key or at the one that it had if that is higher."""
-        job = active.job
-        need = (job.devices, job.kinds)
         key = self._order.key(active, now)
         if key < least and not isclose(key, least, rel_tol=ROUNDING):
             key = least
-        place = (key, active.rank, active)
-        heap = self._waiting.setdefault(need, [])
+        self._queue(self._waiting, (key, turn, active))
+
+    def _queue(self, heaps: Heaps, place: Place) -> None:
+        heap = heaps.setdefault(_need(place), [])
         heappush(heap, place)
         if heap[0] is place:
-            self._looked.discard(need)
+            self._looked.discard(_need(place))
 
-    def _unqueue(self, active: Active) -> None:
-        need = (active.job.devices, active.job.kinds)
-        heap = self._waiting[need]
-        heappop(heap)
-        if not heap:
-            del self._waiting[need]
+    def _unqueue(self, head: Place) -> None:
+        need = _need(head)
+        for heaps in (self._waiting, self._stopped):
+            if need in heaps and heaps[need][0] is head:
+                heappop(heaps[need])
+                if not heaps[need]:
+                    del heaps[need]
 
-    def _run(self, active: Active, simulation: Simulation) -> None:
+    def _turn(self, active: Active, *, waits: bool, first: bool = False) -> Turn:
+        """The last place among those of its key that wait or run, or before all others there."""
+        if not self._order.queues:
+            return (int(waits), active.rank)
+        self._turns += 1
+        return (int(waits), -self._turns if first else self._turns)
+
+    def _run(self, active: Active, simulation: Simulation, *, fallen: bool = False) -> None:
         """Enter a job among the running, and wake when its key changes."""
         now = simulation.now
         key = self._order.key(active, now) + (now if self._order.falls else 0.0)
-        place = (key, active.rank, active)
+        place = (key, self._turn(active, waits=fallen), active)
         insort(self._running, place)
         self._places[active.rank] = place
         lasts = self._order.lasts(active, now) if self._order.lasts else inf
@@ -171,28 +205,54 @@ class OrderedDispatcher:
             self._changes[active.rank] = simulation.at(now + lasts, action)
 
     def _change(self, active: Active, simulation: Simulation) -> None:
-        """The key of a running job has changed: it goes to its new place."""
+        """The key of a running job has changed: it goes to its new place.
+
+        In a queue that is the last one, also behind those that wait, who may have its devices now;
+        if they leave it those, it goes on among the running.
+        """
         self._changes.pop(active.rank)
         self._drop(active, simulation)
-        self._run(active, simulation)
+        self._run(active, simulation, fallen=self._order.queues)
+        self._fallen.append(active)
         self._looked.clear()
 
     def _interrupt(self, active: Active, simulation: Simulation) -> None:
-        """Stop a job; its key does not fall by that, or two jobs would stop each other for ever."""
-        now = simulation.now
-        had = self._drop(active, simulation) - (now if self._order.falls else 0.0)
+        """Stop a job; in this instant it is still in the order where it was when that began."""
+        key, turn, _ = self._drop(active, simulation)
         simulation.stop(active)
-        self._wait(active, now, least=had)
+        now = simulation.now if self._order.falls else 0.0
+        self._queue(self._stopped, (key - now, turn, active))
         self._looked.clear()
 
-    def _drop(self, active: Active, simulation: Simulation) -> float:
-        """Take a job from among the running; the key that it had there."""
+    def _settle(self, simulation: Simulation) -> None:
+        """The instant is over: who was stopped waits, at the key that a waiting job has.
+
+        That is not below the one that it had, or two jobs would stop each other for ever.
+        """
+        stopped = sorted((place for heap in self._stopped.values() for place in heap), reverse=True)
+        for key, turn, active in stopped:
+            place = turn if turn[0] else self._turn(active, waits=True, first=True)
+            self._wait(active, place, now=simulation.now, least=key)
+        self._stopped.clear()
+        for active in self._fallen:
+            if active.rank in self._places:
+                self._drop(active, simulation)
+                self._run(active, simulation)
+        self._fallen.clear()
+
+    def _drop(self, active: Active, simulation: Simulation) -> Place:
+        """Take a job from among the running; the place that it had there."""
         place = self._places.pop(active.rank)
         del self._running[bisect_left(self._running, place)]
         change = self._changes.pop(active.rank, None)
         if change is not None:
             simulation.cancel(change)
-        return place[0]
+        return place
+
+
+def _need(place: Place) -> Need:
+    job = place[2].job
+    return job.devices, job.kinds
 
 
 def _needed(victims: list[Active], job: Job, *, spare: float, pool: Pool) -> Sequence[Active]:

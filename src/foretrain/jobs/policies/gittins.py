@@ -25,7 +25,7 @@ SLACK = 1e-3
 
 
 def gittins(past: Trace) -> Order:
-    """Highest Gittins index first.
+    """Highest Gittins index first, by levels of attained service; those of one index are a queue.
 
     Args:
         past: jobs that have ended, from which the distribution of service is learned.
@@ -45,7 +45,7 @@ def gittins(past: Trace) -> Order:
     def lasts(active: Active, now: float) -> float:
         return (bounds[level(active, now)] - active.attained_at(now)) / active.job.devices
 
-    return Order(key=cost, preempts=True, skips=True, lasts=lasts)
+    return Order(key=cost, preempts=True, skips=True, lasts=lasts, queues=True)
 
 
 def indices(service: NDArray[np.float64]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -18,12 +18,17 @@ ROUNDING = 1e-9
 
 
 def las(levels: Sequence[float]) -> Order:
-    """Least attained service in levels: the lower level first, within one the first to arrive.
+    """Discretised two-dimensional least attained service: the lower level first.
+
+    A level is a queue: those that run, by when they started; then those that were stopped for a job
+    of a lower level; then those that came or fell, the first one first. Nobody is stopped for a job
+    of its own level, but for those that wait there in the instant in which it falls. What does not
+    fit is passed over.
 
     Args:
         levels: device-seconds at which a job falls to the next level, ascending.
 
-    Source: gu2019, section 3.2: discretised two-dimensional least attained service.
+    Source: gu2019, section 3.2, and its authors' simulator, run_sim.py, dlas_sim_jobs.
     """
     bounds = tuple(levels)
 
@@ -35,4 +40,4 @@ def las(levels: Sequence[float]) -> Order:
         place = bisect_right(bounds, attained * (1.0 + ROUNDING))
         return (bounds[place] - attained) / active.job.devices if place < len(bounds) else inf
 
-    return Order(key=level, preempts=True, skips=True, lasts=lasts)
+    return Order(key=level, preempts=True, skips=True, lasts=lasts, queues=True)

@@ -18,7 +18,11 @@ def sjf() -> Order:
 def srtf() -> Order:
     """Shortest remaining time first, with interruption.
 
-    Source: schrage1966: of all policies on one server it has the least mean response time.
+    What is left of a job that runs is its work alone; of one that waits, also the start or restart
+    that it must pay before. Nobody is stopped for a job with as much left.
+
+    Source: schrage1966: of all policies on one server it has the least mean response time. Where a
+    restart takes time that no longer holds: stopping for a job that is hardly shorter does not pay.
     """
     return Order(key=_left, preempts=True, skips=True, falls=True)
 
