@@ -48,9 +48,7 @@ class Repack:
             if active.held and not (order.preempts and active.job.preemptible)
         ]
         left = self.devices - sum(active.job.devices for active in keep)
-        for active in self.line(now):
-            if active in keep:
-                continue
+        for active in [each for each in self.line(now) if each not in keep]:
             if active.job.devices <= left:
                 keep.append(active)
                 left -= active.job.devices

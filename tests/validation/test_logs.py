@@ -15,9 +15,7 @@ def test_jobs_of_logs_begin_and_end_as_ten_lines_have_it(tmp_path):
     wrong = [
         (place, found)
         for place in Random(7).sample(range(LOGS), SOME)
-        for found in differences(
-            drawn(Random(SEED * LOGS + place)), tmp_path, policies=("fifo", "sjf")
-        )
+        for found in differences(drawn(Random(SEED * LOGS + place)), tmp_path)
     ]
     assert not wrong
 

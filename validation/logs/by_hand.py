@@ -57,24 +57,28 @@ def sjf(jobs: Sequence[Task], devices: int) -> Course:
 def las(jobs: Sequence[Task], devices: int, levels: Sequence[int] = LEVELS) -> Course:
     """Least attained service in queues, the two-dimensional one: device-seconds count.
 
-    At every event devices are dealt out afresh: the queue with the least service first, within it
-    those that run before those that wait, and either in the order of submission; whoever does not
-    fit is passed. So nobody is stopped for a job of the same queue.
+    A job comes to the end of the first queue and falls to the end of the next. At every event
+    devices are dealt out afresh, queue by queue, and whoever does not fit is passed; afterwards
+    those that wait move behind those that run. So nobody is stopped for a job of the same queue,
+    but in the moment in which it falls.
 
-    Source: gu2019, section 3.2, and the order of its published simulator.
+    Source: gu2019, section 3.2, and its published simulator, run_sim.py, dlas_sim_jobs.
     """
     now, got, runs = 0, [0] * len(jobs), set[int]()
     begun, ended = dict[int, int](), dict[int, int]()
+    queues = [list[int]() for _ in range(len(levels) + 1)]
     while len(ended) < len(jobs):
-        queue = [sum(service >= level for level in levels) for service in got]
-        there = [place for place, job in enumerate(jobs) if job.arrival <= now]
-        there = [place for place in there if place not in ended]
-        free, before, runs = devices, runs, set()
-        for place in sorted(there, key=lambda place: (queue[place], place not in before, place)):
+        queues[0] += [place for place, job in enumerate(jobs) if job.arrival == now]
+        for level, goal in enumerate(levels):
+            queues[level + 1] += [place for place in queues[level] if got[place] >= goal]
+            queues[level] = [place for place in queues[level] if got[place] < goal]
+        free, runs = devices, set()
+        for place in (place for queue in queues for place in queue if place not in ended):
             if jobs[place].devices <= free:
                 free -= jobs[place].devices
                 runs.add(place)
                 begun.setdefault(place, now)
+        queues = [sorted(queue, key=lambda place: place not in runs) for queue in queues]
         steps = [job.arrival - now for job in jobs if job.arrival > now]
         for place in runs:
             goals = (*levels, jobs[place].devices * jobs[place].seconds)
@@ -85,7 +89,6 @@ def las(jobs: Sequence[Task], devices: int, levels: Sequence[int] = LEVELS) -> C
             got[place] += min(steps) * jobs[place].devices
             if got[place] >= jobs[place].devices * jobs[place].seconds:
                 ended[place] = now
-        runs -= ended.keys()
     return [begun[place] for place in range(len(jobs))], [
         ended[place] for place in range(len(jobs))
     ]

@@ -94,6 +94,7 @@ class OrderedDispatcher:
     def decide(self, simulation: Simulation) -> None:
         """Start every job that the jobs before it leave devices for, the first one first."""
         looked, pool = self._looked, simulation.pool
+        self._fall(simulation)
         if pool.free(()) > self._free:
             looked.clear()
         while (head := self._head()) is not None:
@@ -205,16 +206,24 @@ class OrderedDispatcher:
             self._changes[active.rank] = simulation.at(now + lasts, action)
 
     def _change(self, active: Active, simulation: Simulation) -> None:
-        """The key of a running job has changed: it goes to its new place.
-
-        In a queue that is the last one, also behind those that wait, who may have its devices now;
-        if they leave it those, it goes on among the running.
-        """
+        """The key of a running job has changed: it goes to its new place before the decision."""
         self._changes.pop(active.rank)
-        self._drop(active, simulation)
-        self._run(active, simulation, fallen=self._order.queues)
         self._fallen.append(active)
         self._looked.clear()
+
+    def _fall(self, simulation: Simulation) -> None:
+        """Let jobs whose keys have changed go to their new places, the first one first.
+
+        In a queue that is the last place, also behind those that wait, who may have their devices
+        now; whoever is left those goes on among the running.
+        """
+        for _, _, active in self._drop_fallen(simulation):
+            self._run(active, simulation, fallen=self._order.queues)
+
+    def _drop_fallen(self, simulation: Simulation) -> list[Place]:
+        """Take jobs whose keys have changed from among the running, the first one first."""
+        runs = [active for active in self._fallen if active.rank in self._places]
+        return sorted(self._drop(active, simulation) for active in runs)
 
     def _interrupt(self, active: Active, simulation: Simulation) -> None:
         """Stop a job; in this instant it is still in the order where it was when that began."""
@@ -234,10 +243,8 @@ class OrderedDispatcher:
             place = turn if turn[0] else self._turn(active, waits=True, first=True)
             self._wait(active, place, now=simulation.now, least=key)
         self._stopped.clear()
-        for active in self._fallen:
-            if active.rank in self._places:
-                self._drop(active, simulation)
-                self._run(active, simulation)
+        for _, _, active in self._drop_fallen(simulation):
+            self._run(active, simulation)
         self._fallen.clear()
 
     def _drop(self, active: Active, simulation: Simulation) -> Place:

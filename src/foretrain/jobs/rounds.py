@@ -12,7 +12,7 @@ Source: narayanan2020, section 5; what it leaves open is told in docs/decisions/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import floor
@@ -120,8 +120,9 @@ class RoundsDispatcher:
         if self._stale and due:
             self._renew(now)
         self._began = now
-        for active, kind in self._chosen():
-            self._start(active, kind, simulation)
+        for active, kind in self._ordered():
+            if active.held is None and simulation.start(active, active.job.devices, (kind,)):
+                self._lease(active, simulation)
         if self._leases:
             self._over = max(lease.ends for lease in self._leases.values())
             simulation.at(self._over, _nothing)
@@ -154,20 +155,11 @@ class RoundsDispatcher:
         self._shares = self._divide(State(now, tuple(self._there.values()), self._fleet))
         self._divided, self._stale = now, False
 
-    def _chosen(self) -> Iterator[tuple[Active, str]]:
-        """Who runs on what in this round."""
-        left = {each.kind: each.count * each.devices for each in self._fleet.nodes}
-        placed: set[int] = set()
-        for priority, _, _, active, kind in self._ordered():
-            if active.rank in placed or active.job.devices > left[kind]:
-                continue
-            if priority > 0.0 or self._rules.spare:
-                placed.add(active.rank)
-                left[kind] -= active.job.devices
-                yield active, kind
+    def _ordered(self) -> list[tuple[Active, str]]:
+        """Jobs that may run in this round on a kind, the first to run first.
 
-    def _ordered(self) -> list[tuple[float, float, float, Active, str]]:
-        """Priority, what is owed, share, job and kind, the first to run first."""
+        Who finds no room runs not, whatever its share: nodes may be down, or devices lie apart.
+        """
         places = []
         for kind in self._kinds:
             total = sum(account.received[kind] for account in self._accounts.values())
@@ -177,12 +169,15 @@ class RoundsDispatcher:
                 account, share = self._accounts[rank], self._shares.get(rank, {}).get(kind, 0.0)
                 priority = share / (account.received[kind] / total)
                 places.append((priority, account.owed[kind], share, active, kind))
-        return sorted(places, key=itemgetter(0, 1, 2), reverse=True)
+        places.sort(key=itemgetter(0, 1, 2), reverse=True)
+        return [
+            (active, kind)
+            for priority, _, _, active, kind in places
+            if priority > 0.0 or self._rules.spare
+        ]
 
-    def _start(self, active: Active, kind: str, simulation: Simulation) -> None:
+    def _lease(self, active: Active, simulation: Simulation) -> None:
         """Let a job work for a round, or until it changes: then it pauses and starts anew."""
-        started = simulation.start(active, active.job.devices, (kind,))
-        assert started, f"{active.job.name} was said to fit"
         assert active.held is not None, "who started holds devices"
         seconds = self._rules.period - (active.since - simulation.now)
         whole = active.done + max(1, floor(active.rate * seconds))
