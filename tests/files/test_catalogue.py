@@ -7,7 +7,16 @@ from importlib import resources
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.files.catalogue import ABOUT, cluster, device, figures, find, names, summary
+from foretrain.files.catalogue import (
+    ABOUT,
+    cluster,
+    device,
+    figures,
+    find,
+    names,
+    spellings,
+    summary,
+)
 
 ENTRIES = [(kind, name) for kind, known in names().items() for name in known]
 
@@ -67,6 +76,84 @@ def test_no_number_stands_without_a_source(kind, name):
 )
 def test_spelling_of_the_measurement_tables_finds_the_device(spelling, name):
     assert find("devices", spelling) == name
+
+
+PRINTED = {
+    # As torch.cuda.get_device_name has them: names of the tuned kernels in sglang 0.5.23.
+    "NVIDIA H200": "h200-sxm",
+    "NVIDIA H100 80GB HBM3": "h100-sxm",
+    "NVIDIA B200": "b200",
+    "NVIDIA A100-SXM4-80GB": "a100-sxm-80gb",
+    "NVIDIA A100-SXM4-40GB": "a100-sxm-40gb",
+    "AMD Instinct MI325X": "mi325x",
+    "AMD Instinct MI300X": "mi300x",
+    "NVIDIA GB300": "gb300",
+    "NVIDIA GB200": "gb200",
+    "NVIDIA L40S": "l40s",
+    "NVIDIA L40": "l40",
+    "NVIDIA GeForce RTX 4090": "rtx-4090",
+    "NVIDIA_GeForce_RTX_4090": "rtx-4090",
+    "NVIDIA B300 SXM6 AC": "b300",
+    "NVIDIA H200 NVL": "h200-nvl",
+    # As the driver has those that the catalogue had already, with the words that it puts before.
+    "Tesla V100-SXM2-32GB": "v100-sxm2-32gb",
+    "Tesla V100-SXM2-16GB": "v100-sxm2-16gb",
+    "Tesla V100S-PCIE-32GB": "v100s",
+    "Tesla P100-PCIE-16GB": "p100-pcie",
+    "Tesla T4": "t4",
+    "Tesla K80": "k80",
+    "NVIDIA A100 80GB PCIe": "a100-pcie-80gb",
+    "NVIDIA A10G": "a10g",
+    "NVIDIA L4": "l4",
+    "NVIDIA RTX A6000": "rtx-a6000",
+    "NVIDIA GeForce RTX 3090": "rtx-3090",
+    "NVIDIA GeForce GTX 1080 Ti": "gtx-1080-ti",
+    "NVIDIA TITAN V": "titan-v",
+    "NVIDIA TITAN X (Pascal)": "titan-x-pascal",
+    "NVIDIA GeForce GTX TITAN X": "titan-x-maxwell",
+    "NVIDIA GH200 480GB": "gh200",
+    "NVIDIA H100 PCIe": "h100-pcie",
+    "NVIDIA H100 NVL": "h100-nvl",
+    # As jax.Device.device_kind has them: tpu_info.py of jax 0.10.2.
+    "TPU v2": "tpu-v2",
+    "TPU v3": "tpu-v3",
+    "TPU v4": "tpu-v4",
+    "TPU v5 lite": "tpu-v5e",
+    "TPU v5": "tpu-v5p",
+    "TPU v6 lite": "tpu-v6e",
+    "TPU7x": "tpu-v7x",
+    # As tables of measured runs have them.
+    "H100-SXM5-80GB": "h100-sxm",
+    "A100 80GB SXM4": "a100-sxm-80gb",
+    "MI250X (GCD)": "mi250x",
+    "Pascal Titan X": "titan-x-pascal",
+    "Habana Gaudi HL-205": "gaudi",
+}
+
+
+@pytest.mark.parametrize("printed", PRINTED)
+def test_names_that_tools_print_are_understood(printed):
+    assert find("devices", printed) == PRINTED[printed]
+
+
+@pytest.mark.parametrize("maker", ["NVIDIA ", "NVIDIA GeForce ", "Tesla ", "AMD Instinct "])
+def test_a_device_may_be_called_with_its_maker(maker):
+    for name in names()["devices"]:
+        assert find("devices", maker + name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["NVIDIA H20", "NVIDIA A100", "NVIDIA A100-80GB", "V100-32GB", "NVIDIA L20Y", "NVIDIA"]
+)
+def test_a_device_that_is_not_known_or_could_be_two_is_refused(name):
+    with pytest.raises(InputError, match="unknown device"):
+        find("devices", name)
+
+
+@pytest.mark.parametrize("kind", names())
+def test_no_spelling_stands_for_two_entries(kind):
+    told = [(spelling, entry) for entry in names()[kind] for spelling in {*spellings(kind, entry)}]
+    assert len({spelling for spelling, _ in told}) == len(told)
 
 
 def test_unknown_name_is_refused_with_the_nearest_one():

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import dropwhile
 from typing import Any, TypeGuard, TypeVar
 
 from foretrain.cluster.cluster import Cluster
@@ -24,6 +25,9 @@ Noun = TypeVar("Noun")
 Entry = dict[str, Any]
 ABOUT = ("family", "summary", "aliases", "like")
 OWN = (*ABOUT, "price")
+
+MAKERS = frozenset({"nvidia", "amd", "instinct", "tesla", "geforce"})
+"""What drivers and PyTorch put before the name of a device; it tells none from another."""
 
 
 def names() -> Mapping[str, tuple[str, ...]]:
@@ -83,7 +87,8 @@ def find(kind: str, name: str) -> str:
 
     Args:
         kind: devices or clusters.
-        name: a name or an alias; capitals, blanks and underscores do not matter.
+        name: a name or an alias; capitals, blanks and underscores do not matter, nor who made a
+            device ("NVIDIA A100-SXM4-80GB", as a driver has it).
 
     Raises:
         InputError: with the nearest name.
@@ -100,7 +105,12 @@ def find(kind: str, name: str) -> str:
 @cache
 def _spellings(kind: str) -> Mapping[str, str]:
     """The entry of each name and alias."""
-    return {other: entry for entry in _entries(kind) for other in (entry, *_aliases(kind, entry))}
+    return {other: entry for entry in _entries(kind) for other in spellings(kind, entry)}
+
+
+def spellings(kind: str, entry: str) -> Iterator[str]:
+    """What an entry may be called, in lower case with hyphens."""
+    return map(_spelled, (entry, *_entries(kind)[entry].get("aliases", ())))
 
 
 def summary(kind: str, name: str) -> str:
@@ -172,12 +182,9 @@ def _completed(entry: Entry, others: Mapping[str, Entry]) -> Entry:
     return {**{key: value for key, value in model.items() if key not in OWN}, **entry}
 
 
-def _aliases(kind: str, entry: str) -> Iterator[str]:
-    return map(_spelled, _entries(kind)[entry].get("aliases", ()))
-
-
 def _spelled(name: str) -> str:
-    return "-".join(name.strip().lower().replace("_", " ").replace("-", " ").split())
+    words = name.lower().replace("_", " ").replace("-", " ").split()
+    return "-".join(dropwhile(MAKERS.__contains__, words))
 
 
 def _is_figure(value: object) -> TypeGuard[dict[str, Any]]:

@@ -127,7 +127,7 @@ def _of_gpus(gpus: list[str], host: dict[str, Any]) -> dict[str, Any]:
 
 def _device(name: str) -> str:
     try:
-        return find("devices", name.removeprefix("NVIDIA "))
+        return find("devices", name)
     except InputError:
         raise InputError(
             f"this machine has '{name}', which is not in the catalogue. {INSTEAD}"
