@@ -210,9 +210,15 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
             {"plan": {"schedule": "dualpipe"}},
             "'dualpipe'. Bidirectional schedules are not priced; the nearest is 'zero_bubble'. Kno",
         ),
-        ({"plan": {"sharding": "FSDP"}}, "'FSDP'. FSDP and ZeRO-3 are 'parameters'. Known: none"),
-        ({"plan": {"sharding": "zero-2"}}, "unknown 'zero-2'. ZeRO-2 is 'gradients'. Known: none"),
-        ({"plan": {"sharding": "ddp"}}, "DDP, which divides nothing, is 'none'."),
+        (
+            {"plan": {"sharding": "HSDP"}},
+            "'HSDP'. Replicas that share copies within groups are two keys",
+        ),
+        (
+            {"plan": {"sharding": "SHARD_GRAD_OP"}},
+            "'parameters' and reshard = false. Known: none, opt",
+        ),
+        ({"plan": {"sharding": "zero4"}}, "unknown 'zero4'. Known: none, optimizer"),
         ({"plan": {"zero": 3}}, "plan.zero: unknown key; write sharding: 'optimizer' (ZeRO-1), 'g"),
         ({"plan": {"fsdp": True}}, "plan.fsdp: unknown key; write sharding = 'parameters'."),
         (

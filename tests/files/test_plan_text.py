@@ -114,7 +114,7 @@ def test_some_words_name_some_fields(text, fields):
         ("tensor=0", "plan.tensor: 0 is not between 1"),
         ("tensor=eight", "plan.tensor: 'eight' is not a whole number"),
         ("recompute=all", "plan.recompute: unknown 'all'."),
-        ("sharded fsdp", "plan.sharding: unknown 'fsdp'. FSDP and ZeRO-3 are 'parameters'."),
+        ("sharded hsdp", "plan.sharding: unknown 'hsdp'. Replicas that share copies within groups"),
         ("tp8 wide", "'wide' is no key of [plan] with a value and no word of a plan."),
         ("tp8x2", "'tp8x2' is no key"),
         ("cut 0x3", "plan.cut"),

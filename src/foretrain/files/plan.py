@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, TypeVar
 
-from foretrain.errors import InputError, nearest
+from foretrain.errors import InputError
 from foretrain.files.keys import COUNT, LARGEST, Reads, count
 from foretrain.files.problems import Problems, validated
+from foretrain.files.words import known, reader
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,
@@ -64,37 +65,9 @@ def _flag(value: object) -> bool:
     return value
 
 
-HINTS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("fsdp", "fsdp2", "zero3", "zero-3"), "FSDP and ZeRO-3 are 'parameters'."),
-    **dict.fromkeys(("zero2", "zero-2"), "ZeRO-2 is 'gradients'."),
-    **dict.fromkeys(("zero1", "zero-1"), "ZeRO-1 is 'optimizer'."),
-    "ddp": "DDP, which divides nothing, is 'none'.",
-    **dict.fromkeys(
-        ("dualpipe", "dualpipev", "chimera"),
-        "Bidirectional schedules are not priced; the nearest is 'zero_bubble'.",
-    ),
-}
-"""What is meant by names that other software has for the same."""
-
-SPELLINGS: Mapping[str, str] = {"one_f_one_b": "1f1b"}
-"""Names that people write otherwise; both are read."""
-
-
 def _named(names: type[Name]) -> Reads:
-    """A field that takes members of an enumeration, in lower case."""
-    named = {member.name.lower(): member for member in names}
-    known = {SPELLINGS.get(name, name): member for name, member in named.items()}
-
-    def read(value: object) -> Name:
-        if isinstance(value, str) and value in named:
-            return named[value]
-        if not isinstance(value, str) or value not in known:
-            hint = HINTS.get(str(value).lower())
-            meant = f" {hint}" if hint else nearest(str(value), known)
-            raise InputError(f"unknown {as_written(value)}.{meant} Known: {', '.join(known)}.")
-        return known[value]
-
-    return _choices(read, {"enum": list(known)})
+    """A field that takes members of an enumeration."""
+    return _choices(reader(names), {"enum": list(known(names))})
 
 
 def _order(value: object) -> Order:

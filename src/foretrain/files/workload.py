@@ -20,6 +20,7 @@ from foretrain.files.training import (
     evaluation_of,
     ramp_of,
 )
+from foretrain.files.words import known, reader
 from foretrain.units import as_written
 from foretrain.workload.gradients import FP32
 from foretrain.workload.graph import Model
@@ -39,6 +40,8 @@ def _ratio(value: object) -> float:
     return float(value)
 
 
+SomePrecision = Annotated[Precision, Reads(reader(Precision), {"enum": list(known(Precision))})]
+SomeOptimizer = Annotated[Optimizer, Reads(reader(Optimizer), {"enum": list(known(Optimizer))})]
 Ratio = Annotated[float, Reads(_ratio, {"type": "number", "exclusiveMinimum": 0})]
 
 
@@ -51,8 +54,8 @@ class WorkloadSection:
     sequence: Count | None = None
     image: Count | None = None
     positions: Count | None = None
-    precision: Precision = Precision.BF16
-    optimizer: Optimizer = Optimizer.ADAMW
+    precision: SomePrecision = Precision.BF16
+    optimizer: SomeOptimizer = Optimizer.ADAMW
     trainable: SomeTrainable = EVERYTHING
     gradients: SomeGradients = FP32
     expert_capacity: Ratio | None = None
