@@ -9,13 +9,16 @@ message. The other stages compute, for a tenth of a millisecond per sample.
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +26,9 @@ from numpy.typing import NDArray
 from foretrain.measured.bottleneck import Bottleneck, Stage
 from foretrain.measured.ensemble_study import Code, EnsembleStudy, Input, Logs, Optimizer, Recipe
 from foretrain.measured.probed import HandingCosts, Probed, SampleCosts, StepCosts
+from foretrain.run.stream import share
 from foretrain.run.stream.conductor import Conductor
+from foretrain.run.stream.serve import Serving, serve
 from foretrain.verbs.ensemble_run import ensemble_run
 
 if TYPE_CHECKING:
@@ -32,6 +37,9 @@ if TYPE_CHECKING:
 Sample = tuple[NDArray[np.float32], np.float32]
 
 RUNS = 5
+TOLD = "FORETRAIN_BENCHMARK_SLOWNESS"
+"""Variable of the environment."""
+
 QUICK = 1e-4
 """Seconds that a sample takes in each stage that is not slow."""
 
@@ -42,14 +50,15 @@ MESSAGE = 10.0
 """Samples of the other stages whose slowness a message of a slow transport has."""
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Slowness:
-    """Seconds that a sample takes in each stage; forked processes see what was set before.
+    """Seconds that a sample takes in each stage, told to all processes in the environment.
 
     Attributes:
         reader: in the data set.
         decoder: in the shared transform.
         trainer: in the step.
+        message: that the conductor waits before each message.
         waits: whether the slow stage waits; otherwise it computes.
         samples: of an epoch.
     """
@@ -57,28 +66,35 @@ class Slowness:
     reader: float = QUICK
     decoder: float = QUICK
     trainer: float = QUICK
+    message: float = 0.0
     waits: bool = True
     samples: int = 300
-    now: ClassVar[Slowness]
 
 
-Slowness.now = Slowness()
+def slowness() -> Slowness:
+    """What was told last."""
+    return _read(os.environ.get(TOLD, "{}"))
+
+
+@cache
+def _read(told: str) -> Slowness:
+    return Slowness(**json.loads(told))
 
 
 class Samples:
     """Small samples that take a while to read."""
 
     def __len__(self) -> int:
-        return Slowness.now.samples
+        return slowness().samples
 
     def __getitem__(self, place: int) -> Sample:
-        spend(Slowness.now.reader)
+        spend(slowness().reader)
         return np.full(64, place / len(self), np.float32), np.float32(place % 2)
 
 
 def decode(sample: Sample) -> Sample:
     """Compute for a while."""
-    spend(Slowness.now.decoder)
+    spend(slowness().decoder)
     return sample
 
 
@@ -92,13 +108,13 @@ def build() -> torch.nn.Module:
 def loss(model: torch.nn.Module, batch: Sequence[torch.Tensor]) -> torch.Tensor:
     """A step that takes a while."""
     values, wanted = batch
-    spend(Slowness.now.trainer * len(values))
+    spend(slowness().trainer * len(values))
     return ((model(values) - wanted) ** 2).mean()
 
 
 def spend(seconds: float) -> None:
     """Wait, or keep a core busy."""
-    if Slowness.now.waits and seconds > SLOW[0] / 2:
+    if slowness().waits and seconds > SLOW[0] / 2:
         time.sleep(seconds)
         return
     until = time.thread_time() + seconds
@@ -106,9 +122,8 @@ def spend(seconds: float) -> None:
         pass
 
 
-@contextmanager
-def slow_conductor(seconds: float) -> Iterator[None]:
-    """A conductor that takes so long for every message."""
+def serve_slowly(seconds: float, serving: Serving, descriptors: Sequence[int]) -> None:
+    """Serve a stream by a conductor that waits so long before every message."""
     quick: Callable[[Conductor], None] = Conductor._advance
 
     def slow(conductor: Conductor) -> None:
@@ -116,19 +131,27 @@ def slow_conductor(seconds: float) -> Iterator[None]:
         quick(conductor)
 
     Conductor._advance = slow  # type: ignore[method-assign]
+    serve(serving, descriptors)
+
+
+@contextmanager
+def told(slow: Slowness) -> Iterator[None]:
+    """All processes that are started meanwhile are so slow, and the conductor too."""
+    os.environ[TOLD] = json.dumps(asdict(slow))
+    share.serve = partial(serve_slowly, slow.message)  # type: ignore[assignment]
     try:
         yield
     finally:
-        Conductor._advance = quick  # type: ignore[method-assign]
+        share.serve = serve
+        del os.environ[TOLD]
 
 
 def found_when(stage: Stage, draw: random.Random, *, samples: int = 300) -> Bottleneck | None:
     """What a run finds while one stage is slow."""
     slow = draw.uniform(*SLOW)
-    Slowness.now = Slowness(samples=samples, waits=draw.random() < 0.5)
-    if stage is not Stage.TRANSPORT:
-        setattr(Slowness.now, stage.value, slow)
-    with slow_conductor(MESSAGE * slow if stage is Stage.TRANSPORT else 0.0):
+    waits = draw.random() < 0.5
+    name, seconds = ("message", MESSAGE * slow) if stage is Stage.TRANSPORT else (stage, slow)
+    with told(Slowness(samples=samples, waits=waits, **{str(name): seconds})):
         return ensemble_run(study(draw, samples)).bottleneck
 
 

@@ -100,7 +100,7 @@ def _not_told(plan: Plan, member: Member, got: dict[int, list[int]]) -> int:
 
 def _is_undisturbed(plan: Plan, member: Member) -> bool:
     """Whether a reader was there from beginning to end of one stream, which counted its drops."""
-    disturbed = any(each.kills and each.role != "worker" for each in plan.faults)
+    disturbed = any(each.kills and each.role not in {"worker", "template"} for each in plan.faults)
     return not (disturbed or member.part.late or member.anew)
 
 

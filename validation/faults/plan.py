@@ -8,8 +8,9 @@ from random import Random
 READERS = 6
 """Readers of a run, at most."""
 
-ROLES = ("reader", "worker", "conductor", "owner")
-"""Who can be hit; a feeder is the worker of a stream that a loader feeds."""
+ROLES = ("reader", "worker", "template", "conductor", "owner")
+"""Who can be hit; a feeder is the worker of a stream that a loader feeds, and the template is what
+both are forked from."""
 
 POLICIES = ("block", "block", "detach", "spill", "drop")
 

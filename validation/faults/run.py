@@ -19,9 +19,9 @@ from typing import Any
 from validation.faults.plan import Fault, Part, Plan
 from validation.faults.roles import events_of, log, own, read, take_part
 
-from foretrain.run.stream.addresses import connect
+from foretrain.run.stream.addresses import candidates, connect
 from foretrain.run.stream.errors import StreamNotFound
-from foretrain.run.stream.messages import Kind, receive, send
+from foretrain.run.stream.messages import TO_READER, Kind, receive, send
 
 LIMIT = 60.0
 """Seconds after which a run hangs."""
@@ -72,6 +72,7 @@ class Run:
     owner: int | None = None
     owner_readers: int = 0
     began: float = 0.0
+    shared: float | None = None
     paused: dict[int, float] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
     noticed: list[tuple[str, float]] = field(default_factory=list)
@@ -90,7 +91,7 @@ class Run:
         faults = list(self.plan.faults)
         while not all(member.over for member in self.members):
             self._step(faults)
-            if self.now > LIMIT:
+            if time.monotonic() - self.began > LIMIT:
                 self.problems.append("hang")
                 break
             time.sleep(TICK)
@@ -98,8 +99,12 @@ class Run:
 
     @property
     def now(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.began
+        """Seconds since the stream was first shared, which takes a moment; 0 until then."""
+        if self.shared is None:
+            if not read(events_of(self.folder / "owner")):
+                return 0.0
+            self.shared = time.monotonic()
+        return time.monotonic() - self.shared
 
     def _step(self, faults: list[Fault]) -> None:
         self._reap()
@@ -216,8 +221,11 @@ class Run:
         conductor = self.conductor
         if fault.role == "conductor":
             return conductor
-        if fault.role == "worker":
-            found = children_of(conductor) if conductor else []
+        if fault.role in {"worker", "template"}:
+            templates = children_of(conductor) if conductor else []
+            if fault.role == "template":
+                return templates[0] if templates else None
+            found = [worker for each in templates for worker in children_of(each)]
             return found[fault.which % len(found)] if found else None
         running = [member for member in self.members if member.pid]
         if not running:
@@ -233,6 +241,7 @@ class Run:
         seen: dict[str, Callable[[int], Callable[[], bool]]] = {
             "reader": self._left_by,
             "worker": self._replaced,
+            "template": self._replaced,
             "conductor": self._lost,
             "owner": self._gone,
         }
@@ -298,7 +307,7 @@ class Run:
             self._peer = self._peer or connect(self.plan.name, patience=0.0)
             self._peer.settimeout(1.0)
             send(self._peer, Kind.STATS)
-            message = receive(self._peer)
+            message = receive(self._peer, TO_READER)
             if message is not None and message.kind is Kind.STATS:
                 return message.json()
         except (StreamNotFound, OSError):
@@ -328,10 +337,14 @@ class Run:
             for pid in found:
                 _signal(pid, signal.SIGKILL)
             self._reap()
-        sockets = Path("/proc/net/unix").read_text()
-        self.left += ["socket"] if f"/{self.plan.name}\n" in sockets else []
+        self.left += [path.name for path in files_of(self.plan.name)]
         known = {"errors", "owner", "stop", *(member.path.name for member in self.members)}
         self.left += [path.name for path in self.folder.iterdir() if path.stem not in known]
+
+
+def files_of(name: str) -> list[Path]:
+    """What lies where this user's streams are found."""
+    return [path for folder in candidates() for path in folder.glob(f"{name}*")]
 
 
 def children_of(pid: int) -> list[int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.needs import needs
 from tests.run.stream.names import new_name
 
+from foretrain.run.stream.addresses import candidates
 from foretrain.run.stream.attach import attach
 from foretrain.run.stream.share import share
 
@@ -20,10 +21,15 @@ torch = needs("torch")
 READERS_OWN = ("model", "private", "collate", "policy", "start", "drop_last", "lend")
 
 
-class Numbers:
-    """Samples that hold their own id."""
+def three(index):
+    """A sample that holds its own id."""
+    return torch.full((3,), float(index)), index
 
-    def __init__(self, samples, sample=lambda index: (torch.full((3,), float(index)), index)):
+
+class Numbers:
+    """Samples that hold their own id; a function makes them, which stands in a module."""
+
+    def __init__(self, samples, sample=three):
         self.samples, self.sample = samples, sample
 
     def __len__(self):
@@ -145,6 +151,17 @@ def children_of(pid):
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def workers_of(stream):
+    """Workers of a stream, or its feeder: the children of its template."""
+    (template,) = children_of(stream.pid)
+    return children_of(template)
+
+
+def below(pid):
+    """All processes that this one started, and those that they did."""
+    return [each for child in children_of(pid) for each in (child, *below(child))]
+
+
 def wait_until(true, seconds=5.0):
     """Seconds until something is so."""
     began = time.monotonic()
@@ -152,3 +169,8 @@ def wait_until(true, seconds=5.0):
         assert time.monotonic() - began < seconds, "it never is"
         time.sleep(0.002)
     return time.monotonic() - began
+
+
+def files_of(name):
+    """What lies where this user's streams are found."""
+    return [path for folder in candidates() for path in folder.glob(f"{name}*")]

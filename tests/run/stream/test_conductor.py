@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -11,13 +12,15 @@ from tests.needs import needs
 from tests.run.stream.at_work import (
     Elsewhere,
     Numbers,
-    children_of,
+    below,
+    files_of,
     flat,
     ids_of,
     loader_of,
     read_elsewhere,
     shared,
     wait_until,
+    workers_of,
 )
 from tests.run.stream.names import new_name
 
@@ -59,7 +62,7 @@ def test_samples_of_a_worker_or_feeder_that_is_killed_are_prepared_by_another(so
         shared(source, epochs=3, memory=SMALL, seed=3) as stream,
         attach(stream.name, batch_size=10) as loader,
     ):
-        (child,) = children_of(stream.pid)
+        (child,) = workers_of(stream)
         os.kill(child, signal.SIGKILL)
         wait_until(lambda: stream.stats()["restarts"] == 1, SOON)
         killed = [flat(ids_of(loader)) for _ in range(3)]
@@ -71,21 +74,22 @@ def test_samples_of_a_worker_or_feeder_that_is_killed_are_prepared_by_another(so
     assert all(sorted(epoch) == ALL for epoch in killed)
 
 
+def hangs_once(hung, index):
+    """A sample; the first who asks for the seventh never gets it."""
+    if index == 7 and not hung.exists():
+        hung.touch()
+        time.sleep(600)
+    return torch.full((3,), float(index)), index
+
+
 def test_a_worker_that_hangs_can_be_killed_and_its_samples_come(tmp_path):
     hung = tmp_path / "hung"
-
-    def sample(index):
-        if index == 7 and not hung.exists():
-            hung.touch()
-            time.sleep(600)
-        return torch.full((3,), float(index)), index
-
     with (
-        shared(Numbers(20, sample), epochs=1, shuffle=False) as stream,
+        shared(Numbers(20, partial(hangs_once, hung)), epochs=1, shuffle=False) as stream,
         Elsewhere(read_elsewhere, stream.name, batch_size=20) as reader,
     ):
         wait_until(hung.exists)
-        os.kill(children_of(stream.pid)[0], signal.SIGKILL)
+        os.kill(workers_of(stream)[0], signal.SIGKILL)
         assert reader.next() == list(range(20))
 
 
@@ -142,7 +146,7 @@ def test_a_stream_that_does_not_come_back_is_given_up():
 def share_elsewhere(name, source, arguments):
     """Share and tell the processes of the stream, then wait for an end that does not come."""
     with share(source, name=name, **arguments) as stream:
-        yield [stream.pid, *children_of(stream.pid)]
+        yield [stream.pid, *below(stream.pid)]
         time.sleep(60)
 
 
@@ -160,7 +164,7 @@ def test_nothing_is_left_of_a_stream_whose_owner_is_killed(source, workers):
             wait_until(lambda: not any(map(is_alive, pids)), SOON)
             with pytest.raises(ProducerLost):
                 [ids_of(loader) for _ in range(5)]
-    assert f"/{name}\n" not in Path("/proc/net/unix").read_text()
+    wait_until(lambda: not files_of(name), SOON)
 
 
 def is_alive(pid):
@@ -178,7 +182,7 @@ def test_whoever_is_stopped_for_a_while_loses_nothing():
         attach(stream.name, batch_size=10) as loader,
     ):
         loop, got = iter(loader), []
-        for pid in (reader.pid, stream.pid, children_of(stream.pid)[0]):
+        for pid in (reader.pid, stream.pid, workers_of(stream)[0]):
             os.kill(pid, signal.SIGSTOP)
             time.sleep(0.1)
             os.kill(pid, signal.SIGCONT)
@@ -258,10 +262,15 @@ def test_a_reader_at_the_end_of_an_epoch_goes_on_with_a_stream_that_does_not_kno
             assert flat(ids_of(loader)) == flat(first) == list(range(40))
 
 
-def test_a_loader_runs_in_a_process_forked_from_one_with_threads():
+def computed(index):
+    """A sample that PyTorch would compute in several threads."""
+    return torch.rand(600, 600).exp(), index
+
+
+def test_a_loader_computes_beside_a_process_with_threads():
     torch.set_num_threads(2)
     torch.rand(500, 500).matmul(torch.rand(500, 500)).exp().sort()
-    data = Numbers(4, lambda index: (torch.rand(600, 600).exp(), index))
+    data = Numbers(4, computed)
     loader = torch.utils.data.DataLoader(data, batch_size=2)
     with shared(loader, epochs=1) as stream, attach(stream.name, batch_size=4) as reader:
         assert [labels.tolist() for _, labels in reader] == [[0, 1, 2, 3]]

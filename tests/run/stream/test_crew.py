@@ -10,13 +10,13 @@ from foretrain.run.stream.crew import FIRST, LASTS, MOST, STAGES, Crew
 
 def crew_after(seconds, samples):
     """A crew that has spent so many seconds on so many samples, all of them on reading."""
-    crew = Crew(run=lambda peer: None, size=1)
+    crew = Crew(None, size=1)
     crew.spent(np.array([seconds, *[0.0] * (len(STAGES) - 1)]), samples)
     return crew
 
 
 def test_the_first_tasks_are_small():
-    assert Crew(run=lambda peer: None, size=1).chunk() == FIRST
+    assert Crew(None, size=1).chunk() == FIRST
 
 
 @given(each=st.floats(1e-7, 100), samples=st.integers(1, 10_000))
@@ -32,7 +32,7 @@ def test_samples_that_take_longer_come_in_smaller_tasks(each, chunk):
 
 
 def test_processor_time_within_a_stage_is_not_counted_again():
-    crew = Crew(run=lambda peer: None, size=1)
+    crew = Crew(None, size=1)
     crew.spent(np.array([0.1, 0.05, 0.05, 0.2]), 100)
     assert STAGES[-1] == "cpu"
     assert crew.chunk() == 25

@@ -1,37 +1,34 @@
-"""Precedence: a worker that competes with many readers for a core keeps ahead of them."""
+"""Niceness is touched where the user asks for it, and nowhere else."""
 
 import os
-import socket
 
-from foretrain.run.stream.fork import fork
+import pytest
+from tests.needs import needs
+from tests.run.stream.at_work import Numbers, below, shared
 
+from foretrain.errors import InputError
+from foretrain.run.stream import precedence
 
-def told_by_child(tell):
-    """What a forked process says of itself."""
-
-    def run(peer: socket.socket) -> None:
-        peer.send(str(tell()).encode())
-
-    child = fork(run, close=[], dies_with_us=True)
-    try:
-        return int(child.peer.recv(64))
-    finally:
-        child.end()
+needs("torch")
 
 
-def test_a_forked_process_has_a_session_of_its_own():
-    assert told_by_child(lambda: os.getsid(0)) not in {os.getsid(0), 0}
+def niceness_of(stream):
+    processes = (stream.pid, *below(stream.pid))
+    return {os.getpriority(os.PRIO_PROCESS, each) for each in processes}
 
 
-def test_a_forked_process_is_never_nicer_than_the_one_that_forked_it():
-    assert told_by_child(lambda: os.getpriority(os.PRIO_PROCESS, 0)) <= os.getpriority(
-        os.PRIO_PROCESS, 0
-    )
+@pytest.mark.parametrize("nice", [0, 3])
+def test_processes_of_a_stream_are_as_nice_as_they_were_asked_to_be(nice):
+    here = os.getpriority(os.PRIO_PROCESS, 0)
+    with shared(Numbers(5), nice=nice) as stream:
+        assert niceness_of(stream) == {min(19, here + nice)}
 
 
-def test_a_process_that_may_not_be_preferred_runs_all_the_same(monkeypatch):
+def test_a_user_who_may_not_be_less_nice_is_told(monkeypatch):
     def refuse(*arguments):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "setpriority", refuse)
-    assert told_by_child(os.getpid) > 0
+    with pytest.raises(InputError, match=r"nice is -5, .* Allowed here: 0 or more"):
+        precedence.renice(-5)
+    precedence.renice(0)

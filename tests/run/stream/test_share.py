@@ -9,6 +9,7 @@ from tests.run.stream.at_work import (
     Elsewhere,
     Numbers,
     alone,
+    files_of,
     flat,
     ids_of,
     loader_of,
@@ -18,6 +19,7 @@ from tests.run.stream.at_work import (
 from tests.run.stream.names import new_name
 
 from foretrain.errors import InputError
+from foretrain.run.stream.addresses import running
 from foretrain.run.stream.attach import attach
 from foretrain.run.stream.errors import (
     LengthChanged,
@@ -54,6 +56,10 @@ def test_bytes_are_the_same_for_1_2_and_4_workers(batch):
     assert not torch.equal(one[0].sort().values, one[1].sort().values)
 
 
+def scalar(index):
+    return index
+
+
 def test_a_stream_fed_by_a_loader_gives_the_samples_of_the_loader():
     with alone(loader_of(45, 8, shuffle=True), 10, epochs=2, memory="40 KiB") as loader:
         first, second = flat(ids_of(loader)), flat(ids_of(loader))
@@ -72,15 +78,15 @@ def test_an_iterable_of_batches_can_be_gone_through_once():
         flat(ids_of(loader) for _ in range(2))
 
 
+def torn(index):
+    if index > 10 and index % 2 and index != 19:
+        raise ValueError(f"no {index}")
+    return torch.full((3,), float(index)), index
+
+
 def failing(samples):
     """Samples of which those with an odd number above 10 cannot be read."""
-
-    def sample(index):
-        if index > 10 and index % 2 and index != 19:
-            raise ValueError(f"no {index}")
-        return torch.full((3,), float(index)), index
-
-    return Numbers(samples, sample)
+    return Numbers(samples, torn)
 
 
 def test_a_sample_that_cannot_be_prepared_is_told_or_passed_over_and_counted():
@@ -102,22 +108,24 @@ def test_a_sample_that_cannot_be_prepared_is_told_or_passed_over_and_counted():
             stream.wait()
 
 
-def test_a_sample_that_kills_its_worker_is_found():
-    def deadly(index):
-        if index == 7:
-            os._exit(1)
-        return torch.full((3,), float(index)), index
+def deadly(index):
+    if index == 7:
+        os._exit(1)
+    return torch.full((3,), float(index)), index
 
+
+def test_a_sample_that_kills_its_worker_is_found():
     with alone(Numbers(20, deadly), 5, epochs=1, workers=2, on_error="skip") as loader:
         assert sorted(flat(ids_of(loader))) == [each for each in range(20) if each != 7]
 
 
-def test_a_data_set_whose_length_changes_is_an_error():
-    class Shrinking(Numbers):
-        def __getitem__(self, index):
-            self.samples -= index == 30
-            return super().__getitem__(index)
+class Shrinking(Numbers):
+    def __getitem__(self, index):
+        self.samples -= index == 30
+        return super().__getitem__(index)
 
+
+def test_a_data_set_whose_length_changes_is_an_error():
     with (
         alone(Shrinking(50), 5, epochs=3, memory="36 KiB") as loader,
         pytest.raises(LengthChanged, match="had 50 samples and has 49 now"),
@@ -125,18 +133,32 @@ def test_a_data_set_whose_length_changes_is_an_error():
         flat(ids_of(loader) for _ in range(3))
 
 
+def large(index):
+    return torch.zeros(2**22)
+
+
+def closure(index):
+    return lambda: 1
+
+
+def with_gradient(index):
+    return torch.ones(1, requires_grad=True)
+
+
 @pytest.mark.parametrize(
     ("sample", "arguments", "error", "told"),
     [
-        (lambda index: torch.zeros(2**22), {"memory": 10**15}, InputError, "smaller memory"),
-        (lambda index: index, {"memory": "1 KiB"}, InputError, "at least 2 are needed"),
-        (lambda index: index, {"workers": 0}, InputError, "workers must be at least 1"),
-        (lambda index: index, {"on_error": "hide"}, InputError, "raise, skip"),
-        (lambda index: index, {"name": "a/b"}, InputError, "letters, digits"),
-        (lambda index: index, {"shared": len}, SampleFailed, "has no len"),
-        (lambda index: lambda: 1, {}, SampleFailed, "cannot go from one process to another"),
-        (lambda index: torch.ones(1, requires_grad=True), {}, SampleFailed, r"detach\(\)"),
-        (lambda index: os._exit(1), {}, SampleFailed, "died"),
+        (large, {"memory": 10**15}, InputError, "smaller memory"),
+        (scalar, {"memory": "1 KiB"}, InputError, "at least 2 are needed"),
+        (scalar, {"workers": 0}, InputError, "workers must be at least 1"),
+        (scalar, {"on_error": "hide"}, InputError, "raise, skip"),
+        (scalar, {"name": "a/b"}, InputError, "letters, digits"),
+        (scalar, {"nice": 41}, InputError, "from -40 to 40"),
+        (scalar, {"shared": len}, SampleFailed, "has no len"),
+        (closure, {}, SampleFailed, "cannot go from one process to another"),
+        (with_gradient, {}, SampleFailed, r"detach\(\)"),
+        (os._exit, {}, SampleFailed, "died"),
+        (lambda index: index, {}, InputError, "no lambda"),
     ],
 )
 def test_what_cannot_be_shared_is_told_at_once(sample, arguments, error, told):
@@ -203,7 +225,8 @@ def test_an_end_is_waited_for_and_nothing_is_left_behind():
         conductor = stream.pid
     del loader  # it maps the arena for as long as it is there
     assert not Path(f"/proc/{conductor}").exists()
-    assert f"/{stream.name}\n" not in Path("/proc/net/unix").read_text()
+    assert stream.name not in running()
+    assert not files_of(stream.name)
     assert arenas_open() <= before  # what other tests have left to the collector may be there
 
 

@@ -10,6 +10,7 @@ import fcntl
 import mmap
 import os
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.run.stream.errors import SampleFailed
+from foretrain.run.stream.errors import SampleFailed, StreamGarbled
 from foretrain.run.stream.layout import (
     DIMENSIONS,
     Layout,
@@ -58,9 +59,11 @@ class Columns:
 
     def __init__(self, descriptor: int, layout: Layout, *, slots: int, writable: bool) -> None:
         rights = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+        size = arena_bytes(layout, slots)
+        _check_arena(descriptor, size)
         self._map = _Map(
             descriptor,
-            arena_bytes(layout, slots),
+            size,
             flags=mmap.MAP_SHARED | mmap.MAP_POPULATE,
             prot=rights,
         )
@@ -122,7 +125,9 @@ class Columns:
         if shapes is None:
             raise AssertionError("Only fields whose shape varies have one of their own.")
         shape = tuple(shapes[slot, : len(leaf.shape)].tolist())
-        size = int(np.prod(shape, dtype=np.int64)) * leaf.stored.itemsize
+        size = prod(shape) * leaf.stored.itemsize
+        if min(shape, default=0) < 0 or size > leaf.most:
+            raise StreamGarbled(f"A field of shape {list(shape)} exceeds its {leaf.most} bytes.")
         return self._values[index][slot, :size].view(leaf.stored).reshape(shape)
 
     def record(self, slot: int) -> list[NDArray[Any]]:
@@ -201,6 +206,21 @@ def make_arena(layout: Layout, slots: int) -> int:
         ) from error
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
     return descriptor
+
+
+def _check_arena(descriptor: int, size: int) -> None:
+    """Refuse memory that is too small or could shrink: reading it would end the process.
+
+    Raises:
+        StreamGarbled: it is not an arena of this size.
+    """
+    try:
+        seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS)
+    except OSError:
+        seals = 0
+    held = os.fstat(descriptor).st_size
+    if seals & _SEALS != _SEALS or held < size:
+        raise StreamGarbled(f"The memory of {held} bytes is no sealed arena of {size} bytes.")
 
 
 def slots_within(memory: int, layout: Layout, *, together: int) -> int:

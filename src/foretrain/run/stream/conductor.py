@@ -7,6 +7,7 @@ and no race. A peer that dies closes its connection, and the loop hears of it at
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import socket
 from collections import deque
@@ -15,27 +16,30 @@ from typing import Any
 
 import numpy as np
 
-from foretrain.errors import InputError
+from foretrain.errors import ForetrainError, InputError
 from foretrain.run.stream.addresses import is_ours
-from foretrain.run.stream.arena import Columns, arena_bytes, make_arena, slots_within
-from foretrain.run.stream.crew import STAGES, TRIES, Child, Crew, Task
+from foretrain.run.stream.arena import Columns, make_arena, slots_within
+from foretrain.run.stream.counts import counts
+from foretrain.run.stream.crew import TRIES, Child, Crew, Task, died, task_of
 from foretrain.run.stream.desk import Desk
-from foretrain.run.stream.errors import SampleFailed, as_text
+from foretrain.run.stream.errors import StreamGarbled, as_text
+from foretrain.run.stream.greetings import Welcome, layout_from, whole
 from foretrain.run.stream.layout import Layout
-from foretrain.run.stream.messages import Kind, Message, receive, send, send_json
+from foretrain.run.stream.messages import (
+    FROM_CHILD,
+    FROM_OWNER,
+    FROM_READER,
+    Kind,
+    Message,
+    receive,
+    send,
+    send_json,
+)
 from foretrain.run.stream.order import Order
 from foretrain.run.stream.service import Service
 from foretrain.run.stream.settings import Settings
+from foretrain.run.stream.template import Making
 from foretrain.run.stream.turn import hand_out
-
-FED_DIED = (
-    "The process that goes through the loader died, and it cannot begin again. See its messages "
-    "above."
-)
-TRIED_DIED = (
-    "The worker that tried the first samples died. See its messages above, and try whether the "
-    "data set gives its samples without a stream."
-)
 
 
 class _Stop(Exception):
@@ -49,10 +53,9 @@ class Conductor:
         listener: readers connect to it.
         owner: connection to the process that shares the stream.
         settings: what was asked for.
-        crew: prepares the samples.
+        making: what makes the samples.
         order: of the samples.
         restarts: whether a feeder that died may begin again.
-        folder: that readers remove when this process is lost.
     """
 
     def __init__(
@@ -61,18 +64,16 @@ class Conductor:
         owner: socket.socket,
         *,
         settings: Settings,
-        crew: Crew,
+        making: Making,
         order: Order,
         restarts: bool,
-        folder: str | None,
     ) -> None:
         self._listener = listener
         self._owner = owner
         self._settings = settings
-        self._crew = crew
+        self._crew = Crew(making, size=settings.workers)
         self._order = order
         self._restarts = restarts
-        self._folder = folder
         self._desk = Desk(settings, order)
         self._selector = selectors.DefaultSelector()
         self._layout: Layout | None = None
@@ -100,6 +101,14 @@ class Conductor:
             return
         finally:
             self._crew.end()
+
+    def forget(self) -> None:
+        """Close, in a process that was forked, what belongs to this one."""
+        self._selector.close()
+        for each in (self._listener, self._owner, *self._desk.peers, *self._crew.peers):
+            each.close()
+        if self._arena >= 0:
+            os.close(self._arena)
 
     # The loop's heart: hand out what can be handed out.
 
@@ -130,9 +139,8 @@ class Conductor:
 
     def busy(self) -> bool:
         """Whether something is being prepared, so that waiting makes sense."""
-        if self._order_is_fed:
-            return not (self._needed or self._is_all_fed())
-        return self._crew.busy
+        fed = self._order_is_fed
+        return not (self._needed or self._is_all_fed()) if fed else self._crew.busy
 
     @property
     def _order_is_fed(self) -> bool:
@@ -140,9 +148,32 @@ class Conductor:
 
     # Children: workers or a feeder.
 
+    def _load(self) -> None:
+        """Have the source loaded, in a process that children are forked from."""
+        self._listen_to(self._crew.load(self.forget), self._hear_template)
+
+    def _hear_template(self, peer: socket.socket) -> None:
+        """The source is loaded, or it cannot be; a template that died is replaced once asked."""
+        try:
+            for child in self._crew.loaded():
+                self._greet_child(child)
+        except ForetrainError as error:
+            self._selector.unregister(peer)
+            self._break(as_text(error))
+        except ConnectionError:
+            self._selector.unregister(peer)
+            if self._crew.missing:
+                self._load()
+
     def _start_child(self) -> None:
-        close = [self._listener, self._owner, *self._desk.peers]
-        child = self._crew.start(close=close)
+        """One more child, as soon as there is something to fork it from."""
+        child = self._crew.start()
+        if child is not None:
+            self._greet_child(child)
+        elif not self._crew.loads:
+            self._load()
+
+    def _greet_child(self, child: Child) -> None:
         self._listen_to(child.peer, self._hear_child)
         if self._columns is not None:
             self._welcome_child(child)
@@ -150,17 +181,8 @@ class Conductor:
             send(child.peer, Kind.LAYOUT)
 
     def _welcome_child(self, child: Child) -> None:
-        assert self._layout is not None
-        assert self._columns is not None
-        epoch, position = self._restart_place()
-        facts = {
-            "layout": self._layout.as_json(),
-            "slots": self._columns.slots,
-            "epoch": epoch,
-            "position": position,
-            "epochs": self._settings.epochs,
-        }
-        send_json(child.peer, Kind.WELCOME, facts, descriptors=[self._arena])
+        welcome = self._welcome(*self._restart_place())
+        send_json(child.peer, Kind.WELCOME, welcome.as_json(), descriptors=[self._arena])
 
     def _restart_place(self) -> tuple[int, int]:
         """Where a feeder begins: after what is prepared."""
@@ -178,7 +200,7 @@ class Conductor:
         """Slots for the feeder that asks; first those that a feeder before it left unwritten."""
         if not self._needed:
             return False
-        task = self._again.popleft() if self._again else self._feeder_task(service, skip=skip)
+        task = self._again.popleft() if self._again else self._fed(service, skip=skip)
         if task is None:
             return False
         self._needed = 0
@@ -187,27 +209,30 @@ class Conductor:
         send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first)
         return True
 
-    def _feeder_task(self, service: Service, *, skip: bool) -> Task | None:
+    def _fed(self, service: Service, *, skip: bool) -> Task | None:
         fed = service.feed(self._needed, skip=skip)
-        if fed is None:
-            return None
-        first, slots = fed
-        ids = self._order.ids(first, len(slots))
-        return Task(first=first, slots=slots, ids=ids, epoch=self._order.place(first)[0])
+        return None if fed is None else task_of(self._order, *fed)
 
     def _hear_child(self, peer: socket.socket) -> None:
         child = self._crew.children[peer]
-        message = receive(peer)
-        if message is None:
-            self._replace(child)
-        elif message.kind is Kind.LAYOUT and self._layout is None:
+        try:
+            message = receive(peer, FROM_CHILD)
+            if message is None:
+                self._replace(child)
+            else:
+                self._heed_child(child, message)
+        except StreamGarbled as error:
+            self._break(as_text(error))
+
+    def _heed_child(self, child: Child, message: Message) -> None:
+        if message.kind is Kind.LAYOUT and self._layout is None:
             self._learn_layout(message)
         elif message.kind is Kind.REFUSED:
             self._break(message.body)
         elif message.kind is Kind.FAILED:
             self._sample_failed(message.body)
         elif message.kind is Kind.NEED:
-            self._needed = message.first
+            self._needed = whole("samples", message.first, least=1)
         elif message.kind is Kind.OVER:
             self._end_epoch(message)
         elif message.kind is Kind.DONE:
@@ -215,14 +240,12 @@ class Conductor:
 
     def _done(self, child: Child, message: Message) -> None:
         assert self._service is not None
-        task = child.tasks.popleft()
-        numbers = message.numbers()
-        self._crew.spent(numbers[: len(STAGES)] / 1e9, len(task.slots))
-        self._service.prepared(task, numbers[len(STAGES) :])
+        self._service.prepared(*self._crew.done(child, message))
 
     def _end_epoch(self, message: Message) -> None:
-        start = self._order.start(message.first)
-        assert start is not None
+        start = self._order.start(whole("epoch", message.first))
+        if start is None or not self._order_is_fed:
+            raise StreamGarbled("A feeder is done with an epoch that it has not begun.")
         self._order.close(message.first, start + message.second)
         self._desk.epoch_ended()
 
@@ -233,7 +256,7 @@ class Conductor:
         if self._broken is not None or self._is_finished() or self._is_all_fed():
             return
         if self._layout is None or not self._restarts:
-            self._break(as_text(SampleFailed(FED_DIED if self._order_is_fed else TRIED_DIED)))
+            self._break(as_text(died(fed=self._order_is_fed)))
             return
         self._needed = 0
         self._crew.restarts += 1
@@ -246,19 +269,17 @@ class Conductor:
         if self._order_is_fed:
             return [task]
         deaths = task.deaths + suspect
-        if deaths >= TRIES:
-            told = f"Sample {task.ids[0]} could not be prepared: {deaths} workers died on it."
-            self._sample_failed(as_text(SampleFailed(told)))
-            assert self._service is not None
-            self._service.prepared(task, np.zeros(1, np.int64))
-            return []
-        return task.singly(deaths)
+        if deaths < TRIES:
+            return task.singly(deaths)
+        self._sample_failed(as_text(task.deadly(deaths)))
+        assert self._service is not None
+        self._service.prepared(task, np.zeros(1, np.int64))
+        return []
 
     # Start and end.
 
     def _learn_layout(self, message: Message) -> None:
-        facts: Any = message.json()
-        self._layout = self._desk.layout = Layout.from_json(facts)
+        self._layout = self._desk.layout = layout_from(message.json())
         try:
             slots = slots_within(self._settings.memory, self._layout, together=1)
             self._arena = make_arena(self._layout, slots)
@@ -285,31 +306,29 @@ class Conductor:
         first = self._order.number(epoch, position)
         assert first is not None
         self._service = Service(self._order, self._columns, first=first, clock=monotonic)
-        self._desk.open(self._service, self._facts)
+        self._desk.open(self._service, arena=self._arena, welcome=self._welcome)
 
-    def _facts(self) -> tuple[dict[str, object], int]:
-        """What a reader must know, and the arena."""
+    def _welcome(self, epoch: int, position: int) -> Welcome:
+        """What whoever begins there must know."""
         assert self._layout is not None
         assert self._columns is not None
-        facts: dict[str, object] = {
-            "layout": self._layout.as_json(),
-            "slots": self._columns.slots,
-            "samples": self._order.samples,
-            "epochs": self._settings.epochs,
-            "seed": self._settings.seed,
-            "folder": self._folder,
-            "batch": self._settings.batch,
-            "batches": self._settings.batches,
-            "pinned": self._settings.pinned,
-        }
-        return facts, self._arena
+        return Welcome(
+            layout=self._layout,
+            slots=self._columns.slots,
+            samples=self._order.samples,
+            epochs=self._settings.epochs,
+            seed=self._settings.seed,
+            batch=self._settings.batch,
+            batches=self._settings.batches,
+            pinned=self._settings.pinned,
+            epoch=epoch,
+            position=position,
+            about=self._desk.about(),
+        )
 
     def _is_finished(self) -> bool:
         """Whether enough readers came, and every one has had all epochs or is gone."""
-        if self._service is None:
-            return False
-        epochs = self._settings.epochs
-        return all(lane.epoch == epochs for lane in self._desk.lanes.values())
+        return self._service is not None and self._desk.have_had_all
 
     def _is_all_fed(self) -> bool:
         """Whether a feeder has nothing left to do; workers may be needed until the end."""
@@ -339,12 +358,23 @@ class Conductor:
             peer.close()
 
     def _hear_reader(self, peer: socket.socket) -> None:
-        message = receive(peer)
-        if message is None:
-            self._selector.unregister(peer)
-            self._desk.lose(peer)
-            peer.close()
-        elif self._broken is not None:
+        try:
+            message = receive(peer, FROM_READER)
+            if message is None:
+                self._lose(peer)
+            else:
+                self._heed_reader(peer, message)
+        except StreamGarbled as error:
+            send(peer, Kind.REFUSED, as_text(error))
+            self._lose(peer)
+
+    def _lose(self, peer: socket.socket) -> None:
+        self._selector.unregister(peer)
+        self._desk.lose(peer)
+        peer.close()
+
+    def _heed_reader(self, peer: socket.socket, message: Message) -> None:
+        if self._broken is not None:
             send(peer, Kind.REFUSED, self._broken)
         elif message.kind is Kind.STATS:
             send(peer, Kind.STATS, json.dumps(self._stats()).encode())
@@ -352,27 +382,18 @@ class Conductor:
             self._desk.hear(peer, message)
 
     def _hear_owner(self, owner: socket.socket) -> None:
-        message = receive(owner)
+        message = receive(owner, FROM_OWNER)
         if message is None or message.kind is Kind.STOP:
             raise _Stop
         send(owner, Kind.STATS, json.dumps(self._stats()).encode())
 
     def _stats(self) -> dict[str, object]:
-        service, columns = self._service, self._columns
-        slots = columns.slots if columns else 0
         return {
             "name": self._settings.name,
             "readers": self._desk.stats(),
-            "slots": slots,
-            "arena_bytes": arena_bytes(columns.layout, slots) if columns else 0,
-            "fill": 1 - service.slots.free / slots if service else 0.0,
-            "published": service.window.published if service else 0,
-            "head": service.window.head if service else 0,
-            "failed": len(service.failed) if service else 0,
             "first_failure": self._first_failure,
-            "worker_seconds": dict(zip(STAGES, self._crew.seconds.tolist(), strict=True)),
-            "workers": self._crew.size,
-            "restarts": self._crew.restarts,
+            **counts(self._service, self._columns),
+            **self._crew.stats(),
         }
 
     def _listen_to(self, peer: socket.socket, handler: Any) -> None:

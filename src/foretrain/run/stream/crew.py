@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import socket
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.run.stream.fork import Forked, fork
+from foretrain.errors import ForetrainError
+from foretrain.run.stream.errors import SampleFailed, StreamGarbled
 from foretrain.run.stream.lane import Lane
+from foretrain.run.stream.messages import Message
+from foretrain.run.stream.order import Order
 from foretrain.run.stream.slots import Numbers
+from foretrain.run.stream.template import Making, Running, Template
 
 AHEAD = 2
 """Tasks that a worker has at a time: one in work, one to go on with."""
@@ -29,6 +34,20 @@ TRIES = 3
 
 STAGES = ("read", "transform", "store", "cpu")
 """What a child spends its time on, as it reports it; "cpu" is part of the three before it."""
+
+
+FED_DIED = (
+    "The process that goes through the loader died, and it cannot begin again. See its messages "
+    "above."
+)
+TRIED_DIED = (
+    "The worker that tried the first samples died. See its messages above, and try whether the "
+    "data set gives its samples without a stream."
+)
+LOADING_DIED = (
+    "The process that loads the data set or loader died. See its messages above, and try whether "
+    "what was shared can be pickled, and loaded by another process."
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,56 +83,135 @@ class Task:
             for index in range(len(self.slots))
         ]
 
+    def deadly(self, deaths: int) -> SampleFailed:
+        """What is told of a sample on which so many workers died."""
+        return SampleFailed(
+            f"Sample {self.ids[0]} could not be prepared: {deaths} workers died on it."
+        )
+
+
+def died(*, fed: bool) -> SampleFailed:
+    """What is told where nobody can go on with what a child did that died."""
+    return SampleFailed(FED_DIED if fed else TRIED_DIED)
+
+
+def task_of(order: Order, first: int, slots: Numbers) -> Task:
+    """What a feeder is to do in these slots, from this sequence number on."""
+    ids = order.ids(first, len(slots))
+    return Task(first=first, slots=slots, ids=ids, epoch=order.place(first)[0])
+
 
 @dataclass(slots=True)
 class Child:
     """A worker or a feeder, with what it has been told to do, oldest first."""
 
-    process: Forked
+    peer: socket.socket
+    process: Running
     tasks: deque[Task] = field(default_factory=deque)
 
-    @property
-    def peer(self) -> socket.socket:
-        """The connection to it."""
-        return self.process.peer
 
-
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Crew:
     """All children, which are started again when they die.
 
     Attributes:
-        run: what a child does with its connection.
+        making: what they make samples with.
         size: how many there are.
+        missing: children that will be started as soon as the source is loaded.
         children: by their connection.
         seconds: spent by all of them so far. [stage]
         prepared: samples on which they were spent.
         restarts: children that were started again.
     """
 
-    run: Callable[[socket.socket], None]
+    making: Making
+    _: KW_ONLY
     size: int
+    missing: int = 0
     children: dict[socket.socket, Child] = field(default_factory=dict)
     seconds: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(STAGES)))
     prepared: int = 0
     restarts: int = 0
+    _template: Template | None = None
 
-    def start(self, *, close: Iterable[socket.socket]) -> Child:
-        """One more child; it keeps none of these connections open."""
-        others = [*close, *self.children]
-        child = Child(fork(self.run, close=others, dies_with_us=True))
-        self.children[child.peer] = child
-        return child
+    @property
+    def loads(self) -> bool:
+        """Whether there is a template, ready or not."""
+        return self._template is not None
+
+    @property
+    def peers(self) -> list[socket.socket]:
+        """All connections, also those of processes that serve the children."""
+        template = [self._template.peer] if self._template is not None else []
+        return [*template, *self.children]
+
+    def load(self, forget: Callable[[], None]) -> socket.socket:
+        """Start the template.
+
+        Args:
+            forget: closes, in processes that are forked, what belongs to this one.
+
+        Returns:
+            The connection to it: what comes there is heard by `loaded`.
+        """
+        self._template = Template(self.making, forget=forget)
+        return self._template.peer
+
+    def loaded(self) -> list[Child]:
+        """The children that were missing; the source is loaded.
+
+        Raises:
+            ForetrainError: it cannot be.
+            ConnectionError: the template died, after it had loaded the source.
+        """
+        assert self._template is not None
+        was_ready = self._template.is_ready
+        try:
+            self._template.hear()
+        except (ForetrainError, ConnectionError) as error:
+            self._template.end()
+            self._template = None
+            if was_ready or isinstance(error, ForetrainError):
+                raise
+            raise SampleFailed(LOADING_DIED) from error
+        missing, self.missing = self.missing, 0
+        return [child for child in (self.start() for _ in range(missing)) if child is not None]
+
+    def start(self) -> Child | None:
+        """One more child; nothing where it will be started when the source is loaded."""
+        if self._template is not None and self._template.is_ready:
+            with suppress(ConnectionError):  # the template died, which will be heard in a moment
+                child = Child(*self._template.child())
+                self.children[child.peer] = child
+                return child
+        self.missing += 1
+        return None
 
     def bury(self, child: Child) -> None:
         """A child is dead."""
         del self.children[child.peer]
+        child.peer.close()
         child.process.end()
 
     def idlest(self) -> Child | None:
         """The child with the fewest tasks, if it may have one more."""
         child = min(self.children.values(), key=lambda each: len(each.tasks), default=None)
         return child if child is not None and len(child.tasks) < AHEAD else None
+
+    def done(self, child: Child, message: Message) -> tuple[Task, Numbers]:
+        """The oldest task of a child, and the offsets of the samples at which it failed.
+
+        Raises:
+            StreamGarbled: it has no such task.
+        """
+        numbers = message.numbers()
+        if not child.tasks or len(numbers) < len(STAGES):
+            raise StreamGarbled("A worker is done with what it was not told to do.")
+        task, failed = child.tasks.popleft(), numbers[len(STAGES) :]
+        if len(failed) and not (failed.min() >= 0 and failed.max() < len(task.slots)):
+            raise StreamGarbled("A worker failed at samples that it was not given.")
+        self.spent(numbers[: len(STAGES)] / 1e9, len(task.slots))
+        return task, failed
 
     def spent(self, seconds: NDArray[np.float64], samples: int) -> None:
         """A child spent so many seconds on each stage of a task. [stage]"""
@@ -129,10 +227,20 @@ class Crew:
 
     @property
     def busy(self) -> bool:
-        """Whether anybody works."""
-        return any(child.tasks for child in self.children.values())
+        """Whether anybody works, or will as soon as there is a process."""
+        return self.missing > 0 or any(child.tasks for child in self.children.values())
+
+    def stats(self) -> dict[str, object]:
+        """What they have done so far."""
+        return {
+            "worker_seconds": dict(zip(STAGES, self.seconds.tolist(), strict=True)),
+            "workers": self.size,
+            "restarts": self.restarts,
+        }
 
     def end(self) -> None:
         """Kill all children."""
         for child in list(self.children.values()):
             self.bury(child)
+        if self._template is not None:
+            self._template.end()

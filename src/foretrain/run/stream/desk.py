@@ -6,12 +6,19 @@ import math
 import socket
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
-from foretrain.run.stream.errors import StreamError, StreamOver, StreamTaken, StreamVersion, as_text
+from foretrain.run.stream.errors import (
+    StreamError,
+    StreamGarbled,
+    StreamOver,
+    StreamTaken,
+    StreamVersion,
+    as_text,
+)
 from foretrain.run.stream.grant import Grant
+from foretrain.run.stream.greetings import Hello, Welcome, whole
 from foretrain.run.stream.lane import Lane
 from foretrain.run.stream.layout import Layout
 from foretrain.run.stream.messages import GAP, VERSION, Kind, Message, send, send_json
@@ -60,7 +67,8 @@ class Desk:
         self._kept: dict[socket.socket, int] = {}
         self._later: list[tuple[Lane, int, int]] = []
         self._service: Service | None = None
-        self._welcome: Callable[[], tuple[dict[str, object], int]] | None = None
+        self._welcome: Callable[[int, int], Welcome] | None = None
+        self._arena = -1
 
     @property
     def peers(self) -> list[socket.socket]:
@@ -72,6 +80,11 @@ class Desk:
         """Whether as many readers wait as the stream wants before it starts."""
         return len(self._waiting) >= self._settings.readers
 
+    @property
+    def have_had_all(self) -> bool:
+        """Whether every reader that is there has had all epochs."""
+        return all(lane.epoch == self._settings.epochs for lane in self.lanes.values())
+
     def together(self) -> int:
         """The number that all waiting readers' batches divide."""
         return math.lcm(*(visitor.lane.batch for visitor in self._waiting.values()))
@@ -80,14 +93,16 @@ class Desk:
         """The epoch and position of the waiting reader that is farthest behind."""
         return min((visitor.place or (0, 0)) for visitor in self._waiting.values())
 
-    def open(self, service: Service, welcome: Callable[[], tuple[dict[str, object], int]]) -> None:
+    def open(self, service: Service, *, arena: int, welcome: Callable[[int, int], Welcome]) -> None:
         """The stream runs: whoever waits comes in.
 
         Args:
             service: of the stream.
-            welcome: gives what every reader is told, and the arena's descriptor.
+            arena: its descriptor.
+            welcome: what a reader is told that begins in an epoch, at a position.
         """
         self._service = service
+        self._arena = arena
         self._welcome = welcome
         visitors, self._waiting = self._waiting, {}
         for peer, visitor in visitors.items():
@@ -95,24 +110,30 @@ class Desk:
             self._let_in(peer, visitor)
 
     def hear(self, peer: socket.socket, message: Message) -> None:
-        """A reader said something."""
+        """A reader said something.
+
+        Raises:
+            StreamGarbled: it may not say that.
+        """
         if message.kind is Kind.HELLO:
-            self._hello(peer, message.json())
+            self._hello(peer, message)
             return
         lane = self.lanes.get(peer)
         if lane is None:
             return
-        if message.kind is Kind.BYE:
-            self._part(peer, lane, message.numbers())
-            return
         service = self._running()
-        service.release(lane, message.numbers())
+        slots = message.slots(service.slots.count)
+        if message.kind is Kind.BYE:
+            self._part(peer, lane, slots)
+            return
+        service.release(lane, slots)
         if message.kind is Kind.WANT:
-            service.want(lane, message.first, most=message.second)
+            need = whole("samples", message.first, least=1)
+            service.want(lane, need, most=whole("samples", message.second))
         elif message.kind is Kind.LEDGER:
             self._close_epoch(lane)
         elif message.kind is Kind.SEEK:
-            self._seek(lane, (message.first, message.second))
+            self._seek(lane, (whole("epoch", message.first), whole("position", message.second)))
 
     def lose(self, peer: socket.socket) -> None:
         """A reader has gone, and nobody refers to its batches any more."""
@@ -172,9 +193,11 @@ class Desk:
             for lane in self.lanes.values()
         }
 
-    def _hello(self, peer: socket.socket, asked: dict[str, Any]) -> None:
+    def _hello(self, peer: socket.socket, message: Message) -> None:
+        if peer in self.lanes or peer in self._waiting:
+            raise StreamGarbled("A reader says once who it is.")
         try:
-            visitor = self._visitor(peer, asked)
+            visitor = self._visitor(peer, message)
         except StreamError as error:
             send(peer, Kind.REFUSED, as_text(error))
             return
@@ -183,33 +206,33 @@ class Desk:
         else:
             self._let_in(peer, visitor)
 
-    def _visitor(self, peer: socket.socket, asked: dict[str, Any]) -> Visitor:
-        if asked["version"] != VERSION:
+    def _visitor(self, peer: socket.socket, message: Message) -> Visitor:
+        version = message.json().get("version")
+        if version != VERSION:
             raise StreamVersion(
                 f"The stream '{self._settings.name}' speaks version {VERSION} and this reader "
-                f"version {asked['version']}. Run both with the same foretrain."
+                f"version {version}. Run both with the same foretrain."
             )
-        self._check_policy(asked["policy"])
+        hello = Hello.of(message)
+        self._check_policy(hello.policy)
         names = {lane.name: other for other, lane in self.lanes.items()}
         names |= {visitor.lane.name: other for other, visitor in self._waiting.items()}
-        if asked["model"] in names and not _is_gone(names[asked["model"]]):
+        if hello.model in names and not _is_gone(names[hello.model]):
             raise StreamTaken(
-                f"A reader named '{asked['model']}' is attached to the stream "
+                f"A reader named '{hello.model}' is attached to the stream "
                 f"'{self._settings.name}' already. Give this one another model=...."
             )
         lane = Lane(
             key=self.came,
-            name=asked["model"],
+            name=hello.model,
             peer=peer,
-            batch=asked["batch"] or self._settings.batch or 1,
-            policy=asked["policy"],
+            batch=hello.batch or self._settings.batch or 1,
+            policy=hello.policy,
         )
         self.came += 1
         if lane.policy == "spill":
-            lane.spill = Spill(asked["spill"])
-        place = asked["place"]
-        place = None if place is None else (place[0], place[1])
-        visitor = Visitor(lane, asked["start"], place, asked["about"])
+            lane.spill = Spill(hello.spill)
+        visitor = Visitor(lane, hello.start, hello.place, hello.about)
         if self.layout is not None:
             self._check(visitor)
         return visitor
@@ -264,9 +287,7 @@ class Desk:
             )
         self._put(visitor.lane, place)
         self.lanes[peer] = visitor.lane
-        facts, descriptor = self._welcome()
-        facts |= {"epoch": place[0], "position": place[1], "about": self.about()}
-        send_json(peer, Kind.WELCOME, facts, descriptors=[descriptor])
+        send_json(peer, Kind.WELCOME, self._welcome(*place).as_json(), descriptors=[self._arena])
 
     def _put(self, lane: Lane, place: tuple[int, int]) -> None:
         """Give a lane its place in the stream, now or when that place has a number."""
@@ -307,6 +328,9 @@ class Desk:
             send(lane.peer, Kind.SEEK, first=place[0], second=place[1])
 
     def _close_epoch(self, lane: Lane) -> None:
+        end = self._order.end(lane.epoch)
+        if end is None or lane.granted != end:
+            raise StreamGarbled("A reader closes an epoch whose end it was granted.")
         lost = lane.dropped.count
         expected = self._running().close_epoch(lane)
         self.finished += lane.epoch == self._settings.epochs

@@ -3,7 +3,9 @@
 StreamError
 ├── StreamNotFound    no stream of that name runs on this machine
 ├── StreamTaken       a stream of that name runs already, or a reader of that name is attached
+├── StreamForeign     another user serves the stream, or made the folder of this user's streams
 ├── StreamVersion     the other end speaks another version, or serves other data
+├── StreamGarbled     the other end said what its version of the protocol does not allow
 ├── ProducerLost      the process that serves the stream has died or was stopped
 ├── SampleFailed      reading or transforming a sample raised, or its worker died on it
 ├── LengthChanged     the source no longer has as many samples as it had
@@ -26,6 +28,14 @@ class StreamNotFound(StreamError):
 
 class StreamTaken(StreamError):
     """The name of a stream, or of a reader within it, is in use."""
+
+
+class StreamForeign(StreamError):
+    """Another user serves the stream, or made the folder where this user's streams should be."""
+
+
+class StreamGarbled(StreamError):
+    """The other end said what the protocol does not allow: nothing of it was used."""
 
 
 class StreamVersion(StreamError):
@@ -62,6 +72,7 @@ CARRIED = {
         InputError,
         LengthChanged,
         SampleFailed,
+        StreamGarbled,
         StreamOver,
         StreamTaken,
         StreamVersion,

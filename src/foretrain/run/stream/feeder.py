@@ -13,12 +13,12 @@ import numpy as np
 
 from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.errors import LengthChanged, SampleFailed, StreamError, as_text
+from foretrain.run.stream.greetings import Welcome, arena_of
 from foretrain.run.stream.heap import keep_memory
 from foretrain.run.stream.items import Item, Items, first_items
-from foretrain.run.stream.messages import Kind, receive, send, send_json
+from foretrain.run.stream.messages import TO_CHILD, Kind, receive, send, send_json
 from foretrain.run.stream.seeds import seed_of, sow
 from foretrain.run.stream.source import Source
-from foretrain.run.stream.worker import opened
 
 
 class _Gone(Exception):
@@ -27,9 +27,6 @@ class _Gone(Exception):
 
 def feed(peer: socket.socket, source: Source) -> None:
     """Feed every epoch, until the conductor has had enough."""
-    import torch
-
-    torch.set_num_threads(1)  # threads of the parent that a forked process waits for never come
     keep_memory()
     try:
         _Feeder(peer, source).run()
@@ -69,9 +66,9 @@ class _Feeder:
     def _welcome(self) -> tuple[int, int, int | None]:
         """The arena, and where to begin."""
         message = self._receive(Kind.WELCOME)
-        facts: Any = message.json()
-        self._columns = opened(message)
-        return facts["epoch"], facts["position"], facts["epochs"]
+        welcome = Welcome.of(message)
+        self._columns = arena_of(message, welcome, writable=True)
+        return welcome.epoch, welcome.position, welcome.epochs
 
     def _raw(self, epoch: int) -> Iterator[Any]:
         """What the iterable yields, in an order that depends on the seeds and the epoch only."""
@@ -151,7 +148,7 @@ class _Feeder:
             )
 
     def _receive(self, kind: Kind) -> Any:
-        message = receive(self._peer)
+        message = receive(self._peer, TO_CHILD)
         if message is None:
             raise _Gone
         if message.kind is not kind:

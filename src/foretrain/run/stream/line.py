@@ -6,19 +6,28 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
+from foretrain.run.forkserver.client import closed_after_fork
 from foretrain.run.stream.addresses import connect
 from foretrain.run.stream.asked import Asked
-from foretrain.run.stream.errors import ProducerLost, from_text
-from foretrain.run.stream.fork import closed_after_fork
-from foretrain.run.stream.messages import VERSION, Kind, Message, receive, send, send_json
-from foretrain.run.stream.scratch import remove
+from foretrain.run.stream.errors import ProducerLost, StreamGarbled, from_text
+from foretrain.run.stream.greetings import Hello, Welcome
+from foretrain.run.stream.messages import (
+    TO_READER,
+    VERSION,
+    Kind,
+    Message,
+    receive,
+    send,
+    send_json,
+)
 
 
 class Line:
     """One connection, over which the reader has said what it asks for.
 
     Attributes:
-        welcome: what the conductor answered, with the arena's descriptor.
+        message: what the conductor answered, with the arena's descriptor.
+        welcome: what it says.
 
     Args:
         asked: what the reader asks for.
@@ -28,24 +37,22 @@ class Line:
 
     def __init__(self, asked: Asked, *, state: dict[str, Any] | None, patience: float) -> None:
         self._name = asked.name
-        self._folder: str | None = None
         self._peer = connect(asked.name, patience=patience)
         closed_after_fork(self._peer)
-        hello = {
-            "version": VERSION,
-            "model": asked.model,
-            "batch": asked.batch_size,
-            "policy": asked.policy,
-            "start": asked.start,
-            "spill": asked.spill,
-            "about": state["about"] if state else None,
-            "place": [state["epoch"], state["position"]] if state else None,
-        }
-        send_json(self._peer, Kind.HELLO, hello)
+        hello = Hello(
+            version=VERSION,
+            model=asked.model,
+            batch=asked.batch_size,
+            policy=asked.policy,
+            start=asked.start,
+            spill=asked.spill,
+            about=state["about"] if state else None,
+            place=(state["epoch"], state["position"]) if state else None,
+        )
+        send_json(self._peer, Kind.HELLO, hello.as_json())
         try:
-            self.welcome = self.answer(Kind.WELCOME)
-            facts: Any = self.welcome.json()
-            self._folder = facts["folder"]
+            self.message = self.answer(Kind.WELCOME)
+            self.welcome = Welcome.of(self.message)
         except BaseException:
             self.close()
             raise
@@ -60,11 +67,10 @@ class Line:
 
         Raises:
             ProducerLost: nobody is there any more.
-            StreamError: the conductor says what is wrong.
+            StreamError: the conductor says what is wrong, or what cannot be used.
         """
-        message = receive(self._peer)
+        message = receive(self._peer, TO_READER)
         if message is None:
-            remove(self._folder)
             raise ProducerLost(
                 f"The stream '{self._name}' is gone: the process that serves it died or was "
                 "stopped. Start it again; attach(..., reconnect=60) waits for that and goes on "
@@ -73,7 +79,7 @@ class Line:
         if message.kind is Kind.REFUSED:
             raise from_text(message.body)
         if message.kind not in kinds:
-            raise AssertionError(f"A reader expected {kinds}, got {message.kind.name}.")
+            raise StreamGarbled(f"A reader of '{self._name}' was told {message.kind.name}.")
         return message
 
     def close(self) -> None:

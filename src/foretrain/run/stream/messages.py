@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import json
+import os
 import socket
 import struct
 import threading
@@ -20,11 +21,16 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION = 1
+from foretrain.run.stream.errors import StreamGarbled
+
+VERSION = 2
 """Of the protocol: both ends of a stream must speak the same."""
 
 LONGEST = 1 << 17
 """Bytes of the longest packet; below the kernel's default for a socket's buffer."""
+
+LARGEST = 1 << 62
+"""No number of a packet is above this."""
 
 _HEAD = struct.Struct("<B7xqq")
 
@@ -62,9 +68,19 @@ class Kind(IntEnum):
     OVER = 17  # feeder: epoch, samples in it
     STATS = 18  # owner or reader asks; the answer's body is JSON
     STOP = 19  # owner: stop now
-    READY = 20  # to the owner: the stream runs
+    READY = 20  # to the owner: the stream runs; from the template: how many threads it has
     FINISHED = 21  # to the owner: every reader has had every epoch
 
+
+TO_CHILD = frozenset({Kind.LAYOUT, Kind.WELCOME, Kind.TASK, Kind.SLOTS})
+FROM_CHILD = frozenset({Kind.LAYOUT, Kind.REFUSED, Kind.FAILED, Kind.NEED, Kind.OVER, Kind.DONE})
+FROM_TEMPLATE = frozenset({Kind.READY, Kind.REFUSED})
+FROM_READER = frozenset(
+    {Kind.HELLO, Kind.WANT, Kind.RELEASE, Kind.SEEK, Kind.LEDGER, Kind.BYE, Kind.STATS}
+)
+TO_READER = frozenset({Kind.WELCOME, Kind.REFUSED, Kind.GRANT, Kind.SEEK, Kind.ENDED, Kind.STATS})
+FROM_OWNER = frozenset({Kind.STATS, Kind.STOP})
+TO_OWNER = frozenset({Kind.READY, Kind.REFUSED, Kind.FINISHED, Kind.STATS})
 
 ZERO_COPY = 1
 """Flag of a grant: the slots may be used where they lie until they are released."""
@@ -94,13 +110,32 @@ class Message:
 
     def numbers(self) -> NDArray[np.int64]:
         """The body as whole numbers. [number]"""
+        if len(self.body) % 8:
+            raise StreamGarbled(f"A packet of kind {self.kind.name} ends within a number.")
         return np.frombuffer(self.body, np.int64)
+
+    def slots(self, count: int, *, skips: bool = False) -> NDArray[np.int64]:
+        """The body as slots of an arena of so many; -1 too, where samples may be passed over.
+
+        Raises:
+            StreamGarbled: a slot is not one of the arena's.
+        """
+        slots = self.numbers()
+        if len(slots) and (slots.min() < -int(skips) or slots.max() >= count):
+            raise StreamGarbled(
+                f"A packet of kind {self.kind.name} names slots from {slots.min()} to "
+                f"{slots.max()}; the arena has {count}."
+            )
+        return slots
 
     def json(self) -> dict[str, object]:
         """The body as a JSON object."""
-        value = json.loads(self.body)
+        try:
+            value = json.loads(self.body)
+        except (ValueError, RecursionError):
+            value = None
         if not isinstance(value, dict):
-            raise AssertionError(f"A packet of kind {self.kind.name} must carry an object.")
+            raise StreamGarbled(f"A packet of kind {self.kind.name} must carry an object.")
         return value
 
 
@@ -129,18 +164,32 @@ def send_json(
     send(to, kind, json.dumps(value).encode(), descriptors=descriptors)
 
 
-def receive(come_from: socket.socket) -> Message | None:
-    """The next packet, or nothing where the other end is gone."""
+def receive(come_from: socket.socket, allowed: frozenset[Kind]) -> Message | None:
+    """The next packet, or nothing where the other end is gone.
+
+    Raises:
+        StreamGarbled: the packet is cut, or of a kind that the other end may not send.
+    """
     packet = _ARRIVING.packet
     try:
-        size, ancillary, _, _ = come_from.recvmsg_into([packet], _ROOM)
+        size, ancillary, flags, _ = come_from.recvmsg_into([packet], _ROOM, socket.MSG_CMSG_CLOEXEC)
     except ConnectionError:
         return None
     if not size:
         return None
-    kind, first, second = _HEAD.unpack_from(packet)
+    descriptors = _descriptors(ancillary)
+    try:
+        if size < _HEAD.size or flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+            raise StreamGarbled(f"A packet of {size} bytes was cut.")
+        kind, first, second = _HEAD.unpack_from(packet)
+        if kind not in allowed or (descriptors and kind != Kind.WELCOME):
+            raise StreamGarbled(f"A packet of kind {kind} may not come from there.")
+    except StreamGarbled:
+        for each in descriptors:
+            os.close(each)
+        raise
     body = bytes(memoryview(packet)[_HEAD.size : size])
-    return Message(Kind(kind), first, second, body, _descriptors(ancillary))
+    return Message(Kind(kind), first, second, body, descriptors)
 
 
 def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, ...]:

@@ -33,10 +33,15 @@ class Piece:
         self.samples = int(np.count_nonzero(self.slots != SKIPPED))
 
     @classmethod
-    def of(cls, message: Message) -> Piece:
-        """What a grant brought."""
+    def of(cls, message: Message, *, slots: int) -> Piece:
+        """What a grant brought, of an arena of so many slots.
+
+        Raises:
+            StreamGarbled: a slot is not one of the arena's.
+        """
         lent = bool(message.second & ZERO_COPY)
-        return cls(message.first, message.numbers(), lent, message.second >> GAP)
+        granted = message.slots(slots, skips=True)
+        return cls(message.first, granted, lent, message.second >> GAP)
 
     def take(self, count: int) -> tuple[int, int, Numbers]:
         """The first number, the numbers that go by, and the slots of up to so many samples."""

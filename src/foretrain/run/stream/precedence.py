@@ -1,28 +1,31 @@
-"""Who goes first when processors are short: the processes that all others wait for.
+"""Niceness: who goes first when processors are short, where the user asks for it.
 
 A decode worker beside eight readers on two cores is one of five on its core. Whenever it has a
 batch ready all eight wake up, it gets a fifth of a core until they are done, then they wait for
-it while the other core idles: a quarter of the processor time was lost. A worker that is preferred
-stays ahead until the arena is full, so the readers find their batches there. The conductor, which
-they all ask, goes first too.
+it while the other core idles. Processes of a stream that are less nice than its readers stay ahead
+until the arena is full, and the readers find their batches there.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
-_NICENESS = -10
-"""Nine times the share of a process that asks for nothing, by the kernel's table of weights."""
+from foretrain.errors import InputError
 
 
-def go_first() -> None:
-    """Have the scheduler prefer this process to those that wait for it, as far as it lets us.
+def renice(by: int) -> None:
+    """Make this process, and all that are forked from it, nicer by so much; less nice below 0.
 
-    Where Linux shares processors out among sessions first (autogroup), a session of its own is
-    enough, and everybody may have one; elsewhere niceness counts, which takes a privilege.
+    Raises:
+        InputError: it may not be less nice.
     """
-    os.setsid()
-    with suppress(PermissionError):
-        now = os.getpriority(os.PRIO_PROCESS, 0)
-        os.setpriority(os.PRIO_PROCESS, 0, min(now, _NICENESS))
+    if not by:
+        return
+    now = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, now + by)
+    except PermissionError as error:
+        raise InputError(
+            f"share: nice is {by}, and this user may not lower niceness. Allowed here: 0 or more; "
+            "root may raise the limit (nice in /etc/security/limits.conf)."
+        ) from error

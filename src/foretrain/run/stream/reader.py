@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from math import ceil
 from types import TracebackType
 from typing import Any
 
-from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.asked import Asked
 from foretrain.run.stream.batch import Maker, Plain, Single, Whole
 from foretrain.run.stream.errors import (
@@ -18,11 +16,12 @@ from foretrain.run.stream.errors import (
     StreamOver,
     StreamVersion,
 )
+from foretrain.run.stream.greetings import arena_of, whole
 from foretrain.run.stream.heap import learn_size_of
 from foretrain.run.stream.layout import Layout
 from foretrain.run.stream.ledger import Ledger
-from foretrain.run.stream.line import lined_up
-from foretrain.run.stream.messages import VERSION, Kind, Message
+from foretrain.run.stream.line import Line, lined_up
+from foretrain.run.stream.messages import VERSION, Kind
 from foretrain.run.stream.packing import size_at
 from foretrain.run.stream.seeds import number_of, seed_of, sow
 from foretrain.run.stream.supply import Supply
@@ -50,7 +49,7 @@ class Reader:
         self._loop = 0
         self._line = lined_up(asked, state=state, patience=asked.patience)
         try:
-            self._enter(self._line.welcome)
+            self._enter(self._line)
         except BaseException:
             self._line.close()
             raise
@@ -153,7 +152,7 @@ class Reader:
         self._line.say(Kind.SEEK, supply.released(), first=epoch, second=position)
         try:
             while (message := self._line.answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
-                supply.add(message.numbers())
+                supply.add(message.slots(self._columns.slots, skips=True))
         except StreamError:
             self.close()
             raise
@@ -248,8 +247,8 @@ class Reader:
             self._close_epoch()
             return
         told: Any = message.json()
-        self._counts["dropped"] += told["dropped"]
-        expected = Ledger(count=told["count"], checksum=told["checksum"])
+        self._counts["dropped"] += whole("dropped", told.get("dropped"))
+        expected = Ledger(count=told.get("count"), checksum=told.get("checksum"))
         if expected != self._ledger:
             raise LedgerMismatch(
                 f"Epoch {self.epoch} of the stream '{self._asked.name}' holds {expected.count} "
@@ -259,25 +258,22 @@ class Reader:
 
     # Beginnings.
 
-    def _enter(self, message: Message) -> None:
+    def _enter(self, line: Line) -> None:
         """The arena, and where this reader begins."""
-        facts: Any = message.json()
-        (descriptor,) = message.descriptors
-        layout = Layout.from_json(facts["layout"])
-        self._columns = Columns(descriptor, layout, slots=facts["slots"], writable=False)
-        os.close(descriptor)
-        self._loader_batch: int | None = None if layout.whole else facts["batch"]
+        welcome = line.welcome
+        layout = welcome.layout
+        self._columns = arena_of(line.message, welcome, writable=False)
+        self._loader_batch = None if layout.whole else welcome.batch
         self.batch_size = self._asked.size_of_batches(layout, self._loader_batch)
         learn_size_of((self.batch_size or 1) * layout.sample_bytes)
-        self._about, self._seed = facts["about"], facts["seed"]
-        self._samples: int | None = facts["samples"]
-        self._batches: int | None = facts["batches"]
-        self._epochs: int | None = facts["epochs"]
+        self._about, self._seed = welcome.about, welcome.seed
+        self._samples, self._epochs = welcome.samples, welcome.epochs
+        self._batches = welcome.batches
         lends = self._asked.lend
-        maker = self._maker(layout, pinned=self._asked.pins(facts["pinned"]))
+        maker = self._maker(layout, pinned=self._asked.pins(welcome.pinned))
         self._supply = Supply(self._line, self._columns, maker, lends=lends)
         self._last = 0
-        self._begin_at(facts["epoch"], facts["position"])
+        self._begin_at(welcome.epoch, welcome.position)
 
     def _maker(self, layout: Layout, *, pinned: bool) -> Maker:
         asked, guarded = self._asked, self._asked.lend
@@ -312,7 +308,7 @@ class Reader:
         self._line.close()
         here, given = self._state(self.epoch, self.position), self._given
         self._line = lined_up(self._asked, state=here, patience=self._asked.reconnect)
-        self._enter(self._line.welcome)
+        self._enter(self._line)
         self._given = given
 
     def _count(self) -> None:

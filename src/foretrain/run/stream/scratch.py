@@ -1,13 +1,13 @@
 """A folder for the sockets of a loader's own workers, which they leave behind when killed.
 
-The conductor, its owner and every reader know of it, and whoever sees the stream end removes it.
+Whoever shares the stream makes it, and the process that sees the stream's processes end removes it.
 """
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
 from time import sleep
 
 _TRIES, _PAUSE = 20, 0.01
@@ -16,7 +16,12 @@ _TRIES, _PAUSE = 20, 0.01
 
 def scratch() -> str:
     """A new folder."""
-    return mkdtemp(prefix="foretrain-")
+    return tempfile.mkdtemp(prefix="foretrain-")
+
+
+def use(folder: str | None) -> None:
+    """Have this process, and those that it starts, put what is temporary there."""
+    tempfile.tempdir = folder or tempfile.tempdir
 
 
 def remove(folder: str | None) -> None:

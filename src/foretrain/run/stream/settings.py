@@ -27,6 +27,7 @@ class Settings:
         batch: samples of a batch of the loader that is shared, where it was told.
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
+        nice: added to the niceness of the stream's processes.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Settings:
     batch: int | None = None
     batches: int | None = None
     pinned: bool = False
+    nice: int = 0
 
     def __post_init__(self) -> None:
         checked_name(self.name)
@@ -47,6 +49,8 @@ class Settings:
             value = getattr(self, key)
             if value is not None and value < least:
                 raise InputError(f"share: {key} must be at least {least}, got {value}.")
+        if not -40 <= self.nice <= 40:
+            raise InputError(f"share: nice must be from -40 to 40, got {self.nice}.")
         if self.on_error not in ON_ERROR:
             raise InputError(
                 f"share: on_error is {self.on_error!r}. Allowed: {', '.join(ON_ERROR)}."

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
-import tempfile
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 from foretrain.errors import ForetrainError, InputError
 from foretrain.extras import require
+from foretrain.run.forkserver.client import Process, closed_after_fork, start
+from foretrain.run.forkserver.parcel import Parcel, packed
 from foretrain.run.stream.addresses import listen
-from foretrain.run.stream.conductor import Conductor
-from foretrain.run.stream.crew import Crew
 from foretrain.run.stream.errors import ProducerLost, from_text
-from foretrain.run.stream.feeder import feed
-from foretrain.run.stream.fork import Forked, closed_after_fork, fork
-from foretrain.run.stream.messages import Kind, Message, receive, send
-from foretrain.run.stream.order import Order
-from foretrain.run.stream.scratch import remove, scratch
+from foretrain.run.stream.messages import TO_OWNER, Kind, Message, receive, send
+from foretrain.run.stream.scratch import scratch
+from foretrain.run.stream.serve import Serving, SourceFacts, clear_away, facts_of, serve
 from foretrain.run.stream.settings import Settings
-from foretrain.run.stream.source import Source, Transform, slot_within, source_of
-from foretrain.run.stream.worker import work
+from foretrain.run.stream.source import Given, Source, Transform, slot_within, source_of
 from foretrain.units import BYTES
 
 MEMORY = "128 MiB"
 """Of the arena, where nothing else is asked for: some batches of pictures for each of a few
 members, and little enough that most of it stays near the cores."""
+
+
+SOON = 0.5
+"""Seconds that a stream's processes have to end when whoever shares it is gone."""
 
 
 def share(
@@ -45,6 +48,7 @@ def share(
     yields: str | None = None,
     longest: int | None = None,
     on_error: str = "raise",
+    nice: int = 0,
 ) -> Stream:
     """Share the samples of a source under a name; returns when the stream can be attached to.
 
@@ -71,6 +75,8 @@ def share(
             nothing for twice the longest of the first samples that are looked at.
         on_error: "raise" ends the stream when a sample cannot be prepared, "skip" passes over it
             and counts it.
+        nice: added to the niceness of the stream's processes; below 0, which takes a privilege,
+            they go ahead of the readers where processors are short.
 
     Raises:
         InputError: an argument cannot be used, or the arena does not fit this machine.
@@ -97,51 +103,9 @@ def share(
         batch=prepared.batch,
         batches=prepared.batches,
         pinned=prepared.pinned,
+        nice=nice,
     )
-    return Stream(settings, prepared)
-
-
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """What the conductor's process does."""
-
-    listener: socket.socket
-    settings: Settings
-    source: Source
-    folder: str | None
-
-    def __call__(self, owner: socket.socket) -> None:
-        tempfile.tempdir = self.folder or tempfile.tempdir
-        try:
-            self._conduct(owner)
-        finally:
-            remove(self.folder)
-
-    def _conduct(self, owner: socket.socket) -> None:
-        settings, source = self.settings, self.source
-        fed = source.samples_of is None
-        order = Order(
-            samples=source.samples,
-            epochs=settings.epochs,
-            shuffle=settings.shuffle,
-            seed=settings.seed,
-        )
-        crew = Crew(run=self._feed if fed else self._work, size=settings.workers)
-        Conductor(
-            self.listener,
-            owner,
-            settings=settings,
-            crew=crew,
-            order=order,
-            restarts=source.repeats,
-            folder=self.folder,
-        ).run()
-
-    def _work(self, peer: socket.socket) -> None:
-        work(peer, self.source)
-
-    def _feed(self, peer: socket.socket) -> None:
-        feed(peer, self.source)
+    return Stream(settings, Given(prepared), facts_of(prepared))
 
 
 class Stream:
@@ -151,25 +115,29 @@ class Stream:
         name: of the stream.
         sample_bytes: of a sample in the arena.
         slots: samples that the arena can hold.
+
+    Args:
+        settings: what was asked for.
+        makes: gives the source, in the process that loads it; it must pickle.
+        facts: what is known of the source here.
     """
 
-    def __init__(self, settings: Settings, source: Source) -> None:
+    def __init__(self, settings: Settings, makes: Callable[[], Source], facts: SourceFacts) -> None:
         self.name = settings.name
-        listener = listen(settings.name)
-        self._folder = scratch() if source.samples_of is None else None
-        body = _Body(listener, settings, source, self._folder)
-        self._process: Forked | None = fork(body, close=[], dies_with_us=False)
-        listener.close()
-        closed_after_fork(self._process.peer)
+        parcel = packed(makes, what="What share(...) was given")
+        try:
+            self._peer, self._process = _started(settings, parcel, facts)
+        finally:
+            parcel.close()
         self._is_finished = False
         self._failure: ForetrainError | None = None
         try:
-            facts: Any = self._hear(Kind.READY).json()
+            told: Any = self._hear(Kind.READY).json()
         except BaseException:
             self.close()
             raise
-        self.sample_bytes: int = facts["sample_bytes"]
-        self.slots: int = facts["slots"]
+        self.sample_bytes: int = told["sample_bytes"]
+        self.slots: int = told["slots"]
 
     def __enter__(self) -> Stream:
         return self
@@ -189,7 +157,7 @@ class Stream:
     @property
     def pid(self) -> int | None:
         """Of the conductor's process; nothing after the stream was closed."""
-        return None if self._process is None else self._process.pid
+        return self._process.pid if self._is_open else None
 
     def wait(self, timeout: float | None = None) -> bool:
         """Whether, within so many seconds, every reader has had every epoch or is gone.
@@ -220,24 +188,26 @@ class Stream:
 
     def close(self) -> None:
         """Stop the stream; readers that are still attached raise `ProducerLost`."""
-        if self._process is None:
-            return
-        with suppress(OSError):
-            send(self._process.peer, Kind.STOP)
-        self._process.peer.close()
-        self._process.reap()
-        self._process = None
-        remove(self._folder)
+        if self._is_open:
+            with suppress(OSError):
+                send(self._peer, Kind.STOP)
+            self._peer.close()
+            self._process.wait()
+            self._process.close()
+
+    @property
+    def _is_open(self) -> bool:
+        return self._peer.fileno() >= 0
 
     def _running(self) -> socket.socket:
-        if self._process is None:
+        if not self._is_open:
             raise ProducerLost(f"The stream '{self.name}' was closed.")
-        return self._process.peer
+        return self._peer
 
     def _hear(self, kind: Kind) -> Message:
         """The next packet of a kind; an end that comes before it is remembered."""
         peer = self._running()
-        while (message := receive(peer)) is not None:
+        while (message := receive(peer, TO_OWNER)) is not None:
             if message.kind is Kind.REFUSED:
                 self._failure = from_text(message.body)
                 raise self._failure
@@ -246,3 +216,37 @@ class Stream:
             if message.kind is kind:
                 return message
         raise ProducerLost(f"The process that serves the stream '{self.name}' died.")
+
+
+def _started(
+    settings: Settings, parcel: Parcel, facts: SourceFacts
+) -> tuple[socket.socket, Process]:
+    """The conductor's process, and the connection to it."""
+    address = listen(settings.name)
+    folder = scratch() if facts.is_fed else None
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    serving = Serving(
+        settings=settings,
+        facts=facts,
+        parcel=parcel,
+        folder=folder,
+        cores=frozenset(os.sched_getaffinity(0)),
+    )
+    handed = (theirs.fileno(), address.listener.fileno(), address.lock, *parcel.descriptors)
+    try:
+        process = start(
+            partial(serve, serving),
+            handed,
+            leads=True,
+            after=partial(clear_away, settings.name, address.folder, folder),
+            patience=SOON,
+        )
+    except BaseException:
+        clear_away(settings.name, address.folder, folder)
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+        address.close()
+    closed_after_fork(ours)
+    return ours, process

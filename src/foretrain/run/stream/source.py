@@ -72,6 +72,17 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """A source that is handed over as it is."""
+
+    source: Source
+
+    def __call__(self) -> Source:
+        """The source."""
+        return self.source
+
+
+@dataclass(frozen=True, slots=True)
 class _Loader:
     """What the type of an iterable says of it."""
 

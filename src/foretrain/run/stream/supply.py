@@ -92,7 +92,7 @@ class Supply:
         message = self._line.answer(Kind.GRANT)
         self.waited += monotonic() - asked
         need, self._need = self._need, 0
-        piece = Piece.of(message)
+        piece = Piece.of(message, slots=self._columns.slots)
         self._pieces.append(piece)
         self.at_end = bool(message.second & ENDS)
         if piece.samples < need and not self.at_end:

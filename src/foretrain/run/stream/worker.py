@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import traceback
 from dataclasses import dataclass, field
@@ -14,9 +13,10 @@ from numpy.typing import NDArray
 
 from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.errors import LengthChanged, SampleFailed, StreamError, as_text
+from foretrain.run.stream.greetings import Welcome, arena_of
 from foretrain.run.stream.heap import keep_memory
 from foretrain.run.stream.layout import Layout, layout_of
-from foretrain.run.stream.messages import Kind, Message, receive, send, send_json
+from foretrain.run.stream.messages import TO_CHILD, Kind, Message, receive, send, send_json
 from foretrain.run.stream.seeds import seed_of, sow
 from foretrain.run.stream.source import Source
 
@@ -33,31 +33,18 @@ class _Clock:
 
 def work(peer: socket.socket, source: Source) -> None:
     """Serve tasks until the conductor is gone."""
-    import torch
-
     keep_memory()
-    torch.set_num_threads(1)
     columns: Columns | None = None
-    while (message := receive(peer)) is not None:
+    while (message := receive(peer, TO_CHILD)) is not None:
         try:
             if message.kind is Kind.LAYOUT:
                 send_json(peer, Kind.LAYOUT, _layout(source).as_json())
             elif message.kind is Kind.WELCOME:
-                columns = opened(message)
+                columns = arena_of(message, Welcome.of(message), writable=True)
             elif columns is not None:
                 _decode(peer, source, columns=columns, task=message)
         except StreamError as error:
             send(peer, Kind.REFUSED, as_text(error))
-
-
-def opened(message: Message) -> Columns:
-    """The arena that came with a welcome, writable."""
-    facts: Any = message.json()
-    (descriptor,) = message.descriptors
-    layout = Layout.from_json(facts["layout"])
-    columns = Columns(descriptor, layout, slots=facts["slots"], writable=True)
-    os.close(descriptor)
-    return columns
 
 
 def _layout(source: Source) -> Layout:

@@ -1,0 +1,95 @@
+"""What the conductor's process does, from its start in the fork server to its end."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from foretrain.errors import ForetrainError
+from foretrain.run.forkserver.parcel import Parcel
+from foretrain.run.stream.addresses import clear
+from foretrain.run.stream.conductor import Conductor
+from foretrain.run.stream.errors import as_text
+from foretrain.run.stream.messages import Kind, send
+from foretrain.run.stream.order import Order
+from foretrain.run.stream.precedence import renice
+from foretrain.run.stream.scratch import remove
+from foretrain.run.stream.settings import Settings
+from foretrain.run.stream.source import Source
+from foretrain.run.stream.template import Making
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """What is known of a source where it is not loaded.
+
+    Attributes:
+        samples: of an epoch; nothing where only its end tells.
+        is_fed: whether it is gone through once per epoch, by a feeder.
+        repeats: whether it can be gone through more than once.
+    """
+
+    samples: int | None
+    is_fed: bool
+    repeats: bool
+
+
+def facts_of(source: Source) -> SourceFacts:
+    """What must be known of a source."""
+    return SourceFacts(
+        samples=source.samples, is_fed=source.samples_of is None, repeats=source.repeats
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """A stream that is to be served.
+
+    Attributes:
+        settings: what was asked for.
+        facts: what is known of its source.
+        parcel: a function that gives the source.
+        folder: for the sockets of a loader's own workers; nothing for a data set.
+        cores: that its processes may use.
+    """
+
+    settings: Settings
+    facts: SourceFacts
+    parcel: Parcel
+    folder: str | None
+    cores: frozenset[int]
+
+
+def serve(serving: Serving, descriptors: Sequence[int]) -> None:
+    """Serve a stream, with these descriptors: owner, listener, lock, and the parcel's."""
+    owner, listener = (socket.socket(fileno=each) for each in descriptors[:2])
+    settings, facts = serving.settings, serving.facts
+    os.sched_setaffinity(0, serving.cores)
+    try:
+        renice(settings.nice)
+    except ForetrainError as error:
+        send(owner, Kind.REFUSED, as_text(error))
+        return
+    order = Order(
+        samples=facts.samples,
+        epochs=settings.epochs,
+        shuffle=settings.shuffle,
+        seed=settings.seed,
+    )
+    parcel = serving.parcel.arrived(descriptors[3:])
+    Conductor(
+        listener,
+        owner,
+        settings=replace(settings, workers=1) if facts.is_fed else settings,
+        making=Making(parcel, serving.folder, lock=descriptors[2]),
+        order=order,
+        restarts=facts.repeats,
+    ).run()
+
+
+def clear_away(name: str, folder: str, scratch: str | None) -> None:
+    """Remove what a stream has left that ended, however it did."""
+    clear(name, folder)
+    remove(scratch)

@@ -1,0 +1,181 @@
+"""The template: a process that has loaded the source, and from which workers are forked.
+
+What it loaded is there once, however many workers there are, and a worker that died is replaced in
+milliseconds. It has one thread, and does nothing but fork. Where the code of a source starts
+threads as it is loaded, nobody is forked from it: every worker loads the source for itself then.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from foretrain.errors import ForetrainError
+from foretrain.run.forkserver.client import ForkServer, Process
+from foretrain.run.forkserver.fork import die_with_parents, fork, threads
+from foretrain.run.forkserver.parcel import Parcel
+from foretrain.run.forkserver.server import Request, Server
+from foretrain.run.stream.errors import as_text, from_text
+from foretrain.run.stream.feeder import feed
+from foretrain.run.stream.messages import FROM_TEMPLATE, Kind, receive, send
+from foretrain.run.stream.scratch import use
+from foretrain.run.stream.source import Source
+from foretrain.run.stream.worker import work
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What makes samples.
+
+    Attributes:
+        parcel: a function without arguments that gives the source.
+        folder: for the sockets of a loader's own workers; nothing for a data set.
+        lock: of the stream's name, which the conductor alone keeps.
+    """
+
+    parcel: Parcel
+    folder: str | None
+    lock: int
+
+    def source(self) -> Source:
+        """The source, made in this process.
+
+        Raises:
+            InputError: it cannot be made here.
+        """
+        source: Source = self.parcel.open()()
+        return source
+
+
+class Running(Protocol):
+    """A process of ours."""
+
+    def end(self) -> None:
+        """Kill it and wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A process that this one forked itself."""
+
+    pid: int
+
+    def end(self) -> None:
+        """Kill it and wait."""
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+class Template:
+    """The template, as the conductor sees it.
+
+    Attributes:
+        peer: it tells there how it went.
+        is_ready: whether the source is loaded.
+
+    Args:
+        making: what it loads.
+        forget: closes, in a new process, what belongs to this one.
+    """
+
+    def __init__(self, making: Making, *, forget: Callable[[], None]) -> None:
+        self._making = making
+        self._forget = forget
+        self._forks = False
+        self.is_ready = False
+        self.peer, self._process = self._fork(partial(_serve, making))
+        self._server = ForkServer(self.peer)
+
+    def hear(self) -> None:
+        """It is ready.
+
+        Raises:
+            ForetrainError: it is not, and why.
+            ConnectionError: it died.
+        """
+        message = receive(self.peer, FROM_TEMPLATE)
+        if message is None:
+            raise ConnectionError("The process that loads the source died.")
+        if message.kind is Kind.REFUSED:
+            raise from_text(message.body)
+        self.is_ready = True
+        self._forks = message.first == 1
+
+    def child(self) -> tuple[socket.socket, Running]:
+        """A new worker or feeder, and the connection to it.
+
+        Raises:
+            ConnectionError: the template died.
+        """
+        if not self._forks:
+            return self._fork(partial(_load_and_prepare, self._making))
+        ours, theirs = _pair()
+        with theirs:
+            request = Request(body=b"", dies_with_us=signal.SIGKILL)
+            process: Process = self._server.fork(request, [theirs.fileno()])
+        return ours, process
+
+    def end(self) -> None:
+        """Kill it, and whatever was forked from it."""
+        self.peer.close()
+        self._process.end()
+
+    def _fork(self, run: Callable[[socket.socket], None]) -> tuple[socket.socket, Forked]:
+        ours, theirs = _pair()
+
+        def forget() -> None:
+            ours.close()
+            os.close(self._making.lock)
+            self._forget()
+
+        with theirs:
+            pid = fork(partial(run, theirs), forget=forget, dies_with_us=signal.SIGKILL)
+        return ours, Forked(pid)
+
+
+def _pair() -> tuple[socket.socket, socket.socket]:
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def _serve(making: Making, peer: socket.socket) -> None:
+    """The template's life."""
+    source = _loaded(making, peer)
+    if source is not None:
+        send(peer, Kind.READY, first=threads())
+        Server(peer, partial(_begin, source)).run()
+
+
+def _begin(source: Source, _: bytes, descriptors: Sequence[int]) -> None:
+    with socket.socket(fileno=descriptors[0]) as peer:
+        _prepare(source, peer)
+
+
+def _load_and_prepare(making: Making, peer: socket.socket) -> None:
+    source = _loaded(making, peer)
+    if source is not None:
+        _prepare(source, peer)
+
+
+def _loaded(making: Making, peer: socket.socket) -> Source | None:
+    """The source; nothing, once it is told, where it cannot be made."""
+    use(making.folder)
+    try:
+        return making.source()
+    except ForetrainError as error:
+        send(peer, Kind.REFUSED, as_text(error))
+        return None
+    finally:
+        making.parcel.close()
+
+
+def _prepare(source: Source, peer: socket.socket) -> None:
+    die_with_parents()  # a loader's own workers
+    if source.samples_of is None:
+        feed(peer, source)
+    else:
+        work(peer, source)
