@@ -156,6 +156,15 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
     [
         ({"workload": {"model": None}}, "study: workload.model: is missing."),
         ({"workload": {"model": "a/config.json"}}, "is a file, which only a study in a file can"),
+        (
+            {"workload": {"model": "meta-llama/Llama-3.1-8"}},
+            "is a repository whose sizes foretrain does not know. Did you mean 'meta-llama/Llama-3",
+        ),
+        (
+            {"workload": {"model": "google/gemma-3-4b-it"}},
+            "Download its config.json and write the path of that.",
+        ),
+        ({"workload": {"model": "a/b.onnx"}}, "is a file or Python code, which foretrain"),
         ({"workload": {"model": "a.b:build"}}, "is a file or Python code, which foretrain"),
         ({"workload": {"model": {"parameters": "25 M"}}}, "model: flop: is missing. activations:"),
         ({"workload": {"model": 3}}, "3 is no model. Write the name of one, such as"),

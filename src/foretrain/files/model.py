@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
-from foretrain.errors import InputError
+from foretrain.errors import InputError, nearest
 from foretrain.files.json import from_json
 from foretrain.files.keys import Count, Reads
 from foretrain.files.problems import inner
@@ -16,10 +17,14 @@ from foretrain.readers.hugging_face import build as build_shape
 from foretrain.readers.hugging_face import model_of, named, shape_of
 from foretrain.units import FLOP, PARAMETERS, VALUES, as_written
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import ENTRIES, build, find
+from foretrain.workload.library.entries import ENTRIES, build, find, known
 from foretrain.workload.library.language_model import language_model
+from foretrain.workload.library.repositories import REPOSITORIES
 from foretrain.workload.library.routing import Routing, routed
 from foretrain.workload.totals import Totals, model_of_totals
+
+REPOSITORY: Final = re.compile(r"[\w-][\w.-]*/[\w.-]*(?<!\.onnx)(?<!\.py)")
+"""Organisation and name, as Hugging Face has them."""
 
 MOST_BYTES: Final = 2**20
 """Of a config.json; published ones have a few KiB."""
@@ -75,12 +80,23 @@ def _source(value: object) -> Source:
         )
     if value.endswith(".json"):
         return ConfigFile(value)
-    if "/" in value or ":" in value or value.endswith(".onnx"):
-        raise InputError(
-            f"{as_written(value)} is a file or Python code, which foretrain does not read yet. "
-            "Write the name of a model, such as 'llama-3-70b', or the path of a config.json."
-        )
+    if known(value) is None and ("/" in value or ":" in value or value.endswith(".onnx")):
+        raise InputError(_elsewhere(value))
     return find(value).name
+
+
+def _elsewhere(value: str) -> str:
+    """Why a text is refused that names something outside of the library."""
+    if REPOSITORY.fullmatch(value):
+        near = nearest(value, (each for ids in REPOSITORIES.values() for each in ids))
+        return (
+            f"{as_written(value)} is a repository whose sizes foretrain does not know.{near} "
+            "Download its config.json and write the path of that."
+        )
+    return (
+        f"{as_written(value)} is a file or Python code, which foretrain does not read yet. "
+        "Write the name of a model, such as 'llama-3-70b', or the path of a config.json."
+    )
 
 
 SCHEMA: Final[Mapping[str, object]] = {

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.workload.library.entries import ALIASES, ENTRIES, build, find
+from foretrain.workload.library.entries import ALIASES, ENTRIES, build, find, spellings
 from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.repositories import REPOSITORIES
 
 BIBLIOGRAPHY = Path(__file__).parents[3] / "docs" / "references.bib"
 KEYS = set(re.findall(r"^@\w+\{([^,]+),", BIBLIOGRAPHY.read_text(), re.MULTILINE))
@@ -26,10 +27,41 @@ def test_entry_builds_a_model_of_its_name_with_a_source(name):
     assert ENTRIES[name].source.split(",")[0] in KEYS
 
 
-@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
-def test_alias_is_another_spelling_of_an_entry(alias, name):
-    assert find(alias) is ENTRIES[name]
-    assert alias not in ENTRIES
+def test_alias_is_another_spelling_of_an_entry():
+    for alias, name in ALIASES.items():
+        assert find(alias) is ENTRIES[name]
+        assert alias not in ENTRIES
+
+
+def test_no_spelling_stands_for_two_models():
+    told = [(spelling, name) for name in ENTRIES for spelling in {*spellings(name)}]
+    assert len({spelling for spelling, _ in told}) == len(told)
+
+
+@pytest.mark.parametrize(
+    ("repository", "name"),
+    [
+        ("meta-llama/Llama-3.1-8B", "llama-3-8b"),
+        ("META-LLAMA/llama-3.1-8b-instruct", "llama-3-8b"),
+        ("meta-llama/Llama-2-7b-hf", "llama-2-7b"),
+        ("mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"),
+        ("Qwen/Qwen2.5-7B", "qwen2.5-7b"),
+        ("Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"),
+        ("google/gemma-2-9b", "gemma-2-9b"),
+        ("deepseek-ai/DeepSeek-V3", "deepseek-v3"),
+        ("openai-community/gpt2", "gpt-2-124m"),
+        ("openai/gpt-oss-20b", "gpt-oss-20b"),
+        ("google-bert/bert-base-uncased", "bert-base"),
+        ("microsoft/phi-1_5", "phi-1.5"),
+    ],
+)
+def test_repository_of_a_model_is_its_name(repository, name):
+    assert find(repository) is ENTRIES[name]
+
+
+def test_every_repository_has_an_organisation_and_is_of_an_entry():
+    assert {*REPOSITORIES} <= {*ENTRIES}
+    assert all(each.count("/") == 1 for ids in REPOSITORIES.values() for each in ids)
 
 
 @pytest.mark.parametrize("name", ["Llama-3-70B", "llama_3_70b", " llama 3 70b "])

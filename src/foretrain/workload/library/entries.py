@@ -32,6 +32,7 @@ from foretrain.workload.library.families import (
     wav2vec,
 )
 from foretrain.workload.library.positions import model_of_shape, with_positions
+from foretrain.workload.library.repositories import REPOSITORIES
 
 _FAMILIES: Final = (
     megatron,
@@ -68,8 +69,18 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 )
 """The family of each entry."""
 
+
+def spellings(name: str) -> tuple[str, ...]:
+    """What an entry may be called besides its name, in lower case with hyphens."""
+    return (*ENTRIES[name].aliases, *map(_spelled, REPOSITORIES.get(name, ())))
+
+
+def _spelled(name: str) -> str:
+    return name.strip().lower().replace("_", "-").replace(" ", "-")
+
+
 ALIASES: Mapping[str, str] = MappingProxyType(
-    {alias: entry.name for entry in ENTRIES.values() for alias in entry.aliases}
+    {other: name for name in ENTRIES for other in spellings(name)}
 )
 
 
@@ -94,7 +105,7 @@ def known(name: str) -> Entry | None:
 
 
 def _key(name: str) -> str:
-    key = name.strip().lower().replace("_", "-").replace(" ", "-")
+    key = _spelled(name)
     return ALIASES.get(key, key)
 
 

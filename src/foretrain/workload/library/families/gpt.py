@@ -99,9 +99,9 @@ def _mpt(name: str, sizes: Sizes) -> Entry:
 
 ENTRIES = (
     _gpt_2("gpt-2-124m", (12, 768, 12), "gpt-2", "gpt-2-117m", "gpt2"),
-    _gpt_2("gpt-2-355m", (24, 1024, 16), "gpt-2-medium", "gpt-2-345m"),
-    _gpt_2("gpt-2-774m", (36, 1280, 20), "gpt-2-large", "gpt-2-762m"),
-    _gpt_2("gpt-2-1.5b", (48, 1600, 25), "gpt-2-xl", "gpt-2-1542m"),
+    _gpt_2("gpt-2-355m", (24, 1024, 16), "gpt-2-medium", "gpt2-medium", "gpt-2-345m"),
+    _gpt_2("gpt-2-774m", (36, 1280, 20), "gpt-2-large", "gpt2-large", "gpt-2-762m"),
+    _gpt_2("gpt-2-1.5b", (48, 1600, 25), "gpt-2-xl", "gpt2-xl", "gpt-2-1542m"),
     text_entry(
         "gpt-j-6b",
         _shape(
