@@ -27,8 +27,8 @@ from foretrain.coefficients.coefficient import Coefficient
 from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
 from foretrain.files.measurements import read_runs
 from foretrain.results.calibrate import Calibrated
-from foretrain.verbs.calibrate import Fitting, calibrate, fittable
 from foretrain.verbs.engine import engine
+from foretrain.verbs.fit_runs import Fitting, fit_runs, fittable
 
 TABLES = ("llm_training",)
 NAME, DATE = "2026-11", "2026-11-22"
@@ -53,7 +53,7 @@ def main(tables: list[str]) -> int:
         if not (is_of_experts(run) or is_hybrid(run))
     ]
     with engine(os.cpu_count() or 1) as spread:
-        found = calibrate(runs, fitting, engine=spread, progress=_told)
+        found = fit_runs(runs, fitting, engine=spread, progress=_told)
     print("\n".join(lines(found)))
     if not tables:
         write(found)

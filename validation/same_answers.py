@@ -17,6 +17,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +35,9 @@ TITLED = re.compile(r'^ *```toml title="([^"]+)"\n(.*?)^ *```$', re.DOTALL | re.
 
 CLOCKS = frozenset({"seconds", "jobs_per_second"})
 """Keys of what the machine took to answer."""
+
+STEP = 2.5
+"""Seconds that a step of each study is said to have taken."""
 
 Document = Mapping[str, object]
 
@@ -66,6 +70,8 @@ def asked(path: Path, *, options: Sequence[Mapping[str, object]] = OPTIONS) -> I
         yield Asked(arguments=("simulate", str(path)), answer=partial(_simulated, path))
     elif "workload" in sections:
         yield Asked(arguments=("estimate", str(path)), answer=partial(_estimated, path))
+        timed = ("calibrate", str(path), "--step-time", f"{STEP} s", "--anyway")
+        yield Asked(arguments=timed, answer=partial(_calibrated, path))
         yield from (_search(path, each) for each in options)
 
 
@@ -90,6 +96,33 @@ def _estimated(path: Path) -> Document:
     study = foretrain.read_study(path)
     answer = foretrain.estimate(study)
     return document(name_of(answer), answer, of_study(study))
+
+
+def _calibrated(path: Path) -> Document:
+    study = foretrain.read_study(path)
+    answer = foretrain.calibrate(
+        study, step_time=STEP, anyway=True, called=str(path), date=date.today().isoformat()
+    )
+    return document(name_of(answer), answer, of_study(study))
+
+
+def _fitted(path: Path) -> Document:
+    runs = foretrain.read_measurements(path)
+    answer = foretrain.calibrate(runs, anyway=True, called=str(path), date=date.today().isoformat())
+    return document(name_of(answer), answer, provenance(runs))
+
+
+def _validated(path: Path) -> Document:
+    runs = foretrain.read_measurements(path)
+    answer = foretrain.validate(runs)
+    return document(name_of(answer), answer, provenance(runs))
+
+
+def of_table(path: Path) -> Iterator[Asked]:
+    """What a table of measured runs may be asked."""
+    fitted = ("calibrate", str(path), "--anyway")
+    yield Asked(arguments=fitted, answer=partial(_fitted, path))
+    yield Asked(arguments=("validate", str(path)), answer=partial(_validated, path))
 
 
 def _simulated(path: Path) -> Document:
@@ -131,6 +164,18 @@ def timeless(value: object) -> object:
     return [timeless(item) for item in value] if isinstance(value, list) else value
 
 
+def tables(folder: Path) -> list[Path]:
+    """The head of each table that a fit learns from or that is only held against."""
+    found = []
+    for name in ("llm_training", "cnn_training", "memory", "collectives"):
+        path = folder / "heads" / f"{name}.csv"
+        path.parent.mkdir(exist_ok=True)
+        lines = (ROOT / f"validation/tables/{name}.csv").read_text().splitlines()[:12]
+        path.write_text("\n".join(lines))
+        found.append(path)
+    return found
+
+
 def lay(folder: Path) -> list[Path]:
     """Put every study of the examples and of the pages into a folder."""
     shutil.copytree(ROOT / "examples", folder / "examples")
@@ -150,13 +195,13 @@ def main() -> bool:
     chosen = chooser(sys.argv[1:])
     different = compared = 0
     with TemporaryDirectory() as folder:
-        for path in lay(Path(folder)):
-            for question in asked(path):
-                if chosen():
-                    alike = same(by_command(question.arguments), by_function(question.answer))
-                    told = " ".join(question.arguments).replace(f"{folder}/", "")
-                    print(f"{'same' if alike else 'DIFFERENT':<10} {told}", flush=True)
-                    compared, different = compared + 1, different + (not alike)
+        questions = [each for path in lay(Path(folder)) for each in asked(path)]
+        questions += [each for path in tables(Path(folder)) for each in of_table(path)]
+        for question in filter(lambda _: chosen(), questions):
+            alike = same(by_command(question.arguments), by_function(question.answer))
+            told = " ".join(question.arguments).replace(f"{folder}/", "")
+            print(f"{'same' if alike else 'DIFFERENT':<10} {told}", flush=True)
+            compared, different = compared + 1, different + (not alike)
     print(f"{compared} answers compared, {different} differ (must be 0)")
     return not different
 

@@ -1,6 +1,8 @@
 """`foretrain calibrate`, and `--coefficients` of the other commands."""
 
 import json
+from csv import DictReader, DictWriter
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -23,18 +25,30 @@ def ran(tmp_path):
 
 @pytest.fixture
 def table(tmp_path):
-    """A few runs of one node, and none."""
-    head, *rows = TABLE.read_text().splitlines()
+    """A few runs that are slower than others of their kind."""
     path = tmp_path / "llm_training.csv"
-    path.write_text("\n".join([head, *(row for row in rows if row.startswith("mpt-000"))]))
+    write(path, slower=[1.3])
     return path
+
+
+def write(path, *, slower):
+    """Nine published runs, as if they had taken so many times as long, in turn."""
+    every = DictReader(TABLE.read_text().splitlines())
+    rows = [row for row in every if row["id"].startswith("mpt-000")]
+    with path.open("w") as file:
+        table = DictWriter(file, rows[0])
+        table.writeheader()
+        for row, times in zip(rows, cycle(slower), strict=False):
+            seconds, rate = float(row["step_time_s"]), float(row["tokens_per_s_total"])
+            changed = {"step_time_s": times * seconds, "tokens_per_s_total": rate / times}
+            table.writerow(row | changed)
 
 
 @pytest.fixture
 def mine(foretrain, ran, tmp_path):
-    """A set anchored to a step of 3.5 s."""
+    """A set anchored to a step of 2.6 s."""
     path = tmp_path / "mine.toml"
-    ended = foretrain("calibrate", ran, "--step-time", "3.5 s", "--output", path)
+    ended = foretrain("calibrate", ran, "--step-time", "2.6 s", "--output", path)
     assert (ended.code, ended.err) == (0, f"Wrote {path}.\n")
     assert "Set mine, fitted to 1 run\n" in ended.out
     assert "step.factor" in ended.out
@@ -44,9 +58,9 @@ def mine(foretrain, ran, tmp_path):
 def test_a_measured_step_is_predicted_with_the_set_that_it_made(foretrain, ran, mine):
     ended = foretrain("estimate", ran, "--coefficients", mine, "--json")
     answer = json.loads(ended.out)
-    assert answer["step_time"] == pytest.approx(3.5, rel=1e-9)
+    assert answer["step_time"] == pytest.approx(2.6, rel=1e-9)
     assert answer["coefficients"] == "mine"
-    assert "a measured step of 3.5 s" in answer["sources"]
+    assert "a measured step of 2.6 s" in answer["sources"]
     assert "coefficients were given" not in answer["confidence"]["outside"]
 
 
@@ -59,8 +73,8 @@ def test_a_search_answers_with_the_set(foretrain, ran, mine):
 
 
 def factor(foretrain, ran):
-    """How much slower a step of 3.5 s is than what is shipped says."""
-    answer = json.loads(foretrain("calibrate", ran, "--step-time", "3.5 s", "--json").out)
+    """How much slower a step of 2.6 s is than what is shipped says."""
+    answer = json.loads(foretrain("calibrate", ran, "--step-time", "2.6 s", "--json").out)
     return str(answer["calibration"]["known"]["step.factor"]["value"])
 
 
@@ -80,6 +94,30 @@ def test_runs_are_fitted_and_validated_with_the_set(foretrain, table, tmp_path):
     assert len(answer["rows"]) == 9
     told = json.loads(foretrain("validate", table, "--coefficients", own, "--json").out)
     assert told["coefficients"] == "ours"
+
+
+def test_figure_that_is_hard_to_believe_is_told_and_makes_no_set(foretrain, ran, tmp_path):
+    path = tmp_path / "mine.toml"
+    ended = foretrain("calibrate", ran, "--step-time", "2150 s", "--output", path)
+    assert (ended.code, path.exists()) == (1, False)
+    assert f"error: {ran}: no set is made.\nstep time: 35.8 min is " in ended.err
+    assert "seconds written for milliseconds" in ended.err
+    assert ended.err.endswith("say --anyway.\n")
+    told = json.loads(foretrain("calibrate", ran, "--step-time", "2150 s", "--json").out)
+    assert (told["accepted"], len(told["doubts"]), told["odd"][0]["measured"]) == (False, 1, 2150)
+    ended = foretrain("calibrate", ran, "--step-time", "2150 s", "--output", path, "--anyway")
+    assert (ended.code, path.exists()) == (0, True)
+
+
+def test_fit_that_does_not_help_is_told_and_makes_no_set(foretrain, table, tmp_path):
+    path = tmp_path / "own.toml"
+    write(table, slower=[0.7, 1.8, 1.8])
+    ended = foretrain("calibrate", table, "--output", path)
+    assert (ended.code, path.exists()) == (1, False)
+    assert "On runs left out of it, each once: " in ended.out
+    assert f"error: {table}: no set is made.\nit does not help: runs that were left" in ended.err
+    assert foretrain("calibrate", table, "--output", path, "--anyway").code == 0
+    assert path.exists()
 
 
 def test_a_table_without_a_step_time_is_refused(foretrain, table):

@@ -6,7 +6,7 @@
 import json
 
 import pytest
-from validation.same_answers import asked, by_function, same
+from validation.same_answers import asked, by_function, of_table, same, tables
 
 SMALL = """
 [workload]
@@ -88,6 +88,13 @@ def test_command_and_function_are_the_same_call(command, tmp_path, name):
     path = tmp_path / "study.toml"
     path.write_text(STUDIES[name])
     for question in asked(path, options=OPTIONS.get(name, ({},))):
+        assert same(command(question.arguments), by_function(question.answer)), question.arguments
+
+
+@pytest.mark.parametrize("name", ["llm_training", "memory"])
+def test_tables_are_fitted_and_validated_alike(command, tmp_path, name):
+    (path,) = (each for each in tables(tmp_path) if each.stem == name)
+    for question in of_table(path):
         assert same(command(question.arguments), by_function(question.answer)), question.arguments
 
 

@@ -10,7 +10,7 @@ from foretrain.verbs.anchor import WIDTHS, anchored
 from foretrain.verbs.provenance import of_study
 
 STUDY = small.llama_study(space=Space(micro_batch=(1,)))
-MINE = replace(anchored(STUDY, 1.0), name="mine").coefficients
+MINE = replace(anchored(STUDY, 1.0, anyway=True), name="mine").coefficients
 
 
 def kinds(coefficients):

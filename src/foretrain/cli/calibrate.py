@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from foretrain.cli.options import AsJson, CoefficientsFile
+from foretrain.errors import InputError
 
 if TYPE_CHECKING:
     from foretrain.coefficients.calibration import Calibration
-    from foretrain.results.calibrate import Calibrated
+    from foretrain.measured.run import MeasuredRun
+    from foretrain.measured.unread import UnreadRow
+    from foretrain.plan.study import Study
     from foretrain.results.provenance import Provenance
 
 Runs = Annotated[
@@ -28,6 +32,10 @@ Kind = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="Write the set, for --coefficients.")
 ]
+Anyway = Annotated[
+    bool,
+    typer.Option("--anyway", help="Accept what is hard to believe, or does not help."),
+]
 Name = Annotated[
     str | None, typer.Option("--name", help="Name of the set; that of its file if absent.")
 ]
@@ -40,47 +48,59 @@ def calibrate(
     step_time: StepTime = None,
     kind: Kind = None,
     output: Output = None,
+    anyway: Anyway = False,
     name: Name = None,
     workers: Workers = 1,
     coefficients: CoefficientsFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit coefficients to runs of your own, or to one step."""
+    from datetime import date
+
+    from foretrain.cli.legible import tell
     from foretrain.cli.output import check_page, show_and_write
     from foretrain.cli.sets import chosen
     from foretrain.files.coefficients import SHIPPED, as_toml
+    from foretrain.files.problems import told_of
     from foretrain.report.calibrate import calibration_text
     from foretrain.results.document import document
+    from foretrain.verbs import calibrate as verb
+    from foretrain.verbs.engine import engine
 
     if output is not None:
         for each in runs:
             check_page(output, each, what="input", option="--output")
-    base, called = chosen(coefficients), _name(name, output)
-    if step_time is None:
-        found, source = _fitted(runs, kind=kind, name=called, base=base, workers=workers)
-    else:
-        _refuse_kind(kind)
-        found, source = _anchored(runs, step_time, name=called, base=base)
+    base, called, listed = chosen(coefficients), _name(name, output), " ".join(map(str, runs))
+    seconds = None if step_time is None else _seconds(step_time)
+    ran = _runs(runs, kind) if seconds is None else _study(runs, kind)
+    with told_of(listed), engine(workers) as spread:
+        found = verb.calibrate(
+            ran,
+            step_time=seconds,
+            anyway=anyway,
+            called=listed,
+            name=called,
+            date=date.today().isoformat(),
+            base=base,
+            engine=spread,
+            progress=tell,
+        )
+    source = _source(ran, base)
     show_and_write(
         document("calibrate", found, source) if as_json else calibration_text(found),
-        output,
+        output if found.accepted else None,
         lambda: as_toml(found.calibration, over=SHIPPED, about=ABOUT, digits=DIGITS),
     )
+    if not found.accepted:
+        raise InputError("\n".join([f"{listed}: no set is made.", *found.doubts, ANYWAY]))
 
 
 ABOUT = "Made by foretrain calibrate, for --coefficients."
 
+ANYWAY = "If it is right all the same, say --anyway."
 
 DIGITS = 12
 """Of every value that is written, so that a measured step is met exactly."""
-
-
-def _refuse_kind(kind: str | None) -> None:
-    """Refuse a kind of tables where there is a study."""
-    from foretrain.errors import InputError
-
-    if kind is not None:
-        raise InputError("--kind is of tables, --step-time of a study. Leave one of them out.")
 
 
 def _name(given: str | None, output: Path | None) -> str:
@@ -89,7 +109,6 @@ def _name(given: str | None, output: Path | None) -> str:
     Raises:
         InputError: a set of that name is shipped.
     """
-    from foretrain.errors import InputError
     from foretrain.files.calibration import BASES
 
     name = given or (output.stem if output else "mine")
@@ -98,65 +117,42 @@ def _name(given: str | None, output: Path | None) -> str:
     return name
 
 
-def _fitted(
-    tables: list[Path], *, kind: str | None, name: str, base: Calibration, workers: int
-) -> tuple[Calibrated, Provenance]:
-    """The set fitted to the runs of some tables."""
-    from datetime import date
+def _source(ran: Sequence[MeasuredRun | UnreadRow] | Study, base: Calibration) -> Provenance:
+    """What stands behind the answer."""
+    from foretrain.plan.study import Study
+    from foretrain.verbs.provenance import of_study, provenance
 
-    from foretrain.cli.legible import tell, tell_all
-    from foretrain.files.measurements import read_measurements
+    if isinstance(ran, Study):
+        return of_study(ran, coefficients=base.coefficients)
+    return provenance(ran, coefficients=base.coefficients)
+
+
+def _seconds(step_time: str) -> float:
+    """What one step took."""
     from foretrain.files.problems import told_of
-    from foretrain.measured.run import MeasuredRun
-    from foretrain.measured.unread import UnreadRow
-    from foretrain.verbs import calibrate as verb
-    from foretrain.verbs.engine import engine
-    from foretrain.verbs.provenance import provenance
-
-    listed = " ".join(map(str, tables))
-    rows = [row for table in tables for row in read_measurements(table, kind=kind)]
-    runs = [row for row in rows if isinstance(row, MeasuredRun)]
-    tell_all("row", [row.reason for row in rows if isinstance(row, UnreadRow)])
-    fitting = verb.Fitting(
-        free=verb.fittable(base),
-        kept_apart=frozenset(),
-        publishers=None,
-        name=name,
-        date=date.today().isoformat(),
-        command=f"foretrain calibrate {listed}",
-    )
-    with told_of(listed), engine(workers) as spread:
-        found = verb.calibrate(
-            runs,
-            fitting,
-            priors=base,
-            engine=spread,
-            progress=tell,
-        )
-    return found, provenance(runs, coefficients=base.coefficients)
-
-
-def _anchored(
-    studies: list[Path], step_time: str, *, name: str, base: Calibration
-) -> tuple[Calibrated, Provenance]:
-    """The set moved by one measured step of a study."""
-    from datetime import date
-
-    from foretrain.errors import InputError
-    from foretrain.files.problems import told_of
-    from foretrain.files.study import read_study
     from foretrain.units import SECONDS
-    from foretrain.verbs.anchor import anchor
-    from foretrain.verbs.provenance import of_study
 
-    if len(studies) > 1:
-        raise InputError(f"--step-time is that of one study, got {len(studies)} files.")
     with told_of("--step-time"):
-        seconds = SECONDS.read(step_time)
-    (path,) = studies
-    asked = read_study(path)
-    with told_of(path):
-        found = anchor(
-            asked, seconds, run=str(path), name=name, date=date.today().isoformat(), base=base
-        )
-    return found, of_study(asked, coefficients=base.coefficients)
+        return SECONDS.read(step_time)
+
+
+def _study(paths: list[Path], kind: str | None) -> Study:
+    """The study whose step was timed."""
+    from foretrain.files.study import read_study
+
+    if kind is not None:
+        raise InputError("--kind is of tables, --step-time of a study. Leave one of them out.")
+    if len(paths) > 1:
+        raise InputError(f"--step-time is that of one study, got {len(paths)} files.")
+    return read_study(paths[0])
+
+
+def _runs(tables: list[Path], kind: str | None) -> list[MeasuredRun | UnreadRow]:
+    """The rows of some tables; those that cannot be read are told."""
+    from foretrain.cli.legible import tell_all
+    from foretrain.files.measurements import read_measurements
+    from foretrain.measured.unread import UnreadRow
+
+    rows = [row for table in tables for row in read_measurements(table, kind=kind)]
+    tell_all("row", [row.reason for row in rows if isinstance(row, UnreadRow)])
+    return rows

@@ -52,7 +52,7 @@ class Covers:
     kinds: frozenset[str] = frozenset()
     samples: frozenset[str] = frozenset()
     multiplied: float = 0.0
-    runs: tuple[Fitted, ...] = field(default=(), compare=False, repr=False)
+    runs: tuple[Fitted, ...] = field(default=(), compare=False)
 
 
 NOTHING = Covers()

@@ -5,11 +5,16 @@ from __future__ import annotations
 from math import expm1
 
 from rich.console import Group
+from rich.text import Text
 
 from foretrain.report import terminal
 from foretrain.report.table import Column, Table
-from foretrain.report.words import count, percent
-from foretrain.results.calibrate import Calibrated, Moved
+from foretrain.report.words import count, percent, written
+from foretrain.results.calibrate import Calibrated, Judged, Moved, Odd
+from foretrain.units import SECONDS
+
+SHOWN = 5
+"""Odd runs that are listed."""
 
 COLUMNS = (
     Column(name="coefficient"),
@@ -35,7 +40,21 @@ def calibration_text(found: Calibrated) -> Group:
         terminal.table(Table(columns=COLUMNS, rows=tuple(map(_row, told)))),
         terminal.legend(COLUMNS),
         *([terminal.note(unmoved)] if unmoved else []),
+        *([terminal.note(_left_out(found.judged))] if found.judged else []),
+        *(Text(f"Odd: {_odd(each)}") for each in found.odd[:SHOWN]),
     )
+
+
+def _left_out(judged: Judged) -> str:
+    """What the fit is worth on runs that it has not seen."""
+    before, after = (percent(expm1(off)) for off in (judged.before, judged.after))
+    return f"On runs left out of it, each once: {after} off in the mean, {before} without this set."
+
+
+def _odd(each: Odd) -> str:
+    measured, predicted = (written(SECONDS, seconds) for seconds in (each.measured, each.predicted))
+    far = f"{each.deviations:+.0f} standard deviations"
+    return f"{each.run} took {measured}, and {predicted} are predicted ({far})"
 
 
 def _row(it: Moved) -> tuple[str, ...]:

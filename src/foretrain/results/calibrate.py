@@ -34,6 +34,46 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Odd:
+    """A figure that is hard to believe.
+
+    Attributes:
+        run: id of the run, or what it is called.
+        measured: seconds.
+        predicted: seconds, before anything was learned.
+        deviations: standard deviations of the prediction between the two; above 0 where the run
+            was slower.
+    """
+
+    run: str
+    measured: float
+    predicted: float
+    deviations: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """How far off predictions are of runs that were left out of a fit.
+
+    Attributes:
+        rows: runs, each of which was left out once.
+        before: mean of |log(predicted / measured)| with the set before.
+        after: the same with sets fitted to the other runs.
+        error: standard error of the difference of the two, configuration by configuration.
+    """
+
+    rows: int
+    before: float
+    after: float
+    error: float
+
+    @property
+    def helps(self) -> bool:
+        """Whether what was learned makes the others better, by more than chance moves them."""
+        return self.before - self.after > self.error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
     """A fit of coefficients to measured runs.
 
@@ -43,6 +83,10 @@ class Calibrated:
         folds: the set that was fitted without each publisher.
         rows: ids of the runs fitted to.
         error: root mean square of log(predicted / measured) over them.
+        judged: on runs left out of the fit; None where they are too few, or of publishers.
+        odd: runs farther from their predictions than can be believed.
+        doubts: why the set should not be used, in words; empty if nothing speaks against it.
+        accepted: whether it may be used: without doubts, or because the caller says so.
     """
 
     calibration: Calibration
@@ -50,3 +94,7 @@ class Calibrated:
     folds: Mapping[str, Calibration]
     rows: tuple[str, ...]
     error: float
+    judged: Judged | None = None
+    odd: tuple[Odd, ...] = ()
+    doubts: tuple[str, ...] = ()
+    accepted: bool = True

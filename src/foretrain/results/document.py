@@ -50,8 +50,8 @@ def plain(value: object) -> Plain:
 
 def _collection(value: object) -> Plain:
     if is_dataclass(value):
-        # What does not count when two nouns are compared makes no difference to a document either.
-        told = (each.name for each in fields(value) if each.compare and each.name[0] != "_")
+        # What a noun does not show of itself (a function, a cache) is nothing that it says.
+        told = (each.name for each in fields(value) if each.repr and each.name[0] != "_")
         return {name: plain(getattr(value, name)) for name in told}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}

@@ -1,259 +1,67 @@
-"""Calibrate: fits coefficients to measured runs."""
+"""calibrate: which coefficients do runs of somebody's own speak for, and does it help?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from foretrain.calibrate.fit import (
-    MOST_SCATTER,
-    UNTOUCHED,
-    Ask,
-    Fit,
-    Flags,
-    Rows,
-    fit,
-    membership,
-    noisy,
-    refit,
-    weights,
-)
-from foretrain.calibrate.free import Floats, Free, free_of, values_of
 from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.errors import InputError
-from foretrain.files.coefficients import PRIORS
+from foretrain.files.coefficients import SHIPPED
 from foretrain.measured.run import MeasuredRun
-from foretrain.results.calibrate import Calibrated, Moved
-from foretrain.verbs.observe import Question, log_seconds, observed
-
-PIECE = 48
-"""Runs that are predicted together, so that each process prepares few of them."""
-
-GROUPS = ("matrix", "attention", "traffic", "host", "overlap")
-"""What the time of a step tells of. Of links it tells too little apart from what hides them; those
-are held by micro-benchmarks."""
-
-FIXED = ("host.memory", "traffic.stretched", "traffic.scanned")
-"""No table that a fit may learn from holds runs that tell of them."""
-
-
-def fittable(known: Calibration = PRIORS) -> tuple[str, ...]:
-    """Names of the coefficients that steps may move: those that are not known exactly."""
-    return tuple(
-        name
-        for name, it in known.known.items()
-        if name.split(".", maxsplit=1)[0] in GROUPS and name not in FIXED and it.low < it.high
-    )
-
-
-class Engine(Protocol):
-    """Applies a function to every item and gives the answers in the items' order, like `map`."""
-
-    def __call__(
-        self, function: Callable[[Question], list[Floats]], items: Sequence[Question], /
-    ) -> Iterable[list[Floats]]:
-        """The answers."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fitting:
-    """What is fitted, and to what.
-
-    Attributes:
-        free: names of the coefficients that may move.
-        kept_apart: sources to which nothing is fitted.
-        publishers: of sources, each of which is left out once; one that is not named stands for
-            itself. None leaves nobody out.
-        name: of the new set.
-        date: of the fit, year first.
-        command: by which it can be made again.
-    """
-
-    free: tuple[str, ...]
-    kept_apart: AbstractSet[str]
-    publishers: Mapping[str, str] | None
-    name: str
-    date: str
-    command: str
+from foretrain.measured.unread import UnreadRow
+from foretrain.plan.study import Study
+from foretrain.results.calibrate import Calibrated
+from foretrain.verbs.anchor import anchor
+from foretrain.verbs.fit_runs import Engine, Fitting, fit_runs, fittable
 
 
 def calibrate(
-    runs: Sequence[MeasuredRun],
-    fitting: Fitting,
+    ran: Sequence[MeasuredRun | UnreadRow] | Study,
     *,
-    priors: Calibration = PRIORS,
+    step_time: float | None = None,
+    anyway: bool = False,
+    called: str = "given in Python",
+    name: str = "mine",
+    date: str = "",
+    base: Calibration = SHIPPED,
     engine: Engine = map,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Calibrated:
-    """Which coefficients do measured runs speak for?
+    """Learn from measured runs, or from one measured step of a study.
+
+    What cannot be believed, or does not help on runs that were left out of the fit, is answered
+    with its doubts and not accepted.
 
     Args:
-        runs: measured runs; those that are doubtful, recalled or kept apart are left out.
-        fitting: what is fitted, and to what.
-        priors: what was known before, from which no fit goes farther than rows demand.
-        engine: applies a function to every item, in order; `map`, or one of several processes.
+        ran: measured runs, those of a table that cannot be read left out; or a study of one plan,
+            with `step_time`.
+        step_time: seconds that a step of the study took.
+        anyway: whether to accept what is doubted.
+        called: what ran, as the set names it among its sources.
+        name: of the new set.
+        date: of it, year first.
+        base: the set before.
+        engine: applies a function to every item, in order.
         progress: told in words what is done.
 
-    Returns:
-        The set fitted to all runs, and those fitted without each publisher.
-
     Raises:
-        InputError: no run is left, or a coefficient cannot be fitted.
+        InputError: no run is left to fit to; or the study is not one plan, or no pace makes its
+            step as long as that.
     """
-    apart = fitting.kept_apart | _noisy(runs)
-    used = tuple(run for run in runs if _counts(run, apart) and observed(run))
-    if not used:
-        raise InputError(
-            "calibrate: no run is left to fit to. Runs need a measured step time. A source's "
-            f"repeats of one configuration must agree within {MOST_SCATTER:.0%}."
-        )
-    free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
-    ask = _Predicting(used, free, priors=priors, engine=engine)
-    rows = _rows(used)
-    progress(f"{len(used)} runs, {len(free)} coefficients")
-    whole = fit(rows, ask, start=np.zeros(len(free)))
-    progress(f"fitted to all runs: {_error(whole, rows):.3f}")
-    folds = {}
-    by = [_publisher(run, fitting.publishers or {}) for run in used]
-    for publisher in sorted(set(by)) if fitting.publishers is not None else ():
-        keep = np.array([each != publisher for each in by]) & (rows.weight > 0)
-        found = refit(whole, replace(rows, weight=rows.weight * keep), ask)
-        folds[publisher] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
-        progress(f"fitted without {publisher}")
-    keep = rows.weight > 0
-    return Calibrated(
-        calibration=_calibration(whole, free, fitting, priors=priors, used=used, keep=keep),
-        moved=_moved(whole, free, priors),
-        folds=MappingProxyType(folds),
-        rows=tuple(run.id for run in used),
-        error=_error(whole, rows),
+    if isinstance(ran, Study):
+        if step_time is None:
+            raise InputError("calibrate: a study needs step_time, the seconds that its step took.")
+        return anchor(ran, step_time, run=called, name=name, date=date, base=base, anyway=anyway)
+    if step_time is not None:
+        raise InputError("calibrate: step_time is that of a study; runs have theirs.")
+    fitting = Fitting(
+        free=fittable(base),
+        kept_apart=frozenset(),
+        publishers=None,
+        name=name,
+        date=date,
+        command=f"foretrain calibrate {called}",
+        anyway=anyway,
     )
-
-
-class _Predicting:
-    """Predictions of all runs with some scores, piece by piece wherever the engine works."""
-
-    def __init__(
-        self,
-        runs: tuple[MeasuredRun, ...],
-        free: Sequence[Free],
-        *,
-        priors: Calibration,
-        engine: Engine,
-    ) -> None:
-        self._pieces = [runs[at : at + PIECE] for at in range(0, len(runs), PIECE)]
-        self._free, self._engine = free, engine
-        self._coefficients = priors.coefficients
-
-    def __call__(self, asks: Sequence[Ask]) -> Sequence[Floats]:
-        """Log seconds for each of some scores, of the rows that are asked for. [row]"""
-        sets = tuple(
-            self._coefficients.changed(values_of(self._free, scores)) for scores, _ in asks
-        )
-        questions = []
-        for place, piece in enumerate(self._pieces):
-            inside = slice(place * PIECE, place * PIECE + len(piece))
-            asked = tuple(tuple(map(int, np.flatnonzero(rows[inside]))) for _, rows in asks)
-            questions.append(Question(runs=piece, sets=sets, asked=asked))
-        found = list(self._engine(log_seconds, questions))
-        return [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
-
-
-def _counts(run: MeasuredRun, apart: AbstractSet[str]) -> bool:
-    """Whether a run may be fitted to."""
-    return run.may_be_fitted and run.source_id not in apart
-
-
-def _noisy(runs: Sequence[MeasuredRun]) -> frozenset[str]:
-    """Sources that tell nothing: every run counts here, the doubtful ones too."""
-    known = [(run, seen.measured) for run in runs if not run.check and (seen := observed(run))]
-    return noisy(
-        [run.source_id for run, _ in known],
-        [run.repeat or run.id for run, _ in known],
-        np.log([measured for _, measured in known]),
-    )
-
-
-def _publisher(run: MeasuredRun, publishers: Mapping[str, str]) -> str:
-    return publishers.get(run.source_id, run.source_id)
-
-
-def _trainer(run: MeasuredRun) -> str:
-    """The code that ran: submissions to a round of MLPerf share one, however they spell it."""
-    shared = run.source_id.startswith("mlperf")
-    return run.source_id if shared else f"{run.source_id}, {run.framework}"
-
-
-def _known(priors: Calibration, name: str) -> Coefficient:
-    if name not in priors.known:
-        raise InputError(f"coefficient '{name}': unknown. Known: {', '.join(priors.known)}.")
-    return priors.known[name]
-
-
-def _rows(runs: Sequence[MeasuredRun]) -> Rows:
-    measured = [seen.measured for seen in map(observed, runs) if seen is not None]
-    repeats = [run.repeat or run.id for run in runs]
-    return Rows(
-        measured=np.log(measured),
-        weight=weights([run.source_id for run in runs], repeats),
-        trainer=membership([_trainer(run) for run in runs]),
-    )
-
-
-def _error(found: Fit, rows: Rows) -> float:
-    return float(np.sqrt(np.mean((found.predicted - rows.measured) ** 2)))
-
-
-def _calibration(
-    found: Fit,
-    free: Sequence[Free],
-    fitting: Fitting,
-    *,
-    priors: Calibration,
-    used: Sequence[MeasuredRun],
-    keep: Flags,
-) -> Calibration:
-    """The set with what was fitted, each value with the rows that it makes a difference to."""
-    known = dict(priors.known)
-    for place, each in enumerate(free):
-        touched = keep & (np.abs(found.slopes[:, place]) > UNTOUCHED)
-        rows = tuple(used[int(row)].id for row in np.flatnonzero(touched))
-        if not rows:
-            continue
-        low, high = found.interval(free, place)
-        known[each.name] = Coefficient(
-            value=each.value(float(found.scores[place])),
-            unit=known[each.name].unit,
-            low=low,
-            high=high,
-            kind=Kind.MEASURED,
-            source=fitting.command,
-            rows=rows,
-        )
-    return Calibration(name=fitting.name, date=fitting.date, known=known, covers=priors.covers)
-
-
-def _moved(found: Fit, free: Sequence[Free], priors: Calibration) -> tuple[Moved, ...]:
-    moved = []
-    for place, each in enumerate(free):
-        low, high = found.interval(free, place)
-        moved.append(
-            Moved(
-                name=each.name,
-                prior=priors.known[each.name].value,
-                value=each.value(float(found.scores[place])),
-                low=low,
-                high=high,
-                unit=priors.known[each.name].unit,
-                score=float(found.scores[place]),
-                rows=int(np.sum(np.abs(found.slopes[:, place]) > UNTOUCHED)),
-            )
-        )
-    return tuple(moved)
+    runs = [each for each in ran if isinstance(each, MeasuredRun)]
+    return fit_runs(runs, fitting, priors=base, engine=engine, progress=progress)
