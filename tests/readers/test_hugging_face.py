@@ -22,7 +22,8 @@ from tests.readers.configs import (
 )
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel
-from foretrain.readers.hugging_face import FAMILIES, WITH_PICTURES, model_of, shape_of
+from foretrain.readers.hugging_face import FAMILIES, model_of, shape_of
+from foretrain.readers.pictures import DEFAULTS, TEXT_OF
 from foretrain.workload.library.entries import ENTRIES, build
 
 
@@ -62,9 +63,9 @@ def test_reader_and_library_agree_on_every_operator(name):
 
 
 def test_every_family_is_read_once_at_least():
-    assert {config["model_type"] for config in ALL.values()} - set(WITH_PICTURES) >= set(
-        FAMILIES
-    ) - {"llama4_text"}
+    assert {config["model_type"] for config in ALL.values()} - set(TEXT_OF) >= set(FAMILIES) - {
+        "llama4_text"
+    }
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -150,6 +151,67 @@ def test_experts_may_be_left_out_of_some_layers():
 def test_text_of_a_model_of_pictures_is_told_to_be_read_alone():
     assert read(LLAMA_4).name == "llama4 (text alone)"
     assert read(LLAMA_2, _name_or_path="mine/llama").name == "mine/llama"
+
+
+GEMMA_3_WITH_PICTURES = {
+    "gemma-3-4b": {"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34},
+    "gemma-3-12b": {
+        "hidden_size": 3840,
+        "intermediate_size": 15360,
+        "num_hidden_layers": 48,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+    },
+    "gemma-3-27b": {
+        "hidden_size": 5376,
+        "intermediate_size": 21504,
+        "num_hidden_layers": 62,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 16,
+        "head_dim": 128,
+    },
+}
+"""Published text_config: what differs from its family's defaults."""
+
+
+@pytest.mark.parametrize("name", GEMMA_3_WITH_PICTURES)
+def test_a_published_gemma_3_leaves_defaults_to_its_family(name):
+    text = {**GEMMA_3_WITH_PICTURES[name], "model_type": "gemma3_text", "sliding_window": 1024}
+    found = read({"model_type": "gemma3", "text_config": text, "vision_config": {}})
+    published = build(name, sequence=512)
+    assert [each.operators for each in found.layers] == [
+        each.operators for each in published.layers
+    ]
+
+
+@pytest.mark.parametrize(
+    ("family", "text", "like"),
+    [
+        ("llava", {"vocab_size": 32064}, {"model_type": "llama", "num_hidden_layers": 32}),
+        ("mistral3", {"model_type": "mistral", "sliding_window": None}, {"model_type": "mistral"}),
+        ("llava_next", {"model_type": "gemma2"}, {"model_type": "gemma2"}),
+        ("llava_onevision", {"hidden_size": 896}, {"model_type": "qwen2", "hidden_size": 896}),
+    ],
+)
+def test_text_of_a_model_of_pictures_is_that_of_its_family(family, text, like):
+    found = shape_of({"model_type": family, "text_config": text})
+    assert found == shape_of({**DEFAULTS[like["model_type"]], **text, **like})
+
+
+def test_a_window_that_is_null_is_none_and_no_default():
+    text = {"model_type": "mistral", "sliding_window": None}
+    shape = shape_of({"model_type": "mistral3", "text_config": text})
+    assert shape.runs[0].blocks[0].mixer.window is None
+
+
+@pytest.mark.parametrize("family", sorted(set(TEXT_OF.values()) | set(DEFAULTS)))
+def test_families_of_text_are_read_and_have_all_keys_by_default(family):
+    assert shape_of(DEFAULTS[family] | {"model_type": family})
+
+
+def test_text_of_an_unknown_family_is_named_with_its_place():
+    with pytest.raises(UnsupportedModel, match=r"text_config\.model_type is 'cohere2'"):
+        shape_of({"model_type": "llava", "text_config": {"model_type": "cohere2"}})
 
 
 def test_image_is_as_large_as_the_configuration_says_unless_told_otherwise():

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from foretrain.errors import InputError, UnsupportedModel, nearest
 from foretrain.readers import deepseek, encoders, gpt, llama
 from foretrain.readers.config import Config
+from foretrain.readers.pictures import TEXT_OF, text_of
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.library.electra import Electra
@@ -62,9 +63,6 @@ FAMILIES: Mapping[str, Callable[[Config], Shape]] = MappingProxyType(
 )
 """Families by model_type."""
 
-WITH_PICTURES = ("gemma3", "llama4")
-"""Families whose text stands in text_config; of them the text part alone is read."""
-
 
 def shape_of(config: Mapping[str, object]) -> Shape:
     """The shape of the model that a configuration describes.
@@ -73,18 +71,20 @@ def shape_of(config: Mapping[str, object]) -> Shape:
         UnsupportedModel: of no family that is known here.
         InputError: a key is missing, is of the wrong kind, or contradicts another.
     """
+    if config.get("model_type") in TEXT_OF:
+        return _read(text_of(config).keys, place="text_config.model_type")
+    return _read(config, place="model_type")
+
+
+def _read(config: Mapping[str, object], *, place: str) -> Shape:
+    """The shape of a model of text or of images alone, whose family stands at a place."""
     family = config.get("model_type")
-    if family in WITH_PICTURES:
-        inside = Config(config, str(family)).inside("text_config").keys
-        if not inside:
-            raise InputError(f"text_config is missing; a model of type {family} needs it.")
-        return FAMILIES[f"{family}_text"](Config(inside, str(family)))
     if not isinstance(family, str):
-        raise InputError(f"model_type is {as_written(family)}; it names the family of the model.")
+        raise InputError(f"{place} is {as_written(family)}; it names the family of the model.")
     if family not in FAMILIES:
         raise UnsupportedModel(
-            f"model_type is '{family}', which foretrain cannot read.{nearest(family, FAMILIES)} "
-            f"Known: {', '.join(sorted([*FAMILIES, *WITH_PICTURES]))}."
+            f"{place} is '{family}', which foretrain cannot read.{nearest(family, FAMILIES)} "
+            f"Known: {', '.join(sorted([*FAMILIES, *TEXT_OF]))}."
         )
     return FAMILIES[family](Config(config, family))
 
@@ -119,7 +119,7 @@ def named(config: Mapping[str, object]) -> str:
     """What to call the model: the name that it was saved under, or its family."""
     saved = config.get("_name_or_path")
     name = saved if isinstance(saved, str) and saved else str(config.get("model_type"))
-    return f"{name} (text alone)" if config.get("model_type") in WITH_PICTURES else name
+    return f"{name} (text alone)" if config.get("model_type") in TEXT_OF else name
 
 
 def build(
