@@ -99,7 +99,8 @@ def test_confidence_is_that_of_the_case():
     ]
     nearest = [each.confidence.nearest[0].id for each in found]
     assert nearest[0] != nearest[1] != nearest[2]
-    assert all(each.confidence.inside_calibration for each in found)
+    assert [each.confidence.inside_calibration for each in found] == [True, True, True, False]
+    assert "known by its totals only" in found[-1].confidence.outside
 
 
 def test_everything_in_reach_is_priced_as_before():

@@ -152,3 +152,14 @@ def test_limits_hold_for_whole_jobs():
     assert "the whole training is over the study's deadline" in answer.warnings
     with pytest.raises(NoPlanFits, match="its whole job counted"):
         search(replace(study, limit=limit), keep=1)
+
+
+def test_whole_training_is_as_unsure_as_its_steps():
+    found = estimate(of_gpt(job=JobPlan()))
+    steps, rest = found.job.parts.steps, found.time_to_train - found.job.parts.steps
+    for end, whole in (
+        (found.step_time_low, found.time_to_train_low),
+        (found.step_time_high, found.time_to_train_high),
+    ):
+        assert whole == pytest.approx(rest + steps * end / found.step_time, rel=1e-12)
+    assert found.time_to_train_low < found.time_to_train < found.time_to_train_high

@@ -70,6 +70,8 @@ def outside(situation: Situation, covers: Covers) -> tuple[str, ...]:
     """In what a case is unlike all runs that were fitted to, in words; nothing if in no respect."""
     told = [f"no run on {situation.device}"] if situation.device not in covers.devices else []
     told += [f"no run of {KINDS[name]}" for name in _unseen(situation, covers)]
+    if situation.vague > 1.0:
+        told.append("no run of a model that is known by its totals only")
     if situation.sample not in covers.samples:
         told.append(f"no run whose samples are {situation.sample}")
     if beyond(situation.parameters, covers.parameters):

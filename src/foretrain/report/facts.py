@@ -245,7 +245,9 @@ def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     if estimate.time_to_train is None:
         return ()
     cost = written(DOLLARS, estimate.cost_to_train) if estimate.cost_to_train else ""
-    time = written(SECONDS, estimate.time_to_train)
+    low, high = estimate.time_to_train_low, estimate.time_to_train_high
+    ends = f" ({written(SECONDS, low)} to {written(SECONDS, high)})" if low and high else ""
+    time = f"{written(SECONDS, estimate.time_to_train)}{ends}"
     energy = _training_energy(estimate)
     whole = ", ".join(part for part in (time, cost, energy) if part)
     return (Fact(label="To train", text=whole, more=amount(study)),)

@@ -170,6 +170,9 @@ class Estimate:
         start_time: seconds before the first step; 0 where the study has no [job].
         goodput: share of the time after it spent on steps that count; None if not known.
         time_to_train: seconds of the whole job; None without an amount, or if not known.
+        time_to_train_low: the same if steps take what the lower end of their interval says; what a
+            job waits for beside its steps has no interval.
+        time_to_train_high: the same for the upper end.
         cost_to_train: dollars; None without a time to train or a price.
         job: what the whole job consists of.
         fits: whether the plan runs on the cluster.
@@ -199,6 +202,8 @@ class Estimate:
     start_time: float
     goodput: float | None
     time_to_train: float | None
+    time_to_train_low: float | None
+    time_to_train_high: float | None
     cost_to_train: float | None
     job: JobTime
     fits: bool

@@ -254,6 +254,8 @@ def _estimate(
         start_time=job.start_time,
         goodput=job.goodput,
         time_to_train=whole,
+        time_to_train_low=_whole(job, spread.low_factor),
+        time_to_train_high=_whole(job, spread.high_factor),
         cost_to_train=None if whole is None else cost(cluster, whole, devices=plan.devices),
         job=job,
         fits=settled.reason is None,
@@ -262,3 +264,8 @@ def _estimate(
         warnings=(*settled.warnings, *unlike(told)),
         sources=sources(setting),
     )
+
+
+def _whole(job: JobTime, factor: float) -> float | None:
+    """Seconds of a job whose steps take so many times as long; None where it is not known."""
+    return None if job.parts is None else job.parts.total + (factor - 1.0) * job.parts.steps
