@@ -18,7 +18,7 @@ from foretrain.run.members.checkpoint import RunFolder
 from foretrain.run.members.launch import Launch
 from foretrain.run.members.logs import opened as opened_logs
 from foretrain.run.members.looks import Looks
-from foretrain.run.members.machine import processor_time
+from foretrain.run.members.machine import time_of_everything
 from foretrain.run.members.opened import WHAT, Opened, Told, known, opened
 from foretrain.run.members.reports import Report
 from foretrain.run.members.setting import Setting
@@ -65,14 +65,14 @@ def ensemble_run(
             ended=list(kept.get("ended", [])),
             compared=kept.get("compared", 0),
         )
-        began, used = monotonic(), processor_time()
+        began, used = monotonic(), time_of_everything()
         launch.run()
         answer = _answer(
             study,
             plan,
             launch,
             seconds=monotonic() - began,
-            cpu=processor_time() - used,
+            cpu=time_of_everything() - used,
             resumed=resume,
             warnings=tuple(logs.lost),
         )
@@ -97,8 +97,7 @@ def _question(study: EnsembleStudy) -> tuple[object, ...]:
 def _setting(study: EnsembleStudy, found: Opened, plan: Planned, *, folder: RunFolder) -> Setting:
     return Setting(
         study=study,
-        raw=found.raw,
-        source=found.source,
+        home=found.home,
         probed=plan.probed,
         way=plan.choice.way,
         cores=found.cores,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import pickle
@@ -145,7 +146,11 @@ class ForkServer:
 
 
 def start(
-    run: Callable[[Sequence[int]], None], descriptors: Sequence[int], **asked: Any
+    run: Callable[[Sequence[int]], None],
+    descriptors: Sequence[int],
+    *,
+    load: Sequence[str] = (),
+    **asked: Any,
 ) -> Process:
     """A clean process that runs a function of a module, from this process' own server.
 
@@ -153,10 +158,11 @@ def start(
         run: gets the descriptors; a function of ours, or `partial` of one, that pickles in few
             bytes.
         descriptors: that it inherits; it has no other but those of input, output and errors.
+        load: modules that the server imports before, besides that of the function.
         asked: fields of `Request`.
     """
-    module = getattr(run, "func", run).__module__
-    request = Request(body=pickle.dumps(run), load=module, **asked)
+    modules = (getattr(run, "func", run).__module__, *load)
+    request = Request(body=pickle.dumps(run), load=modules, **asked)
     with suppress(ConnectionError):
         return _server().fork(request, descriptors)
     _servers.forget()
@@ -249,4 +255,11 @@ def _after_fork() -> None:
     _servers = _Servers()
 
 
+def _close() -> None:
+    """The server ends after what it started has ended."""
+    if _servers.server is not None:
+        _servers.server.peer.close()
+
+
 os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_close)

@@ -50,7 +50,7 @@ class Request:
     Attributes:
         body: what it is to do.
         leads: whether it leads a session, which is killed as a whole when it has ended.
-        load: module that the server imports first, so that it is imported once; or nothing.
+        load: modules that the server imports first, so that they are imported once.
         after: what the server does when the process has ended, or nothing.
         dies_with_us: signal that it gets when the server dies; 0 for none.
         told: signal that it gets when its line is closed; 0 for none.
@@ -59,7 +59,7 @@ class Request:
 
     body: bytes
     leads: bool = False
-    load: str = ""
+    load: tuple[str, ...] = ()
     after: Callable[[], None] | None = None
     dies_with_us: int = 0
     told: int = 0
@@ -133,8 +133,8 @@ class Server:
         self._fork(request, socket.socket(fileno=line), descriptors)
 
     def _fork(self, request: Request, line: socket.socket, descriptors: Sequence[int]) -> None:
-        if request.load:
-            import_module(request.load)
+        for name in request.load:
+            import_module(name)
 
         def run() -> None:
             if request.leads:

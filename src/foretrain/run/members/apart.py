@@ -4,45 +4,43 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import traceback
-import warnings
-from collections.abc import Callable
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from foretrain.errors import ForetrainError, InputError
+from foretrain.run.forkserver.client import Process, start
+
+Starts = Callable[[Callable[..., None], Sequence[int]], Process]
+"""Starts a process that calls a function with these descriptors, or with more before them."""
 
 
-def apart(function: Callable[[], Any], *, what: str) -> Any:
-    """What a function returns, as JSON knows it, from a process forked for it.
-
-    A process that has computed with torch must not be forked any more: its threads are not there
-    in the child.
+def apart(function: Callable[..., Any], *, what: str, starts: Starts = start) -> Any:
+    """What a function returns, as JSON knows it, from a process of its own.
 
     Args:
-        function: is called without arguments.
+        function: of a module, or `partial` of one; called with what `starts` gives it.
         what: it finds out, for errors.
+        starts: the process: a clean one, which gives the function nothing, unless told otherwise.
 
     Raises:
         InputError: the function raised, or its process died.
     """
-    context = get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_tell, args=(function, theirs))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        process.start()
-    theirs.close()
-    try:
-        told = json.loads(ours.recv_bytes())
-    except EOFError:
-        process.join()
-        raise InputError(f"{what}: {_ended(process.exitcode)}.") from None
-    finally:
-        ours.close()
-    process.join()
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as pipe:
+        try:
+            process = starts(partial(_tell, pickle.dumps(function)), [write])
+        finally:
+            os.close(write)
+        answer = pipe.read()
+    process.wait()
+    process.close()
+    if not answer:
+        raise InputError(f"{what}: {_ended(process.status)}.")
+    told = json.loads(answer)
     if "raised" in told:
         raise InputError(f"{what}: {told['raised']}")
     if "error" in told:
@@ -56,14 +54,15 @@ def _ended(status: int | None) -> str:
     return f"the process that measures it ended with status {status}"
 
 
-def _tell(function: Callable[[], Any], pipe: Connection) -> None:
+def _tell(function: bytes, *given: Any) -> None:
+    *arguments, (pipe,) = given
     os.dup2(2, 1)
     try:
-        told = {"answer": function()}
+        told = {"answer": pickle.loads(function)(*arguments)}
     except ForetrainError as error:
         told = {"error": str(error)}
     except Exception as error:
         where = traceback.format_tb(error.__traceback__)[-1].strip()
         told = {"raised": f"{type(error).__name__}: {error}\n{where}"}
-    pipe.send_bytes(json.dumps(told).encode())
-    pipe.close()
+    with os.fdopen(pipe, "wb") as file:
+        file.write(json.dumps(told).encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from dataclasses import dataclass
 from time import process_time
 from typing import Any, Final
 
@@ -16,10 +17,25 @@ BYTES: Final = 2**27
 """Of the samples that are handed on while it is measured."""
 
 FEWEST: Final = 256
-MOST: Final = 8192
-"""Samples that are handed on."""
 
-TRIES: Final = 2
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long measuring may take.
+
+    Attributes:
+        seconds: over which something is measured, once it is warm.
+        most: samples that are handed on.
+        tries: of which the least counts.
+    """
+
+    seconds: float = 0.4
+    most: int = 8192
+    tries: int = 2
+
+
+EFFORT: Final = Effort()
+
 WARM: Final = 4
 """One sample of so many goes before: the first ones touch memory that nobody has touched."""
 
@@ -43,16 +59,19 @@ class Blank:
         return self.sample
 
 
-def handing_costs(sample: Any, size: float, batch: int) -> dict[str, float]:
+def handing_costs(
+    sample: Any, size: float, batch: int, *, effort: Effort = EFFORT
+) -> dict[str, float]:
     """Core-seconds per sample of a stream, of one more reader, and of a batch put together.
 
     Args:
         sample: one as members get it.
         size: bytes of it.
         batch: samples of a step.
+        effort: how long it may take.
     """
-    count = int(min(MOST, max(FEWEST, BYTES // max(1.0, size))))
-    one, two = (_least(sample, count, batch, readers=readers) for readers in (1, 2))
+    count = int(min(effort.most, max(FEWEST, BYTES // max(1.0, size))))
+    one, two = (_least(sample, count, batch, readers=n, tries=effort.tries) for n in (1, 2))
     deliver = max(0.0, two - one)
     return {
         "store": max(0.0, one - deliver),
@@ -61,9 +80,9 @@ def handing_costs(sample: Any, size: float, batch: int) -> dict[str, float]:
     }
 
 
-def _least(sample: Any, count: int, batch: int, *, readers: int) -> float:
+def _least(sample: Any, count: int, batch: int, *, readers: int, tries: int) -> float:
     """The least of a few tries: whatever else goes on can only add to it."""
-    return min(_streamed(sample, count, batch, readers=readers) for _ in range(TRIES))
+    return min(_streamed(sample, count, batch, readers=readers) for _ in range(tries))
 
 
 def _streamed(sample: Any, count: int, batch: int, *, readers: int) -> float:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from foretrain.errors import ForetrainError
 from foretrain.measured.ensemble_study import OnError, Recipe
 from foretrain.run.members.code import function
+from foretrain.run.members.home import Loaded
 from foretrain.run.members.looks import StreamNow
-from foretrain.run.members.member import Loader
 from foretrain.run.members.private import PrivateLoader
 from foretrain.run.members.setting import Setting
 from foretrain.run.members.trainee import on_device
 from foretrain.run.stream.attach import attach
 from foretrain.run.stream.order import Order
-from foretrain.run.stream.share import Stream, share
+from foretrain.run.stream.share import Stream, serve_source
+
+Loader = Any
+"""What `attach` returns, or a `PrivateLoader`: batches of one epoch after the other."""
 
 Stats = Mapping[str, Any]
 """What a stream says of itself."""
@@ -24,14 +28,13 @@ Stats = Mapping[str, Any]
 
 def stream(setting: Setting, recipes: Sequence[Recipe], *, name: str, ends: int) -> Stream:
     """One stream for some members, up to an epoch."""
-    study = setting.study
-    is_set = setting.source.samples_of is not None
-    return share(
-        setting.raw,
+    study, facts = setting.study, setting.home.facts
+    return serve_source(
+        partial(setting.home.template, memory=int(study.memory)),
+        facts,
         name=name,
         workers=max(1, setting.way.workers),
-        shared=setting.source.shared,
-        shuffle=study.shuffle if is_set else None,
+        shuffle=None if facts.is_fed else study.shuffle,
         seed=study.seed,
         epochs=min(ends, max(each.epochs for each in recipes)),
         readers=len(recipes),
@@ -40,32 +43,41 @@ def stream(setting: Setting, recipes: Sequence[Recipe], *, name: str, ends: int)
     )
 
 
-def attached(
-    setting: Setting, recipe: Recipe, state: dict[str, Any] | None, *, name: str
+def opens(
+    loaded: Loaded, recipe: Recipe, state: dict[str, Any] | None, *, reads: str | None
 ) -> AbstractContextManager[Loader]:
-    """The end of a stream that a member reads."""
+    """The loader of a member, at the place of its state.
+
+    Args:
+        loaded: the study.
+        recipe: of the member.
+        state: where it goes on; nothing for the beginning.
+        reads: name of the stream that it reads; nothing where it prepares its samples itself.
+    """
+    if reads is None:
+        return _private(loaded, recipe, state)
     return attach(
-        name,
-        batch_size=None if setting.source.whole else recipe.batch,
-        private=_own(setting, recipe),
+        reads,
+        batch_size=None if loaded.source.whole else recipe.batch,
+        private=_own(loaded, recipe),
         model=recipe.name,
         policy=recipe.lag.value,
         state=state,
     )
 
 
-def private(
-    setting: Setting, recipe: Recipe, state: dict[str, Any] | None
+def _private(
+    loaded: Loaded, recipe: Recipe, state: dict[str, Any] | None
 ) -> AbstractContextManager[Loader]:
     """A loader that the member has to itself."""
-    study, source = setting.study, setting.source
+    study, source = loaded.study, loaded.source
     order = Order(samples=source.samples, epochs=None, shuffle=study.shuffle, seed=study.seed)
     loader = PrivateLoader(
         source,
         order,
         member=recipe.name,
         batch_size=recipe.batch,
-        private=_own(setting, recipe),
+        private=_own(loaded, recipe),
         skip=study.on_error is OnError.SKIP,
     )
     if state is not None:
@@ -73,11 +85,11 @@ def private(
     return loader
 
 
-def _own(setting: Setting, recipe: Recipe) -> Callable[[Any], Any] | None:
+def _own(loaded: Loaded, recipe: Recipe) -> Callable[[Any], Any] | None:
     """The member's own transform, on the member's device."""
     if recipe.private is None:
         return None
-    return on_device(function(recipe.private, setting.study.folder), recipe.device)
+    return on_device(function(recipe.private, loaded.study.folder), recipe.device)
 
 
 def stats_of(stream: Stream | None) -> Stats | None:

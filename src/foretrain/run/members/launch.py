@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf, nan
 
 from foretrain.ensemble.halving import Halving
 from foretrain.errors import ForetrainError
 from foretrain.measured.ensemble_study import Recipe
 from foretrain.results.ensemble_run import Snapshot, State
-from foretrain.run.members.inputs import attached, counted, lag_of, private, stats_of, stream
+from foretrain.run.members.inputs import counted, lag_of, stats_of, stream
 from foretrain.run.members.looks import Looks, StreamNow
 from foretrain.run.members.member import Job
 from foretrain.run.members.parts import comparisons, threads, together
@@ -112,7 +111,7 @@ class Launch:
                 for name, readers in names.items()
             ]
             served = opened[0] if setting.way.shared else None
-            roster = stack.enter_context(Roster())
+            roster = stack.enter_context(Roster(setting.home))
             reads = {each.name: name for name, readers in names.items() for each in readers}
             roster.start(self._job(each, len(recipes), ends, reads=reads) for each in recipes)
             workers = setting.way.workers
@@ -140,13 +139,10 @@ class Launch:
     def _job(self, recipe: Recipe, members: int, ends: int, *, reads: Mapping[str, str]) -> Job:
         setting = self.setting
         kept = setting.study.checkpoints
-        name = reads.get(recipe.name)
-        opens = partial(attached, setting, name=name) if name else partial(private, setting)
         return Job(
-            study=setting.study,
             recipe=recipe,
-            opens=opens,
-            samples=setting.source.samples,
+            reads=reads.get(recipe.name),
+            samples=setting.home.facts.samples,
             ends=min(ends, recipe.epochs),
             threads=threads(members, setting.cores),
             folder=setting.folder,

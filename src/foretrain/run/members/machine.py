@@ -12,6 +12,9 @@ from foretrain.errors import InputError
 from foretrain.extras import require
 from foretrain.run.members.apart import apart
 
+_TICKS = os.sysconf("SC_CLK_TCK")
+"""Of a second."""
+
 
 @contextmanager
 def limited(cores: int | None) -> Iterator[int]:
@@ -52,6 +55,11 @@ def processor_time() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
+def time_of_everything() -> float:
+    """Seconds of processor time of this process and all its descendants, ended or not."""
+    return processor_time() + sum(_ticks(process) for process in _below(os.getpid())) / _TICKS
+
+
 def time_of_descendants() -> float:
     """Seconds of processor time of the descendants of this process that are still there."""
     return 1e-9 * sum(_nanoseconds(process) for process in _below(os.getpid()))
@@ -67,7 +75,7 @@ def memory_free() -> float:
 def gpus() -> tuple[int, float]:
     """How many GPUs PyTorch can use here, and the bytes that are free on the fullest of them.
 
-    Asked in a process of its own: one that has talked to a GPU cannot be forked any more.
+    Asked in a process of its own, as what asks a GPU holds memory on it until it ends.
 
     Raises:
         MissingExtra: PyTorch is not installed.
@@ -104,6 +112,15 @@ def _nanoseconds(process: int) -> int:
         return int(Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()[0])
     except OSError:
         return 0
+
+
+def _ticks(process: int) -> int:
+    """Ticks of a process and of those of its descendants that have ended; 0 of one that is gone."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return sum(map(int, text.rsplit(")", 1)[1].split()[11:15]))
 
 
 def _below(process: int) -> Iterator[int]:

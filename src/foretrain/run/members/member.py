@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import signal
 import traceback
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from multiprocessing.connection import Connection
 from time import monotonic
-from typing import Any, Final
 
 from foretrain.errors import ForetrainError
-from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
+from foretrain.measured.ensemble_study import Recipe
 from foretrain.results.ensemble_run import State
 from foretrain.run.members.checkpoint import RunFolder
+from foretrain.run.members.home import Loaded
+from foretrain.run.members.inputs import Loader, opens
 from foretrain.run.members.tally import Tally
 from foretrain.run.members.trainee import Trainee, size_of, trainee
-
-PR_SET_PDEATHSIG: Final = 1
-"""Of Linux's prctl."""
-
-Loader = Any
-"""What `attach` returns, or a `PrivateLoader`: batches of one epoch after the other."""
-
-Opens = Callable[[Recipe, dict[str, Any] | None], AbstractContextManager[Loader]]
-"""Opens the loader of a member, at the place of its state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +25,8 @@ class Job:
     """What a member's process does.
 
     Attributes:
-        study: that it belongs to.
         recipe: how it trains.
-        opens: its loader.
+        reads: name of the stream that it reads; nothing where it prepares its samples itself.
         samples: of an epoch; None where only its end tells.
         ends: the epoch before which it ends, in this part of the run.
         threads: of its own for computing.
@@ -47,9 +35,8 @@ class Job:
             the run needs.
     """
 
-    study: EnsembleStudy
     recipe: Recipe
-    opens: Opens
+    reads: str | None
     samples: int | None
     ends: int
     threads: int
@@ -57,13 +44,13 @@ class Job:
     every: float
 
 
-def live(job: Job, pipe: Connection) -> None:
+def live(job: Job, loaded: Loaded, descriptors: Sequence[int]) -> None:
     """The whole life of a member's process; whatever goes wrong ends as a report."""
-    os.dup2(2, 1)  # what a study's code prints must not get into the answer on stdout
     stop = _asked_to_stop()
+    pipe = Connection(descriptors[0], readable=False)
     tally = Tally(pipe)
     try:
-        _train(job, tally, stop)
+        _train(job, loaded, tally=tally, stop=stop)
     except ForetrainError as error:
         tally.tell(State.FAILED, reason=str(error))
     except Exception as error:
@@ -74,25 +61,21 @@ def live(job: Job, pipe: Connection) -> None:
 
 
 def _asked_to_stop() -> Callable[[], bool]:
-    """Whether SIGTERM has come, which the kernel sends too when the parent dies.
-
-    Ctrl-C goes to the whole group; the parent passes it on.
-    """
+    """Whether SIGTERM has come, which is sent too when whoever runs the ensemble dies."""
     asked: list[int] = []
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda number, _frame: asked.append(number))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     return lambda: bool(asked)
 
 
-def _train(job: Job, tally: Tally, stop: Callable[[], bool]) -> None:
+def _train(job: Job, loaded: Loaded, *, tally: Tally, stop: Callable[[], bool]) -> None:
     import torch
 
     torch.set_num_threads(job.threads)
     state = job.folder.load(job.recipe.name)
-    with job.opens(job.recipe, state["loader"] if state else None) as loader:
+    place = state["loader"] if state else None
+    with opens(loaded, job.recipe, place, reads=job.reads) as loader:
         tally.attach(loader.stats)
-        trained = trainee(job.recipe, job.study.folder, seed=job.study.seed)
+        trained = trainee(job.recipe, loaded.study.folder, seed=loaded.study.seed)
         if state is not None:
             trained.load_state_dict(state["trainee"])
             tally.load_state_dict(state["tally"])

@@ -12,16 +12,13 @@ from typing import Final
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.measured.probed import HandingCosts, Probed, SampleCosts, StepCosts
-from foretrain.run.members.apart import apart
 from foretrain.run.members.code import function
-from foretrain.run.members.handing import handing_costs
+from foretrain.run.members.handing import EFFORT, Effort, handing_costs
+from foretrain.run.members.home import Home, Loaded
 from foretrain.run.members.machine import processor_time
 from foretrain.run.members.prepared import Tree, batch_of, bytes_of, prepared
 from foretrain.run.members.trainee import moved, size_of, trainee
 from foretrain.run.stream.source import Source
-
-LONG_ENOUGH: Final = 0.4
-"""Seconds over which something is measured, once it is warm."""
 
 WARM: Final = 2
 """Steps, or batches, before anything is measured."""
@@ -36,34 +33,42 @@ DISTINCT: Final = 16
 """Samples in the batch on which a member is measured, repeated until it is full."""
 
 
-def probe(study: EnsembleStudy, source: Source, tell: Callable[[str, int, int], None]) -> Probed:
+def probe(
+    study: EnsembleStudy,
+    home: Home,
+    tell: Callable[[str, int, int], None],
+    *,
+    effort: Effort = EFFORT,
+) -> Probed:
     """Measure on this machine, one thing after the other, each in a process of its own.
 
     Args:
         study: the ensemble.
-        source: its samples.
+        home: has loaded it.
         tell: what is done, how much of it, of how much.
+        effort: how long it may take.
     """
     kinds = {_kind(recipe): recipe for recipe in reversed(study.recipes)}
     total = len(kinds) + 2
     tell("probes", 0, total)
-    sample = SampleCosts(**apart(partial(_sample_costs, source), what="a sample of the data"))
+    own = partial(_sample_costs, effort.seconds)
+    sample = SampleCosts(**home.measure(own, what="a sample of the data"))
     tell("probes", 1, total)
     batch = max(recipe.batch for recipe in study.recipes)
-    handed = partial(_handing_costs, source, sample.size, batch)
-    handing = HandingCosts(**apart(handed, what="handing over a sample of the data"))
+    handed = partial(_handing_costs, size=sample.size, batch=batch, effort=effort)
+    handing = HandingCosts(**home.measure(handed, what="handing over a sample of the data"))
     found: dict[str, StepCosts] = {}
     for done, (kind, recipe) in enumerate(kinds.items(), 2):
         tell("probes", done, total)
-        step = partial(_step_costs, study, recipe, source)
-        found[kind] = StepCosts(**apart(step, what=f"a step of member {recipe.name}"))
+        step = partial(_step_costs, recipe, effort.seconds)
+        found[kind] = StepCosts(**home.measure(step, what=f"a step of member {recipe.name}"))
     tell("probes", total, total)
     members = {recipe.name: found[_kind(recipe)] for recipe in study.recipes}
     return Probed(sample=sample, handing=handing, members=members)
 
 
-def _handing_costs(source: Source, size: float, batch: int) -> dict[str, float]:
-    return handing_costs(_distinct(source, 1)[0], size, batch)
+def _handing_costs(loaded: Loaded, *, size: float, batch: int, effort: Effort) -> dict[str, float]:
+    return handing_costs(_distinct(loaded.source, 1)[0], size, batch, effort=effort)
 
 
 def _kind(recipe: Recipe) -> str:
@@ -73,11 +78,9 @@ def _kind(recipe: Recipe) -> str:
     return " ".join([*map(str, alike), options, str(recipe.batch)])
 
 
-def _sample_costs(source: Source) -> dict[str, float | int | None]:
+def _sample_costs(long_enough: float, loaded: Loaded) -> dict[str, float | int | None]:
     """What it takes to prepare a sample; one that fails costs what it took to fail."""
-    import torch
-
-    torch.set_num_threads(1)
+    source = loaded.source
     before = _held()
     makes = _samples(source)
     size = next(makes, None)
@@ -86,7 +89,7 @@ def _sample_costs(source: Source) -> dict[str, float | int | None]:
     began, began_cpu, samples = perf_counter(), processor_time(), 0
     for _ in makes:
         samples += 1
-        if samples >= FEWEST and perf_counter() - began > LONG_ENOUGH:
+        if samples >= FEWEST and perf_counter() - began > long_enough:
             break
     seconds = perf_counter() - began
     makes.close()
@@ -111,17 +114,19 @@ def _samples(source: Source) -> Generator[int, None, None]:
         yield from [bytes_of(batch) // samples] * samples
 
 
-def _step_costs(study: EnsembleStudy, recipe: Recipe, source: Source) -> dict[str, float]:
+def _step_costs(recipe: Recipe, long_enough: float, loaded: Loaded) -> dict[str, float]:
     """What a member does with samples always at hand."""
     import torch
 
-    torch.set_num_threads(1)
+    study, source = loaded.study, loaded.source
     before = _held()
     trained = trainee(recipe, study.folder, seed=study.seed)
     private = function(recipe.private, study.folder) if recipe.private else None
     samples = _distinct(source, min(DISTINCT, recipe.batch))
-    own, own_cpu = _timed(lambda: [private(each) for each in samples]) if private else (0.0, 0.0)
-    ready = [private(each) for each in samples] if private else samples
+    own, own_cpu, ready = 0.0, 0.0, samples
+    if private is not None:
+        own, own_cpu = _timed(lambda: [private(each) for each in samples], long_enough)
+        ready = [private(each) for each in samples]
     batch = moved(batch_of([ready[n % len(ready)] for n in range(recipe.batch)]), trained.device)
 
     def step() -> None:
@@ -129,7 +134,7 @@ def _step_costs(study: EnsembleStudy, recipe: Recipe, source: Source) -> dict[st
         if trained.device.type == "cuda":
             torch.cuda.synchronize(trained.device)
 
-    seconds, cpu = _timed(step)
+    seconds, cpu = _timed(step, long_enough)
     on_device = trained.device.type == "cuda"
     reserved = torch.cuda.memory_reserved(trained.device) if on_device else 0
     return {
@@ -159,12 +164,12 @@ def _nth(batch: Tree, n: int) -> Tree:
     return batch[n]
 
 
-def _timed(run: Callable[[], object]) -> tuple[float, float]:
+def _timed(run: Callable[[], object], long_enough: float) -> tuple[float, float]:
     """Seconds and core-seconds that something takes, once it is warm."""
     for _ in range(WARM):
         run()
     began, began_cpu, times = perf_counter(), process_time(), 0
-    while times < FEWEST or perf_counter() - began < LONG_ENOUGH:
+    while times < FEWEST or perf_counter() - began < long_enough:
         run()
         times += 1
     return (perf_counter() - began) / times, (process_time() - began_cpu) / times

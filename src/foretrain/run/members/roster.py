@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import signal
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
+from functools import partial
+from math import inf
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import Final
 
 from foretrain.results.ensemble_run import State
+from foretrain.run.forkserver.client import Process
+from foretrain.run.members.home import Home
 from foretrain.run.members.member import Job, live
 from foretrain.run.members.reports import Report, received
 
@@ -24,18 +26,19 @@ PATIENCE: Final = 5.0
 class _Hand:
     """One member at work."""
 
-    process: BaseProcess
+    process: Process
     pipe: Connection
     last: Report = field(default_factory=Report)
 
 
 @dataclass(slots=True)
 class Roster:
-    """Members at work, each in a process that is forked from this one.
+    """Members at work, each in a process that is forked from the one that has loaded their study.
 
     It is a context, at whose end no process is left.
     """
 
+    home: Home
     _hands: dict[str, _Hand] = field(default_factory=dict)
 
     def __enter__(self) -> Roster:
@@ -50,16 +53,17 @@ class Roster:
         return {name: hand.last for name, hand in self._hands.items()}
 
     def start(self, jobs: Iterable[Job]) -> None:
-        """Fork a process for each job."""
-        context = get_context("fork")
+        """Start a process for each job."""
         for job in jobs:
-            ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=live, args=(job, theirs), name=job.recipe.name)
-            with warnings.catch_warnings():
-                # NumPy has threads of its own; none of their locks is taken while we fork.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                process.start()
-            theirs.close()
+            ours, theirs = Pipe(duplex=False)
+            with theirs:
+                process = self.home.fork(
+                    partial(live, job),
+                    [theirs.fileno()],
+                    dies_with_us=signal.SIGTERM,
+                    told=signal.SIGTERM,
+                    patience=inf,
+                )
             self._hands[job.recipe.name] = _Hand(process, ours)
 
     def watch(
@@ -92,9 +96,7 @@ class Roster:
     def _end(self) -> None:
         """Kill whoever is still there."""
         for hand in self._hands.values():
-            if hand.process.is_alive():
-                hand.process.kill()
-            hand.process.join()
+            hand.process.end()
             hand.pipe.close()
 
     def _hear(self, hand: _Hand) -> None:
@@ -104,23 +106,22 @@ class Roster:
                 hand.last = report
         except EOFError:
             hand.pipe.close()
-            hand.process.join(PATIENCE)
+            hand.process.wait(PATIENCE)
             if not hand.last.final:
                 hand.last = replace(hand.last, state=State.FAILED, reason=_death(hand.process))
 
     def _ask_to_stop(self) -> None:
         for hand in self._hands.values():
-            if hand.process.is_alive():
-                hand.process.terminate()
+            hand.process.send_signal(signal.SIGTERM)
 
 
 def _open(hand: _Hand) -> bool:
     return not hand.pipe.closed
 
 
-def _death(process: BaseProcess) -> str:
+def _death(process: Process) -> str:
     """Why a process is gone that said nothing."""
-    code = process.exitcode
+    code = process.status
     if code is None:
         return "it closed its pipe and did not end"
     if code < 0:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from foretrain.ensemble.forecast import Way
 from foretrain.measured.ensemble_study import EnsembleStudy
 from foretrain.measured.probed import Probed
 from foretrain.run.members.checkpoint import RunFolder
-from foretrain.run.stream.source import Source
+from foretrain.run.members.home import Home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +17,7 @@ class Setting:
 
     Attributes:
         study: the ensemble.
-        raw: what the study's data function returned.
-        source: the same, as a stream understands it.
+        home: the process that has loaded it.
         probed: what is known of samples and members.
         way: how members get their samples.
         cores: that everything shares.
@@ -29,8 +27,7 @@ class Setting:
     """
 
     study: EnsembleStudy
-    raw: Any
-    source: Source
+    home: Home
     probed: Probed
     way: Way
     cores: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from foretrain.errors import ForetrainError
 from foretrain.run.forkserver.parcel import Parcel
@@ -29,17 +29,28 @@ class SourceFacts:
         samples: of an epoch; nothing where only its end tells.
         is_fed: whether it is gone through once per epoch, by a feeder.
         repeats: whether it can be gone through more than once.
+        batch: samples of a batch of the loader that is shared, where it was told.
+        batches: of an epoch, where the loader tells.
+        pinned: whether the loader pinned its batches.
     """
 
     samples: int | None
     is_fed: bool
     repeats: bool
+    batch: int | None
+    batches: int | None
+    pinned: bool
 
 
 def facts_of(source: Source) -> SourceFacts:
     """What must be known of a source."""
     return SourceFacts(
-        samples=source.samples, is_fed=source.samples_of is None, repeats=source.repeats
+        samples=source.samples,
+        is_fed=source.samples_of is None,
+        repeats=source.repeats,
+        batch=source.batch,
+        batches=source.batches,
+        pinned=source.pinned,
     )
 
 
@@ -50,20 +61,25 @@ class Serving:
     Attributes:
         settings: what was asked for.
         facts: what is known of its source.
-        parcel: a function that gives the source.
+        parcel: a function that gives the source; nothing where a template is handed over.
         folder: for the sockets of a loader's own workers; nothing for a data set.
         cores: that its processes may use.
     """
 
     settings: Settings
     facts: SourceFacts
-    parcel: Parcel
+    parcel: Parcel | None
     folder: str | None
     cores: frozenset[int]
 
 
 def serve(serving: Serving, descriptors: Sequence[int]) -> None:
-    """Serve a stream, with these descriptors: owner, listener, lock, and the parcel's."""
+    """Serve a stream.
+
+    Args:
+        serving: what there is to serve.
+        descriptors: owner, listener, lock, and those of a parcel or that of a template.
+    """
     owner, listener = (socket.socket(fileno=each) for each in descriptors[:2])
     settings, facts = serving.settings, serving.facts
     os.sched_setaffinity(0, serving.cores)
@@ -78,12 +94,21 @@ def serve(serving: Serving, descriptors: Sequence[int]) -> None:
         shuffle=settings.shuffle,
         seed=settings.seed,
     )
-    parcel = serving.parcel.arrived(descriptors[3:])
+    origin: Parcel | socket.socket
+    if serving.parcel is None:
+        origin = socket.socket(fileno=descriptors[3])
+    else:
+        origin = serving.parcel.arrived(descriptors[3:])
     Conductor(
         listener,
         owner,
-        settings=replace(settings, workers=1) if facts.is_fed else settings,
-        making=Making(parcel, serving.folder, lock=descriptors[2]),
+        settings=settings,
+        making=Making(
+            origin=origin,
+            folder=serving.folder,
+            memory=settings.memory,
+            lock=descriptors[2],
+        ),
         order=order,
         restarts=facts.repeats,
     ).run()

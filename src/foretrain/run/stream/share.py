@@ -6,8 +6,7 @@ import json
 import os
 import socket
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -19,16 +18,20 @@ from foretrain.run.forkserver.parcel import Parcel, packed
 from foretrain.run.stream.addresses import listen
 from foretrain.run.stream.errors import ProducerLost, from_text
 from foretrain.run.stream.messages import TO_OWNER, Kind, Message, receive, send
-from foretrain.run.stream.scratch import scratch
+from foretrain.run.stream.scratch import remove, scratch
 from foretrain.run.stream.serve import Serving, SourceFacts, clear_away, facts_of, serve
 from foretrain.run.stream.settings import Settings
-from foretrain.run.stream.source import Given, Source, Transform, slot_within, source_of
+from foretrain.run.stream.source import Given, Transform, source_of
 from foretrain.units import BYTES
 
 MEMORY = "128 MiB"
 """Of the arena, where nothing else is asked for: some batches of pictures for each of a few
 members, and little enough that most of it stays near the cores."""
 
+
+Origin = Callable[[str | None], "Parcel | socket.socket"]
+"""Where a stream's source comes from: given a folder for the sockets of a loader's own workers, a
+parcel with a function that makes the source, or the connection to a template that has it."""
 
 SOON = 0.5
 """Seconds that a stream's processes have to end when whoever shares it is gone."""
@@ -85,27 +88,73 @@ def share(
         MissingExtra: PyTorch is not installed.
     """
     require("torch", what="share(...)")
-    bound = int(BYTES.read(memory)) if isinstance(memory, str) else memory
     prepared = source_of(source, shared=shared, seed=seed, longest=longest, yields=yields)
-    prepared = replace(prepared, slot=slot_within(bound))
-    fed = prepared.samples_of is None
-    if fed and shuffle is not None:
+    return serve_source(
+        lambda _: packed(Given(prepared), what="What share(...) was given"),
+        facts_of(prepared),
+        name=name,
+        workers=workers,
+        shuffle=shuffle,
+        seed=seed,
+        epochs=epochs,
+        readers=readers,
+        memory=memory,
+        on_error=on_error,
+        nice=nice,
+    )
+
+
+def serve_source(
+    origin: Origin,
+    facts: SourceFacts,
+    *,
+    name: str,
+    workers: int = 1,
+    shuffle: bool | None = None,
+    seed: int = 0,
+    epochs: int | None = None,
+    readers: int = 1,
+    memory: str | int = MEMORY,
+    on_error: str = "raise",
+    nice: int = 0,
+) -> Stream:
+    """Share a source that this process need not have.
+
+    Args:
+        origin: where the stream gets it.
+        facts: what is known of it.
+        name: of the stream on this machine.
+        workers: processes that read and transform a data set.
+        shuffle: whether every epoch has an order of its own; only for a data set.
+        seed: that orders and random transforms are drawn from.
+        epochs: that every reader gets; nothing for as many as they like.
+        readers: that must be attached before the first sample is prepared.
+        memory: bound on the arena, as text with a unit or in bytes.
+        on_error: "raise" or "skip".
+        nice: added to the niceness of the stream's processes.
+
+    Raises:
+        InputError: an argument cannot be used, or the arena does not fit this machine.
+        StreamTaken: a stream of that name runs already.
+        SampleFailed: the first samples could not be prepared.
+    """
+    if facts.is_fed and shuffle is not None:
         raise InputError("shuffle=... is for data sets; a loader has an order of its own.")
     settings = Settings(
         name=name,
         readers=readers,
-        workers=1 if fed else workers,
+        workers=1 if facts.is_fed else workers,
         epochs=epochs,
-        shuffle=not fed and shuffle is not False,
+        shuffle=not facts.is_fed and shuffle is not False,
         seed=seed,
-        memory=bound,
+        memory=int(BYTES.read(memory)) if isinstance(memory, str) else memory,
         on_error=on_error,
-        batch=prepared.batch,
-        batches=prepared.batches,
-        pinned=prepared.pinned,
+        batch=facts.batch,
+        batches=facts.batches,
+        pinned=facts.pinned,
         nice=nice,
     )
-    return Stream(settings, Given(prepared), facts_of(prepared))
+    return Stream(settings, origin, facts)
 
 
 class Stream:
@@ -118,17 +167,13 @@ class Stream:
 
     Args:
         settings: what was asked for.
-        makes: gives the source, in the process that loads it; it must pickle.
-        facts: what is known of the source here.
+        origin: where the source comes from.
+        facts: what is known of it.
     """
 
-    def __init__(self, settings: Settings, makes: Callable[[], Source], facts: SourceFacts) -> None:
+    def __init__(self, settings: Settings, origin: Origin, facts: SourceFacts) -> None:
         self.name = settings.name
-        parcel = packed(makes, what="What share(...) was given")
-        try:
-            self._peer, self._process = _started(settings, parcel, facts)
-        finally:
-            parcel.close()
+        self._peer, self._process = _started(settings, origin, facts)
         self._is_finished = False
         self._failure: ForetrainError | None = None
         try:
@@ -219,34 +264,34 @@ class Stream:
 
 
 def _started(
-    settings: Settings, parcel: Parcel, facts: SourceFacts
+    settings: Settings, origin: Origin, facts: SourceFacts
 ) -> tuple[socket.socket, Process]:
     """The conductor's process, and the connection to it."""
-    address = listen(settings.name)
     folder = scratch() if facts.is_fed else None
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    serving = Serving(
-        settings=settings,
-        facts=facts,
-        parcel=parcel,
-        folder=folder,
-        cores=frozenset(os.sched_getaffinity(0)),
-    )
-    handed = (theirs.fileno(), address.listener.fileno(), address.lock, *parcel.descriptors)
-    try:
+    with ExitStack() as undo, ExitStack() as handed:
+        undo.callback(remove, folder)
+        source = handed.enter_context(closing(origin(folder)))
+        address = handed.enter_context(closing(listen(settings.name)))
+        undo.callback(clear_away, settings.name, address.folder, folder)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        undo.callback(ours.close)
+        handed.enter_context(theirs)
+        parcel = source if isinstance(source, Parcel) else None
+        own = (source.fileno(),) if isinstance(source, socket.socket) else source.descriptors
+        serving = Serving(
+            settings=settings,
+            facts=facts,
+            parcel=parcel,
+            folder=folder,
+            cores=frozenset(os.sched_getaffinity(0)),
+        )
         process = start(
             partial(serve, serving),
-            handed,
+            (theirs.fileno(), address.listener.fileno(), address.lock, *own),
             leads=True,
             after=partial(clear_away, settings.name, address.folder, folder),
             patience=SOON,
         )
-    except BaseException:
-        clear_away(settings.name, address.folder, folder)
-        ours.close()
-        raise
-    finally:
-        theirs.close()
-        address.close()
+        undo.pop_all()
     closed_after_fork(ours)
     return ours, process

@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -24,22 +24,25 @@ from foretrain.run.stream.errors import as_text, from_text
 from foretrain.run.stream.feeder import feed
 from foretrain.run.stream.messages import FROM_TEMPLATE, Kind, receive, send
 from foretrain.run.stream.scratch import use
-from foretrain.run.stream.source import Source
+from foretrain.run.stream.source import Source, slot_within
 from foretrain.run.stream.worker import work
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Making:
     """What makes samples.
 
     Attributes:
-        parcel: a function without arguments that gives the source.
+        origin: a parcel with a function that gives the source; or the connection to a template
+            that somebody else has started.
         folder: for the sockets of a loader's own workers; nothing for a data set.
+        memory: bytes that the arena may take.
         lock: of the stream's name, which the conductor alone keeps.
     """
 
-    parcel: Parcel
+    origin: Parcel | socket.socket
     folder: str | None
+    memory: int
     lock: int
 
     def source(self) -> Source:
@@ -48,7 +51,11 @@ class Making:
         Raises:
             InputError: it cannot be made here.
         """
-        source: Source = self.parcel.open()()
+        assert isinstance(self.origin, Parcel)
+        try:
+            source: Source = self.origin.open()()
+        finally:
+            self.origin.close()
         return source
 
 
@@ -87,8 +94,12 @@ class Template:
         self._making = making
         self._forget = forget
         self._forks = False
+        self._process: Forked | None = None
         self.is_ready = False
-        self.peer, self._process = self._fork(partial(_serve, making))
+        if isinstance(making.origin, Parcel):
+            self.peer, self._process = self._fork(partial(_load_and_serve, making))
+        else:
+            self.peer = making.origin
         self._server = ForkServer(self.peer)
 
     def hear(self) -> None:
@@ -123,7 +134,8 @@ class Template:
     def end(self) -> None:
         """Kill it, and whatever was forked from it."""
         self.peer.close()
-        self._process.end()
+        if self._process is not None:
+            self._process.end()
 
     def _fork(self, run: Callable[[socket.socket], None]) -> tuple[socket.socket, Forked]:
         ours, theirs = _pair()
@@ -142,12 +154,25 @@ def _pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def _serve(making: Making, peer: socket.socket) -> None:
-    """The template's life."""
+def serve_template(source: Source, peer: socket.socket, *, folder: str | None, memory: int) -> None:
+    """Be the template of a source that is loaded: fork what the other end asks for.
+
+    Args:
+        source: what samples are made of.
+        peer: the connection to the conductor.
+        folder: for the sockets of a loader's own workers; nothing for a data set.
+        memory: bytes that the arena may take.
+    """
+    use(folder)
+    sized = replace(source, slot=slot_within(memory))
+    send(peer, Kind.READY, first=threads())
+    Server(peer, partial(_begin, sized)).run()
+
+
+def _load_and_serve(making: Making, peer: socket.socket) -> None:
     source = _loaded(making, peer)
     if source is not None:
-        send(peer, Kind.READY, first=threads())
-        Server(peer, partial(_begin, source)).run()
+        serve_template(source, peer, folder=making.folder, memory=making.memory)
 
 
 def _begin(source: Source, _: bytes, descriptors: Sequence[int]) -> None:
@@ -156,21 +181,19 @@ def _begin(source: Source, _: bytes, descriptors: Sequence[int]) -> None:
 
 
 def _load_and_prepare(making: Making, peer: socket.socket) -> None:
+    use(making.folder)
     source = _loaded(making, peer)
     if source is not None:
-        _prepare(source, peer)
+        _prepare(replace(source, slot=slot_within(making.memory)), peer)
 
 
 def _loaded(making: Making, peer: socket.socket) -> Source | None:
     """The source; nothing, once it is told, where it cannot be made."""
-    use(making.folder)
     try:
         return making.source()
     except ForetrainError as error:
         send(peer, Kind.REFUSED, as_text(error))
         return None
-    finally:
-        making.parcel.close()
 
 
 def _prepare(source: Source, peer: socket.socket) -> None:

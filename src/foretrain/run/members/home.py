@@ -1,0 +1,214 @@
+"""The home of a study's processes: one loads what the study names, and all others come of it.
+
+It starts clean, whatever threads the process has that asks for it, and has one thread itself. So
+data are loaded once, however many members, measurements and streams need them. Where the study's
+code starts threads as it is loaded, every process loads the study for itself instead.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from math import inf
+from typing import Any, Final
+
+from foretrain.errors import ForetrainError, InputError
+from foretrain.measured.ensemble_study import EnsembleStudy
+from foretrain.run.forkserver.client import ForkServer, Process, closed_after_fork, start
+from foretrain.run.forkserver.fork import threads
+from foretrain.run.forkserver.parcel import Parcel, packed
+from foretrain.run.forkserver.server import Request, Server
+from foretrain.run.members.apart import apart
+from foretrain.run.members.code import check_code, function
+from foretrain.run.stream.errors import as_text, from_text
+from foretrain.run.stream.messages import FROM_TEMPLATE, Kind, receive, send, send_json
+from foretrain.run.stream.serve import SourceFacts, facts_of
+from foretrain.run.stream.source import Source, source_of
+from foretrain.run.stream.template import serve_template
+
+TRAINING: Final = "torch._dynamo"
+"""What PyTorch imports with the first step of an optimizer, which takes more than a second and
+tens of megabytes: once for all members of all studies of a process, and not once in each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a study's code made, in the process that has it.
+
+    Attributes:
+        study: the ensemble.
+        source: its samples, as a stream understands them.
+    """
+
+    study: EnsembleStudy
+    source: Source
+
+
+class Home:
+    """The process that has loaded a study, as the one sees it that asked for it.
+
+    Attributes:
+        facts: what is known of the study's samples here.
+    """
+
+    def __init__(self, study: EnsembleStudy) -> None:
+        self._study = study
+        self._parcel = packed(partial(load, study), what=f"The study '{study.name}'")
+        self._peer, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        closed_after_fork(self._peer)
+        with theirs:
+            descriptors = [theirs.fileno(), *self._parcel.descriptors]
+            run = partial(_live, self._parcel)
+            self._process = start(run, descriptors, load=[TRAINING], leads=True, patience=inf)
+        self._server = ForkServer(self._peer)
+        try:
+            self.facts, self._forks = self._loaded()
+        except BaseException:
+            self.close()
+            raise
+
+    def fork(self, run: Callable[..., None], descriptors: Sequence[int], **asked: Any) -> Process:
+        """A process that has the study too.
+
+        Args:
+            run: of a module; gets what is `Loaded` and the descriptors.
+            descriptors: that it inherits.
+            asked: fields of `Request`.
+
+        Raises:
+            ForetrainError: the process that has loaded the study died.
+        """
+        body = pickle.dumps(run)
+        if not self._forks:
+            handed = partial(_live_alone, parcel=self._parcel, own=len(descriptors), body=body)
+            return start(handed, [*descriptors, *self._parcel.descriptors], **asked)
+        try:
+            return self._server.fork(Request(body=body, **asked), descriptors)
+        except ConnectionError as error:
+            raise ForetrainError(
+                "The process that has loaded the study's data died; the machine may have run out "
+                "of memory. See its messages above."
+            ) from error
+
+    def measure(self, function: Callable[[Loaded], Any], *, what: str) -> Any:
+        """What a function of the study returns, as JSON knows it, from a process of its own.
+
+        Args:
+            function: of a module, or `partial` of one.
+            what: it finds out, for errors.
+
+        Raises:
+            InputError: the function raised, or its process died.
+        """
+        return apart(function, what=what, starts=self.fork)
+
+    def template(self, folder: str | None, *, memory: int) -> Parcel | socket.socket:
+        """What the conductor of a stream gets its workers from.
+
+        Args:
+            folder: for the sockets of a loader's own workers; nothing for a data set.
+            memory: bytes that the arena may take.
+        """
+        if not self._forks:
+            return packed(partial(_source, self._study), what=f"The study '{self._study.name}'")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            run = partial(_be_template, folder=folder, memory=memory)
+            self.fork(run, [theirs.fileno()], patience=inf).close()  # it ends with the conductor
+        return ours
+
+    def close(self) -> None:
+        """End it; whoever was forked from it ends first."""
+        self._peer.close()
+        self._process.wait()
+        self._process.close()
+        self._parcel.close()
+
+    def _loaded(self) -> tuple[SourceFacts, bool]:
+        message = receive(self._peer, FROM_TEMPLATE)
+        if message is None:
+            self._process.wait()
+            raise InputError(
+                f"The process that loads the study's code and data ended with status "
+                f"{self._process.status}. See its messages above."
+            )
+        if message.kind is Kind.REFUSED:
+            raise from_text(message.body)
+        told: Any = message.json()
+        return SourceFacts(**told["facts"]), told["threads"] == 1
+
+
+def load(study: EnsembleStudy) -> Loaded:
+    """Import what a study names, and call its data function.
+
+    Raises:
+        InputError: the study's code does not give what it must.
+    """
+    check_code(study)
+    raw = _data(study)
+    shared = function(study.shared, study.folder) if study.shared else None
+    source = source_of(raw, shared=shared, seed=study.seed, longest=None)
+    if source.samples_of is None and study.workers is not None:
+        raise InputError("ensemble.workers: the data is a loader, which brings its own.")
+    return Loaded(study, source)
+
+
+def _data(study: EnsembleStudy) -> Any:
+    """What the study's data function returns."""
+    try:
+        return function(study.data, study.folder)()
+    except ForetrainError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"ensemble.data: {study.data} raised {type(error).__name__}: {error}. It is called "
+            "without arguments and returns a data set or a loader."
+        ) from error
+
+
+def _source(study: EnsembleStudy) -> Source:
+    return load(study).source
+
+
+def _live(parcel: Parcel, descriptors: Sequence[int]) -> None:
+    """The whole life of the process that loads a study."""
+    os.dup2(2, 1)  # what a study's code prints must not get into the answer on stdout
+    with socket.socket(fileno=descriptors[0]) as peer:
+        try:
+            loaded = _opened(parcel.arrived(descriptors[1:]))
+        except ForetrainError as error:
+            send(peer, Kind.REFUSED, as_text(error))
+            return
+        told = {"facts": asdict(facts_of(loaded.source)), "threads": threads()}
+        send_json(peer, Kind.READY, told)
+        Server(peer, partial(_begin, loaded)).run()
+
+
+def _live_alone(descriptors: Sequence[int], *, parcel: Parcel, own: int, body: bytes) -> None:
+    """A process that loads the study for itself; the first descriptors are its own."""
+    os.dup2(2, 1)
+    _begin(_opened(parcel.arrived(descriptors[own:])), body, descriptors[:own])
+
+
+def _opened(parcel: Parcel) -> Loaded:
+    try:
+        loaded: Loaded = parcel.open()()
+    finally:
+        parcel.close()
+    return loaded
+
+
+def _begin(loaded: Loaded, body: bytes, descriptors: Sequence[int]) -> None:
+    run: Callable[[Loaded, Sequence[int]], None] = pickle.loads(body)
+    run(loaded, descriptors)
+
+
+def _be_template(
+    loaded: Loaded, descriptors: Sequence[int], *, folder: str | None, memory: int
+) -> None:
+    with socket.socket(fileno=descriptors[0]) as peer:
+        serve_template(loaded.source, peer, folder=folder, memory=memory)
