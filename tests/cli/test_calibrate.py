@@ -1,6 +1,7 @@
 """`foretrain calibrate`, and `--coefficients` of the other commands."""
 
 import json
+import re
 from csv import DictReader, DictWriter
 from itertools import cycle
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from foretrain.files.schema import schema_of
 
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "calibrate-with-your-runs.md"
 TABLE = Path(__file__).parents[2] / "validation" / "tables" / "llm_training.csv"
 
 
@@ -145,3 +147,14 @@ def test_wrong_options_are_refused(foretrain, ran, options, told):
     ended = foretrain("calibrate", ran, *options)
     assert (ended.code, ended.out) == (1, "")
     assert told in ended.err
+
+
+def test_the_line_that_the_page_quotes_is_accepted(foretrain, tmp_path):
+    text = PAGE.read_text()
+    line = re.search(r"The log says `([^`]+)`", text)[1]
+    ran = tmp_path / "ran.toml"
+    ran.write_text(re.search(r'```toml title="ran.toml"\n(.*?)```', text, re.DOTALL)[1])
+    ended = foretrain("calibrate", ran, "--step-time", line, "--output", tmp_path / "mine.toml")
+    same = foretrain("calibrate", ran, "--step-time", "2150 ms", "--name", "mine")
+    assert ended.code == 0
+    assert ended.out == same.out

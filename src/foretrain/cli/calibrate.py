@@ -24,7 +24,11 @@ Runs = Annotated[
 ]
 StepTime = Annotated[
     str | None,
-    typer.Option("--step-time", metavar="TIME", help='What one step of the study took: "12.3 s".'),
+    typer.Option(
+        "--step-time",
+        metavar="TIME",
+        help='What one step of the study took: "12.3 s", or the log\'s line.',
+    ),
 ]
 Kind = Annotated[
     str | None, typer.Option("--kind", help="Kind of the tables, where their names do not say it.")
@@ -129,11 +133,11 @@ def _source(ran: Sequence[MeasuredRun | UnreadRow] | Study, base: Calibration) -
 
 def _seconds(step_time: str) -> float:
     """What one step took."""
+    from foretrain.files.log_line import step_seconds
     from foretrain.files.problems import told_of
-    from foretrain.units import SECONDS
 
     with told_of("--step-time"):
-        return SECONDS.read(step_time)
+        return step_seconds(step_time)
 
 
 def _study(paths: list[Path], kind: str | None) -> Study:
