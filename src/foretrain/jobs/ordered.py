@@ -126,7 +126,9 @@ class OrderedDispatcher:
         elif not self._make_room(head, simulation):
             return False
         if self._order.preempts:
-            self._run(active, simulation)
+            # Who was stopped in this instant has its place back: behind it nobody may stop it.
+            stopped = not head[1][0]
+            self._run(active, head[1] if stopped else self._turn(active), simulation)
         return True
 
     def _make_room(self, head: Place, simulation: Simulation) -> bool:
@@ -186,18 +188,18 @@ class OrderedDispatcher:
                 if not heaps[need]:
                     del heaps[need]
 
-    def _turn(self, active: Active, *, waits: bool, first: bool = False) -> Turn:
-        """The last place among those of its key that wait or run, or before all others there."""
+    def _turn(self, active: Active, *, waits: bool = False, first: bool = False) -> Turn:
+        """The last place among those of its key that run or wait, or before all others there."""
         if not self._order.queues:
             return (int(waits), active.rank)
         self._turns += 1
         return (int(waits), -self._turns if first else self._turns)
 
-    def _run(self, active: Active, simulation: Simulation, *, fallen: bool = False) -> None:
+    def _run(self, active: Active, turn: Turn, simulation: Simulation) -> None:
         """Enter a job among the running, and wake when its key changes."""
         now = simulation.now
         key = self._order.key(active, now) + (now if self._order.falls else 0.0)
-        place = (key, self._turn(active, waits=fallen), active)
+        place = (key, turn, active)
         insort(self._running, place)
         self._places[active.rank] = place
         lasts = self._order.lasts(active, now) if self._order.lasts else inf
@@ -218,7 +220,7 @@ class OrderedDispatcher:
         now; whoever is left those goes on among the running.
         """
         for _, _, active in self._drop_fallen(simulation):
-            self._run(active, simulation, fallen=self._order.queues)
+            self._run(active, self._turn(active, waits=self._order.queues), simulation)
 
     def _drop_fallen(self, simulation: Simulation) -> list[Place]:
         """Take jobs whose keys have changed from among the running, the first one first."""
@@ -244,7 +246,7 @@ class OrderedDispatcher:
             self._wait(active, place, now=simulation.now, least=key)
         self._stopped.clear()
         for _, _, active in self._drop_fallen(simulation):
-            self._run(active, simulation)
+            self._run(active, self._turn(active), simulation)
         self._fallen.clear()
 
     def _drop(self, active: Active, simulation: Simulation) -> Place:
