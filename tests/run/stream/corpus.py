@@ -208,8 +208,37 @@ def noisy(index):
     return drawn + index, index
 
 
+def picture_of_five(index):
+    return torch.arange(5) + 5 * index
+
+
+def late(index):
+    """Samples that are alike until one is not."""
+    return torch.ones(40 if index == 3 else 2), index
+
+
 def empty(index):
     return torch.zeros(0, 3), index
+
+
+STACKED = (image, deep, words, raw, numbers, arrays, small_numbers, empty)
+"""Samples whose batches are tensors and texts within lists and dicts."""
+
+STRANGE = (named, ordered, encoding)
+"""Samples whose batches have types of their own."""
+
+LOOSE = (ragged, tokens, boxes, maybe, picture)
+"""Samples that only a collate function of the user's puts together."""
+
+
+class Each:
+    """Makes samples that hold one of each of these, by its name."""
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __call__(self, index):
+        return {each.__name__: each(index) for each in self.samples}
 
 
 # What puts samples together.
@@ -262,6 +291,10 @@ def with_facts(samples):
     """Tensors beside what is none."""
     x, y = batch(samples)
     return {"x": x, "y": y, "first": samples[0][1], "none": None, "box": Box(y), "np": y.numpy()}
+
+
+def with_a_function(samples):
+    return {"x": batch(samples)[0], "function": lambda: samples}
 
 
 def channels_last(samples):

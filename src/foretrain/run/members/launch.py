@@ -18,6 +18,7 @@ from foretrain.run.members.parts import comparisons, threads, together
 from foretrain.run.members.reports import Report, added
 from foretrain.run.members.roster import Roster
 from foretrain.run.members.setting import Setting
+from foretrain.run.stream.share import Stream
 
 Tells = Callable[[Snapshot], None]
 
@@ -124,7 +125,7 @@ class Launch:
                     self.reports[name] = added(before.get(name), now)
                 self.tell(self.looks.look(self.reports, counted(stats, workers=workers)))
                 if served is not None:
-                    _check_attached(roster.reports)
+                    _go_on_without(roster.reports, served)
 
             last = roster.watch(look, every=setting.study.logs.every, stop=self.stop)
             self.trained += max(each.seconds for each in last.values())
@@ -157,14 +158,16 @@ def _placed(recipe: Recipe, placed: Mapping[str, int], devices: int) -> Recipe:
     return recipe
 
 
-def _check_attached(reports: Mapping[str, Report]) -> None:
-    """A stream begins when all are there, so one that died on the way would stop the others.
+def _go_on_without(reports: Mapping[str, Report], stream: Stream) -> None:
+    """A stream begins when all are there; one that died on the way is not waited for.
 
     Raises:
-        ForetrainError: a member died before it was attached, and nobody has had a sample.
+        ForetrainError: all members died before they were attached.
     """
-    lost = [
-        name for name, each in reports.items() if each.state is State.FAILED and not each.attached
-    ]
-    if lost and not any(each.attached for each in reports.values()):
-        raise ForetrainError(f"{lost[0]}: {reports[lost[0]].reason}. Nobody was trained.")
+    failed = [each for each in reports.values() if each.state is State.FAILED]
+    lost = [each for each in failed if not each.attached]
+    if len(lost) == len(reports):
+        name, first = next(iter(reports.items()))
+        raise ForetrainError(f"{name}: {first.reason}. Nobody was trained.")
+    if lost:
+        stream.expect(len(reports) - len(lost))

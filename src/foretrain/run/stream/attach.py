@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from errno import EMFILE, ENFILE
 from itertools import count
 from typing import Any
 
 from foretrain.extras import require
 from foretrain.run.stream.asked import Asked
+from foretrain.run.stream.errors import too_many_files
 from foretrain.run.stream.reader import Reader
 from foretrain.units import BYTES
 
@@ -79,4 +81,9 @@ def attach(
         patience=patience,
         reconnect=reconnect,
     )
-    return Reader(asked, state=state)
+    try:
+        return Reader(asked, state=state)
+    except OSError as error:
+        if error.errno not in (EMFILE, ENFILE):
+            raise
+        raise too_many_files(name) from error

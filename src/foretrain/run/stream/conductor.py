@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from foretrain.errors import ForetrainError, InputError
-from foretrain.run.stream.addresses import is_ours
+from foretrain.run.stream.acceptor import Acceptor
 from foretrain.run.stream.arena import Columns, make_arena, slots_within
 from foretrain.run.stream.counts import counts
 from foretrain.run.stream.crew import TRIES, Child, Crew, Task, died, task_of
@@ -75,6 +75,7 @@ class Conductor:
         self._order = order
         self._restarts = restarts
         self._desk = Desk(settings, order)
+        self._acceptor = Acceptor()
         self._selector = selectors.DefaultSelector()
         self._layout: Layout | None = None
         self._arena = -1
@@ -93,7 +94,7 @@ class Conductor:
         try:
             self._start_child()
             while True:
-                for key, _ in self._selector.select():
+                for key, _ in self._selector.select(self._desk.patience):
                     if key.fileobj in self._selector.get_map():
                         key.data(key.fileobj)
                 self._advance()
@@ -118,6 +119,8 @@ class Conductor:
         if self._service is None or self._broken is not None:
             return
         hand_out(self._service, self, self._desk.grant)
+        while self._desk.dismiss_failed():
+            hand_out(self._service, self, self._desk.grant)
         finished = self._is_finished()
         if finished and not self._was_finished:
             send(self._owner, Kind.FINISHED)
@@ -125,7 +128,7 @@ class Conductor:
 
     def prepare(self, service: Service, *, skip: bool) -> bool:
         """Whether any work was handed out."""
-        if self._order_is_fed:
+        if self._order.is_fed:
             return self._give_slots(service, skip=skip)
         any_task = False
         chunk = max(1, min(self._crew.chunk(), service.slots.count // (4 * self._crew.size)))
@@ -139,12 +142,8 @@ class Conductor:
 
     def busy(self) -> bool:
         """Whether something is being prepared, so that waiting makes sense."""
-        fed = self._order_is_fed
+        fed = self._order.is_fed
         return not (self._needed or self._is_all_fed()) if fed else self._crew.busy
-
-    @property
-    def _order_is_fed(self) -> bool:
-        return self._order.samples is None
 
     # Children: workers or a feeder.
 
@@ -177,7 +176,7 @@ class Conductor:
         self._listen_to(child.peer, self._hear_child)
         if self._columns is not None:
             self._welcome_child(child)
-        elif self._layout is None and not self._order_is_fed:
+        elif self._layout is None and not self._order.is_fed:
             send(child.peer, Kind.LAYOUT)
 
     def _welcome_child(self, child: Child) -> None:
@@ -200,18 +199,21 @@ class Conductor:
         """Slots for the feeder that asks; first those that a feeder before it left unwritten."""
         if not self._needed:
             return False
-        task = self._again.popleft() if self._again else self._fed(service, skip=skip)
-        if task is None:
+        (child,) = self._crew.children.values()
+        if not self._again and service.is_deserted:
+            self._needed = 0
+            send(child.peer, Kind.SLOTS)
+            return True
+        if self._again:
+            task = self._again.popleft()
+        elif (fed := service.feed(self._needed, skip=skip)) is not None:
+            task = task_of(self._order, *fed)
+        else:
             return False
         self._needed = 0
-        (child,) = self._crew.children.values()
         child.tasks.append(task)
         send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first)
         return True
-
-    def _fed(self, service: Service, *, skip: bool) -> Task | None:
-        fed = service.feed(self._needed, skip=skip)
-        return None if fed is None else task_of(self._order, *fed)
 
     def _hear_child(self, peer: socket.socket) -> None:
         child = self._crew.children[peer]
@@ -244,7 +246,7 @@ class Conductor:
 
     def _end_epoch(self, message: Message) -> None:
         start = self._order.start(whole("epoch", message.first))
-        if start is None or not self._order_is_fed:
+        if start is None or not self._order.is_fed:
             raise StreamGarbled("A feeder is done with an epoch that it has not begun.")
         self._order.close(message.first, start + message.second)
         self._desk.epoch_ended()
@@ -256,7 +258,7 @@ class Conductor:
         if self._broken is not None or self._is_finished() or self._is_all_fed():
             return
         if self._layout is None or not self._restarts:
-            self._break(as_text(died(fed=self._order_is_fed)))
+            self._break(as_text(died(fed=self._order.is_fed)))
             return
         self._needed = 0
         self._crew.restarts += 1
@@ -266,7 +268,7 @@ class Conductor:
 
     def _pieces(self, task: Task, *, suspect: bool) -> list[Task]:
         """What a dead child left; a sample that kills every worker is given up."""
-        if self._order_is_fed:
+        if self._order.is_fed:
             return [task]
         deaths = task.deaths + suspect
         if deaths < TRIES:
@@ -275,8 +277,6 @@ class Conductor:
         assert self._service is not None
         self._service.prepared(task, np.zeros(1, np.int64))
         return []
-
-    # Start and end.
 
     def _learn_layout(self, message: Message) -> None:
         self._layout = self._desk.layout = layout_from(message.json())
@@ -288,18 +288,18 @@ class Conductor:
             return
         for _ in range(self._crew.size - 1):
             self._start_child()
-        told = {"sample_bytes": self._layout.sample_bytes, "slots": slots}
-        send_json(self._owner, Kind.READY, told)
+        size = self._layout.sample_bytes
+        send_json(self._owner, Kind.READY, {"sample_bytes": size, "slots": slots})
 
     def _begin(self) -> None:
         """As soon as enough readers wait, the stream begins where the last of them is."""
         if self._layout is None or not self._desk.complete or self._broken is not None:
             return
-        bound = self._settings.memory
-        slots = slots_within(bound, self._layout, together=self._desk.together())
+        memory, together = self._settings.memory, self._desk.together()
+        slots = slots_within(memory, self._layout, together=together)
         self._columns = Columns(self._arena, self._layout, slots=slots, writable=True)
         epoch, position = self._desk.first_place()
-        if self._order_is_fed:
+        if self._order.is_fed:
             self._order.begin(epoch)
         for child in self._crew.children.values():
             self._welcome_child(child)
@@ -327,14 +327,14 @@ class Conductor:
         )
 
     def _is_finished(self) -> bool:
-        """Whether enough readers came, and every one has had all epochs or is gone."""
+        """Whether every reader that came has had all epochs or is gone."""
         return self._service is not None and self._desk.have_had_all
 
     def _is_all_fed(self) -> bool:
         """Whether a feeder has nothing left to do; workers may be needed until the end."""
         last = self._order.last()
         published = self._service.window.published if self._service else 0
-        return self._order_is_fed and last is not None and published >= last
+        return self._order.is_fed and last is not None and published >= last
 
     def _break(self, body: bytes) -> None:
         """Nothing can go on: everybody is told why, now or when they come."""
@@ -348,14 +348,9 @@ class Conductor:
             self._break(body)
         self._first_failure = self._first_failure or body.decode(errors="replace")
 
-    # Readers and the owner.
-
     def _accept(self, listener: socket.socket) -> None:
-        peer, _ = listener.accept()
-        if is_ours(peer):
+        if (peer := self._acceptor.accept(listener)) is not None:
             self._listen_to(peer, self._hear_reader)
-        else:
-            peer.close()
 
     def _hear_reader(self, peer: socket.socket) -> None:
         try:
@@ -385,7 +380,10 @@ class Conductor:
         message = receive(owner, FROM_OWNER)
         if message is None or message.kind is Kind.STOP:
             raise _Stop
-        send(owner, Kind.STATS, json.dumps(self._stats()).encode())
+        if message.kind is Kind.EXPECT:
+            self._desk.expected = message.first
+        else:
+            send(owner, Kind.STATS, json.dumps(self._stats()).encode())
 
     def _stats(self) -> dict[str, object]:
         return {
@@ -394,6 +392,7 @@ class Conductor:
             "first_failure": self._first_failure,
             **counts(self._service, self._columns),
             **self._crew.stats(),
+            "absent": self._desk.absent,
         }
 
     def _listen_to(self, peer: socket.socket, handler: Any) -> None:

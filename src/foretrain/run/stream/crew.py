@@ -234,6 +234,7 @@ class Crew:
         """What they have done so far."""
         return {
             "worker_seconds": dict(zip(STAGES, self.seconds.tolist(), strict=True)),
+            "prepared": self.prepared,
             "workers": self.size,
             "restarts": self.restarts,
         }

@@ -6,6 +6,7 @@ import math
 import socket
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from time import monotonic
 
 import numpy as np
 
@@ -38,12 +39,14 @@ class Visitor:
         start: one of `STARTS`.
         place: epoch and position that it wants to go on at; nothing for where `start` says.
         about: data that the place is in; nothing without a place.
+        came: when, in seconds of the desk's clock.
     """
 
     lane: Lane
     start: str
     place: tuple[int, int] | None
     about: dict[str, object] | None
+    came: float
 
 
 class Desk:
@@ -52,19 +55,27 @@ class Desk:
     Attributes:
         lanes: of the attached readers, by their connection.
         came: how many have ever been attached.
+        expected: how many must be there before the stream begins.
+        absent: how many of these were not when it began.
         finished: how many have closed their last epoch.
         layout: of what lies in the arena, as soon as it is known.
     """
 
-    def __init__(self, settings: Settings, order: Order) -> None:
+    def __init__(
+        self, settings: Settings, order: Order, clock: Callable[[], float] = monotonic
+    ) -> None:
         self.lanes: dict[socket.socket, Lane] = {}
         self.came = 0
+        self.expected = settings.readers
+        self.absent = 0
+        self._clock = clock
         self.finished = 0
         self.layout: Layout | None = None
         self._settings = settings
         self._order = order
         self._waiting: dict[socket.socket, Visitor] = {}
         self._kept: dict[socket.socket, int] = {}
+        self._dismissed: dict[socket.socket, bytes] = {}
         self._later: list[tuple[Lane, int, int]] = []
         self._service: Service | None = None
         self._welcome: Callable[[int, int], Welcome] | None = None
@@ -77,8 +88,17 @@ class Desk:
 
     @property
     def complete(self) -> bool:
-        """Whether as many readers wait as the stream wants before it starts."""
-        return len(self._waiting) >= self._settings.readers
+        """Whether as many readers wait as the stream wants, or have waited long enough."""
+        enough = len(self._waiting) >= self.expected or self.patience == 0
+        return bool(self._waiting) and enough
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds for which readers that wait go on waiting for others; nothing if none waits."""
+        if not self._waiting or self._service is not None:
+            return None
+        since = min(visitor.came for visitor in self._waiting.values())
+        return max(0.0, since + self._settings.patience - self._clock())
 
     @property
     def have_had_all(self) -> bool:
@@ -105,6 +125,7 @@ class Desk:
         self._arena = arena
         self._welcome = welcome
         visitors, self._waiting = self._waiting, {}
+        self.absent = max(0, self.expected - len(visitors))
         for peer, visitor in visitors.items():
             visitor.place = visitor.place or (0, 0)
             self._let_in(peer, visitor)
@@ -120,6 +141,8 @@ class Desk:
             return
         lane = self.lanes.get(peer)
         if lane is None:
+            if peer in self._dismissed and message.kind in (Kind.WANT, Kind.LEDGER, Kind.SEEK):
+                send(peer, Kind.REFUSED, self._dismissed[peer])
             return
         service = self._running()
         slots = message.slots(service.slots.count)
@@ -138,19 +161,35 @@ class Desk:
     def lose(self, peer: socket.socket) -> None:
         """A reader has gone, and nobody refers to its batches any more."""
         self._waiting.pop(peer, None)
+        self._dismissed.pop(peer, None)
         lane = self.lanes.get(peer)
         if lane is not None:
             self._part(peer, lane, np.zeros(0, np.int64))
         if peer in self._kept:
             self._running().give_back(self._kept.pop(peer))
 
+    def dismiss_failed(self) -> bool:
+        """Whether readers that cannot go on were told why; the others go on without them."""
+        failed = [peer for peer, lane in self.lanes.items() if lane.failure is not None]
+        for peer in failed:
+            lane = self.lanes[peer]
+            assert lane.failure is not None
+            self._dismissed[peer] = as_text(lane.failure)
+            send(peer, Kind.REFUSED, self._dismissed[peer])
+            self._running().dismiss(lane)
+            self._forget(peer, lane)
+        return bool(failed)
+
     def _part(self, peer: socket.socket, lane: Lane, kept: Numbers) -> None:
         """A reader leaves; the batches that it keeps stay until its connection is closed."""
+        self._running().leave(lane, kept)
+        self._forget(peer, lane)
+
+    def _forget(self, peer: socket.socket, lane: Lane) -> None:
         del self.lanes[peer]
         self._later = [each for each in self._later if each[0] is not lane]
         if lane.spill is not None:
             lane.spill.close()
-        self._running().leave(lane, kept)
         self._kept[peer] = lane.key
 
     def epoch_ended(self) -> None:
@@ -232,7 +271,7 @@ class Desk:
         self.came += 1
         if lane.policy == "spill":
             lane.spill = Spill(hello.spill)
-        visitor = Visitor(lane, hello.start, hello.place, hello.about)
+        visitor = Visitor(lane, hello.start, hello.place, hello.about, self._clock())
         if self.layout is not None:
             self._check(visitor)
         return visitor

@@ -8,8 +8,10 @@ StreamError
 ├── StreamGarbled     the other end said what its version of the protocol does not allow
 ├── ProducerLost      the process that serves the stream has died or was stopped
 ├── SampleFailed      reading or transforming a sample raised, or its worker died on it
+├── SpillFailed       what waits on disk for a slow reader could not be written or read
 ├── LengthChanged     the source no longer has as many samples as it had
 ├── LedgerMismatch    what a reader got is not what the epoch holds
+├── ReadOnly          a write into a batch that is lent
 └── StreamOver        every epoch has been read
 """
 
@@ -50,6 +52,10 @@ class SampleFailed(StreamError):
     """A sample could not be read, transformed or stored."""
 
 
+class SpillFailed(StreamError):
+    """The samples of a reader with policy "spill" could not be kept on disk."""
+
+
 class LengthChanged(StreamError):
     """The source has another number of samples than before."""
 
@@ -66,12 +72,22 @@ class StreamOver(StreamError):
     """Every epoch of the stream has been read."""
 
 
+def too_many_files(stream: str) -> StreamError:
+    """A process has as many files open as it may have."""
+    return StreamError(
+        f"The stream '{stream}' needs three open files in this process, which has as many open as "
+        "it may have. Close some, or allow more with 'ulimit -n'."
+    )
+
+
 CARRIED = {
     each.__name__: each
     for each in (
         InputError,
         LengthChanged,
         SampleFailed,
+        SpillFailed,
+        StreamError,
         StreamGarbled,
         StreamOver,
         StreamTaken,

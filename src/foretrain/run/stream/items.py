@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from math import ceil
 from typing import Any, Protocol
 
@@ -130,16 +130,17 @@ def first_items(source: Source, raw: Iterator[Any]) -> tuple[Items, Found]:
     """
     if source.yields == "samples":
         samples = _samples(source, raw, epoch=0)
-        first = list(islice(samples, PROBED))
-        if not first:
+        probed = list(islice(samples, PROBED))
+        if not probed:
             raise SampleFailed(_NOTHING)
-        layout = layout_of([each.sample for each in first], most=source.longest)
-        return _chained(first, samples), Found(source, layout)
+        layout = layout_of([each.sample for each in probed], most=source.longest)
+        return _chained(probed, samples), Found(source, layout)
     batch = next(raw, _NONE)
     if batch is _NONE:
         raise SampleFailed(_NOTHING)
     found = Found(source, _layout(batch, source))
-    return found.of(chain([batch], raw), epoch=0), found
+    first = list(found.of(iter([batch]), epoch=0))  # what cannot be packed is told at once
+    return _chained(first, found.of(raw, epoch=0)), found
 
 
 _NONE = object()
@@ -237,6 +238,6 @@ def _samples(source: Source, raw: Iterator[Any], *, epoch: int) -> Generator[One
         yield One(prepared)
 
 
-def _chained(first: list[One], rest: Iterator[One]) -> Items:
+def _chained(first: Sequence[Item], rest: Iterator[Item]) -> Items:
     yield from first
     yield from rest

@@ -6,6 +6,7 @@ import socket
 from collections import deque
 from dataclasses import dataclass, field
 
+from foretrain.run.stream.errors import StreamError
 from foretrain.run.stream.ledger import Ledger
 from foretrain.run.stream.slots import Numbers
 from foretrain.run.stream.spill import Spill
@@ -58,6 +59,7 @@ class Lane:
         waited: seconds that it has waited.
         spill: its samples on disk.
         detached: how often it fell off the live window.
+        failure: why it cannot go on, though the others can; nothing while it can.
     """
 
     key: int
@@ -79,6 +81,7 @@ class Lane:
     waited: float = 0.0
     spill: Spill | None = None
     detached: int = 0
+    failure: StreamError | None = None
 
     @property
     def prepared_to(self) -> int:

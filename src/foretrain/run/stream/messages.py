@@ -70,6 +70,7 @@ class Kind(IntEnum):
     STOP = 19  # owner: stop now
     READY = 20  # to the owner: the stream runs; from the template: how many threads it has
     FINISHED = 21  # to the owner: every reader has had every epoch
+    EXPECT = 22  # owner: so many readers will come
 
 
 TO_CHILD = frozenset({Kind.LAYOUT, Kind.WELCOME, Kind.TASK, Kind.SLOTS})
@@ -79,7 +80,7 @@ FROM_READER = frozenset(
     {Kind.HELLO, Kind.WANT, Kind.RELEASE, Kind.SEEK, Kind.LEDGER, Kind.BYE, Kind.STATS}
 )
 TO_READER = frozenset({Kind.WELCOME, Kind.REFUSED, Kind.GRANT, Kind.SEEK, Kind.ENDED, Kind.STATS})
-FROM_OWNER = frozenset({Kind.STATS, Kind.STOP})
+FROM_OWNER = frozenset({Kind.STATS, Kind.STOP, Kind.EXPECT})
 TO_OWNER = frozenset({Kind.READY, Kind.REFUSED, Kind.FINISHED, Kind.STATS})
 
 ZERO_COPY = 1

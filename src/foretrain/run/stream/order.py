@@ -29,6 +29,11 @@ class Order:
     _first: int = 0
     _ends: list[int] = field(default_factory=list)
 
+    @property
+    def is_fed(self) -> bool:
+        """Whether a feeder goes through the samples, whose number only an epoch's end tells."""
+        return self.samples is None
+
     def end(self, epoch: int) -> int | None:
         """The sequence number after the epoch's last sample, if it is known yet."""
         if self.samples is not None:

@@ -15,6 +15,7 @@ from foretrain.run.stream.errors import (
     StreamError,
     StreamOver,
     StreamVersion,
+    too_many_files,
 )
 from foretrain.run.stream.greetings import arena_of, whole
 from foretrain.run.stream.heap import learn_size_of
@@ -262,6 +263,8 @@ class Reader:
         """The arena, and where this reader begins."""
         welcome = line.welcome
         layout = welcome.layout
+        if not line.message.descriptors:  # the kernel leaves out what a process has no room for
+            raise too_many_files(self._asked.name)
         self._columns = arena_of(line.message, welcome, writable=False)
         self._loader_batch = None if layout.whole else welcome.batch
         self.batch_size = self._asked.size_of_batches(layout, self._loader_batch)

@@ -14,6 +14,7 @@ import numpy as np
 
 from foretrain.run.stream.arena import Columns
 from foretrain.run.stream.crew import Task
+from foretrain.run.stream.errors import SpillFailed
 from foretrain.run.stream.grant import Grant
 from foretrain.run.stream.lane import Lane, Own
 from foretrain.run.stream.ledger import Ledger, ledger_of
@@ -43,6 +44,8 @@ class Service:
         window: that is live.
         lanes: of its readers, by key.
         failed: ids of samples that could not be prepared, by sequence number.
+        columns: of its arena.
+        record_bytes: of everything that a slot holds.
     """
 
     def __init__(
@@ -53,10 +56,10 @@ class Service:
         self.window = Window(columns.slots, first=first)
         self.lanes: dict[int, Lane] = {}
         self.failed: dict[int, int] = {}
-        self._columns = columns
+        self.columns = columns
         self._clock = clock
         self._left_in = order.place(first)[0]
-        self._record_bytes = sum(part.nbytes for part in columns.record(0))
+        self.record_bytes = sum(part.nbytes for part in columns.record(0))
 
     # Readers come, ask, release and go.
 
@@ -71,9 +74,15 @@ class Service:
         if lane.spill is not None:
             lane.spill.clear()
         own = np.array([each.slot for each in lane.own], np.int64)
-        before = held(np.concatenate([own, self._live_slots(lane)]))
+        before = held(np.concatenate([own, self.live_slots(lane)]))
         self._place(lane, number)
         self.release(lane, before)
+
+    def dismiss(self, lane: Lane) -> None:
+        """A reader that cannot go on leaves; what it was granted stays until it is given back."""
+        own = np.array([each.slot for each in lane.own], np.int64)
+        self.release(lane, held(np.concatenate([own, self.live_slots(lane)])))
+        self.leave(lane, self.slots.held_by(lane.key))
 
     def leave(self, lane: Lane, kept: Numbers) -> None:
         """A reader leaves; only these slots are still held for it, until they are given back."""
@@ -99,7 +108,7 @@ class Service:
         end = self.order.end(lane.epoch)
         if end is None or lane.granted != end:
             raise AssertionError("A reader closes an epoch whose end it was granted.")
-        expected = self._ledger(lane.joined, end) - lane.dropped
+        expected = self.ledger(lane.joined, end) - lane.dropped
         lane.epoch, lane.joined, lane.dropped = lane.epoch + 1, end, Ledger()
         return expected
 
@@ -120,7 +129,7 @@ class Service:
         for lane in self._catching():
             if (task := self._private_task(lane, most)) is not None:
                 return task
-        count = min(most, self._to_begin())
+        count = min(most, self.to_begin())
         slots = self._take(count, skip=skip)
         if not len(slots):
             return None
@@ -130,7 +139,7 @@ class Service:
 
     def feed(self, most: int, *, skip: bool) -> tuple[int, Numbers] | None:
         """The next number and slots for so many samples of a feeder; nothing if none is free."""
-        slots = self._take(min(most, self._to_begin()), skip=skip)
+        slots = self._take(min(most, self.to_begin()), skip=skip)
         return (self._begin(slots), slots) if len(slots) else None
 
     def prepared(self, task: Task, failed: Numbers) -> None:
@@ -146,8 +155,11 @@ class Service:
     def bring_back(self) -> None:
         """Move samples that were spilled from disk into the slots that their readers may have."""
         for lane in self._catching():
-            if lane.spill is not None and lane.spill.numbers:
-                self._bring_back(lane, lane.spill)
+            if lane.spill is not None and lane.spill.numbers and lane.failure is None:
+                try:
+                    self._bring_back(lane, lane.spill)
+                except SpillFailed as error:
+                    lane.failure = error
 
     # What there is to read.
 
@@ -158,7 +170,11 @@ class Service:
             idle: nothing is being prepared or can be, so whoever waits gets what there is.
         """
         for lane in self.lanes.values():
-            if lane.want is not None and (grant := self._grant(lane, idle=idle)) is not None:
+            if (
+                lane.want is not None
+                and not lane.failure
+                and (grant := self._grant(lane, idle=idle)) is not None
+            ):
                 yield grant
 
     @property
@@ -166,21 +182,6 @@ class Service:
         """Whether somebody waits while every slot is taken."""
         waiting = any(lane.want is not None for lane in self.lanes.values())
         return waiting and self._blocked()
-
-    def relieve(self) -> bool:
-        """Whether letting go of what is held for slow readers, as their policy allows, made room.
-
-        Nothing is let go that a reader without such a policy needs as well.
-        """
-        slow = {lane.key: lane for lane in self._laggards()}
-        others = [lane.held_from for lane in self._live() if lane.key not in slow]
-        end = min(others, default=self.window.published)
-        free, begin = self.slots.free, self._to_begin()
-        for lane in sorted(slow.values(), key=lambda each: each.held_from):
-            while lane.live_from is not None and lane.held_from < end and self._let_go(lane):
-                if self.slots.free > free or self._to_begin() > begin:
-                    return True
-        return False
 
     # The rules.
 
@@ -202,14 +203,15 @@ class Service:
             slots = held(self.window.slots(min(number, self.window.head), self.window.head))
             self.slots.hold(lane.key, slots)
 
-    def _live_slots(self, lane: Lane) -> Numbers:
+    def live_slots(self, lane: Lane) -> Numbers:
         """Slots of the live window that are held for a reader and not granted to it yet."""
         if lane.live_from is None:
             return np.zeros(0, np.int64)
         first = min(lane.held_from, self.window.head)
         return self.window.slots(first, self.window.head)
 
-    def _live(self) -> list[Lane]:
+    def live(self) -> list[Lane]:
+        """Readers for whom the live window is held."""
         return [lane for lane in self.lanes.values() if lane.live_from is not None]
 
     def _catching(self) -> list[Lane]:
@@ -218,10 +220,10 @@ class Service:
             lane for lane in lanes if lane.live_from is None or (lane.spill and lane.spill.numbers)
         ]
 
-    def _to_begin(self) -> int:
+    def to_begin(self) -> int:
         """Numbers that may be begun now: for a live reader, in this epoch, where slots are free."""
-        live = self._live()
-        if not live:
+        live = self.live()
+        if not live or (self.is_deserted and not self._passed_over()):
             return 0
         head = self.window.head
         last = self.order.last()
@@ -232,12 +234,24 @@ class Service:
         room = min(self.window.room(slowest), self.slots.free)
         return room if end is None else min(room, end - head)
 
+    @property
+    def is_deserted(self) -> bool:
+        """Whether every reader has left its loop early and wants nothing of what comes next."""
+        return self.window.head < min((lane.granted for lane in self.lanes.values()), default=0)
+
+    def _passed_over(self) -> bool:
+        """Whether what nobody wants is passed over, as soon as nothing is in work."""
+        if self.order.samples is None or self.window.published < self.window.head:
+            return self.order.samples is None  # a feeder is told when it asks
+        self.window.pass_over(min(lane.granted for lane in self.lanes.values()))
+        return True
+
     def _blocked(self) -> bool:
         """Whether samples are left to begin, or to catch up on, and no slot is free for them."""
         if self._catching() and not self.slots.free:
             return True
         unfinished = self.order.last() is None or self.window.head < (self.order.last() or 0)
-        return unfinished and bool(self._live()) and self._to_begin() <= 0
+        return unfinished and bool(self.live()) and self.to_begin() <= 0
 
     def _take(self, count: int, *, skip: bool) -> Numbers:
         crowded = self.slots.free > self.slots.count // 2
@@ -245,7 +259,7 @@ class Service:
 
     def _begin(self, slots: Numbers) -> int:
         first = self.window.append(slots)
-        for lane in self._live():
+        for lane in self.live():
             self.slots.hold(lane.key, slots[max(0, (lane.live_from or 0) - first) :])
         return first
 
@@ -294,7 +308,7 @@ class Service:
             self.window.privately(slots)
             self.slots.hold(lane.key, slots)
             self.slots.written(slots)
-            spill.take(self._columns.record(int(slots[0])))
+            spill.take(self.columns.record(int(slots[0])))
             lane.own.append(Own(number, int(slots[0]), ready=True))
             room -= 1
 
@@ -329,69 +343,7 @@ class Service:
         live = self.window.slots(first, lane.granted)
         return np.concatenate([np.array(own, np.int64), live]) if own else live
 
-    def _laggards(self) -> list[Lane]:
-        """Live readers for whom samples are held that may be let go.
-
-        They are busy, or their next sample is on disk and needs a slot that they hold themselves.
-        """
-        return [
-            lane
-            for lane in self._live()
-            if lane.policy != "block"
-            and (lane.want is None or lane.is_on_disk)
-            and self.window.published > lane.held_from
-        ]
-
-    def _let_go(self, lane: Lane) -> bool:
-        """Whether slots of the live window were let go for this reader."""
-        first = lane.held_from
-        end = self._gone_to(lane)
-        if end <= first:
-            return lane.policy == "drop" and self.order.samples is not None and self._detach(lane)
-        slots = self.window.slots(first, end)
-        if lane.policy == "detach":
-            return self._detach(lane)
-        if lane.policy == "spill":
-            self._spill(lane, first, slots)
-        else:
-            self._drop(lane, first, end)
-        lane.live_from = end
-        self.release(lane, held(slots))
-        return True
-
-    def _gone_to(self, lane: Lane) -> int:
-        """The end of what a reader can lose or have spilled now; drops stay within an epoch."""
-        published = self.window.published
-        if lane.policy == "spill":
-            return min(published, lane.held_from + lane.spill_room(self._record_bytes))
-        if lane.policy == "drop":
-            end = self.order.end(lane.epoch)
-            within = published if end is None else min(published, end)
-            return within if not lane.own else 0
-        return published
-
-    def _detach(self, lane: Lane) -> bool:
-        slots = self._live_slots(lane)
-        lane.live_from = None
-        lane.detached += 1
-        self.release(lane, held(slots))
-        return True
-
-    def _drop(self, lane: Lane, first: int, end: int) -> None:
-        gone = self._ledger(first, end)
-        lane.dropped += gone
-        lane.lost += gone.count
-        lane.gap += end - first
-        lane.granted = end
-
-    def _spill(self, lane: Lane, first: int, slots: Numbers) -> None:
-        if lane.spill is None:
-            raise AssertionError("A reader that spills has a place on disk.")
-        for offset, slot in enumerate(slots.tolist()):
-            record = None if slot == SKIPPED else self._columns.record(slot)
-            lane.spill.put(first + offset, record)
-
-    def _ledger(self, first: int, end: int) -> Ledger:
+    def ledger(self, first: int, end: int) -> Ledger:
         """What these numbers, all of one epoch, should bring to a reader."""
         failed = [number - first for number in self.failed if first <= number < end]
         return ledger_of(np.delete(self.order.ids(first, end - first), failed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from foretrain.errors import InputError
 from foretrain.run.stream.addresses import checked_name
@@ -19,6 +20,7 @@ class Settings:
         name: of the stream.
         readers: that must be attached before it starts.
         workers: decode processes.
+        patience: seconds to wait for the rest of the readers once one is attached.
         epochs: of every reader; nothing for as many as they like.
         shuffle: whether every epoch has an order of its own.
         seed: that all orders and draws come from.
@@ -38,6 +40,7 @@ class Settings:
     seed: int
     memory: int
     on_error: str
+    patience: float = inf
     batch: int | None = None
     batches: int | None = None
     pinned: bool = False
@@ -51,6 +54,8 @@ class Settings:
                 raise InputError(f"share: {key} must be at least {least}, got {value}.")
         if not -40 <= self.nice <= 40:
             raise InputError(f"share: nice must be from -40 to 40, got {self.nice}.")
+        if not self.patience >= 0:
+            raise InputError(f"share: patience must be at least 0 s, got {self.patience}.")
         if self.on_error not in ON_ERROR:
             raise InputError(
                 f"share: on_error is {self.on_error!r}. Allowed: {', '.join(ON_ERROR)}."

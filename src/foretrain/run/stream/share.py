@@ -33,6 +33,9 @@ Origin = Callable[[str | None], "Parcel | socket.socket"]
 """Where a stream's source comes from: given a folder for the sockets of a loader's own workers, a
 parcel with a function that makes the source, or the connection to a template that has it."""
 
+PATIENCE = 300.0
+"""Seconds to wait for further readers, where nothing else is asked for."""
+
 SOON = 0.5
 """Seconds that a stream's processes have to end when whoever shares it is gone."""
 
@@ -47,6 +50,7 @@ def share(
     seed: int = 0,
     epochs: int | None = None,
     readers: int = 1,
+    patience: float = PATIENCE,
     memory: str | int = MEMORY,
     yields: str | None = None,
     longest: int | None = None,
@@ -70,6 +74,8 @@ def share(
         seed: that orders and random transforms are drawn from.
         epochs: that every reader gets; nothing for as many as they like.
         readers: that must be attached before the first sample is prepared.
+        patience: seconds to wait for the rest of them once one is attached; then the stream begins
+            with those that are there, and `stats()["absent"]` counts the others, who may come late.
         memory: bound on the arena, as text with a unit or in bytes.
         yields: what the items of an iterable are, where its type does not tell: "samples";
             "batches", handed on as they are; or "stacks", batches that can be cut because every
@@ -98,6 +104,7 @@ def share(
         seed=seed,
         epochs=epochs,
         readers=readers,
+        patience=patience,
         memory=memory,
         on_error=on_error,
         nice=nice,
@@ -114,6 +121,7 @@ def serve_source(
     seed: int = 0,
     epochs: int | None = None,
     readers: int = 1,
+    patience: float = PATIENCE,
     memory: str | int = MEMORY,
     on_error: str = "raise",
     nice: int = 0,
@@ -129,6 +137,7 @@ def serve_source(
         seed: that orders and random transforms are drawn from.
         epochs: that every reader gets; nothing for as many as they like.
         readers: that must be attached before the first sample is prepared.
+        patience: seconds to wait for the rest of them once one is attached.
         memory: bound on the arena, as text with a unit or in bytes.
         on_error: "raise" or "skip".
         nice: added to the niceness of the stream's processes.
@@ -143,6 +152,7 @@ def serve_source(
     settings = Settings(
         name=name,
         readers=readers,
+        patience=patience,
         workers=1 if facts.is_fed else workers,
         epochs=epochs,
         shuffle=not facts.is_fed and shuffle is not False,
@@ -224,6 +234,10 @@ class Stream:
                 peer.settimeout(None)
             self._is_finished = True
         return True
+
+    def expect(self, readers: int) -> None:
+        """Begin with so many readers, for others that were announced will not come."""
+        send(self._running(), Kind.EXPECT, first=readers)
 
     def stats(self) -> dict[str, Any]:
         """How the stream and every reader are doing: counts, seconds, and fractions for fill."""

@@ -57,6 +57,11 @@ class Slots:
         self._lent -= borrowed - self._borrowed[reader]
         return self._freed(np.flatnonzero(held))
 
+    def held_by(self, reader: int) -> Numbers:
+        """The slots that a reader holds, each as often as it does."""
+        held = self._held[reader]
+        return np.repeat(np.arange(self.count), held)
+
     def take(self, most: int, *, skip: bool) -> Numbers:
         """Up to so many free slots that lie side by side, next to those taken before. [slot]
 

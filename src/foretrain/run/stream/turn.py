@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from foretrain.run.stream.grant import Grant
+from foretrain.run.stream.relief import relieve
 from foretrain.run.stream.service import Service
 
 
@@ -32,7 +33,7 @@ def hand_out(service: Service, crew: Preparing, grant: Callable[[Grant], None]) 
         _serve(service, grant, idle=False)
         if not any(lane.want for lane in service.lanes.values()):
             return
-        if service.starved and service.relieve():
+        if service.starved and relieve(service):
             continue
         if crew.busy() or crew.prepare(service, skip=True):
             return

@@ -42,6 +42,10 @@ class Window:
         self.head += len(slots)
         return first
 
+    def pass_over(self, number: int) -> None:
+        """Go on at this number; nothing is in work, and nobody wants what lies before it."""
+        self.head = self.published = self.tail = number
+
     def privately(self, slots: Numbers) -> None:
         """These slots hold numbers for one reader only, outside the window."""
         self._number_of[slots] = -1

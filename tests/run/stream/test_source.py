@@ -1,0 +1,184 @@
+"""What is shared is told apart as PyTorch does, or its owner is asked; advice that works."""
+
+import pytest
+from tests.needs import needs
+from tests.run.stream import corpus
+from tests.run.stream.at_work import alone, shared
+from tests.run.stream.corpus import COUNT, Of, Stream, same
+from tests.run.stream.names import new_name
+
+from foretrain.errors import InputError
+from foretrain.run.stream.attach import attach
+from foretrain.run.stream.errors import SampleFailed, StreamError
+from foretrain.run.stream.share import share
+from foretrain.run.stream.source import source_of
+
+torch = needs("torch")
+DataLoader = torch.utils.data.DataLoader
+
+
+def told(source, **arguments):
+    """What a source is taken for: what its items are, and whether its batches may be cut."""
+    found = source_of(source, **{"shared": None, "seed": 0, "longest": None, **arguments})
+    return found.yields, bool(found.whole), found.batch
+
+
+@pytest.mark.parametrize(
+    ("source", "yields", "found"),
+    [
+        (Of(corpus.image), None, ("samples", False, None)),
+        ([1, 2], None, ("samples", False, None)),
+        ([torch.ones(2), torch.ones(2)], "batches", ("batches", True, None)),
+        (Stream(corpus.image), None, ("samples", False, None)),
+        (corpus.Sized(corpus.image), None, ("samples", False, None)),
+        (corpus.Batches(), "batches", ("batches", True, None)),
+        (corpus.Batches(), "stacks", ("stacks", False, None)),
+        (DataLoader(Of(corpus.image), batch_size=4), None, ("stacks", False, 4)),
+        (DataLoader(Of(corpus.image), batch_size=4), "batches", ("batches", True, 4)),
+        (DataLoader(Of(corpus.ragged), 4, collate_fn=corpus.pad), None, ("batches", True, 4)),
+        (DataLoader(Of(corpus.image), 4, collate_fn=corpus.batch), "stacks", ("stacks", False, 4)),
+        (
+            DataLoader(Of(corpus.image), batch_sampler=corpus.Uneven()),
+            None,
+            ("batches", True, None),
+        ),
+        (corpus.Own(Of(corpus.image), batch_size=4), None, ("batches", True, 4)),
+        (DataLoader(Stream(corpus.image), batch_size=4), None, ("stacks", False, 4)),
+        (DataLoader(Stream(corpus.image), 4, num_workers=2), None, ("batches", True, 4)),
+        (DataLoader(Stream(corpus.image), batch_size=None), "samples", ("samples", False, None)),
+        (DataLoader(corpus.Batches(), batch_size=None), "batches", ("batches", True, None)),
+        (corpus.Made(), "batches", ("batches", True, None)),
+        (iter([1, 2]), "samples", ("samples", False, None)),
+    ],
+)
+def test_a_source_is_what_its_type_or_its_owner_says(source, yields, found):
+    assert told(source, yields=yields) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "says"),
+    [
+        (corpus.Made(), {}, "a Made, and nothing tells whether its items are samples or batches"),
+        (iter([1]), {}, r"yields='samples'\) where every item is one sample"),
+        (DataLoader(corpus.Batches(), batch_size=None), {}, "batch_size=None.*'batches' where"),
+        (DataLoader(Of(corpus.image)), {"yields": "samples"}, "a DataLoader with a batch size"),
+        (Of(corpus.image), {"yields": "batches"}, "a data set gives samples"),
+        (Of(corpus.image), {"yields": "rows"}, "Allowed: samples, batches, stacks"),
+        (DataLoader(Of(corpus.image)), {"shared": len}, "put the transform into its data set"),
+        (3, {}, "given a int"),
+        ([], {}, "without a sample"),
+    ],
+)
+def test_what_cannot_be_told_apart_is_asked_for(source, arguments, says):
+    with pytest.raises(InputError, match=says):
+        told(source, **arguments)
+
+
+def refused(source, *, arguments=(), **asked):
+    """What a stream or its first epoch says where it cannot give what is asked for."""
+    size = asked.pop("batch_size", None)
+    with (
+        pytest.raises((InputError, StreamError)) as said,
+        alone(source, size, epochs=1, **dict(arguments), **asked) as reader,
+    ):
+        list(reader)
+    return str(said.value)
+
+
+def test_samples_of_an_iterable_are_not_taken_for_batches():
+    """Twelve samples of five numbers were sixty batches once."""
+    source = Stream(corpus.picture_of_five, 12)
+    private = list(DataLoader(source, batch_size=4))
+    assert "batch_size=..." in refused(source)
+    with alone(source, 4, epochs=1) as loader:
+        assert same(list(loader), private)
+        assert len(private) == 3
+
+
+def test_a_loader_that_pads_says_what_to_do_for_other_batch_sizes_and_it_works():
+    source = Of(corpus.ragged)
+    loader = DataLoader(source, batch_size=4, collate_fn=corpus.pad)
+    said = refused(loader, batch_size=8)
+    assert "its collate_fn is pad" in said
+    assert "Attach without it, or share the loader's data set" in said
+    with alone(source, 8, epochs=1, shuffle=False, longest=64, collate=corpus.pad) as reader:
+        assert same(list(reader), list(DataLoader(source, 8, collate_fn=corpus.pad)))
+
+
+def test_an_own_collate_function_that_stacks_can_be_said_to_and_is_cut():
+    loader = DataLoader(Of(corpus.image), batch_size=4, collate_fn=corpus.batch)
+    assert "yields='stacks'" in refused(loader, batch_size=8)
+    with alone(loader, 8, epochs=1, yields="stacks") as reader:
+        wanted = list(DataLoader(Of(corpus.image), 8, collate_fn=corpus.batch))
+        assert same([tuple(batch) for batch in reader], wanted)
+
+
+def test_what_default_collate_cannot_put_together_is_said_and_a_collate_function_can():
+    source = Of(corpus.ragged)
+    with pytest.raises(RuntimeError, match="equal size"):
+        list(DataLoader(source, batch_size=4))
+    said = refused(source, batch_size=4, arguments={"longest": 64})
+    assert "attach(..., collate=...)" in said
+    assert "collate_fn of your DataLoader" in said
+
+
+def test_a_field_that_grows_is_said_with_a_length_that_works():
+    source = Of(corpus.late)
+    said = refused(source, batch_size=4, collate=corpus.pad)
+    longest = int(said.split("longest=")[1].split(")")[0].split(",")[0])
+    with alone(source, 4, epochs=1, shuffle=False, longest=longest, collate=corpus.pad) as reader:
+        assert same(list(reader), list(DataLoader(source, 4, collate_fn=corpus.pad)))
+
+
+def test_a_sample_that_is_missing_is_said_and_a_loader_can_leave_it_out():
+    said = refused(Of(corpus.nothing), batch_size=4)
+    assert "share a DataLoader whose collate_fn takes such samples" in said
+    loader = DataLoader(Of(corpus.nothing), batch_size=4, collate_fn=corpus.without_nothing)
+    with alone(loader, None, epochs=1) as reader:
+        assert sum(len(y) for _, y in reader) == COUNT - 1
+
+
+def test_batches_of_nobody_s_library_come_whole_or_cut_as_said():
+    with alone(corpus.Made(), None, epochs=1, yields="batches") as reader:
+        assert len(reader) == 3
+        assert same(list(reader), list(corpus.Made()))
+    assert "batch_size=..." in refused(corpus.Made(), arguments={"yields": "stacks"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"policy": "drop"}, "tear one apart"),
+        ({"start": "now"}, "tear one apart"),
+        ({"policy": "detach"}, "which a loader cannot do"),
+        ({"drop_last": True}, "drop_last is for samples"),
+        ({"private": len}, "private is for samples"),
+    ],
+)
+def test_what_whole_batches_do_not_allow_is_said(asked, says):
+    loader = DataLoader(Of(corpus.ragged), batch_size=4, collate_fn=corpus.pad)
+    with shared(loader, epochs=1) as stream, pytest.raises((InputError, StreamError), match=says):
+        attach(stream.name, **asked)
+
+
+def test_a_batch_that_no_process_could_give_is_said():
+    loader = DataLoader(Of(corpus.image), batch_size=4, collate_fn=corpus.with_a_function)
+    with pytest.raises(SampleFailed, match="nor could a worker of a DataLoader"):
+        share(loader, name=new_name())
+
+
+def test_a_loader_whose_order_is_told_by_epoch_or_generator_has_it():
+    def orders(loader):
+        with alone(loader, None, epochs=2, seed=3) as reader:
+            return [[n for _, y in reader for n in y.tolist()] for _ in range(2)]
+
+    placed = corpus.Placed()
+    got = orders(DataLoader(Of(corpus.image), batch_size=4, sampler=placed))
+    for epoch in range(2):
+        placed.set_epoch(epoch)
+        assert got[epoch] == list(placed)
+    seeded = [
+        orders(DataLoader(Of(corpus.image), 4, True, generator=torch.Generator().manual_seed(n)))
+        for n in (5, 5, 6)
+    ]
+    assert seeded[0] == seeded[1] != seeded[2]
