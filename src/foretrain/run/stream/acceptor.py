@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import suppress
-from errno import EMFILE, ENFILE
 
 from foretrain.run.stream.addresses import is_ours
-from foretrain.run.stream.errors import StreamError, as_text
+from foretrain.run.stream.errors import StreamError, as_text, lacks_files
 from foretrain.run.stream.messages import Kind, send
 
 _FULL = (
@@ -32,7 +31,7 @@ class Acceptor:
         try:
             peer, _ = listener.accept()
         except OSError as error:
-            if error.errno in (EMFILE, ENFILE):
+            if lacks_files(error):
                 self._turn_away(listener)
             return None
         if is_ours(peer):

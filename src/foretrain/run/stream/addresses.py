@@ -19,7 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foretrain.errors import InputError, nearest
-from foretrain.run.stream.errors import StreamError, StreamForeign, StreamNotFound, StreamTaken
+from foretrain.run.stream.errors import (
+    StreamError,
+    StreamForeign,
+    StreamNotFound,
+    StreamTaken,
+    lacks_files,
+)
 
 LONGEST_NAME = 64
 """Bytes of a stream's name; the kernel's addresses end at 108."""
@@ -190,6 +196,8 @@ def _opened(path: Path, *, make: bool = False) -> Iterator[int]:
     except FileNotFoundError:
         raise
     except OSError as error:
+        if lacks_files(error):
+            raise
         raise _foreign(path) from error
     try:
         if not _is_ours_alone(os.fstat(folder)):
@@ -255,8 +263,10 @@ def _reached(candidate: Path, name: str) -> socket.socket | None:
     try:
         with _opened(candidate) as folder:
             peer.connect(_within(folder, name))
-    except OSError:
+    except OSError as error:
         peer.close()
+        if lacks_files(error):
+            raise
         return None
     except StreamForeign:
         peer.close()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from errno import EMFILE, ENFILE
 from itertools import count
 from typing import Any
 
 from foretrain.extras import require
 from foretrain.run.stream.asked import Asked
-from foretrain.run.stream.errors import too_many_files
+from foretrain.run.stream.errors import lacks_files, too_many_files
 from foretrain.run.stream.reader import Reader
 from foretrain.units import BYTES
 
@@ -84,6 +83,6 @@ def attach(
     try:
         return Reader(asked, state=state)
     except OSError as error:
-        if error.errno not in (EMFILE, ENFILE):
+        if not lacks_files(error):
             raise
         raise too_many_files(name) from error

@@ -17,6 +17,8 @@ StreamError
 
 from __future__ import annotations
 
+from errno import EMFILE, ENFILE
+
 from foretrain.errors import ForetrainError, InputError
 
 
@@ -72,11 +74,16 @@ class StreamOver(StreamError):
     """Every epoch of the stream has been read."""
 
 
+def lacks_files(error: OSError) -> bool:
+    """Whether this process, or the machine, has as many files open as it may have."""
+    return error.errno in (EMFILE, ENFILE)
+
+
 def too_many_files(stream: str) -> StreamError:
     """A process has as many files open as it may have."""
     return StreamError(
-        f"The stream '{stream}' needs three open files in this process, which has as many open as "
-        "it may have. Close some, or allow more with 'ulimit -n'."
+        f"The stream '{stream}' needs a few more open files in this process, which has as many "
+        "open as it may have. Close some, or allow more with 'ulimit -n'."
     )
 
 
