@@ -127,3 +127,15 @@ def test_whoever_runs_is_who_a_walk_down_the_order_packs(name, restart, rows, fi
     plain = dispatched(jobs, walk(ORDERS[name](), 7), 7)
     assert list(quick.ended) == pytest.approx(list(plain.ended), rel=1e-9)
     assert quick.stops == plain.stops
+
+
+def test_where_a_restart_takes_time_stopping_for_a_shorter_job_may_not_pay():
+    jobs = trace(
+        job(place, arrival=arrival, work=work, restart=2.0)
+        for place, (arrival, work) in enumerate(((0.0, 4.0), (1.0, 2.5)))
+    )
+    stopping = dispatched(jobs, OrderedDispatcher(srtf()), 1)
+    waiting = dispatched(jobs, OrderedDispatcher(sjf()), 1)
+    assert list(stopping.ended) == [8.5, 3.5]
+    assert list(waiting.ended) == [4.0, 6.5]
+    assert sum(waiting.ended) < sum(stopping.ended)

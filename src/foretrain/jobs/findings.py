@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf
 
+from foretrain.jobs.policies.table import Named, named
+from foretrain.measured.job import Job
 from foretrain.measured.log import LeftOut, Log
 from foretrain.results.simulate import (
     Capacity,
@@ -100,6 +102,36 @@ def _lines(left: LeftOut) -> str:
     shown = " ".join(f"line {each.line}: {each.told}" for each in left.first[:SHOWN])
     more = left.count - len(left.first[:SHOWN])
     return f"{shown} And {more:,} more." if more else shown
+
+
+def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
+    """What jobs ask for that policies do not heed.
+
+    Args:
+        jobs: all of them.
+        policies: names of the table.
+    """
+    wishes: tuple[tuple[str, int, Callable[[Named], bool]], ...] = (
+        ("must not be interrupted", sum(not job.preemptible for job in jobs), _spares),
+        ("have a priority", sum(job.priority != 1.0 for job in jobs), _weighs),
+        ("have a deadline", sum(job.deadline is not None for job in jobs), _never),
+    )
+    for asked, count, heeds in wishes:
+        deaf = [policy for policy in policies if not heeds(named(policy))]
+        if count and deaf:
+            yield f"Of all jobs {count:,} {asked}, which is not heeded under {', '.join(deaf)}."
+
+
+def _spares(policy: Named) -> bool:
+    return policy.spares
+
+
+def _weighs(policy: Named) -> bool:
+    return policy.weighs
+
+
+def _never(policy: Named) -> bool:
+    return False
 
 
 def _jobs(count: int) -> str:

@@ -11,10 +11,11 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.files.coefficients import DEFAULT
 from foretrain.jobs.comparison import pair, policy_result
 from foretrain.jobs.drawn import Kind
-from foretrain.jobs.findings import findings, of_log, of_replays
+from foretrain.jobs.findings import findings, of_log, of_replays, of_wishes
 from foretrain.jobs.fitting import that_fit
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay, replayable
+from foretrain.measured.job import Job
 from foretrain.measured.log import Log
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.results.case import CaseResult
@@ -68,10 +69,16 @@ def simulate(
     enough = capacity(study, kinds, engine=engine, tell=tell)
     told = (
         *(of_log(study.jobs) if isinstance(study.jobs, Log) else ()),
+        *of_wishes(_listed(study), study.policies),
         *of_replays(answer.replays),
         *findings(answer.points, curves, enough),
     )
     return replace(answer, capacity=enough, findings=told)
+
+
+def _listed(study: QueueStudy) -> Sequence[Job]:
+    """The jobs of a log; those that are drawn ask for nothing."""
+    return study.jobs.trace.jobs if isinstance(study.jobs, Log) else ()
 
 
 def _done(

@@ -1,5 +1,6 @@
 """The table of policies: every one runs every job, and the docs name them all."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,9 @@ def test_a_policy_ends_all_jobs_on_two_kinds_or_says_that_it_wants_one(name):
             run(JOBS, kinds, name)
     else:
         assert min(run(JOBS, kinds, name).ended) > 0
+
+
+@pytest.mark.parametrize("name", [name for name, about in POLICIES.items() if about.spares])
+def test_a_policy_that_spares_jobs_interrupts_none_that_asks_for_it(name):
+    still = Trace(name="still", jobs=tuple(replace(job, preemptible=False) for job in JOBS.jobs))
+    assert sum(run(still, fleet(4, per_node=2), name).stops) == 0
