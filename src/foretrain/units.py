@@ -71,9 +71,9 @@ class Quantity:
             raise InputError(f"{as_written(value)} has no unit; wanted {self.name}. {self._advice}")
         return self._checked(value, _float(value), 1.0)
 
-    def write(self, value: float) -> str:
-        """The value as people read it: three digits and a unit."""
-        unit = self.unit_of(value)
+    def write(self, value: float, unit: str = "") -> str:
+        """The value as people read it: three digits and a unit, its own if none is asked for."""
+        unit = unit or self.unit_of(value)
         return f"{_three_digits(value / self.units[unit])} {unit}"
 
     def unit_of(self, value: float) -> str:

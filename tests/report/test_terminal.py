@@ -14,8 +14,10 @@ from foretrain.report.doctor import diagnosis_text
 from foretrain.report.estimate import estimate_text
 from foretrain.report.search import search_text
 from foretrain.report.validate import validation_text
+from foretrain.report.validation_page import validation_page
 from foretrain.results.doctor import Check, Diagnosis, Health
 from foretrain.results.job import JobParts
+from foretrain.results.validate import Status
 from foretrain.workload.workload import Precision
 
 ESCAPE = "\x1b"
@@ -228,6 +230,20 @@ def test_validation_shows_errors_by_source_and_counts_what_was_not_scored():
     assert "5 rows, 4 scored" in text
     assert "korthikanti-1t" in text
     assert "mixture of experts is not covered" in text
+
+
+def test_rows_that_were_not_scored_are_named_with_the_reason():
+    whole = builders.validation()
+    missed = whole.rows[-1]
+    more = [replace(missed, id=f"moe-{place}") for place in range(1, 6)]
+    memory = replace(missed, id="llama-7", status=Status.SKIPPED, reason="not scored: from memory")
+    rows = (*whole.rows[:-1], *more, memory)
+    for width in (80, 140):
+        text = plain(validation_text(replace(whole, rows=rows)), width=width)
+        assert all(each in text for each in ("moe-1", "moe-2", "moe-3", "2 more", "llama-7"))
+    page = validation_page(replace(whole, rows=rows), builders.provenance())
+    assert "moe-1, moe-2, moe-3 and 2 more" in page
+    assert "llama-7" in page
 
 
 def test_validation_tells_what_it_assumed_most_often():

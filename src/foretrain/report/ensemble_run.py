@@ -139,8 +139,8 @@ def compared_table(compared: Sequence[Compared]) -> Table:
     """Predictions against reality."""
     columns = (
         Column(name="what"),
-        Column(name="predicted", number=True),
-        Column(name="measured", number=True),
+        Column(name="predicted", number=True, group="amount"),
+        Column(name="measured", number=True, group="amount"),
         Column(name="difference", number=True),
     )
     rows = [

@@ -11,7 +11,7 @@ from rich.text import Text
 from foretrain.report import terminal
 from foretrain.report.shared_input import fed_words, input_table, ways_table
 from foretrain.report.table import Column, Table, plan_columns
-from foretrain.report.words import count, per_second, percent, written
+from foretrain.report.words import between, count, per_second, percent, written
 from foretrain.results.simulate import (
     Capacity,
     LoadPoint,
@@ -135,9 +135,12 @@ def replay_table(replays: Sequence[Replayed]) -> Table:
     columns = (
         Column(name="policy"),
         Column(
-            name="median waiting", meaning="of jobs that waited, in the second half", number=True
+            name="median waiting",
+            meaning="of jobs that waited, in the second half",
+            number=True,
+            group="waiting",
         ),
-        Column(name="in the log", number=True),
+        Column(name="in the log", number=True, group="waiting"),
         Column(
             name="apart", meaning="job by job in the first half, over mean waiting", number=True
         ),
@@ -178,7 +181,7 @@ def _mean(result: PolicyResult) -> str:
 def _interval(result: PolicyResult) -> str:
     if result.low is None or result.high is None:
         return ""
-    return f"{written(SECONDS, result.low)} to {written(SECONDS, result.high)}"
+    return between(SECONDS, result.low, result.high)
 
 
 def _finished(result: PolicyResult) -> str:
@@ -190,17 +193,31 @@ def _finished(result: PolicyResult) -> str:
 
 
 COLUMNS: Sequence[tuple[Column, Write]] = (
-    (Column(name="mean", meaning="from coming to ending", number=True), _mean),
-    (Column(name="within", meaning="95 % interval of the mean", number=True, spare=1), _interval),
-    (Column(name="median", number=True), lambda result: written(SECONDS, result.p50)),
-    (Column(name="p95", number=True, spare=4), lambda result: written(SECONDS, result.p95)),
-    (Column(name="p99", number=True), lambda result: written(SECONDS, result.p99)),
+    (Column(name="mean", meaning="from coming to ending", number=True, group="time"), _mean),
     (
-        Column(name="waiting", meaning="mean time without devices", number=True),
+        Column(
+            name="within", meaning="95 % interval of the mean", number=True, spare=1, group="time"
+        ),
+        _interval,
+    ),
+    (Column(name="median", number=True, group="time"), lambda result: written(SECONDS, result.p50)),
+    (
+        Column(name="p95", number=True, spare=4, group="time"),
+        lambda result: written(SECONDS, result.p95),
+    ),
+    (Column(name="p99", number=True, group="time"), lambda result: written(SECONDS, result.p99)),
+    (
+        Column(name="waiting", meaning="mean time without devices", number=True, group="time"),
         lambda result: written(SECONDS, result.mean_waiting),
     ),
     (
-        Column(name="of finished", meaning="mean of jobs that completed", number=True, spare=5),
+        Column(
+            name="of finished",
+            meaning="mean of jobs that completed",
+            number=True,
+            spare=5,
+            group="time",
+        ),
         _finished,
     ),
     (

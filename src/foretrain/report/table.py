@@ -15,7 +15,7 @@ from foretrain.plan.plan import (
     Schedule,
     Sharding,
 )
-from foretrain.report.words import percent, written
+from foretrain.report.words import in_one_unit, percent, written
 from foretrain.results.provenance import CoefficientSource
 from foretrain.results.ranked import Ranked
 from foretrain.results.search import ParetoPoint, SearchResult
@@ -32,6 +32,7 @@ class Column:
         number: whether numbers stand under it.
         short: the heading where room is scarce.
         spare: where room is scarce, columns with larger numbers go first; with 0 they stay.
+        group: columns of one group are compared with each other, and so have one unit.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Column:
     number: bool = False
     short: str = ""
     spare: int = 0
+    group: str = ""
 
     @property
     def heading(self) -> str:
@@ -48,10 +50,28 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Texts in rows under columns."""
+    """Texts in rows under columns; values of a column, or of a group of them, have one unit."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        places: dict[str, list[int]] = {}
+        for place, column in enumerate(self.columns):
+            places.setdefault(column.group or f"#{place}", []).append(place)
+        cells = {
+            (row, place): text
+            for row, each in enumerate(self.rows)
+            for place, text in enumerate(each)
+        }
+        for together in places.values():
+            keys = [key for key in cells if key[1] in together]
+            cells |= zip(keys, in_one_unit([cells[key] for key in keys]), strict=True)
+        rows = (
+            tuple(cells[row, place] for place in range(len(each)))
+            for row, each in enumerate(self.rows)
+        )
+        object.__setattr__(self, "rows", tuple(rows))
 
 
 def _context(plan: Plan) -> str:

@@ -15,7 +15,7 @@ from foretrain.errors import shortened
 from foretrain.report.facts import Fact, Piece
 from foretrain.report.fit import fitted, left_out
 from foretrain.report.table import Column, Table
-from foretrain.report.words import percent, written
+from foretrain.report.words import in_one_unit, percent, written
 from foretrain.units import Quantity
 
 LABEL_WIDTH = 11
@@ -68,10 +68,10 @@ def pieces(rows: Sequence[Piece], quantity: Quantity) -> RichTable:
     grid.add_column(justify="right")
     grid.add_column()
     longest = max((piece.share for piece in rows), default=1.0)
-    for piece in rows:
+    amounts = in_one_unit([written(quantity, piece.amount) for piece in rows], like=max)
+    for piece, amount in zip(rows, amounts, strict=True):
         bar = Bar(piece.share / max(longest, 0.5))
-        amount = Text(written(quantity, piece.amount))
-        grid.add_row("", Text(piece.name), amount, Text(percent(piece.share)), bar)
+        grid.add_row("", Text(piece.name), Text(amount), Text(percent(piece.share)), bar)
     return grid
 
 

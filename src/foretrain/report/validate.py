@@ -20,10 +20,12 @@ from foretrain.units import BYTES, SAMPLES, SECONDS
 WORST = 10
 REASONS = 12
 REMARKS = 3
+NAMED = 3
+"""Rows that are named for each reason; JSON has them all."""
 
 
 def _rate(samples: float) -> str:
-    return f"{written(SAMPLES, samples)}/s"
+    return written(SAMPLES, samples, frame="{}/s")
 
 
 WRITE: Final[Mapping[Subject, Callable[[float], str]]] = {
@@ -94,8 +96,8 @@ def _worst(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
     columns = (
         Column(name="row"),
         Column(name="subject"),
-        Column(name="measured", number=True),
-        Column(name="predicted", number=True),
+        Column(name="measured", number=True, group="amount"),
+        Column(name="predicted", number=True, group="amount"),
         Column(name="error", number=True),
     )
     content = Table(columns=columns, rows=tuple(_row(row) for row in rows))
@@ -139,7 +141,22 @@ def remarks(scored: Sequence[ValidationRow]) -> Table:
 
 
 def missed(rows: Sequence[ValidationRow]) -> Table:
-    """Rows that were not scored, counted by reason, the commonest first."""
-    reasons = Counter((row.status.replace("_", " "), row.reason) for row in rows).most_common()
-    columns = (Column(name="rows", number=True), Column(name="status"), Column(name="reason"))
-    return Table(columns=columns, rows=tuple((f"{number:,}", *why) for why, number in reasons))
+    """Rows that were not scored, by name and by reason, the commonest reason first."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        named.setdefault((row.status.replace("_", " "), row.reason), []).append(row.id)
+    columns = (
+        Column(name="rows", number=True),
+        Column(name="which"),
+        Column(name="status", spare=1),
+        Column(name="reason"),
+    )
+    ordered = sorted(named.items(), key=lambda item: -len(item[1]))
+    told = [(f"{len(ids):,}", _which(ids), *why) for why, ids in ordered]
+    return Table(columns=columns, rows=tuple(told))
+
+
+def _which(ids: Sequence[str]) -> str:
+    """The first of some rows by name, and how many more there are."""
+    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
+    return f"{', '.join(ids[:NAMED])}{more}"

@@ -13,9 +13,9 @@ from foretrain.report import terminal
 from foretrain.report.facts import ROUNDING
 from foretrain.report.section import Section
 from foretrain.report.table import Column, Table
-from foretrain.report.words import MEMORY, SPENT, percent, written
+from foretrain.report.words import MEMORY, SPENT, percent, signed, written
 from foretrain.results.why_not import Difference, Excess, Remedy, Verdict, WhyNot
-from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS, Quantity
+from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS
 
 CALLED = {
     "forward": "forward compute",
@@ -78,15 +78,15 @@ def waterfall(study: Study, answer: WhyNot) -> Table:
     """Part by part what the plan spends more or less than the best; the rows add up."""
     quantity = SPENT[study.objective]
     columns = (
-        Column(name="difference", number=True),
+        Column(name="difference", number=True, group="amount"),
         Column(name="part"),
-        Column(name="this plan", number=True, spare=1),
-        Column(name="the best", number=True, spare=1),
+        Column(name="this plan", number=True, spare=1, group="amount"),
+        Column(name="the best", number=True, spare=1, group="amount"),
         Column(name="why", spare=2),
     )
     rows = [
         (
-            _signed(each.more, quantity),
+            signed(quantity, each.more),
             _called(each.part, study.objective),
             written(quantity, each.here),
             written(quantity, each.best),
@@ -206,7 +206,3 @@ def _told(difference: Difference, objective: Objective) -> str:
 
 def _called(part: str, objective: Objective) -> str:
     return part if objective is Objective.MEMORY else CALLED.get(part, part)
-
-
-def _signed(value: float, quantity: Quantity) -> str:
-    return f"{'+' if value > 0 else '-'}{written(quantity, abs(value))}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Sequence
+from statistics import median_high
+from typing import Final, Self
 
 from foretrain.plan.plan import (
     AXES,
@@ -97,10 +99,74 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.1f} %"
 
 
-def written(quantity: Quantity, value: float) -> str:
+class Written(str):
+    """Values with their units as people read them, which still know what they are.
+
+    So a table can write all values of a column in one unit, whoever wrote them.
+
+    Attributes:
+        quantity: what they measure.
+        values: in the unit used inside.
+        frame: what stands around them, with {} in the place of each, such as "{}/s".
+    """
+
+    quantity: Quantity
+    values: tuple[float, ...]
+    frame: str
+
+    __slots__ = ("frame", "quantity", "values")
+
+    def __new__(cls, quantity: Quantity, *values: float, frame: str, unit: str = "") -> Self:
+        """The text, in a unit or in those that suit each value best."""
+        made = super().__new__(cls, frame.format(*(_amount(quantity, it, unit) for it in values)))
+        made.quantity, made.values, made.frame = quantity, values, frame
+        return made
+
+    def within(self, unit: str) -> Written:
+        """The same in another unit."""
+        return Written(self.quantity, *self.values, frame=self.frame, unit=unit)
+
+
+def written(quantity: Quantity, value: float, *, frame: str = "{}") -> Written:
     """A value with its unit, with commas from 10,000 on: "12,500 MUSD"."""
-    digits, unit = quantity.write(value).split(" ", 1)
-    return f"{f'{int(digits):,}' if digits.isdecimal() and len(digits) > 4 else digits} {unit}"
+    return Written(quantity, value, frame=frame)
+
+
+def signed(quantity: Quantity, value: float) -> Written:
+    """A difference with its sign: "+1.2 s"."""
+    return written(quantity, abs(value), frame="+{}" if value > 0 else "-{}")
+
+
+def between(quantity: Quantity, low: float, high: float) -> Written:
+    """An interval: "1.2 s to 1.4 s"."""
+    return Written(quantity, low, high, frame="{} to {}")
+
+
+def _amount(quantity: Quantity, value: float, unit: str) -> str:
+    digits, used = quantity.write(value, unit).split(" ", 1)
+    return f"{f'{int(digits):,}' if digits.isdecimal() and len(digits) > 4 else digits} {used}"
+
+
+def in_one_unit(
+    texts: Sequence[str], *, like: Callable[[Sequence[float]], float] = median_high
+) -> tuple[str, ...]:
+    """The same texts, those of one quantity in the unit that suits one of them.
+
+    Args:
+        texts: of which those that are `Written` change.
+        like: of which of the sizes the unit is; the largest where they are parts of a whole.
+    """
+    found: dict[Quantity, list[float]] = {}
+    for text in texts:
+        if isinstance(text, Written):
+            found.setdefault(text.quantity, []).extend(filter(None, map(abs, text.values)))
+    units = {it: it.unit_of(like(values)) for it, values in found.items() if values}
+    return tuple(
+        text.within(units[text.quantity])
+        if isinstance(text, Written) and text.quantity in units
+        else text
+        for text in texts
+    )
 
 
 def per_second(rate: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from foretrain.plan.study import Study
 from foretrain.report.facts import Piece, memory_pieces, time_pieces
-from foretrain.report.words import count, percent, written
+from foretrain.report.words import count, in_one_unit, percent, written
 from foretrain.results.ranked import Ranked
 from foretrain.results.search import SearchResult
 from foretrain.units import BYTES, SECONDS, Quantity
@@ -118,9 +118,10 @@ def space_bar(result: SearchResult) -> Bar:
 
 def _bar(label: str, pieces: Sequence[Piece], quantity: Quantity, *, longest: float) -> Bar:
     total = sum(piece.amount for piece in pieces)
+    amounts = in_one_unit([written(quantity, piece.amount) for piece in pieces], like=max)
     texts = tuple(
-        f"{piece.name}: {written(quantity, piece.amount)}, {percent(piece.amount / total)}"
-        for piece in pieces
+        f"{piece.name}: {amount}, {percent(piece.amount / total)}"
+        for piece, amount in zip(pieces, amounts, strict=True)
     )
     stretched = tuple(
         Piece(name=piece.name, amount=piece.amount, share=piece.amount / longest)
