@@ -54,7 +54,8 @@ docs: $(VENV)/.docs
 	@echo "The documentation: $(CURDIR)/site/index.html"
 
 validate: $(VENV)/.test
-	@for name in $(CHECKS); do echo "== validation/$$name.py"; $(BIN)/python -m validation.$$name || exit 1; done
+	@printf '%s\n' $(CHECKS) | xargs -P 2 -I CHECK sh -c 'told=$$($(BIN)/python -m validation.CHECK 2>&1); ended=$$?; \
+		printf "== validation.%s\n%s\n" CHECK "$$told"; exit $$ended'
 	@echo "== validation/cluster.py --quick"; $(BIN)/python -m validation.cluster --quick
 
 bench: $(VENV)/.core
