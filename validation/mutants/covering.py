@@ -67,9 +67,17 @@ class Covering:
     seconds: Mapping[str, float]
 
     def tests(self, file: Path, line: int) -> list[str]:
-        """Tests that run a line, the quickest first."""
+        """Tests that run a line, the quickest first.
+
+        Lines that are run by processes of their own alone are not seen; for those it is the tests
+        that mirror the file's folder.
+        """
         found = self.lines.get(str(file.relative_to(SOURCE)), {}).get(line, [])
-        return sorted(filter(None, found), key=lambda test: self.seconds.get(test, 0.0))
+        mirror = str(Path("tests", *file.relative_to(SOURCE).parts[1:-1]))
+        tests = set(filter(None, found)) or {
+            test for test in self.seconds if test.startswith(mirror)
+        }
+        return sorted(tests, key=lambda test: self.seconds.get(test, 0.0))
 
 
 def recorded(folder: Path) -> Covering:
