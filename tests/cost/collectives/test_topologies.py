@@ -31,6 +31,11 @@ def test_ring_of_sixteen_leaves_a_quarter_when_all_send_to_all():
     assert shape(Topology.RING, 16) == (1.0, 0.25, 0.25, 8.0)
 
 
+def test_partners_in_a_ring_of_six_have_the_half_that_leads_their_way():
+    # A third of six links around on average, of twelve halves: 4/6 when all send to all.
+    assert shape(Topology.RING, 6) == pytest.approx((1.0, 1 / 2, 4 / 6, 3.0))
+
+
 def test_two_members_of_a_ring_have_all_of_each_other():
     assert shape(Topology.RING, 2) == (1.0, 1.0, 1.0, 1.0)
 
@@ -40,6 +45,12 @@ def test_torus_of_four_by_four_by_four_is_limited_by_its_bisection():
     # each way, 1/6 of a member's bandwidth each: 32/6 over 16.
     assert shape(Topology.TORUS, 64)[2] == pytest.approx(32 / 6 / 16)
     assert shape(Topology.TORUS, 64)[3] == 3 * 2
+
+
+def test_partners_in_a_torus_have_one_of_six_links_until_its_bisection_is_less():
+    assert shape(Topology.TORUS, 64)[1] == pytest.approx(1 / 6)
+    # 16 x 16 x 16: half of 4,096 send over 2 x 256 links of a sixth: 85 of 2,048 x 1/2.
+    assert shape(Topology.TORUS, 4096)[1] == pytest.approx(2 * 256 / 6 / (2048 / 2))
 
 
 @pytest.mark.parametrize(("units", "dimensions"), [(2, 1), (3, 2), (4, 2), (8, 3), (64, 3)])
@@ -61,6 +72,13 @@ def test_eight_in_a_cube_mesh_have_six_rings_and_a_quad_has_four():
     assert shape(Topology.CUBE_MESH, 8)[0] == 1.0
     assert shape(Topology.CUBE_MESH, 4)[0] == 4 / 6
     assert shape(Topology.CUBE_MESH, 2)[0] == 1 / 6
+
+
+def test_partners_in_a_cube_mesh_have_a_single_link_or_pcie():
+    assert [shape(Topology.CUBE_MESH, units)[1] for units in (2, 4, 8)] == [1 / 6] * 3
+    # Five to seven find no ring of links: PCIe, half of a link of 25 GB/s.
+    assert [shape(Topology.CUBE_MESH, units)[1] for units in (5, 6, 7)] == [1 / 12] * 3
+    assert [shape(Topology.CUBE_MESH, units)[3] for units in (4, 5)] == [1.0, 2.0]
 
 
 def test_quads_of_a_cube_mesh_hold_two_rings_each_way():
