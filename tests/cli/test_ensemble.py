@@ -68,7 +68,7 @@ def test_run_prints_a_document_and_nothing_else(study):
         ("tiny:points", "tiny:pionts", "has no 'pionts'. Did you mean 'points'?"),
         ("tiny:points", "tiny:SAMPLES", "is a int; a function is wanted"),
         ("tests.run.members.tiny:build", "no_such_module:build", "there is no module no_such"),
-        ("tiny:points", "tiny:loader", "shared=... is for data sets"),
+        ("tiny:points", "tiny:loader", "shared=... is for samples"),
         ("[logs]", "[checkpoints]\nfolder = 3\n[logs]", "checkpoints.folder: 3 is not a text"),
         ('"10 MB"', '"900 TB"', "holds 9e+14 bytes"),
         ("cpu = ", "cores = ", "unknown key"),
