@@ -134,6 +134,7 @@ def _attached(plan: Plan, part: Part, path: Path) -> Reader:
         model=path.name,
         policy=part.policy,
         start=part.start,
+        lend=part.keeps > 0,
         state=lines[-1]["state"] if lines else None,
         patience=PATIENCE,
         reconnect=PATIENCE if part.reconnects else 0.0,

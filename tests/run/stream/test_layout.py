@@ -115,3 +115,9 @@ def test_what_is_packed_comes_back_though_it_lies_in_pieces(value, memory):
     got["t"].add_(1)
     got["a"] += 1
     assert same(unpack(packed.whole()), value)
+
+
+def test_a_batch_that_goes_on_with_another_batch_is_told():
+    one, other = (pack({"x": torch.ones(40), "name": name}).whole() for name in ("ab", "ba"))
+    with pytest.raises(SampleFailed, match="Let its order and its random numbers depend"):
+        unpack(np.concatenate([one[:100], other[100:]]))

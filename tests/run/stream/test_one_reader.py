@@ -131,6 +131,7 @@ def test_a_conductor_that_may_open_no_more_files_turns_readers_away(tmp_path):
         listener.listen()
         for full in (True, False):
             with closing(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)) as peer:
+                peer.settimeout(5)
                 peer.connect(str(tmp_path / "stream"))
                 if full:
                     with open_files(0):

@@ -18,37 +18,55 @@ DataLoader = torch.utils.data.DataLoader
 
 
 def told(source, **arguments):
-    """What a source is taken for: what its items are, and whether its batches may be cut."""
+    """What a source is taken for: what its items are, whether they are cut, and who reads them."""
     found = source_of(source, **{"shared": None, "seed": 0, "longest": None, **arguments})
-    return found.yields, bool(found.whole), found.batch
+    assert (found.samples_of is None) == (found.batches_of is not None)
+    reads = "workers" if found.batches_of is None else "feeder"
+    return found.yields, bool(found.whole), found.batch, reads
 
 
 @pytest.mark.parametrize(
     ("source", "yields", "found"),
     [
-        (Of(corpus.image), None, ("samples", False, None)),
-        ([1, 2], None, ("samples", False, None)),
-        ([torch.ones(2), torch.ones(2)], "batches", ("batches", True, None)),
-        (Stream(corpus.image), None, ("samples", False, None)),
-        (corpus.Sized(corpus.image), None, ("samples", False, None)),
-        (corpus.Batches(), "batches", ("batches", True, None)),
-        (corpus.Batches(), "stacks", ("stacks", False, None)),
-        (DataLoader(Of(corpus.image), batch_size=4), None, ("stacks", False, 4)),
-        (DataLoader(Of(corpus.image), batch_size=4), "batches", ("batches", True, 4)),
-        (DataLoader(Of(corpus.ragged), 4, collate_fn=corpus.pad), None, ("batches", True, 4)),
-        (DataLoader(Of(corpus.image), 4, collate_fn=corpus.batch), "stacks", ("stacks", False, 4)),
+        (Of(corpus.image), None, ("samples", False, None, "workers")),
+        ([1, 2], None, ("samples", False, None, "workers")),
+        ([torch.ones(2), torch.ones(2)], "batches", ("batches", True, None, "feeder")),
+        (Stream(corpus.image), None, ("samples", False, None, "feeder")),
+        (corpus.Sized(corpus.image), None, ("samples", False, None, "feeder")),
+        (corpus.Batches(), "batches", ("batches", True, None, "feeder")),
+        (corpus.Batches(), "stacks", ("stacks", False, None, "feeder")),
+        (DataLoader(Of(corpus.image), batch_size=4), None, ("stacks", False, 4, "feeder")),
+        (DataLoader(Of(corpus.image), batch_size=4), "batches", ("batches", True, 4, "feeder")),
+        (
+            DataLoader(Of(corpus.ragged), 4, collate_fn=corpus.pad),
+            None,
+            ("batches", True, 4, "feeder"),
+        ),
+        (
+            DataLoader(Of(corpus.image), 4, collate_fn=corpus.batch),
+            "stacks",
+            ("stacks", False, 4, "feeder"),
+        ),
         (
             DataLoader(Of(corpus.image), batch_sampler=corpus.Uneven()),
             None,
-            ("batches", True, None),
+            ("batches", True, None, "feeder"),
         ),
-        (corpus.Own(Of(corpus.image), batch_size=4), None, ("batches", True, 4)),
-        (DataLoader(Stream(corpus.image), batch_size=4), None, ("stacks", False, 4)),
-        (DataLoader(Stream(corpus.image), 4, num_workers=2), None, ("batches", True, 4)),
-        (DataLoader(Stream(corpus.image), batch_size=None), "samples", ("samples", False, None)),
-        (DataLoader(corpus.Batches(), batch_size=None), "batches", ("batches", True, None)),
-        (corpus.Made(), "batches", ("batches", True, None)),
-        (iter([1, 2]), "samples", ("samples", False, None)),
+        (corpus.Own(Of(corpus.image), batch_size=4), None, ("batches", True, 4, "feeder")),
+        (DataLoader(Stream(corpus.image), batch_size=4), None, ("stacks", False, 4, "feeder")),
+        (DataLoader(Stream(corpus.image), 4, num_workers=2), None, ("batches", True, 4, "feeder")),
+        (
+            DataLoader(Stream(corpus.image), batch_size=None),
+            "samples",
+            ("samples", False, None, "feeder"),
+        ),
+        (
+            DataLoader(corpus.Batches(), batch_size=None),
+            "batches",
+            ("batches", True, None, "feeder"),
+        ),
+        (corpus.Made(), "batches", ("batches", True, None, "feeder")),
+        (iter([1, 2]), "samples", ("samples", False, None, "feeder")),
     ],
 )
 def test_a_source_is_what_its_type_or_its_owner_says(source, yields, found):
