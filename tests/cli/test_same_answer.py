@@ -91,7 +91,7 @@ def test_command_and_function_are_the_same_call(command, tmp_path, name):
         assert same(command(question.arguments), by_function(question.answer)), question.arguments
 
 
-@pytest.mark.parametrize("name", ["llm_training", "memory"])
+@pytest.mark.parametrize("name", ["llm_training"])
 def test_tables_are_fitted_and_validated_alike(command, tmp_path, name):
     (path,) = (each for each in tables(tmp_path) if each.stem == name)
     for question in of_table(path):

@@ -106,7 +106,6 @@ def test_fit_to_a_few_runs_of_a_mixed_source_is_not_accepted(several):
     assert not found.judged.helps
     assert not found.accepted
     assert "it does not help: runs that were left out of the fit are predicted" in found.doubts[0]
-    assert judged(mixed, anyway=True).accepted
 
 
 def test_repeats_of_one_configuration_are_left_out_together(several):
@@ -119,12 +118,9 @@ def test_one_figure_of_few_that_is_hard_to_believe_is_not_accepted(several):
     milliseconds = slower(several[0], 1000.0)
     found = judged([milliseconds, *several[1:4]])
     assert [(each.run, each.deviations > 4) for each in found.odd] == [(several[0].id, True)]
+    assert not {run.id for run in several[1:]} & {each.run for each in found.odd}
     assert not found.accepted
     assert "1 of 4 runs are not to be believed, mpt-0001 least: " in found.doubts[0]
-
-
-def test_published_runs_are_believed(several):
-    assert judged(several).odd == ()
 
 
 def test_study_and_runs_each_have_their_own_step_time(several):
