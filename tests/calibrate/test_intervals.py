@@ -132,6 +132,15 @@ def test_either_end_after_an_anchor_is_learned_from_the_errors_on_its_side():
     assert found.time == PRIOR.time
 
 
+def test_a_source_with_more_rows_of_the_same_weighs_no_more():
+    rows = [
+        replace(it, residual=it.residual * (5.0 if it.source_id == "a" else 1.0))
+        for it in drawn("abcd", 0.1)
+    ]
+    more = [*rows, *(it for it in rows * 9 if it.source_id == "a")]
+    assert with_anchor(more, PRIOR) == with_anchor(rows, PRIOR)
+
+
 def test_runs_that_repeat_an_anchor_exactly_still_leave_a_width():
     rows = [replace(it, residual=0.0) for it in drawn("abcd", 0.1)]
     found = with_anchor(rows, PRIOR)
