@@ -141,7 +141,11 @@ class ForkServer:
             raise AssertionError(f"A request of {len(packet)} bytes is too long.")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            socket.send_fds(self.peer, [packet], [theirs.fileno(), *descriptors])
+            try:
+                socket.send_fds(self.peer, [packet], [theirs.fileno(), *descriptors])
+            except BaseException:
+                ours.close()
+                raise
         return Process(ours)
 
 
@@ -190,6 +194,7 @@ class _Servers:
     def forget(self) -> None:
         """The server is of no use any more; it ends after what it started."""
         if self.server is not None:
+            self.server.peer.close()
             self.former.append(self.server.pid)
         self.server = None
         self.former = [pid for pid in self.former if not _has_ended(pid)]

@@ -190,7 +190,9 @@ class Server:
     def _kill_the_late(self) -> None:
         for child in self._children.values():
             if child.until <= monotonic():
-                os.kill(child.pid, signal.SIGKILL)
+                if child.request.leads:
+                    _kill_session(child.pid)
+                os.kill(child.pid, signal.SIGKILL)  # it may not lead its session yet
 
     def _reap(self) -> None:
         """Whoever has ended leaves nothing behind."""
@@ -199,8 +201,7 @@ class Server:
             if os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
                 continue
             if child.request.leads:
-                with suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
+                _kill_session(child.pid)
             _, status = os.waitpid(child.pid, 0)
             if child.request.after is not None:
                 child.request.after()
@@ -217,6 +218,11 @@ class Server:
             self._client.close()
         for each in (self._woken, self._wakes, *(child.line for child in self._children.values())):
             each.close()
+
+
+def _kill_session(leader: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _tell(line: socket.socket, number: int) -> None:

@@ -36,6 +36,9 @@ _RETRY = 0.02
 _BACKLOG = 128
 """Readers that may have come and have not been let in yet."""
 
+ANYBODYS = "/tmp"
+"""Where everybody may make a folder, and nobody may take another one's away."""
+
 _PRIVATE = 0o700
 
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -163,7 +166,7 @@ def candidates() -> Iterator[Path]:
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime and _is_private(runtime):
         yield Path(runtime) / "foretrain"
-    yield Path(f"/tmp/foretrain-{os.geteuid()}")
+    yield Path(ANYBODYS) / f"foretrain-{os.geteuid()}"
 
 
 def _is_private(path: str | Path) -> bool:

@@ -36,9 +36,6 @@ parcel with a function that makes the source, or the connection to a template th
 PATIENCE = 300.0
 """Seconds to wait for further readers, where nothing else is asked for."""
 
-SOON = 0.5
-"""Seconds that a stream's processes have to end when whoever shares it is gone."""
-
 
 def share(
     source: Any,
@@ -304,7 +301,6 @@ def _started(
             (theirs.fileno(), address.listener.fileno(), address.lock, *own),
             leads=True,
             after=partial(clear_away, settings.name, address.folder, folder),
-            patience=SOON,
         )
         undo.pop_all()
     closed_after_fork(ours)
