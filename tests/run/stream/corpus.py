@@ -312,6 +312,37 @@ def seed_worker(worker):
     random.seed(seed)
 
 
+WHOLE = (
+    (ragged, {"collate_fn": pad}),
+    (ragged, {"collate_fn": time_first}),
+    (ragged, {"collate_fn": packed}),
+    (boxes, {"collate_fn": zipped}),
+    (nothing, {"collate_fn": without_nothing}),
+    (image, {"collate_fn": with_facts}),
+    (image, {"collate_fn": channels_last}),
+    (image, {"collate_fn": as_pairs}),
+    (picture, {"collate_fn": list}),
+    (words, {}),
+    (named, {}),
+    (ordered, {}),
+    (encoding, {}),
+)
+"""Samples, and how a loader puts them together."""
+
+
+class Many:
+    """The batches of many loaders, one of each in turn, and one as large as all of them."""
+
+    yields = "batches"
+
+    def __iter__(self):
+        loaders = [data.DataLoader(Of(sample), batch_size=4, **how) for sample, how in WHOLE]
+        for batches in zip(*loaders, strict=True):
+            yield from batches
+        yield torch.arange(20_000)
+        yield from data.DataLoader(Of(image), batch_sampler=Uneven())
+
+
 # Comparing.
 
 

@@ -10,6 +10,7 @@ from tests.run.stream.names import new_name
 from foretrain.errors import InputError
 from foretrain.run.stream.attach import attach
 from foretrain.run.stream.errors import SampleFailed, StreamError
+from foretrain.run.stream.seeds import seed_of
 from foretrain.run.stream.share import share
 from foretrain.run.stream.source import source_of
 
@@ -163,20 +164,18 @@ def test_batches_of_nobody_s_library_come_whole_or_cut_as_said():
     assert "batch_size=..." in refused(corpus.Made(), arguments={"yields": "stacks"})
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        ({"policy": "drop"}, "tear one apart"),
-        ({"start": "now"}, "tear one apart"),
-        ({"policy": "detach"}, "which a loader cannot do"),
-        ({"drop_last": True}, "drop_last is for samples"),
-        ({"private": len}, "private is for samples"),
-    ],
-)
-def test_what_whole_batches_do_not_allow_is_said(asked, says):
+def test_what_whole_batches_do_not_allow_is_said():
     loader = DataLoader(Of(corpus.ragged), batch_size=4, collate_fn=corpus.pad)
-    with shared(loader, epochs=1) as stream, pytest.raises((InputError, StreamError), match=says):
-        attach(stream.name, **asked)
+    with shared(loader, epochs=1) as stream:
+        for asked, says in (
+            ({"policy": "drop"}, "tear one apart"),
+            ({"start": "now"}, "tear one apart"),
+            ({"policy": "detach"}, "which a loader cannot do"),
+            ({"drop_last": True}, "drop_last is for samples"),
+            ({"private": len}, "private is for samples"),
+        ):
+            with pytest.raises((InputError, StreamError), match=says):
+                attach(stream.name, **asked)
 
 
 def test_a_batch_that_no_process_could_give_is_said():
@@ -185,18 +184,24 @@ def test_a_batch_that_no_process_could_give_is_said():
         share(loader, name=new_name())
 
 
-def test_a_loader_whose_order_is_told_by_epoch_or_generator_has_it():
-    def orders(loader):
-        with alone(loader, None, epochs=2, seed=3) as reader:
-            return [[n for _, y in reader for n in y.tolist()] for _ in range(2)]
+def orders(loader):
+    """The orders of two epochs of a stream with seed 3."""
+    with alone(loader, None, epochs=2, seed=3) as reader:
+        return [[n for _, y in reader for n in y.tolist()] for _ in range(2)]
 
+
+def test_a_sampler_is_told_its_epoch():
     placed = corpus.Placed()
     got = orders(DataLoader(Of(corpus.image), batch_size=4, sampler=placed))
     for epoch in range(2):
         placed.set_epoch(epoch)
         assert got[epoch] == list(placed)
-    seeded = [
-        orders(DataLoader(Of(corpus.image), 4, True, generator=torch.Generator().manual_seed(n)))
-        for n in (5, 5, 6)
-    ]
-    assert seeded[0] == seeded[1] != seeded[2]
+
+
+def test_an_order_depends_on_the_seed_of_the_loader_s_generator_too():
+    generator = torch.Generator().manual_seed(5)
+    loader = DataLoader(Of(corpus.image), batch_size=4, shuffle=True, generator=generator)
+    got = orders(loader)
+    for epoch in range(2):
+        generator.manual_seed(seed_of(3, epoch, 5) >> 1)
+        assert got[epoch] == [n for _, y in loader for n in y.tolist()]
