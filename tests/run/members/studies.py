@@ -43,6 +43,6 @@ def study(folder, *members, name, data="points", epochs=2, input="shared", more=
 
 def text_of(*members, name, data="points", epochs=2, input="shared", more=""):
     """The text of such a study."""
-    shared = "" if data == "loader" else 'shared = "tests.run.members.tiny:jitter"'
+    shared = "" if data in ("loader", "collated") else 'shared = "tests.run.members.tiny:jitter"'
     head = HEAD.format(name=name, data=data, shared=shared, epochs=epochs, input=input, more=more)
     return head + "".join(members or (PLAIN, WIDE))

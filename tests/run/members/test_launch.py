@@ -79,6 +79,22 @@ def test_a_member_that_fails_does_not_stop_the_others(tmp_path):
     assert answer.compared == ()
 
 
+def test_a_member_that_never_attaches_does_not_stop_the_others(tmp_path):
+    absent = WIDE.replace("wide", "absent") + 'device = "cuda:7"\n'
+    made = study(tmp_path, PLAIN, absent, name="tiny-absent", more="[logs]\nevery = '0.1 s'")
+    answer = ensemble_run(made)
+    members = {each.name: each for each in answer.members}
+    assert members["absent"].state is State.FAILED
+    assert "this machine has" in members["absent"].reason
+    assert members["plain"].state is State.DONE
+
+
+def test_a_loader_that_pads_feeds_all_members_its_own_batches(tmp_path):
+    answer = ensemble_run(study(tmp_path, PLAIN, name="tiny-own", data="collated"))
+    assert answer.members[0].samples == 48
+    assert answer.members[0].state is State.DONE
+
+
 def test_a_run_in_which_all_fail_says_why(tmp_path):
     text = '\n[[members]]\nname = "text"\nmodel = "tests.run.members.tiny:no_model"\n'
     with pytest.raises(ForetrainError, match=r"every member failed[\s\S]*returned a str"):
