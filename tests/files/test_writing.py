@@ -165,10 +165,12 @@ def writes(node):
         return False
     name = getattr(node.func, "attr", getattr(node.func, "id", ""))
     modes = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
-    opens = name in {"open", "fdopen"} and any(
+    opens = name == "open" and any(
         isinstance(mode, str) and set(mode) & set("wax+") and len(mode) <= 3 for mode in modes
     )
-    return opens or (name in WRITERS and isinstance(node.func, ast.Attribute))
+    return opens or (
+        name in WRITERS and len(node.args) <= 1 and isinstance(node.func, ast.Attribute)
+    )
 
 
 def test_nothing_else_writes_files():

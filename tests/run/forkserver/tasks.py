@@ -36,7 +36,7 @@ def looks_around(descriptors):
 
 def opens(parcel, descriptors):
     """The type and the sum of what a parcel holds, and where we are."""
-    value = parcel.arrived(descriptors[1:]).open()
+    value = parcel.arrived(descriptors[1:]).unpacked()
     told = {"type": type(value).__name__, "cwd": str(Path.cwd()), "env": os.environ.get("WP_TEST")}
     if isinstance(value, dict):
         told["sums"] = {key: float(np.asarray(each).sum()) for key, each in value.items()}

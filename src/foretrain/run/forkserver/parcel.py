@@ -59,7 +59,7 @@ class Parcel:
         """The same at its destination."""
         return replace(self, descriptors=tuple(descriptors))
 
-    def open(self) -> Any:
+    def unpacked(self) -> Any:
         """Enter the surroundings, and make the object.
 
         Raises:

@@ -196,7 +196,7 @@ def _live_alone(descriptors: Sequence[int], *, parcel: Parcel, own: int, body: b
 
 def _opened(parcel: Parcel) -> Loaded:
     try:
-        loaded: Loaded = parcel.open()()
+        loaded: Loaded = parcel.unpacked()()
     finally:
         parcel.close()
     return loaded

@@ -53,7 +53,7 @@ class Making:
         """
         assert isinstance(self.origin, Parcel)
         try:
-            source: Source = self.origin.open()()
+            source: Source = self.origin.unpacked()()
         finally:
             self.origin.close()
         return source
