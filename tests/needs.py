@@ -12,7 +12,7 @@ def needs(name):
     try:
         return importlib.import_module(name)
     except ImportError:
-        _miss(f"{name} is not installed: pip install 'foretrain[{name}]'")
+        _miss(f"{name} is not installed: pip install {name}")
 
 
 def needs_command(*names):

@@ -15,7 +15,7 @@ from foretrain.report.facts import time_pieces
 from foretrain.report.table import Column, Table, pareto, ranking
 from foretrain.report.terminal import pieces
 from foretrain.report.validate import WRITE
-from foretrain.report.words import between, in_one_unit, signed, written
+from foretrain.report.words import in_one_unit, signed, span, written
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 VALUES = st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=8)
@@ -72,9 +72,9 @@ def test_signs_rates_and_intervals_change_their_unit_too():
         signed(SECONDS, -0.25),
         signed(SECONDS, 3.0),
         written(SECONDS, 4.0, frame="{}/step"),
-        between(SECONDS, 0.5, 90.0),
+        span(0.5, 90.0, SECONDS),
     ]
-    assert in_one_unit(texts) == ("-0.25 s", "+3 s", "4 s/step", "0.5 s to 90 s")
+    assert in_one_unit(texts) == ("-0.25 s", "+3 s", "4 s/step", "0.5 to 90 s")
 
 
 def test_columns_of_a_group_share_their_unit():

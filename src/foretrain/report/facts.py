@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from foretrain.plan.study import Study
 from foretrain.report import rent
-from foretrain.report.words import count, percent, written
+from foretrain.report.words import count, percent, span, written
 from foretrain.results.estimate import Estimate, Memory, Nearest, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
 from foretrain.results.ranked import Ranked
@@ -21,7 +21,6 @@ from foretrain.units import (
     SECONDS,
     TOKENS,
     WATTS,
-    Quantity,
 )
 from foretrain.workload.workload import Workload
 
@@ -113,12 +112,6 @@ def _sure(memory: Memory) -> str:
     if not low < memory.probability_fits < high:
         return ""
     return f"; fits with a probability of {percent(memory.probability_fits)}"
-
-
-def span(low: float, high: float, quantity: Quantity, *, between: str = "to") -> str:
-    """Two values, the unit once where both have it: "40.4 to 45.1 GiB"."""
-    first, last = written(quantity, low), written(quantity, high)
-    return f"{first.removesuffix(f' {quantity.unit_of(high)}')} {between} {last}"
 
 
 def time_pieces(parts: Parts) -> tuple[Piece, ...]:

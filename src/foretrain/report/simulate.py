@@ -11,7 +11,7 @@ from rich.text import Text
 from foretrain.report import terminal
 from foretrain.report.shared_input import fed_words, input_table, ways_table
 from foretrain.report.table import Column, Table, plan_columns
-from foretrain.report.words import between, count, per_second, percent, written
+from foretrain.report.words import count, per_second, percent, span, written
 from foretrain.results.simulate import (
     Capacity,
     LoadPoint,
@@ -181,7 +181,7 @@ def _mean(result: PolicyResult) -> str:
 def _interval(result: PolicyResult) -> str:
     if result.low is None or result.high is None:
         return ""
-    return between(SECONDS, result.low, result.high)
+    return span(result.low, result.high, SECONDS)
 
 
 def _finished(result: PolicyResult) -> str:

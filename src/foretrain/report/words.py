@@ -118,7 +118,10 @@ class Written(str):
 
     def __new__(cls, quantity: Quantity, *values: float, frame: str, unit: str = "") -> Self:
         """The text, in a unit or in those that suit each value best."""
-        made = super().__new__(cls, frame.format(*(_amount(quantity, it, unit) for it in values)))
+        amounts = [_amount(quantity, value, unit) for value in values]
+        end = " " + amounts[-1].split(" ", 1)[1]
+        shown = [*(each.removesuffix(end) for each in amounts[:-1]), amounts[-1]]
+        made = super().__new__(cls, frame.format(*shown))
         made.quantity, made.values, made.frame = quantity, values, frame
         return made
 
@@ -137,9 +140,9 @@ def signed(quantity: Quantity, value: float) -> Written:
     return written(quantity, abs(value), frame="+{}" if value > 0 else "-{}")
 
 
-def between(quantity: Quantity, low: float, high: float) -> Written:
-    """An interval: "1.2 s to 1.4 s"."""
-    return Written(quantity, low, high, frame="{} to {}")
+def span(low: float, high: float, quantity: Quantity, *, between: str = "to") -> Written:
+    """Two values, the unit once where both have it: "40.4 to 45.1 GiB"."""
+    return Written(quantity, low, high, frame=f"{{}} {between} {{}}")
 
 
 def _amount(quantity: Quantity, value: float, unit: str) -> str:
