@@ -7,7 +7,7 @@ from tests.needs import needs
 
 from foretrain.errors import InputError
 from foretrain.run.nodes.errors import NodeFailed
-from foretrain.run.nodes.message import ALIGNMENT, failure, packed, unpacked
+from foretrain.run.nodes.message import ALIGNMENT, failure, length_of, packed, unpacked
 
 torch = needs("torch")
 
@@ -82,3 +82,29 @@ def test_what_cannot_travel_is_refused_with_its_place(content, where):
 def test_failure_is_raised_where_it_is_unpacked():
     with pytest.raises(NodeFailed, match="no such file: ä"):
         unpacked(failure("no such file: ä"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'"int64"', b'"_load"'),
+        (b'"int64", [4]', b'"int64", [9]'),
+        (b'"int64", [4], 0', b'"int64", [4],-8'),
+        (b'{"tensor": 0}', b'{"tensor": 9}'),
+        (b'{"tensor": 0}', b'{"tensor":-1}'),
+        (b'"tree"', b'"true"'),
+    ],
+)
+def test_what_is_no_block_is_an_error_and_is_not_read_past(before, after):
+    whole = bytes(packed(torch.arange(4)).numpy())
+    assert before in whole
+    changed = torch.frombuffer(bytearray(whole.replace(before, after)), dtype=torch.uint8)
+    with pytest.raises(NodeFailed, match="no block"):
+        unpacked(changed)
+    assert unpacked(torch.frombuffer(bytearray(whole), dtype=torch.uint8)).tolist() == [0, 1, 2, 3]
+
+
+def test_a_length_that_no_message_has_is_not_waited_for():
+    claims = torch.frombuffer(bytearray((1 << 62).to_bytes(8, "little") * 2), dtype=torch.uint8)
+    with pytest.raises(NodeFailed, match="no message"):
+        length_of(claims)

@@ -22,6 +22,9 @@ Batch = Any
 
 ALIGNMENT = 64
 HEAD = 16
+LONGEST = 1 << 40
+"""Bytes of a message, at most: what claims to be longer is none of ours."""
+
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -40,8 +43,15 @@ def packed(content: Batch) -> Tensor:
 
 
 def length_of(message: Tensor) -> int:
-    """Bytes of a message, of which more may follow; 0 of an empty one."""
-    return _number(message, 0)
+    """Bytes of a message, of which more may follow; 0 of an empty one.
+
+    Raises:
+        NodeFailed: no message is that long.
+    """
+    length = _number(message, 0)
+    if length > LONGEST:
+        raise NodeFailed(f"a node sent what is no message: it claims to have {length} bytes.")
+    return length
 
 
 def failure(reason: str) -> Tensor:
@@ -53,14 +63,27 @@ def unpacked(message: Tensor) -> Batch:
     """The block of a message; its tensors lie in the message's memory.
 
     Raises:
-        NodeFailed: the sender could not make the block.
+        NodeFailed: the sender could not make the block, or sent none.
     """
-    end = HEAD + _number(message, 8)
-    description = json.loads(bytes(message[HEAD:end].cpu().numpy()))
-    if "failure" in description:
-        raise NodeFailed(description["failure"])
-    body = message[_aligned(end) :]
-    return _rebuilt(description["tree"], body, description["tensors"])
+    try:
+        end = HEAD + _number(message, 8)
+        if end > len(message):
+            raise ValueError("it ends within its description")
+        description = json.loads(bytes(message[HEAD:end].cpu().numpy()))
+        if "failure" in description:
+            raise NodeFailed(str(description["failure"]))
+        body = message[_aligned(end) :]
+        return _rebuilt(description["tree"], body, description["tensors"])
+    except (
+        AttributeError,
+        IndexError,
+        KeyError,
+        RecursionError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise NodeFailed(f"a node sent what is no block: {error!r:.80}.") from error
 
 
 def _number(message: Tensor, at: int) -> int:
@@ -124,6 +147,8 @@ def _rebuilt(tree: Mapping[str, Any], body: Tensor, places: Sequence[Any]) -> Ba
     if kind == "tensor":
         name, shape, at = places[value]
         dtype = getattr(torch, name)
+        if not isinstance(dtype, torch.dtype) or min((value, at, *shape), default=0) < 0:
+            raise ValueError("a tensor of it has no such type, shape or place")
         size = torch.Size(shape).numel() * dtype.itemsize
         return body[at : at + size].view(dtype).view(shape)
     if kind == "plain":
