@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from tests import builders
 
 
@@ -43,3 +44,12 @@ def test_no_color_is_honoured_where_colours_are_forced(foretrain, study, monkeyp
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[36m" in coloured
     assert "\x1b[36m" not in foretrain("estimate", study).out
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_number_that_is_not_finite_is_no_answer(foretrain, study, monkeypatch, options):
+    endless = builders.estimate(energy_per_step=float("inf"))
+    monkeypatch.setattr("foretrain.verbs.estimate.estimate", lambda study, **_: endless)
+    ended = foretrain("estimate", study, *options)
+    assert (ended.code, ended.out) == (1, "")
+    assert "energy_per_step of the answer is inf" in ended.err

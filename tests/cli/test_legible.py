@@ -104,3 +104,9 @@ def test_error_of_a_file_is_cleaned(foretrain, tmp_path):
     assert ended.code == 1
     assert not set(ended.err) & set(OBEYED)
     assert "a\\x1b[31m\\u202e.toml" in ended.err
+
+
+def test_page_of_a_name_that_no_file_can_have_is_one_message(foretrain, study):
+    ended = foretrain("search", study, "--html", "n" * 300 + ".html")
+    assert ended.code == 1
+    assert "cannot be written: File name too long" in ended.err

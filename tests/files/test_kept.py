@@ -70,7 +70,7 @@ def test_what_other_code_has_made_is_done_again_and_not_called_damaged(
 
 def test_a_result_that_cannot_be_opened_or_written_is_one_message(tmp_path, result, full_disk):
     (tmp_path / "key.json").mkdir()
-    with pytest.raises(InputError, match=r"key\.json cannot be read: Is a directory"):
+    with pytest.raises(InputError, match=r"key\.json: is a folder; a file is wanted"):
         Kept(tmp_path).get("key")
     with full_disk(), pytest.raises(InputError, match="cannot be written: File too large"):
         Kept(tmp_path).put("other", result)

@@ -140,3 +140,21 @@ def test_change_is_told_in_lines_of_a_study():
         'plan.recompute = "full"',
         'plan.order = ["data", "tensor", "context", "pipeline"]',
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tp8\x0b\x0btp4", "named twice"),
+        ("\u00a0\u00a0", "names nothing"),
+        ("tp8, zzz;yyy", "'zzz' is no key"),
+        ("tensor=" + "9" * 1000, "is not a whole number"),
+        ("dp" + "9" * 1000, "is not a whole number"),
+        ("cut 1-999999999x2-1", "has more than 1,000 chunks"),
+        ("tp8 " * 1000, "has 4,000 letters; at most 2,000 are read"),
+    ],
+)
+def test_text_that_is_odd_or_endless_is_refused_at_once(text, told):
+    with pytest.raises(InputError, match=told) as error:
+        read_named(text, where="--why-not")
+    assert len(str(error.value)) < 2500

@@ -173,3 +173,21 @@ def test_a_model_asks_for_no_more_devices_than_there_are(tmp_path):
 def test_two_models_have_two_names(tmp_path):
     with pytest.raises(InputError, match="two have one name: small, small"):
         read(tmp_path, MODELS + MODELS[MODELS.index("[[") :])
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "told"),
+    [
+        ("nodes = 4", "nodes = 1000000", "fleet.nodes: must be from 1 to 100,000, got 1,000,000"),
+        ("devices = 8", "devices = 10000000", "fleet.devices: must be from 1 to 100,000"),
+        ("draw = 3", "draw = 1000000", "jobs.draw: must be from 1 to 200,000, got 1,000,000"),
+        ("seeds = 1", "seeds = 5000", "simulation.seeds: must be at most 1,000, got 5,000"),
+        ("loads = [0.5]", f"loads = [{'0.5,' * 101}]", "simulation.loads: may be 100 at most"),
+    ],
+)
+def test_counts_out_of_all_proportion_are_refused_at_once(tmp_path, line, instead, told):
+    jobs = "[jobs]\ndraw = 3\n[simulation]\nloads = [0.5]\nseeds = 1\n"
+    text = f"[fleet]\nnodes = 4\ndevices = 8\n{jobs}"
+    with pytest.raises(InputError) as error:
+        read(tmp_path, text.replace(line, instead))
+    assert told in str(error.value)

@@ -275,3 +275,22 @@ def test_reader_needs_neither_torch_nor_transformers():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"torch", "transformers", "requests", "pydantic"} & set(loaded)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000; at most 10,000 are read"),
+        ({"num_hidden_layers": 2**63}, "at most 10,000 are read"),
+        ({"vocab_size": 10**4000}, "vocab_size is 1000000"),
+        ({"vocab_size": 1e9}, "not a whole number"),
+        ({"attention_dropout": float("inf")}, "not a number from 0 to 1,000,000,000"),
+        ({"attention_dropout": float("nan")}, "not a number from 0"),
+        ({"model_type": {"a": 1}}, "it names the family of the model"),
+        ({"model_type": "x" * 100_000}, "which foretrain cannot read"),
+    ],
+)
+def test_what_is_out_of_all_proportion_is_refused_at_once(changes, told):
+    with pytest.raises(ForetrainError, match=told) as error:
+        shape_of({**LLAMA_2, "num_key_value_heads": 8, **changes})
+    assert len(str(error.value)) < 1000

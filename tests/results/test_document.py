@@ -1,12 +1,14 @@
 """Documents: the JSON that other programs read."""
 
 import json
+import re
 from dataclasses import replace
 from math import inf, nan
 
 import pytest
 from tests import builders
 
+from foretrain.errors import InputError
 from foretrain.plan.plan import Recompute, Sharding
 from foretrain.plan.study import Objective
 from foretrain.results.document import document, fingerprint, plain
@@ -38,8 +40,12 @@ def test_plan_is_written_in_lower_case_words_and_lists():
 
 
 @pytest.mark.parametrize("value", [inf, -inf, nan])
-def test_what_is_not_finite_is_null(value):
-    assert plain(value) is None
+def test_what_is_not_finite_is_an_error_that_says_where(value):
+    with pytest.raises(InputError, match="a number of the answer is"):
+        plain(value)
+    with pytest.raises(InputError, match=re.escape(f"a[1].b of the answer is {value}")):
+        plain({"a": (1.0, {"b": value})})
+    assert len(fingerprint(value)) == 64
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,7 @@ def test_same_answer_is_the_same_text():
 
 
 def test_document_survives_strict_json():
-    answer = estimate_document(energy_per_step=inf)
+    answer = estimate_document()
     assert json.loads(json.dumps(answer, allow_nan=False)) == answer
 
 

@@ -90,8 +90,9 @@ def calibrate(
             progress=tell,
         )
     source = _source(ran, base)
+    shown = document("calibrate", found, source)
     show_and_write(
-        document("calibrate", found, source) if as_json else calibration_text(found),
+        shown if as_json else calibration_text(found),
         output if found.accepted else None,
         lambda: as_toml(found.calibration, over=SHIPPED, about=ABOUT, digits=DIGITS),
     )

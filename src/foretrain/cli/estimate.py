@@ -22,4 +22,5 @@ def estimate(
     with told_of(study):
         answer = verb.estimate(asked, coefficients=known)
     source = of_study(asked, coefficients=known)
-    show(document("estimate", answer, source) if as_json else estimate_text(asked, answer))
+    shown = document("estimate", answer, source)
+    show(shown if as_json else estimate_text(asked, answer))

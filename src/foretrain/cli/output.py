@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from foretrain.cli.legible import Legible, escaped, tell
 from foretrain.errors import InputError
-from foretrain.files.writing import write_text
+from foretrain.files.reading import exists
+from foretrain.files.writing import unwritable, write_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,7 +68,11 @@ def check_page(page: Path, study: Path, *, what: str = "study", option: str = "-
     Raises:
         InputError: if it would take the study's place, is a folder, or lies where nothing may be.
     """
-    if page.exists() and study.exists() and page.samefile(study):
+    try:
+        page.exists()
+    except OSError as error:  # a name that no file can have, a folder that nobody may look into
+        raise unwritable(page, error) from error
+    if page.exists() and exists(study) and page.samefile(study):
         raise InputError(f"{option} {page} is the {what} itself. Give it another name.")
     if page.is_dir():
         raise InputError(

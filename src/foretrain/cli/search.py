@@ -82,8 +82,9 @@ def search(
         source = of_study(asked, coefficients=known)
         if cut_short(answer):
             tell("The search was cut short: this is the best of what was looked at.")
+        shown = document(name_of(answer), answer, source)
         show_and_write(
-            document(name_of(answer), answer, source) if as_json else asked_text(asked, answer),
+            shown if as_json else asked_text(asked, answer),
             html,
             lambda: asked_page(asked, answer, source),
         )

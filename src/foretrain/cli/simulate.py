@@ -61,8 +61,9 @@ def simulate(
     source = provenance(asked, coefficients=known)
     for path in [] if kept is None else kept.damaged:
         tell(f"warning: {path} was damaged; its run was done again.")
+    shown = document("simulate", answer, source)
     show_and_write(
-        document("simulate", answer, source) if as_json else simulate_text(answer),
+        shown if as_json else simulate_text(answer),
         html,
         lambda: simulate_page(asked, answer, source),
     )

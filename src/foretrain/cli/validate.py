@@ -48,8 +48,9 @@ def validate(
     with engine(workers) as spread, rows_done(len(runs)) as done:
         answer = verb.validate(runs, coefficients=known, engine=spread, progress=done)
     source = provenance(runs, coefficients=known)
+    shown = document("validate", answer, source)
     show_and_write(
-        document("validate", answer, source) if as_json else validation_text(answer),
+        shown if as_json else validation_text(answer),
         html,
         lambda: validation_page(answer, source),
     )

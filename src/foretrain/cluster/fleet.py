@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import fsum
+from typing import Final
 
 from foretrain.errors import InputError
+
+MOST_NODES: Final = 100_000
+MOST_DEVICES: Final = 100_000
+"""Of one node. A simulation keeps account of each node, and looks for room node by node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +33,12 @@ class Nodes:
     price: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.count >= 1:
-            raise InputError(f"Nodes.count must be at least 1, got {self.count}.")
-        if not self.devices >= 1:
-            raise InputError(f"Nodes.devices must be at least 1, got {self.devices}.")
+        if not 1 <= self.count <= MOST_NODES:
+            raise InputError(f"Nodes.count must be from 1 to {MOST_NODES:,}, got {self.count:,}.")
+        if not 1 <= self.devices <= MOST_DEVICES:
+            raise InputError(
+                f"Nodes.devices must be from 1 to {MOST_DEVICES:,}, got {self.devices:,}."
+            )
         if not (self.rack >= 0 and self.price >= 0):
             raise InputError(f"Nodes.rack and price must be at least 0, got {self}.")
 

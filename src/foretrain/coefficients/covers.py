@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from foretrain.errors import InputError
+from foretrain.units import MOST, as_written
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
@@ -53,6 +56,17 @@ class Covers:
     samples: frozenset[str] = frozenset()
     multiplied: float = 0.0
     runs: tuple[Fitted, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("parameters", "counts"):
+            fewest, most = getattr(self, name)
+            if not 0 <= fewest <= most <= MOST:
+                raise InputError(
+                    f"Covers.{name} must be the fewest and the most, from 0 to {MOST:g}, got"
+                    f" {as_written([fewest, most])}."
+                )
+        if not 0 <= self.multiplied <= 1:
+            raise InputError(f"Covers.multiplied must lie from 0 to 1, got {self.multiplied:g}.")
 
 
 NOTHING = Covers()

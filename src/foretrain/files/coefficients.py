@@ -23,7 +23,7 @@ SETS = files("foretrain.coefficients") / "sets"
 PRIORS_FILE = "priors"
 DEFAULT_SET = "2026-11"
 COVERS = "covers"
-SPAN = re.compile(r"(?P<name>.+-)(?P<first>\d+)\.\.(?P=name)(?P<last>\d+)")
+SPAN = re.compile(r"(?P<name>.+-)(?P<first>[0-9]{1,18})\.\.(?P=name)(?P<last>[0-9]{1,18})")
 
 
 def calibration(text: str, *, over: Calibration | None = None, where: str) -> Calibration:

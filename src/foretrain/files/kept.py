@@ -9,14 +9,19 @@ from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from foretrain.errors import InputError
+from foretrain.files.reading import exists, read_bytes
 from foretrain.files.writing import write_text
 from foretrain.results.case import CaseResult
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+MOST_BYTES: Final = 256 * 2**20
+"""Of one result; those of a million jobs have 100 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,9 @@ class Kept:
             InputError: it is there and cannot be read.
         """
         path = self._path(key)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
+        if not exists(path):
             return None
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        content = read_bytes(path, most=MOST_BYTES)
         try:
             found = json.loads(content)
             told = found["result"]

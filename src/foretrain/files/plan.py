@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from foretrain.errors import InputError
 from foretrain.files.keys import COUNT, LARGEST, Reads, count
@@ -27,6 +27,9 @@ from foretrain.units import as_written
 from foretrain.workload.operator import Attention
 
 Value = TypeVar("Value")
+
+MOST_CHOICES: Final = 1000
+"""Of one field, and chunks of one cut."""
 Name = TypeVar("Name", bound=IntEnum)
 
 
@@ -48,6 +51,8 @@ def _choices(one: Callable[[object], Value], schema: Mapping[str, object]) -> Re
 
 def _all(one: Callable[[object], Value], items: list[object]) -> tuple[Value, ...]:
     """Every item read, or one error that tells what is wrong with each of them."""
+    if len(items) > MOST_CHOICES:
+        raise InputError(f"has {len(items):,} choices; at most {MOST_CHOICES:,} are read.")
     found, wrong = [], []
     for item in items:
         try:
@@ -93,6 +98,8 @@ def _cut(value: object) -> Cut:
             f"{as_written(value)} is neither 'even', nor 'balanced', nor a list of layers per "
             "chunk such as [9, 10, 10, 9]."
         )
+    if len(value) > MOST_CHOICES:
+        raise InputError(f"has {len(value):,} chunks; at most {MOST_CHOICES:,} are read.")
     wrong = [as_written(item) for item in value if type(item) is not int or item < 1]
     if wrong:
         raise InputError(f"layers of a chunk are whole numbers of at least 1, not {_or(wrong)}.")

@@ -13,10 +13,11 @@ from typing import Any, Final
 
 from foretrain.errors import InputError
 from foretrain.files.keys import table
-from foretrain.files.plan import read_space
+from foretrain.files.plan import MOST_CHOICES, read_space
 from foretrain.files.problems import Problems
 from foretrain.files.toml import from_toml
 from foretrain.plan.plan import Plan
+from foretrain.units import as_written
 
 Named = Mapping[str, tuple[Any, ...]]
 """Fields of a plan, and the choices that were named for each."""
@@ -43,6 +44,12 @@ WORDS: Final = tuple(
 )
 """The words of `Plan.__str__`, each with the fields that it fills."""
 
+BETWEEN: Final = re.compile(r"\A[\s,;]+")
+"""What stands between words: all that ends one, or none would ever be read to its end."""
+
+MOST_LETTERS: Final = 2000
+MOST_DIGITS: Final = 9
+
 MARKS: Final = {"+sp": True, "a2a": "all_to_all", ", kept": False}
 """Words that stand for the value of a field by being there."""
 
@@ -60,12 +67,15 @@ def read_named(text: str, *, where: str) -> Named:
     Raises:
         InputError: with every word that is not understood and every value that cannot be.
     """
+    if len(text) > MOST_LETTERS:
+        told = f"{as_written(text)} has {len(text):,} letters; at most {MOST_LETTERS:,} are read."
+        raise InputError(f"{where}: {told}")
     problems = Problems(where)
     written: dict[str, object] = {}
     worded: set[str] = set()
     for word, found in _words(text, problems):
         problems.add_all(
-            f"plan.{name}: is named twice in {text!r}; name it once."
+            f"plan.{name}: is named twice in {as_written(text)}; name it once."
             for name in set(found) & set(written)
         )
         written |= found
@@ -74,7 +84,9 @@ def read_named(text: str, *, where: str) -> Named:
     space = read_space(section, problems)
     problems.check()
     if not written:
-        raise InputError(f"{where}: {text!r} names nothing. Write tensor=8, for example, or tp8.")
+        raise InputError(
+            f"{where}: {as_written(text)} names nothing. Write tensor=8, for example, or tp8."
+        )
     named = {name: getattr(space, name) for name in section}
     return named if not worded >= TELLING else _neutral() | named
 
@@ -88,7 +100,7 @@ def read_plan(text: str, *, where: str) -> Plan:
     named = read_named(text, where=where)
     plan = whole(named)
     if plan is None:
-        raise InputError(f"{where}: {text!r} is no whole plan.")
+        raise InputError(f"{where}: {as_written(text)} is no whole plan.")
     return plan
 
 
@@ -112,12 +124,12 @@ def _neutral() -> dict[str, tuple[Any, ...]]:
 def _words(text: str, problems: Problems) -> Iterator[tuple[str, dict[str, object]]]:
     """The words of a text, each with the fields that it fills."""
     place = 0
-    while rest := text[place:].lstrip(" ,;\t\n"):
+    while rest := BETWEEN.sub("", text[place:], count=1):
         place = len(text) - len(rest)
         match = _match(rest)
         if match is None:
-            word = re.split(r"[\s,]", rest, maxsplit=1)[0]
-            wrong = f"{word!r} is no key of [plan] with a value and no word of a plan."
+            word = re.split(r"[\s,;]", rest, maxsplit=1)[0]
+            wrong = f"{as_written(word)} is no key of [plan] with a value and no word of a plan."
             problems.add("", f"{wrong} Write tensor=8, for example, or tp8.")
             place += len(word)
             continue
@@ -155,7 +167,7 @@ def _value(name: str, word: str) -> object:
         return word.split(">")
     if name == "cut" and word[0].isdigit():
         return _unfolded(word)
-    return int(word) if word.isdigit() else word.replace(" ", "_")
+    return int(word) if word.isdecimal() and len(word) <= MOST_DIGITS else word.replace(" ", "_")
 
 
 def _unfolded(text: str) -> list[int]:
@@ -163,5 +175,7 @@ def _unfolded(text: str) -> list[int]:
     layers: list[int] = []
     for run in text.split("-"):
         many, _, each = run.rpartition("x")
+        if max(len(many), len(each)) > MOST_DIGITS or int(many or 1) > MOST_CHOICES:
+            raise InputError(f"cut {as_written(text)} has more than {MOST_CHOICES:,} chunks.")
         layers += [int(each or 0)] * int(many or 1)
     return layers

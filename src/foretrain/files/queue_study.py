@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -15,7 +16,7 @@ from foretrain.errors import ForetrainError, InputError
 from foretrain.files.cluster import read_cluster
 from foretrain.files.job_models import ModelReader, ModelSection, Ratio
 from foretrain.files.keys import Count
-from foretrain.files.problems import Problems, unknown_key, validated
+from foretrain.files.problems import Noun, Problems, of_field, unknown_key, validated
 from foretrain.files.toml import read_toml
 from foretrain.files.traces.read import read_log
 from foretrain.measured.log import Log
@@ -45,6 +46,9 @@ UNKNOWN_KIND: Final = (
 )
 NO_PLANS: Final = "needs [cluster] instead of [fleet]: plans depend on it."
 UNUSED: Final = "is for jobs that are {these}, and these are {those}. Leave it out."
+WRITTEN: Final = {"fleet.count": "fleet.nodes", "jobs.jobs": "jobs.draw"}
+"""How fields of nouns are called in a study, where it is not the same."""
+
 OF_DRAWN: Final = ("jobs.models", "jobs.ends", "simulation.loads", "simulation.seeds")
 OF_LOGGED: Final = ("jobs.format", "jobs.columns", "jobs.policy")
 
@@ -172,7 +176,7 @@ class _Reader:
                 self.problems.add(key, f"is not a table; write [{key}] and its keys below.")
                 self.problems.check()
         cluster = self._cluster()
-        fleet = _fleet_of(cluster) if cluster else self._fleet()
+        fleet = self._made("cluster", partial(_fleet_of, cluster)) if cluster else self._fleet()
         written = self.document.get("jobs", {})
         section = validated(JobsSection, written, path="jobs", problems=self.problems)
         said = self.document.get("simulation", {})
@@ -190,7 +194,12 @@ class _Reader:
         assert section
         assert how
         assert jobs
-        return _study(fleet, jobs, section=section, how=how, target=target)
+        study = self._made(
+            "simulation", lambda: _study(fleet, jobs, section=section, how=how, target=target)
+        )
+        self.problems.check()
+        assert study
+        return study
 
     def _unused(self, *, traced: bool) -> None:
         """Note keys that say nothing of jobs as these are."""
@@ -221,10 +230,18 @@ class _Reader:
         if found is None or quotas is None:
             return None
         groups = found.kinds if isinstance(found, KindsSection) else (found,)
+        return self._made(
+            "fleet", lambda: Fleet(nodes=tuple(each.noun for each in groups), quota=quotas.quota)
+        )
+
+    def _made(self, path: str, make: Callable[[], Noun]) -> Noun | None:
+        """A noun; None where what it has against its parts, noted in the problems, forbids it."""
         try:
-            return Fleet(nodes=tuple(each.noun for each in groups), quota=quotas.quota)
+            return make()
         except InputError as error:
-            self.problems.add("fleet", str(error))
+            field, said = of_field(str(error))
+            key = ".".join([path, *field])
+            self.problems.add(WRITTEN.get(key, key), said)
             return None
 
     def _jobs(
@@ -241,11 +258,12 @@ class _Reader:
         names = [each.name for each in section.models]
         if len({*names}) < len(names):
             self.problems.add("jobs.models", f"two have one name: {', '.join(names)}.")
-        return Drawn(
-            jobs=section.draw,
-            models=tuple(self._models(section.models, cluster)),
-            serial=section.serial,
-            ends=section.ends,
+        models = tuple(self._models(section.models, cluster))
+        return self._made(
+            "jobs",
+            partial(
+                Drawn, jobs=section.draw, models=models, serial=section.serial, ends=section.ends
+            ),
         )
 
     def _models(

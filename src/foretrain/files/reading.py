@@ -78,6 +78,16 @@ def read_bytes(path: Path, *, most: int) -> bytes:
     return content
 
 
+def check_file(path: Path) -> None:
+    """Refuse what is no file, before a library opens it that reads formats of its own.
+
+    Raises:
+        InputError: it cannot be opened, or is no file.
+    """
+    with _told(path), _opened(path):
+        pass
+
+
 def exists(path: Path) -> bool:
     """Whether there is something at a path; False also for a path that no file can have."""
     try:

@@ -27,6 +27,12 @@ HAPPENS = 0
 DECIDES = 1
 """Priority of the decision that follows."""
 
+MOST_DECISIONS = 200_000
+"""Of a simulation, and `MOST_PER_JOB` more for each job: above it, rounds or failures are so much
+shorter than jobs that hardly anything else happens."""
+
+MOST_PER_JOB = 1_000
+
 PATIENCE = 1_000
 """Decisions in a row after which nobody runs, though all jobs have come, until we give up."""
 
@@ -74,6 +80,7 @@ class Simulation:
         self._deciding = False
         self._all_came = False
         self._idle = 0
+        self._decisions = MOST_DECISIONS + MOST_PER_JOB * len(trace.jobs)
 
     @property
     def now(self) -> float:
@@ -218,6 +225,13 @@ class Simulation:
         self._idle = self._idle + 1 if idle else 0
         if self._idle > PATIENCE:
             raise self._endless()
+        self._decisions -= 1
+        if not self._decisions:
+            raise InputError(
+                f"the simulation is at {self.now:.3g} s after more decisions than are simulated"
+                f" ({MOST_DECISIONS:,}, and {MOST_PER_JOB:,} for each job). Make rounds longer, or"
+                " failures rarer, beside the time that jobs take."
+            )
 
 
 def _ready(active: Active, held: Held, now: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from foretrain.cluster.fleet import Fleet, NodeFailures
 from foretrain.errors import InputError
@@ -82,6 +83,13 @@ class JobModel:
             raise InputError(f"the ensemble {self.name} needs a cluster that says its host.")
 
 
+MOST_DRAWN: Final = 200_000
+"""Jobs of a run; more seeds say more about chance than more jobs."""
+
+MOST_SEEDS: Final = 1_000
+MOST_LOADS: Final = 100
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
     """Jobs that are drawn at random.
@@ -100,8 +108,8 @@ class Drawn:
     ends: bool = True
 
     def __post_init__(self) -> None:
-        if not self.jobs >= 1:
-            raise InputError(f"Drawn.jobs must be at least 1, got {self.jobs}.")
+        if not 1 <= self.jobs <= MOST_DRAWN:
+            raise InputError(f"Drawn.jobs must be from 1 to {MOST_DRAWN:,}, got {self.jobs:,}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,3 +186,11 @@ class QueueStudy:
             raise InputError(f"QueueStudy.restart must be at least 0 s, got {self.restart}.")
         if isinstance(self.jobs, Drawn) and not self.loads:
             raise InputError("QueueStudy.loads is empty; drawn jobs need a load, such as 0.8.")
+        if len(self.loads) > MOST_LOADS:
+            raise InputError(
+                f"QueueStudy.loads may be {MOST_LOADS} at most, got {len(self.loads)}."
+            )
+        if self.seeds > MOST_SEEDS:
+            raise InputError(
+                f"QueueStudy.seeds must be at most {MOST_SEEDS:,}, got {self.seeds:,}."
+            )

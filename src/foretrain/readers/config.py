@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from foretrain.errors import InputError
 from foretrain.units import as_written
+
+MOST_OF_ANYTHING: Final = 10**9
+MOST_LAYERS: Final = 10_000
+"""The deepest published transformer has 1,000 layers (DeepNet, from memory)."""
+
+LAYERS: Final = (
+    "num_hidden_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers",
+    "n_layer", "n_layers",
+)  # fmt: skip
+MOST: Final[Mapping[str, int]] = dict.fromkeys(LAYERS, MOST_LAYERS)
+"""The most that is read, by key, where it is less than of anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,9 @@ class Config:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(f"{name} is {as_written(value)}, not a whole number of at least 1.")
+        if value > MOST.get(name, MOST_OF_ANYTHING):
+            most = MOST.get(name, MOST_OF_ANYTHING)
+            raise InputError(f"{name} is {as_written(value)}; at most {most:,} are read.")
         return value
 
     def number(self, name: str, default: float) -> float:
@@ -63,8 +78,12 @@ class Config:
         value = self.keys.get(name)
         if value is None:
             return default
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise InputError(f"{name} is {as_written(value)}, not a number of at least 0.")
+        if not 0 <= value <= MOST_OF_ANYTHING:
+            raise InputError(
+                f"{name} is {as_written(value)}, not a number from 0 to {MOST_OF_ANYTHING:,}."
+            )
         return float(value)
 
     def flag(self, name: str, default: bool) -> bool:

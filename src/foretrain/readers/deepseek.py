@@ -7,6 +7,7 @@ from dataclasses import replace
 from foretrain.errors import InputError
 from foretrain.readers.config import Config
 from foretrain.readers.parts import gated, heads, language
+from foretrain.units import as_written
 from foretrain.workload.library.language_model import LanguageModel
 from foretrain.workload.library.parts.block import Block
 from foretrain.workload.library.parts.experts import Experts
@@ -72,8 +73,8 @@ def nemotron_h(config: Config) -> LanguageModel:
     layers = config.count("num_hidden_layers")
     if unknown or len(pattern) != layers:
         raise InputError(
-            f"hybrid_override_pattern is {pattern!r}; write {layers} letters, one per layer: "
-            "M (Mamba-2), * (attention), - (feed-forward)."
+            f"hybrid_override_pattern is {as_written(pattern)}; write {layers} letters, one per "
+            "layer: M (Mamba-2), * (attention), - (feed-forward)."
         )
     return language(config, [parts[letter] for letter in pattern])
 

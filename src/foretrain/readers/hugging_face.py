@@ -71,7 +71,7 @@ def shape_of(config: Mapping[str, object]) -> Shape:
         UnsupportedModel: of no family that is known here.
         InputError: a key is missing, is of the wrong kind, or contradicts another.
     """
-    if config.get("model_type") in TEXT_OF:
+    if str(config.get("model_type")) in TEXT_OF:
         return _read(text_of(config).keys, place="text_config.model_type")
     return _read(config, place="model_type")
 
@@ -83,8 +83,8 @@ def _read(config: Mapping[str, object], *, place: str) -> Shape:
         raise InputError(f"{place} is {as_written(family)}; it names the family of the model.")
     if family not in FAMILIES:
         raise UnsupportedModel(
-            f"{place} is '{family}', which foretrain cannot read.{nearest(family, FAMILIES)} "
-            f"Known: {', '.join(sorted([*FAMILIES, *TEXT_OF]))}."
+            f"{place} is {as_written(family)}, which foretrain cannot read."
+            f"{nearest(family, FAMILIES)} Known: {', '.join(sorted([*FAMILIES, *TEXT_OF]))}."
         )
     return FAMILIES[family](Config(config, family))
 
@@ -119,7 +119,7 @@ def named(config: Mapping[str, object]) -> str:
     """What to call the model: the name that it was saved under, or its family."""
     saved = config.get("_name_or_path")
     name = saved if isinstance(saved, str) and saved else str(config.get("model_type"))
-    return f"{name} (text alone)" if config.get("model_type") in TEXT_OF else name
+    return f"{name} (text alone)" if str(config.get("model_type")) in TEXT_OF else name
 
 
 def build(

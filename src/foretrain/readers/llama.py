@@ -7,6 +7,7 @@ from dataclasses import replace
 from foretrain.errors import InputError
 from foretrain.readers.config import Config
 from foretrain.readers.parts import gated, heads, language, windowed
+from foretrain.units import as_written
 from foretrain.workload.library.language_model import LanguageModel
 from foretrain.workload.library.parts.attention import Heads, Window
 from foretrain.workload.library.parts.block import Arrangement, Block
@@ -173,10 +174,13 @@ def _qwen_experts(config: Config) -> Experts:
 
 def _sometimes(config: Config, attention: Heads, experts: Experts) -> LanguageModel:
     """Experts in every decoder_sparse_step-th layer, but in none of mlp_only_layers."""
-    every, dense = config.count("decoder_sparse_step", 1), set(config.listed("mlp_only_layers"))
-    layers = _layers(config)
-    if outside := [each for each in dense if each not in range(layers)]:
-        raise InputError(f"mlp_only_layers names {outside[0]}, but there are {layers} layers.")
+    every, layers = config.count("decoder_sparse_step", 1), _layers(config)
+    named = config.listed("mlp_only_layers")
+    dense = {each for each in named if type(each) is int and 0 <= each < layers}
+    if outside := [each for each in named if type(each) is not int or each not in dense]:
+        raise InputError(
+            f"mlp_only_layers names {as_written(outside[0])}, but there are {layers} layers."
+        )
     blocks = [
         Block(
             mixer=attention,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from foretrain.errors import InputError
-from foretrain.files.reading import read_text
+from foretrain.files.reading import exists, read_text
 from foretrain.files.writing import write_text
 from foretrain.measured.ensemble_study import Logs
 from foretrain.results.ensemble_run import MemberNow, Snapshot, State
@@ -137,7 +137,7 @@ def _table(path: Path, *, anew: bool) -> Writes:
 
 def _whole_lines(path: Path) -> str:
     """What an earlier run has written, but for a line in which it was cut off."""
-    if not path.exists():
+    if not exists(path):
         return ""
     text = read_text(path, most=MOST_BYTES)
     return text[: text.rfind("\n") + 1]

@@ -1,0 +1,509 @@
+"""The doors: how each kind of file comes in, and all that a command would make of it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from rich.console import Console, RenderableType
+from validation.fuzz import seeds
+
+from foretrain.cli.legible import Legible, legible
+from foretrain.measured.run import Table
+
+Use = Callable[[Path], object]
+LONGEST_ARGUMENT: Final = 2**17
+"""Bytes that Linux lets a program be given in one argument."""
+
+TODAY: Final = date(2026, 11, 23)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """A sound file.
+
+    Attributes:
+        name: of the file.
+        text: what it holds.
+        form: as `mutations.mutated` has it.
+        beside: other files in its folder, by name.
+    """
+
+    name: str
+    text: str
+    form: str
+    beside: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """One way in.
+
+    Attributes:
+        name: in the output and for `--replay`.
+        reads: functions of the source that it goes through, as "files/study.py:read_study".
+        seeds: sound files.
+        use: reads a file and makes of it all that a command would.
+        share: of the mutants, beside 1 of most.
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    seeds: tuple[Seed, ...]
+    use: Use
+    share: int = 1
+
+
+def _toml(*texts: str, name: str = "study.toml", **beside: str) -> Seed:
+    named = {key.replace("_", "."): text for key, text in beside.items()}
+    return Seed(name=name, text="\n".join(texts), form="toml", beside=named)
+
+
+def shown(verb: str, answer: object, text: Callable[[], RenderableType]) -> None:
+    """What a command does with an answer: a document, and a report without a hidden character."""
+    from foretrain.results.document import document
+    from foretrain.verbs.provenance import provenance
+
+    json.dumps(document(verb, answer, provenance(answer)), allow_nan=False)
+    paper = io.StringIO()
+    Console(file=paper, width=100, highlight=False).print(Legible(text()))
+    assert legible(paper.getvalue()) == paper.getvalue()
+
+
+def estimated(path: Path) -> None:
+    """A study of one plan."""
+    from foretrain.files.study import read_study
+    from foretrain.report.estimate import estimate_text
+    from foretrain.verbs.estimate import estimate
+
+    study = read_study(path, today=TODAY)
+    answer = estimate(study)
+    shown("estimate", answer, lambda: estimate_text(study, answer))
+
+
+def searched(path: Path) -> None:
+    """A study of many plans."""
+    from foretrain.files.study import read_study
+    from foretrain.report.asked import asked_text
+    from foretrain.results.answers import name_of
+    from foretrain.verbs.search import search
+
+    study = read_study(path, today=TODAY)
+    answer = search(study, keep=3)
+    shown(name_of(answer), answer, lambda: asked_text(study, answer))
+
+
+def doubted(path: Path) -> None:
+    """A doubt of a plan, in the words of a ranking."""
+    from foretrain.files.plan_text import read_named
+
+    if path not in path.parent.iterdir() or not path.is_file():
+        return
+    text = path.read_bytes()[:LONGEST_ARGUMENT].decode("utf-8", "surrogateescape")
+    read_named(text, where="--why-not")
+
+
+def simulated(path: Path) -> None:
+    """A study of jobs that share a cluster."""
+    from foretrain.files.queue_study import read_queue_study
+    from foretrain.report.simulate import simulate_text
+    from foretrain.verbs.simulate import simulate
+
+    answer = simulate(read_queue_study(path, today=TODAY))
+    shown("simulate", answer, lambda: simulate_text(answer))
+
+
+def replayed(text: str) -> Use:
+    """A log behind a sound study."""
+
+    def use(path: Path) -> None:
+        study = path.with_name("queue.toml")
+        named = f'{path.name}"\nformat = "{path.stem}' if path.stem == "pai" else path.name
+        study.write_text(text.replace("log.csv", named), "utf-8")
+        simulated(study)
+
+    return use
+
+
+def shared(path: Path) -> None:
+    """A study of an ensemble."""
+    from foretrain.files.ensemble_study import read_ensemble_study
+    from foretrain.report.ensemble_estimate import ensemble_estimate_text
+    from foretrain.verbs.ensemble_estimate import ensemble_estimate
+
+    answer = ensemble_estimate(read_ensemble_study(path))
+    shown("ensemble-estimate", answer, lambda: ensemble_estimate_text(answer))
+
+
+def configured(path: Path) -> None:
+    """A configuration behind a sound study."""
+    study = path.with_name("study.toml")
+    pictures = path in path.parent.iterdir() and path.is_file()
+    pictures = pictures and b'"vit"' in path.read_bytes()
+    workload = seeds.PICTURES if pictures else seeds.CONFIG
+    plan = '[plan]\nmicro_batch = 1\nrecompute = "full"\n'
+    study.write_text(workload.replace("config.json", path.name) + seeds.NAMED + plan, "utf-8")
+    estimated(study)
+
+
+def priced(path: Path) -> None:
+    """A price list, and a study that names it."""
+    from foretrain.files.prices import read_prices
+
+    read_prices(path)
+    study = path.with_name("study.toml")
+    cluster = '[cluster]\nname = "dgx-a100"\nnodes = 1\nprices = "prices.toml"\n'
+    study.write_text(seeds.WORKLOAD + cluster + seeds.ONE_PLAN, "utf-8")
+    estimated(study)
+
+
+def fitted(path: Path) -> None:
+    """A set of coefficients, and a step priced with it."""
+    from foretrain.files.calibration import read_calibration
+    from foretrain.files.coefficients import as_toml, calibration
+    from foretrain.files.study import read_study
+    from foretrain.report.estimate import estimate_text
+    from foretrain.verbs.estimate import estimate
+
+    found = read_calibration(path)
+    study = path.with_name("study.toml")
+    study.write_text(seeds.WORKLOAD + seeds.NAMED + seeds.ONE_PLAN, "utf-8")
+    asked = read_study(study, today=TODAY)
+    answer = estimate(asked, coefficients=found.coefficients)
+    shown("estimate", answer, lambda: estimate_text(asked, answer))
+    calibration(as_toml(found, over=found, about="again"), over=found, where="again")
+
+
+def validated(kind: str) -> Use:
+    """A table of measurements of some kind."""
+
+    def use(path: Path) -> None:
+        from foretrain.files.measurements import read_measurements
+        from foretrain.report.validate import validation_text
+        from foretrain.verbs.validate import validate
+
+        answer = validate(read_measurements(path, kind=kind), played=False)
+        shown("validate", answer, lambda: validation_text(answer))
+
+    return use
+
+
+def listed(path: Path) -> None:
+    """A list of networks beside a sound table."""
+    table = path.with_name("single_device.csv")
+    table.write_text(seeds.table("single_device"), "utf-8")
+    validated("single_device")(table)
+
+
+def noded(path: Path) -> None:
+    """The nodes of a cluster that published its log."""
+    from foretrain.files.traces.openb import read_openb_nodes
+
+    read_openb_nodes(path)
+
+
+def gavelled(path: Path) -> None:
+    """A trace beside sound throughputs."""
+    from foretrain.files.traces.gavel import read_gavel, read_throughputs
+
+    read_gavel(path, read_throughputs(path.with_name("throughputs.json")))
+
+
+def throughputs(path: Path) -> None:
+    """Throughputs beside sound traces."""
+    from foretrain.files.traces.gavel import read_gavel, read_throughputs
+    from foretrain.files.traces.shockwave import read_shockwave
+
+    found = read_throughputs(path)
+    read_gavel(path.with_name("jobs.trace"), found)
+    read_shockwave(path.with_name("growing.trace"), found)
+
+
+def growing(path: Path) -> None:
+    """A trace of jobs whose batch grows."""
+    from foretrain.files.traces.gavel import read_throughputs
+    from foretrain.files.traces.shockwave import read_shockwave
+
+    read_shockwave(path, read_throughputs(path.with_name("throughputs.json")))
+
+
+def submitted(path: Path) -> None:
+    """A workload of jobs."""
+    from foretrain.files.traces.pollux import read_workload
+
+    read_workload(path)
+
+
+def profiled(path: Path) -> None:
+    """A profile of a model, one file of which is a mutant."""
+    from foretrain.files.traces.pollux import read_profile
+
+    read_profile(path.parent)
+
+
+def published(path: Path) -> None:
+    """Who published what."""
+    from foretrain.files.publishers import read_publishers
+
+    read_publishers(path)
+
+
+def kept(path: Path) -> None:
+    """A kept result."""
+    from foretrain.files.kept import Kept
+
+    Kept(path.parent).get(path.stem)
+
+
+def claimed(path: Path) -> None:
+    """How far a run had come."""
+    from foretrain.run.members.checkpoint import RunFolder
+
+    RunFolder(path.parent).claim("question", resume=True)
+
+
+def gone_on(path: Path) -> None:
+    """The table of an earlier run, which a resumed one adds to."""
+    from foretrain.measured.ensemble_study import Logs
+    from foretrain.run.members.logs import opened
+
+    with opened(Logs(csv=str(path)), anew=False):
+        pass
+
+
+@cache
+def _whole_set() -> str:
+    """A set that says every coefficient."""
+    from foretrain.coefficients.coefficient import Kind
+    from foretrain.coefficients.covers import NOTHING
+    from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
+
+    known = {
+        name: replace(it, kind=Kind.GIVEN, rows=(), source="by hand")
+        for name, it in SHIPPED.known.items()
+    }
+    mine = replace(SHIPPED, name="mine", known=known, covers=NOTHING)
+    return as_toml(mine, over=PRIORS, about="every coefficient")
+
+
+@cache
+def _kept_result() -> str:
+    """A result as a simulation keeps it."""
+    from foretrain.files.kept import Kept
+    from foretrain.files.queue_study import read_queue_study
+    from foretrain.verbs.simulate import simulate
+
+    with TemporaryDirectory() as folder:
+        study = Path(folder) / "queue.toml"
+        study.write_text(seeds.FLEET, "utf-8")
+        simulate(read_queue_study(study, today=TODAY), kept=Kept(Path(folder) / "kept"))
+        return next((Path(folder) / "kept").iterdir()).read_text("utf-8")
+
+
+GAVEL: Final = {
+    "throughputs.json": seeds.THROUGHPUTS,
+    "jobs.trace": seeds.GAVEL,
+    "growing.trace": seeds.SHOCKWAVE,
+}
+PROFILE: Final = {
+    "placements.csv": seeds.PLACED,
+    "scalability.csv": seeds.SCALED,
+    "validation-8.csv": seeds.LEARNED,
+}
+NAMED_PLANS: Final = (
+    "tensor=8 pipeline=16 recompute=full",
+    "tp4+sp, pp8x12, dp16, mbs2, recompute none, cut 1-62x2-1, order tensor>data>pipeline",
+)
+CONFIG: Final = {"config.json": json.dumps(seeds.configs()["llama"])}
+
+
+def doors() -> tuple[Door, ...]:
+    """Every door, those that more comes through more than once."""
+    one = (seeds.WORKLOAD, seeds.NAMED, seeds.ONE_PLAN)
+    space = (seeds.WORKLOAD, seeds.NAMED, seeds.SPACE)
+    return (
+        Door(
+            name="study",
+            reads=("files/study.py:read_study",),
+            seeds=(
+                _toml(*one, seeds.JOB),
+                _toml(seeds.WORKLOAD, seeds.DATA, seeds.NAMED, seeds.ONE_PLAN),
+                _toml(seeds.WORKLOAD, seeds.RAMP, seeds.NAMED, seeds.ONE_PLAN),
+                _toml(seeds.WORKLOAD, seeds.WRITTEN, seeds.ONE_PLAN),
+                _toml(seeds.TOTALS, seeds.NAMED, "[plan]\nmicro_batch = 4\n"),
+                _toml(seeds.CONFIG, seeds.NAMED, seeds.ONE_PLAN, config_json=CONFIG["config.json"]),
+            ),
+            use=estimated,
+            share=6,
+        ),
+        Door(
+            name="search",
+            reads=("files/study.py:read_study",),
+            seeds=(
+                _toml(*space, seeds.LIMITS),
+                _toml(*space, seeds.LARGEST),
+                _toml(*space, seeds.SCENARIOS),
+                _toml(seeds.WORKLOAD, seeds.OFFERED, seeds.SPACE, prices_toml=seeds.PRICES),
+                _toml(seeds.WORKLOAD, seeds.GROUPS, seeds.SPACE),
+                _toml(seeds.WORKLOAD, seeds.WRITTEN, seeds.SPACE),
+            ),
+            use=searched,
+            share=5,
+        ),
+        Door(
+            name="why-not",
+            reads=("files/plan_text.py:_pair",),
+            seeds=tuple(Seed(name="text", text=each, form="lines") for each in NAMED_PLANS),
+            use=doubted,
+        ),
+        Door(
+            name="queue-study",
+            reads=("files/queue_study.py:read_queue_study",),
+            seeds=(
+                _toml(seeds.QUEUE),
+                _toml(seeds.FLEET),
+                _toml(seeds.LOGGED, log_csv=seeds.LOGS["philly.csv"]),
+                _toml(seeds.MAPPED, log_csv=seeds.OWN_LOG),
+            ),
+            use=simulated,
+            share=5,
+        ),
+        Door(
+            name="ensemble-study",
+            reads=("files/ensemble_study.py:read_ensemble_study",),
+            seeds=(_toml(seeds.ENSEMBLE),),
+            use=shared,
+        ),
+        Door(
+            name="config",
+            reads=("files/model.py:_keys",),
+            seeds=tuple(
+                Seed(name="config.json", text=json.dumps(config), form="json")
+                for config in seeds.configs().values()
+            ),
+            use=configured,
+            share=4,
+        ),
+        Door(
+            name="prices",
+            reads=("files/prices.py:read_prices",),
+            seeds=(_toml(seeds.PRICES, name="prices.toml"),),
+            use=priced,
+        ),
+        Door(
+            name="coefficients",
+            reads=("files/calibration.py:read_calibration", "files/coefficients.py:calibration"),
+            seeds=(_toml(seeds.SET, name="mine.toml"), _toml(_whole_set(), name="mine.toml")),
+            use=fitted,
+            share=2,
+        ),
+        *(
+            Door(
+                name=f"table-{kind}",
+                reads=("files/measurements.py:read_measurements",),
+                seeds=(Seed(name="table.csv", text=seeds.table(kind), form="csv"),),
+                use=validated(kind),
+            )
+            for kind in map(str, Table)
+            if kind in seeds.TABLES
+        ),
+        Door(
+            name="networks",
+            reads=("files/inventories.py:read_inventories",),
+            seeds=(Seed(name="networks.csv", text=seeds.networks(), form="csv"),),
+            use=listed,
+        ),
+        *(
+            Door(
+                name=f"log-{name.partition('.')[0]}",
+                reads=("files/traces/read.py:read_log",),
+                seeds=(Seed(name=name, text=text, form="lines"),),
+                use=replayed(seeds.LOGGED),
+            )
+            for name, text in seeds.LOGS.items()
+        ),
+        Door(
+            name="log-own",
+            reads=("files/traces/read.py:read_log",),
+            seeds=(Seed(name="log.csv", text=seeds.OWN_LOG, form="csv"),),
+            use=replayed(seeds.MAPPED),
+        ),
+        Door(
+            name="openb-nodes",
+            reads=("files/traces/openb.py:read_openb_nodes",),
+            seeds=(Seed(name="nodes.csv", text=seeds.NODES, form="csv"),),
+            use=noded,
+        ),
+        Door(
+            name="gavel",
+            reads=("files/traces/gavel.py:read_rows",),
+            seeds=(Seed(name="jobs.trace", text=seeds.GAVEL, form="lines", beside=GAVEL),),
+            use=gavelled,
+        ),
+        Door(
+            name="shockwave",
+            reads=("files/traces/gavel.py:read_rows",),
+            seeds=(Seed(name="growing.trace", text=seeds.SHOCKWAVE, form="lines", beside=GAVEL),),
+            use=growing,
+        ),
+        Door(
+            name="throughputs",
+            reads=("files/traces/gavel.py:read_throughputs",),
+            seeds=(
+                Seed(name="throughputs.json", text=seeds.THROUGHPUTS, form="json", beside=GAVEL),
+            ),
+            use=throughputs,
+        ),
+        Door(
+            name="pollux",
+            reads=("files/traces/pollux.py:_rows",),
+            seeds=(Seed(name="workload.csv", text=seeds.SUBMITTED, form="csv"),),
+            use=submitted,
+        ),
+        Door(
+            name="profile",
+            reads=("files/traces/pollux.py:_rows",),
+            seeds=tuple(
+                Seed(name=name, text=text, form="csv", beside=PROFILE)
+                for name, text in PROFILE.items()
+            ),
+            use=profiled,
+        ),
+        Door(
+            name="publishers",
+            reads=("files/publishers.py:read_publishers",),
+            seeds=(_toml(seeds.PUBLISHERS, name="publishers.toml"),),
+            use=published,
+        ),
+        Door(
+            name="kept",
+            reads=("files/kept.py:get",),
+            seeds=(Seed(name="key.json", text=_kept_result(), form="json"),),
+            use=kept,
+        ),
+        Door(
+            name="manifest",
+            reads=("run/members/checkpoint.py:_facts",),
+            seeds=(
+                Seed(
+                    name="run.json",
+                    text='{"question": "question", "name": "a", "ended": ["a"], "compared": 1}',
+                    form="json",
+                ),
+            ),
+            use=claimed,
+        ),
+        Door(
+            name="member-table",
+            reads=("run/members/logs.py:_whole_lines",),
+            seeds=(Seed(name="table.csv", text="seconds,member\n1,a\n2,b\n", form="csv"),),
+            use=gone_on,
+        ),
+    )

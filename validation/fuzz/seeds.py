@@ -1,0 +1,322 @@
+"""Sound files that mutants are made of, small so that what they ask is answered at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tests.files.traces import test_read as logs
+from tests.readers.configs import ALL as CONFIGS
+
+HERE: Final = Path(__file__).parents[1]
+
+WORKLOAD: Final = """
+[workload]
+model = "gpt-3-125m"
+global_batch = 16
+sequence = 1024
+precision = "bf16"
+optimizer = "adamw"
+amount = "1 T tokens"
+"""
+DATA: Final = """
+data = { samples = 1000000, sample_bytes = "110 kB", prepare = "9 ms" }
+evaluation = { every = "1 epoch", samples = 500 }
+trainable = { lora = 8, targets = ["q_proj"] }
+"""
+RAMP: Final = """
+batch_ramp = { start = 4, increment = 4, samples = 4096 }
+gradients = { top = "1 %" }
+"""
+TOTALS: Final = """
+[workload]
+model = { parameters = "25.6 M", flop = "8.2 GFLOP", activations = "11.1 M", layers = 16 }
+global_batch = 256
+amount = "90 epochs"
+data = { samples = 1281167, sample_bytes = "110 kB" }
+"""
+CONFIG: Final = """
+[workload]
+model = "config.json"
+global_batch = 16
+sequence = 512
+"""
+PICTURES: Final = """
+[workload]
+model = "config.json"
+global_batch = 16
+"""
+NAMED: Final = """
+[cluster]
+name = "dgx-a100"
+nodes = 1
+price = "2 USD/h"
+price_date = "2026-10-01"
+"""
+WRITTEN: Final = """
+[cluster]
+name = "mine"
+nodes = 2
+price = "2 USD/h"
+node_power = "5 kW"
+[cluster.device]
+name = "device"
+memory = "80 GB"
+memory_bandwidth = "2 TB/s"
+units = 100
+power = "400 W"
+peak = { fp32 = "20 TFLOP/s", bf16 = "300 TFLOP/s" }
+[[cluster.levels]]
+name = "node"
+members = 4
+link = { latency = "3 us", bandwidth = "300 GB/s", technology = "nvlink" }
+[[cluster.levels]]
+name = "rack"
+members = 2
+link = { latency = "9 us", bandwidth = "200 Gb/s", technology = "infiniband" }
+[[cluster.levels]]
+name = "fabric"
+link = { latency = "9 us", bandwidth = "200 Gb/s", technology = "infiniband" }
+"""
+ONE_PLAN: Final = """
+[plan]
+tensor = 2
+pipeline = 2
+micro_batch = 2
+recompute = "full"
+sharding = "none"
+order = ["tensor", "data", "pipeline"]
+"""
+JOB: Final = """
+[job]
+checkpoint = "30 min"
+checkpoint_mode = "asynchronous"
+start = "3 min"
+"""
+SPACE: Final = """
+[plan]
+tensor = [1, 2]
+micro_batch = 2
+recompute = "none"
+context = 1
+pipeline = [1, 2]
+"""
+LIMITS: Final = """
+[search]
+objective = "cost"
+limit = { devices = 64, cost = "900 MUSD", deadline = "3000 d", memory = "79 GB", power = "1 MW" }
+"""
+LARGEST: Final = """
+[search]
+maximise = "micro_batch"
+"""
+SCENARIOS: Final = """
+[[scenario]]
+name = "long"
+workload = { sequence = 2048 }
+[[scenario]]
+name = "cheap"
+cluster = { price = "1 USD/h" }
+search = { objective = "cost" }
+"""
+OFFERED: Final = """
+[cluster]
+name = ["dgx-a100", "dgx-h100"]
+prices = "prices.toml"
+nodes = { least = 1, most = 2 }
+"""
+GROUPS: Final = """
+[cluster]
+groups = [{ name = "dgx-a100", nodes = 1 }, { name = "dgx-h100", nodes = 1 }]
+link = { latency = "9 us", bandwidth = "12 GB/s", capacity = "90 GB/s", technology = "ethernet" }
+"""
+PRICES: Final = """
+[clusters.dgx-a100]
+price = "1.40 USD/h"
+date = 2026-10-01
+[devices.h100-sxm]
+price = "2.20 USD/h"
+date = "2026-10-01"
+"""
+
+SET: Final = """
+name = "mine"
+date = 2026-11-01
+over = "2026-11"
+[covers]
+devices = ["A100 SXM 80GB"]
+parameters = [1e8, 1e11]
+counts = [1, 512]
+kinds = ["dense"]
+[host.launch]
+value = 4e-6
+low = 3e-6
+high = 5e-6
+kind = "measured"
+source = "by hand"
+rows = ["mine-0001..mine-0017"]
+"""
+
+QUEUE: Final = """
+[cluster]
+name = "dgx-a100"
+nodes = 1
+[jobs]
+draw = 8
+restart = "30 s"
+[[jobs.models]]
+name = "small"
+share = 3
+workload = { model = "gpt-3-125m", global_batch = 16, sequence = 512, amount = "1 G tokens" }
+plan = { tensor = 1, pipeline = 1, context = 1, sharding = "none", recompute = "none" }
+[simulation]
+policies = ["fifo", "srtf"]
+loads = [0.6]
+seeds = 2
+warm_up = "10 %"
+"""
+FLEET: Final = """
+[[fleet.kinds]]
+nodes = 2
+devices = 4
+kind = "V100"
+[[fleet.kinds]]
+nodes = 1
+devices = 8
+kind = "P100"
+rack = 1
+
+[jobs]
+draw = 8
+serial = "5 %"
+[simulation]
+policies = ["las", "max-min-kinds", "easy"]
+loads = [0.5, 1.2]
+placement = "packed"
+round = "6 min"
+admit = "10 s"
+failures = { between = "30 d", repair = "1 h", checkpoint = "10 min" }
+"""
+LOGGED: Final = """
+[fleet]
+nodes = 4
+devices = 8
+quota = { a = 8 }
+[jobs]
+trace = "log.csv"
+[simulation]
+policies = ["fifo"]
+target = { mean = "1 h", most = 64 }
+"""
+MAPPED: Final = """
+[fleet]
+nodes = 4
+devices = 8
+[jobs]
+trace = "log.csv"
+format = "csv"
+columns = { arrival = "came", duration = "ran", devices = "gpus", end = "state", user = "who" }
+[simulation]
+policies = ["fifo"]
+"""
+OWN_LOG: Final = """came,ran,gpus,state,who
+0,5,1,completed,ann
+2,5,2,failed,bob
+3,00:10:00,8,completed,ann
+"""
+LOGS: Final[Mapping[str, str]] = {
+    "philly.csv": logs.PHILLY,
+    "tiresias.csv": logs.TIRESIAS,
+    "openb.csv": logs.OPENB,
+    "helios.csv": logs.HELIOS,
+    "pai.csv": logs.PAI,
+    "log.swf": logs.SWF,
+    "sacct.csv": logs.SACCT,
+}
+NODES: Final = (
+    "sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,2,P100\nb,64000,262144,8,V100M16\n"
+)
+
+ENSEMBLE: Final = """
+[ensemble]
+name = "small"
+data = "pictures:dataset"
+batch = 24
+epochs = 4
+loss = "cross_entropy"
+optimizer = { name = "sgd", momentum = 0.9, lr = 0.1 }
+sample = { prepare = "1 ms", size = "16 B", count = 24 }
+alone = { time = "1 ms", cpu = "1 ms", memory = "10 MB" }
+[checkpoints]
+folder = "states"
+every = "1 min"
+[logs]
+every = "0.1 s"
+csv = "table.csv"
+[halving]
+eta = 2
+first = 1
+[[members]]
+name = "net"
+model = "pictures:build"
+grid.optimizer.lr = [0.003, 0.01]
+"""
+
+GAVEL: Final = "LM (batch size 5)\tpython main.py\tlm\t--steps\t1\t4000\t1\t2\t-1.000000\t30\n" * 2
+SHOCKWAVE: Final = "".join(
+    f"LM (batch size 20)\tpython\tlm\t-s\t1\t1000000\t1\t{mode}\t1\t-1.0\t900\t30\n"
+    for mode in ("static", "gns", "accordion")
+)
+THROUGHPUTS: Final = json.dumps(
+    {
+        "v100": {
+            f"('LM (batch size {batch})', 1)": {"null": 400.0 / batch}
+            for batch in (5, 10, 20, 40, 80)
+        }
+    }
+)
+SUBMITTED: Final = (
+    "name,time,application,num_replicas,batch_size\nc-0,53,cifar10,6,2048\nc-1,90,bert,1,12\n"
+)
+PLACED: Final = "placement,local_bsz,step_time,sync_time\n12,4,0.5,0.25\n1,8,0.5,0.2\n"
+SCALED: Final = "num_nodes,num_replicas,local_bsz,step_time,sync_time\n6,8,4,1.5,0.5\n"
+LEARNED: Final = "progress,iteration,metric,grad_sqr,grad_var\n10,5,0.9,1.0,2.0\n20,9,0.9,1.0,2.0\n"
+
+PUBLISHERS: Final = 'mlperf = ["mlperf-v0.7", "mlperf-v1.0"]\nnvidia = ["nv-dle"]\n'
+
+TABLES: Final[Mapping[str, tuple[int, ...]]] = {
+    "llm_training": (0, 40, 300, 900, 1300),
+    "cnn_training": (0, 300, 800),
+    "other_training": (0, 200),
+    "single_device": (0, 800, 900),
+    "collectives": (0, 50, 120),
+    "parameter_server": (0,),
+    "memory": (0, 40, 60),
+}
+"""Lines of our own tables that stand for all."""
+
+
+def table(name: str) -> str:
+    """A few rows of one of our tables."""
+    with (HERE / "tables" / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(
+        [header, *(rows[at % len(rows)] for at in TABLES[name])]
+    )
+    return out.getvalue()
+
+
+def networks() -> str:
+    """Two networks of the list beside the table of single devices."""
+    lines = (HERE / "tables" / "networks.csv").read_text("utf-8").splitlines()
+    return "\n".join([lines[0], *lines[1:3]]) + "\n"
+
+
+def configs() -> Mapping[str, dict[str, Any]]:
+    """One published configuration of each family."""
+    return {str(config["model_type"]): config for config in CONFIGS.values()}
