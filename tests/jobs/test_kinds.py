@@ -10,19 +10,21 @@ from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.kinds import only_kind, rates, steps_left, water_level
+from foretrain.jobs.shared import State
 from foretrain.measured.phased import Phase, Phased
 from foretrain.throughput import Power
 
 FLEET = Fleet(nodes=(Nodes(count=4, devices=1, kind="k80"), Nodes(count=1, devices=8, kind="v100")))
+NOW = State(0.0, (), FLEET)
 
 
 def test_rates_are_those_of_each_kind():
-    assert rates(Active(job(0, {"k80": 1.0, "v100": 3.0}), 0), FLEET) == {"k80": 1.0, "v100": 3.0}
+    assert rates(Active(job(0, {"k80": 1.0, "v100": 3.0}), 0), NOW) == {"k80": 1.0, "v100": 3.0}
 
 
 def test_a_kind_with_fewer_devices_than_a_job_asks_for_is_left_out():
     wide = Active(job(0, {"k80": 1.0, "v100": 3.0}, devices=8), 0)
-    assert rates(wide, FLEET) == {"v100": 3.0}
+    assert rates(wide, NOW) == {"v100": 3.0}
 
 
 def test_steps_become_fewer_where_a_step_counts_more():

@@ -15,6 +15,7 @@ from foretrain.jobs import simulation
 from foretrain.jobs.policies.table import POLICIES
 from foretrain.jobs.run import run
 from foretrain.measured.job import Trace
+from foretrain.measured.queue_study import Conditions, Placement
 from foretrain.throughput import Amdahl
 
 DEVICES = 6
@@ -88,6 +89,34 @@ def test_the_order_in_which_a_trace_lists_its_jobs_does_not_matter(name, jobs, s
     shuffled.shuffle(listed)
     again = Trace(name=jobs.name, jobs=tuple(listed))
     assert simulated(name, again).ended == simulated(name, jobs).ended
+
+
+@EVERY
+@few(15)
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 9), st.integers(1, 20), st.sampled_from([1, 2, 4]), st.booleans()),
+        min_size=1,
+        max_size=10,
+    ),
+    placed=st.booleans(),
+)
+def test_a_job_that_must_not_be_interrupted_holds_its_devices_until_it_ends(name, rows, placed):
+    jobs = trace(
+        job(
+            place, arrival=float(arrival), work=float(work), devices=devices, preemptible=not still,
+            restart=0.5,
+        )
+        for place, (arrival, work, devices, still) in enumerate(rows)
+    )  # fmt: skip
+    on = Placement.PACKED if placed and not POLICIES[name].fluid else Placement.ANY
+    conditions = Conditions(period=3.0, placement=on)
+    outcomes = run(jobs, fleet(8, per_node=4), name, conditions=conditions)
+    for place, each in enumerate(jobs.jobs):
+        if not each.preemptible:
+            assert outcomes.stops[place] == 0
+            lasted = outcomes.ended[place] - outcomes.begun[place]
+            assert outcomes.held[place] == pytest.approx(lasted)
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.keys() - OWN_TIMES))

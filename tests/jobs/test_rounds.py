@@ -7,6 +7,7 @@ from tests import examples
 
 from foretrain.cluster.fleet import Fleet, Nodes, fleet
 from foretrain.errors import InputError
+from foretrain.jobs.nodes import NodePool, packed
 from foretrain.jobs.policies.allox import AlloX
 from foretrain.jobs.policies.finish_time import FinishTimeFairness
 from foretrain.jobs.policies.gandiva_fair import gandiva_fair
@@ -63,6 +64,15 @@ def test_who_runs_on_as_before_is_not_started_anew():
     outcomes = simulated(trace((0, 30, 1), restart=5.0), fleet(1), period=10.0)
     assert list(outcomes.ended) == [35]
     assert list(outcomes.stops) == [0]
+
+
+def test_who_runs_on_as_before_stays_on_its_nodes():
+    nodes = fleet(8, per_node=4)
+    dispatcher = RoundsDispatcher(max_min, nodes, rules=Rules(period=10.0))
+    jobs = trace((0, 10, 2), (0, 30, 4), restart=5.0)
+    outcomes = Simulation(jobs, NodePool(nodes, packed), dispatcher).run()
+    assert list(outcomes.ended) == [15, 35]
+    assert list(outcomes.stops) == [0, 0]
 
 
 def test_every_turn_after_a_pause_costs_a_restart():

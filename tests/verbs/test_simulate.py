@@ -336,7 +336,6 @@ def test_what_jobs_ask_for_and_a_policy_does_not_heed_is_told():
         jobs=tuple(
             Job(name=name, arrival=0.0, work=1.0, curve=rigid(1), devices=1, **wish)
             for name, wish in (
-                ("still", {"preemptible": False}),
                 ("first", {"priority": 2.0}),
                 ("due", {"deadline": 9.0}),
             )
@@ -344,7 +343,6 @@ def test_what_jobs_ask_for_and_a_policy_does_not_heed_is_told():
     )
     policies = ("fifo", "max-min", "max-min-kinds")
     told = " ".join(simulate(study(jobs=Log(trace=asking), policies=policies)).findings)
-    assert "1 must not be interrupted, which is not heeded under max-min, max-min-kinds." in told
     assert "1 have a priority, which is not heeded under fifo, max-min." in told
     assert "1 have a deadline, which is not heeded under fifo, max-min, max-min-kinds." in told
     assert "heeded" not in " ".join(simulate(study(policies=policies)).findings)

@@ -24,6 +24,18 @@ class Held(NamedTuple):
     places: tuple[tuple[int, int], ...] = ()
 
 
+class Left(NamedTuple):
+    """An interruption of a job.
+
+    Attributes:
+        when: in seconds since the trace began.
+        held: the devices that it gave back.
+    """
+
+    when: float
+    held: Held
+
+
 class Active:
     """A job that has arrived and not ended; changed by the simulation alone.
 
@@ -39,7 +51,7 @@ class Active:
         charged: when `attained` and `running` were last worked out.
         begun: when it first held devices; None before.
         stops: how often it was interrupted.
-        left: when that last was, and what it gave back; None before.
+        left: when that last was, and what it gave back; None before, and after a failure.
         ending: id of the event that ends it, -1 while it waits.
         until: when it ends if it goes on; infinite where its rate changes before. No policy may
             look at it.
@@ -62,7 +74,7 @@ class Active:
         self.charged = job.arrival
         self.begun: float | None = None
         self.stops = 0
-        self.left: tuple[float, Held | None] | None = None
+        self.left: Left | None = None
         self.ending = -1
         self.until = inf
 

@@ -112,7 +112,6 @@ def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
         policies: names of the table.
     """
     wishes: tuple[tuple[str, int, Callable[[Named], bool]], ...] = (
-        ("must not be interrupted", sum(not job.preemptible for job in jobs), _spares),
         ("have a priority", sum(job.priority != 1.0 for job in jobs), _weighs),
         ("have a deadline", sum(job.deadline is not None for job in jobs), _never),
     )
@@ -120,10 +119,6 @@ def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
         deaf = [policy for policy in policies if not heeds(named(policy))]
         if count and deaf:
             yield f"Of all jobs {count:,} {asked}, which is not heeded under {', '.join(deaf)}."
-
-
-def _spares(policy: Named) -> bool:
-    return policy.spares
 
 
 def _weighs(policy: Named) -> bool:

@@ -12,16 +12,17 @@ from math import ceil
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
+from foretrain.jobs.shared import State
 from foretrain.measured.phased import Phased, current
 
 
-def rates(active: Active, fleet: Fleet) -> Mapping[str, float]:
+def rates(active: Active, state: State) -> Mapping[str, float]:
     """Steps per second on the devices that the job asks for, by kind.
 
     Args:
         active: the job.
-        fleet: where it runs; kinds that the job cannot use, or of which there are too few devices,
-            are left out.
+        state: where it runs; kinds that the job cannot use, or of which too few devices can be
+            given, are left out.
     """
     job, step = active.job, _step(active)
     return {
@@ -29,8 +30,8 @@ def rates(active: Active, fleet: Fleet) -> Mapping[str, float]:
             job.devices, nodes=ceil(job.devices / each.devices), kind=each.kind, done=active.done
         )
         / step
-        for each in fleet.nodes
-        if (not job.kinds or each.kind in job.kinds) and each.count * each.devices >= job.devices
+        for each in state.fleet.nodes
+        if (not job.kinds or each.kind in job.kinds) and state.room(each.kind) >= job.devices
     }
 
 

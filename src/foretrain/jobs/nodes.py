@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.jobs.active import Held
@@ -127,7 +127,12 @@ def racks(room: Room, devices: int) -> Places:
 
 
 class NodePool:
-    """Devices that are told apart by node; a job gets all of one kind, where a placement says."""
+    """Devices that are told apart by node; a job gets all of one kind, where a placement says.
+
+    Attributes:
+        count: nodes.
+        down: devices of nodes that are down, by kind; another object after every change.
+    """
 
     def __init__(self, fleet: Fleet, place: Place) -> None:
         self._place = place
@@ -137,6 +142,7 @@ class NodePool:
             self._rooms[group.kind] = Room(group, first)
             first += group.count
         self.count = first
+        self.down: Mapping[str, int] = {}
 
     @property
     def rooms(self) -> Sequence[Room]:
@@ -167,6 +173,14 @@ class NodePool:
                 return held
         return None
 
+    def again(self, held: Held) -> bool:
+        """Take the very devices that were given back; False where not all of them are free."""
+        free = self._rooms[held.kind].free
+        there = all(free.get(node, 0) >= devices for node, devices in held.places)
+        if there:
+            self._remove(held)
+        return there
+
     def give(self, held: Held) -> None:
         """Devices back."""
         room = self._rooms[held.kind]
@@ -178,11 +192,17 @@ class NodePool:
         room = self._home(node)
         assert room.free[node] == room.group.devices, f"node {node} is held"
         room.drop(node)
+        self._count_down()
 
     def open(self, node: int) -> None:
         """A node is there again."""
         room = self._home(node)
         room.set(node, room.group.devices)
+        self._count_down()
+
+    def _count_down(self) -> None:
+        groups = ((room.group, room.group.count - len(room.free)) for room in self.rooms)
+        self.down = {group.kind: count * group.devices for group, count in groups if count}
 
     def _remove(self, held: Held) -> None:
         room = self._rooms[held.kind]

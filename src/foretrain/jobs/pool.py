@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Protocol
 
@@ -16,6 +16,11 @@ ROUNDING = 1e-9
 class Pool(Protocol):
     """The devices of a fleet that nobody holds."""
 
+    @property
+    def down(self) -> Mapping[str, int]:
+        """Devices of nodes that are down, by kind; another object after every change."""
+        ...
+
     def free(self, kinds: tuple[str, ...]) -> float:
         """Free devices of some kinds; of all where none is named."""
         ...
@@ -26,6 +31,10 @@ class Pool(Protocol):
 
     def take(self, devices: float, kinds: tuple[str, ...]) -> Held | None:
         """Devices of one kind for a job, or None where they cannot be had."""
+        ...
+
+    def again(self, held: Held) -> bool:
+        """Take the very devices that were given back; False where not all of them are free."""
         ...
 
     def give(self, held: Held) -> None:
@@ -44,6 +53,7 @@ class CountedPool:
         self._per_node = {each.kind: each.devices for each in fleet.nodes}
         self._all = tuple(self._free)
         self._left = float(fleet.devices)
+        self.down: Mapping[str, int] = {}
 
     def free(self, kinds: tuple[str, ...]) -> float:
         """Free devices of some kinds; of all where none is named."""
@@ -65,6 +75,10 @@ class CountedPool:
                 self._left -= devices
                 return Held(kind, devices, ceil(devices / self._per_node[kind]))
         return None
+
+    def again(self, held: Held) -> bool:
+        """As many devices of the same kind, for they are not told apart."""
+        return self.take(held.devices, (held.kind,)) is not None
 
     def give(self, held: Held) -> None:
         """Devices back."""

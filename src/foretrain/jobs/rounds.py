@@ -23,8 +23,9 @@ from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.progress import Progress, believed
-from foretrain.jobs.shared import State
+from foretrain.jobs.shared import State, state_of
 from foretrain.jobs.simulation import Simulation
+from foretrain.measured.job import Job
 
 Shares = Mapping[int, Mapping[str, float]]
 """Of each job, by rank, the share of its time on each kind of device, from 0 to 1."""
@@ -95,6 +96,7 @@ class RoundsDispatcher:
         self._shares: Shares = {}
         self._divided = self._began = self._over = 0.0
         self._stale = True
+        self._down: Mapping[str, int] | None = None
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
         """A job has come, or comes again after a failure."""
@@ -116,12 +118,16 @@ class RoundsDispatcher:
         if not self._there or now < self._over:
             return
         self._close(simulation)
-        due = self._divided == 0.0 or now - self._divided >= self._rules.renewal
+        if simulation.pool.down is not self._down:
+            self._down, self._stale = simulation.pool.down, True
+        due = self._divided == 0.0 or now >= self._divided + self._rules.renewal
         if self._stale and due:
-            self._renew(now)
+            self._renew(simulation)
         self._began = now
         for active, kind in self._ordered():
-            if active.held is None and simulation.start(active, active.job.devices, (kind,)):
+            free = active.held is None
+            begins = free and simulation.start(active, active.job.devices, (kind,))
+            if begins and active.job.preemptible:  # others run on until they end
                 self._lease(active, simulation)
         if self._leases:
             self._over = max(lease.ends for lease in self._leases.values())
@@ -143,8 +149,9 @@ class RoundsDispatcher:
             received[active.held.kind] += lease.ends - self._began
             simulation.stop(active, done=lease.goal)
 
-    def _renew(self, now: float) -> None:
+    def _renew(self, simulation: Simulation) -> None:
         """Divide anew; what was promised and not received is remembered to break ties."""
+        now = simulation.now
         elapsed, half = now - self._divided, self._rules.period / 2.0
         for rank, account in self._accounts.items():
             shares = self._shares.get(rank, {})
@@ -152,7 +159,8 @@ class RoundsDispatcher:
                 promised = shares.get(kind, 0.0) * elapsed
                 account.owed[kind] += promised - (account.received[kind] - half)
                 account.received[kind] = half
-        self._shares = self._divide(State(now, tuple(self._there.values()), self._fleet))
+        state = state_of(self._there.values(), self._fleet, simulation, fewest=_asked)
+        self._shares = self._divide(state) if state.jobs else {}
         self._divided, self._stale = now, False
 
     def _ordered(self) -> list[tuple[Active, str]]:
@@ -187,6 +195,10 @@ class RoundsDispatcher:
         self._leases[active.rank] = lease
         if goal == turn < active.job.ends_after:
             simulation.at(lease.ends, partial(self._pause, active, lease, simulation))
+
+
+def _asked(job: Job) -> int:
+    return job.devices
 
 
 def _nothing() -> None:

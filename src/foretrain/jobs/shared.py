@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import floor
 from typing import NamedTuple
 
 from foretrain.cluster.fleet import Fleet
 from foretrain.jobs.active import Active
 from foretrain.jobs.simulation import Simulation
+from foretrain.measured.job import Job
 
 ROUNDING = 1e-9
 """Share of a round by which floats may miss its boundary."""
@@ -33,13 +34,63 @@ class State:
 
     Attributes:
         now: seconds since the trace began.
-        jobs: all that have come and not ended, the first to come first.
+        jobs: those that have come, have not ended and may be given devices, the first to come
+            first.
         fleet: what they share.
+        taken: devices of it that cannot be given to anybody now, by kind.
     """
 
     now: float
     jobs: Sequence[Active]
     fleet: Fleet
+    taken: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> float:
+        """All devices that can be given."""
+        return self.fleet.devices - sum(self.taken.values())
+
+    def room(self, kind: str) -> float:
+        """Devices of a kind that can be given."""
+        nodes = next(each for each in self.fleet.nodes if each.kind == kind)
+        return nodes.count * nodes.devices - self.taken.get(kind, 0)
+
+    def can_hold(self, job: Job, devices: int) -> bool:
+        """Whether there are so many devices of some kind that a job can use."""
+        return any(
+            self.room(each.kind) >= devices
+            for each in self.fleet.nodes
+            if not job.kinds or each.kind in job.kinds
+        )
+
+
+def state_of(
+    there: Iterable[Active], fleet: Fleet, simulation: Simulation, *, fewest: Callable[[Job], int]
+) -> State:
+    """What a policy may deal out: left out is what it could not have its way with.
+
+    That are nodes that are down; jobs that must not be interrupted, with the devices that they
+    hold; and jobs for which what remains is too little.
+
+    Args:
+        there: jobs that have come and not ended, the first to come first.
+        fleet: what they share.
+        simulation: asked for the time and the nodes that are down.
+        fewest: devices below which a job cannot run.
+    """
+    jobs = tuple(there)
+    still = [each for each in jobs if each.held is not None and not each.job.preemptible]
+    down = simulation.pool.down
+    if not still and not down:
+        return State(simulation.now, jobs, fleet)
+    taken = dict[str, float](down)
+    for active in still:
+        if active.held is not None:
+            taken[active.held.kind] = taken.get(active.held.kind, 0) + active.held.devices
+    state = State(simulation.now, (), fleet, taken)
+    may = (each for each in jobs if each.held is None or each.job.preemptible)
+    able = tuple(each for each in may if state.can_hold(each.job, fewest(each.job)))
+    return replace(state, jobs=able)
 
 
 Policy = Callable[[State], Mapping[int, Grant]]
@@ -53,8 +104,9 @@ class SharedDispatcher:
         period: seconds from one decision to the next, counted from the beginning of the trace;
             0 to decide whenever a job comes or ends.
 
-    A job whose grant does not change goes on; another is interrupted and started again. Jobs start
-    in the order in which the policy names them; one whose devices cannot be had waits.
+    A job whose grant does not change goes on; another is interrupted and started again, unless it
+    must not be interrupted. Jobs start in the order in which the policy names them; one whose
+    devices cannot be had waits.
     """
 
     def __init__(self, policy: Policy, fleet: Fleet, *, period: float = 0.0) -> None:
@@ -79,12 +131,12 @@ class SharedDispatcher:
         """Ask the policy and do as it says, unless the round is not over."""
         if self.period and not self._due(simulation):
             return
-        state = State(simulation.now, tuple(self._there.values()), self._fleet)
-        grants = self._policy(state)
-        changed = [rank for rank in self._there if self._grants.get(rank) != grants.get(rank)]
-        for rank in changed:
-            if self._there[rank].held is not None:
-                simulation.stop(self._there[rank])
+        state = state_of(self._there.values(), self._fleet, simulation, fewest=_fewest)
+        grants = self._policy(state) if state.jobs else {}
+        for rank, active in self._there.items():
+            changed = self._grants.get(rank) != grants.get(rank)
+            if changed and active.held is not None and active.job.preemptible:
+                simulation.stop(active)
         for rank, grant in grants.items():
             if self._there[rank].held is None:
                 simulation.start(self._there[rank], grant.devices, grant.kinds)
@@ -102,6 +154,10 @@ class SharedDispatcher:
             self._next = upcoming
             simulation.at(upcoming, _nothing)
         return begins
+
+
+def _fewest(job: Job) -> int:
+    return job.curve.counts[0]
 
 
 def _nothing() -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import inf
+from math import inf, isnan
 from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Events
-from foretrain.jobs.active import Active, Held
+from foretrain.jobs.active import Active, Held, Left
 from foretrain.jobs.history import Watch
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.pool import Pool
@@ -34,7 +34,24 @@ shorter than jobs that hardly anything else happens."""
 MOST_PER_JOB = 1_000
 
 PATIENCE = 1_000
-"""Decisions in a row after which nobody runs, though all jobs have come, until we give up."""
+"""Decisions in a row after which nobody runs, though all jobs have come, until we give up.
+
+Where nodes are down, those that follow a failure or a repair count.
+"""
+
+LISTED = 10
+"""Jobs that an error names."""
+
+
+UNFIT = (
+    "Look for jobs that no node, quota or kind of the fleet can hold, or that ask for a number of"
+    " devices that the policy does not give."
+)
+DOWN = (
+    "Nodes fail so often, or are repaired so slowly, that as many as these jobs need are hardly"
+    " ever there at once. Take more nodes, a shorter simulation.failures.repair, or leave the jobs"
+    " out."
+)
 
 
 class Dispatcher(Protocol):
@@ -81,6 +98,7 @@ class Simulation:
         self._all_came = False
         self._idle = 0
         self._decisions = MOST_DECISIONS + MOST_PER_JOB * len(trace.jobs)
+        self._down = pool.down
 
     @property
     def now(self) -> float:
@@ -102,11 +120,14 @@ class Simulation:
 
     def _endless(self) -> InputError:
         """Jobs wait, and nothing that is still to happen would start them."""
+        ended = zip(self.outcomes.trace.jobs, self.outcomes.ended, strict=True)
+        left = [job for job, when in ended if isnan(when)]
+        names = ", ".join(f"{job.name} ({job.devices} devices)" for job in left[:LISTED])
+        more = f" and {len(left) - LISTED} more" if len(left) > LISTED else ""
         return InputError(
             f"the simulation would never end: at {self.now:.0f} s nobody holds a device, and"
-            f" {self.outcomes.waiting} jobs wait that the policy does not start. Look for jobs"
-            " that no node, quota or kind of the fleet can hold, or that ask for a number of"
-            " devices that the policy does not give."
+            f" {self.outcomes.waiting} jobs wait that the policy does not start: {names}{more}."
+            f" {UNFIT if not self._down else DOWN}"
         )
 
     def start(self, active: Active, devices: float, kinds: tuple[str, ...]) -> bool:
@@ -120,10 +141,12 @@ class Simulation:
         Returns:
             Whether they could be had.
         """
-        held = self.pool.take(devices, kinds)
+        now = self._events.now
+        held = self._again(active, devices, kinds)
+        if held is None:
+            held = self.pool.take(devices, kinds)
         if held is None:
             return False
-        now = self._events.now
         active.since = _ready(active, held, now)
         active.charged = now
         active.held = held
@@ -134,6 +157,14 @@ class Simulation:
         if self._watch is not None:
             self._watch.hold(now, active)
         return True
+
+    def _again(self, active: Active, devices: float, kinds: tuple[str, ...]) -> Held | None:
+        """The devices that a job gave back in this very instant, if they are as it needs them."""
+        left = active.left
+        if left is None or left.when != self._events.now:
+            return None
+        alike = left.held.devices == devices and (not kinds or left.held.kind in kinds)
+        return left.held if alike and self.pool.again(left.held) else None
 
     def stop(self, active: Active, *, done: float | None = None) -> None:
         """Interrupt a running job; it keeps its work and waits.
@@ -146,8 +177,7 @@ class Simulation:
         active.ending = -1
         active.done = active.done_at(self._events.now) if done is None else done
         active.stops += 1
-        active.left = (self._events.now, active.held)
-        self._release(active)
+        active.left = Left(self._events.now, self._release(active))
 
     def at(self, time: float, action: Callable[[], None]) -> int:
         """Ask for an action, after which the dispatcher decides; the event's id."""
@@ -201,7 +231,8 @@ class Simulation:
         self._dispatcher.leave(active, self)
         self._ask()
 
-    def _release(self, active: Active) -> None:
+    def _release(self, active: Active) -> Held:
+        """Give a job's devices back."""
         held = active.held
         assert held is not None, f"{active.job.name} holds nothing"
         if self._watch is not None:
@@ -211,6 +242,7 @@ class Simulation:
         active.held = None
         self.pool.give(held)
         self.outcomes.hold(self._events.now, -held.devices)
+        return held
 
     def _ask(self) -> None:
         """Let the dispatcher decide once this instant is over."""
@@ -221,10 +253,7 @@ class Simulation:
     def _decide(self) -> None:
         self._deciding = False
         self._dispatcher.decide(self)
-        idle = self._all_came and self.outcomes.waiting and not self.outcomes.holding
-        self._idle = self._idle + 1 if idle else 0
-        if self._idle > PATIENCE:
-            raise self._endless()
+        self._await()
         self._decisions -= 1
         if not self._decisions:
             raise InputError(
@@ -232,6 +261,17 @@ class Simulation:
                 f" ({MOST_DECISIONS:,}, and {MOST_PER_JOB:,} for each job). Make rounds longer, or"
                 " failures rarer, beside the time that jobs take."
             )
+
+    def _await(self) -> None:
+        """Give up where nobody runs, decision after decision, and nothing will change that."""
+        down, before = self.pool.down, self._down
+        self._down = down
+        if not (self._all_came and self.outcomes.waiting) or self.outcomes.holding:
+            self._idle = 0
+        elif not down or down is not before:  # else a repair is still to come
+            self._idle += 1
+        if self._idle > PATIENCE:
+            raise self._endless()
 
 
 def _ready(active: Active, held: Held, now: float) -> float:

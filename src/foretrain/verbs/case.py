@@ -17,6 +17,7 @@ from foretrain.measured.job import Trace
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.results.case import CaseResult
 from foretrain.verbs.arrivals import arrivals
+from foretrain.verbs.quiet import beside_the_answer
 
 
 class Engine(Protocol):
@@ -72,15 +73,16 @@ def run_case(case: Case) -> CaseResult:
     trace = arrivals(study, case.kinds, load=case.load, seed=case.seed)
     watch = Watch() if case.noted else None
     begun = process_time()
-    outcomes = run(
-        trace,
-        case.fleet,
-        case.policy,
-        past=_past(case),
-        conditions=study.conditions,
-        watch=watch,
-        random=default_rng(case.seed),
-    )
+    with beside_the_answer():
+        outcomes = run(
+            trace,
+            case.fleet,
+            case.policy,
+            past=_past(case),
+            conditions=study.conditions,
+            watch=watch,
+            random=default_rng(case.seed),
+        )
     seconds = process_time() - begun
     return CaseResult(
         summary=summary(outcomes, case.fleet, warm_up=study.warm_up),

@@ -71,7 +71,7 @@ def _idle(state: State, kept: dict[int, str]) -> list[str]:
     return [
         each.kind
         for each in state.fleet.nodes
-        for _ in range(each.count * each.devices - held.count(each.kind))
+        for _ in range(int(state.room(each.kind)) - held.count(each.kind))
     ]
 
 
@@ -81,7 +81,7 @@ def _costs(waiting: Sequence[Active], idle: Sequence[str], state: State) -> NDAr
 
     seconds = []
     for active in waiting:
-        speed = rates(active, state.fleet)
+        speed = rates(active, state)
         times = {kind: steps_left(active) / rate for kind, rate in speed.items()}
         seconds.append([min(times.get(kind, inf), NEVER) for kind in idle])
     places = np.arange(1, len(waiting) + 1)

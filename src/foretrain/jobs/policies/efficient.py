@@ -63,7 +63,7 @@ def capped(threshold: float, key: Key) -> Policy:
 
     def policy(state: State) -> Mapping[int, Grant]:
         wide = {active.rank: width(active, state) for active in state.jobs}
-        left, grants = state.fleet.devices, {}
+        left, grants = int(state.devices), {}
         for active in sorted(
             state.jobs, key=lambda job: (key(job, wide[job.rank], state), job.rank)
         ):

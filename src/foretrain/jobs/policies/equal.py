@@ -15,7 +15,7 @@ def processor_sharing(state: State) -> Mapping[int, Grant]:
     Source: kleinrock1976, section 4.4: processor sharing.
     """
     most = [active.job.curve.counts[-1] for active in state.jobs]
-    level = water_level(most, devices=state.fleet.devices)
+    level = water_level(most, devices=state.devices)
     return {
         active.rank: Grant(min(level, each)) for active, each in zip(state.jobs, most, strict=True)
     }
@@ -29,7 +29,7 @@ def equal_share(state: State) -> Mapping[int, Grant]:
 
     Source: edmonds2003: equipartition, which needs to know nothing of a job.
     """
-    left, widths = state.fleet.devices, {}
+    left, widths = state.devices, {}
     counts = {active.rank: active.job.curve.counts for active in state.jobs}
     for rank, possible in counts.items():
         if possible[0] <= left:

@@ -49,13 +49,13 @@ class FinishTimeFairness:
         needs = {active.rank: self._need(active, kind, state) for active in state.jobs}
         ratio = _ratio(state, needs)
         least = {rank: _share(need, ratio) for rank, need in needs.items()}
-        shares = filled(least, state.jobs, devices=state.fleet.devices)
+        shares = filled(least, state.jobs, devices=state.devices)
         return {rank: {kind: share} for rank, share in shares.items()}
 
     def _need(self, active: Active, kind: str, state: State) -> Need:
         """What decides a job's ratio; what it did since it was last asked goes to its past."""
-        rank, rate = active.rank, rates(active, state.fleet)[kind]
-        part = rate * min(1.0, state.fleet.devices / len(state.jobs) / active.job.devices)
+        rank, rate = active.rank, rates(active, state)[kind]
+        part = rate * min(1.0, state.devices / len(state.jobs) / active.job.devices)
         left = steps_left(active)
         before, speed = self._before.get(rank, (left, part))
         past = self._alone.get(rank, 0.0) + (before - left) / speed
@@ -71,11 +71,11 @@ def _ratio(state: State, needs: Mapping[int, Need]) -> float:
 
     low = max(((need.waited + need.left) / need.alone for need in needs.values()), default=0.0)
     high = 2.0 * low
-    while asked(high) > state.fleet.devices:
+    while asked(high) > state.devices:
         low, high = high, 2.0 * high
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if asked(middle) > state.fleet.devices else (low, middle)
+        low, high = (middle, high) if asked(middle) > state.devices else (low, middle)
     return high
 
 

@@ -14,5 +14,5 @@ def gandiva_fair(state: State) -> Shares:
     """
     kind = only_kind(state.fleet, "Gandiva-fair")
     asked = sum(active.job.devices for active in state.jobs)
-    share = min(1.0, state.fleet.devices / asked) if asked else 0.0
+    share = min(1.0, state.devices / asked) if asked else 0.0
     return {active.rank: {kind: share} for active in state.jobs}

@@ -29,7 +29,7 @@ def hesrpt(exponent: float) -> Policy:
         )
         given = zip(falling, shares(len(falling), exponent=exponent), strict=True)
         return {
-            active.rank: Grant(min(share * state.fleet.devices, active.job.curve.counts[-1]))
+            active.rank: Grant(min(share * state.devices, active.job.curve.counts[-1]))
             for active, share in given
         }
 

@@ -29,7 +29,7 @@ def max_min(state: State) -> Shares:
     Source: narayanan2020, section 4.1, for one kind of device.
     """
     kind = only_kind(state.fleet, "max-min fairness")
-    level = water_level([each.job.devices for each in state.jobs], devices=state.fleet.devices)
+    level = water_level([each.job.devices for each in state.jobs], devices=state.devices)
     return {active.rank: {kind: min(1.0, level / active.job.devices)} for active in state.jobs}
 
 
@@ -47,7 +47,7 @@ def max_min_over_kinds(state: State) -> Shares:
 
     if not state.jobs:
         return {}
-    capacity = np.array([float(each.count * each.devices) for each in state.fleet.nodes])
+    capacity = np.array([float(state.room(each.kind)) for each in state.fleet.nodes])
     gain, devices = _normalised(state, capacity)
     count, kinds = gain.shape
     wanted = np.append(-GAIN * gain.ravel() / count, -1.0)
@@ -71,7 +71,7 @@ def _normalised(
     import numpy as np
 
     names = [each.kind for each in state.fleet.nodes]
-    speeds = [rates(active, state.fleet) for active in state.jobs]
+    speeds = [rates(active, state) for active in state.jobs]
     rate = np.array([[speed.get(name, 0.0) for name in names] for speed in speeds])
     devices = np.array([float(active.job.devices) for active in state.jobs])
     weight = np.array([active.job.priority for active in state.jobs])

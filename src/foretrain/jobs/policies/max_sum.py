@@ -21,9 +21,9 @@ def max_sum(state: State) -> Shares:
     kind = only_kind(state.fleet, "max-sum throughput")
 
     def worth(active: Active) -> float:
-        return rates(active, state.fleet)[kind] / active.job.devices
+        return rates(active, state)[kind] / active.job.devices
 
-    left, shares = float(state.fleet.devices), {}
+    left, shares = state.devices, {}
     for _, equals in groupby(sorted(state.jobs, key=worth, reverse=True), key=worth):
         alike = list(equals)
         asked = sum(active.job.devices for active in alike)

@@ -20,7 +20,7 @@ def optimus(state: State) -> Mapping[int, Grant]:
     Source: peng2018, section 4.1: marginal gain; time left is known, as in qiao2021, section 5.1.
     """
     given = _fewest(state)
-    free = state.fleet.devices - sum(given.values())
+    free = state.devices - sum(given.values())
     jobs = {active.rank: active for active in state.jobs}
     gains = [entry for rank in given if (entry := _gain(jobs[rank], given[rank], state))]
     heapify(gains)
@@ -41,7 +41,7 @@ def optimus(state: State) -> Mapping[int, Grant]:
 
 def _fewest(state: State) -> dict[int, int]:
     """The fewest devices of each job, the first to come first, as long as there are any."""
-    given, free = {}, state.fleet.devices
+    given, free = {}, state.devices
     for active in state.jobs:
         fewest = active.job.curve.counts[0]
         if fewest <= free:

@@ -55,7 +55,7 @@ class Pollux:
     def __call__(self, state: State) -> Mapping[int, Grant]:
         """What each job gets; the largest are placed first."""
         options = [self._options(active, state) for active in state.jobs]
-        chosen = allotted(options, state.fleet.devices)
+        chosen = allotted(options, int(state.devices))
         pairs = zip(chosen, state.jobs, strict=True)
         return {
             active.rank: Grant(devices, active.job.kinds)
@@ -67,7 +67,7 @@ class Pollux:
         """What devices cost: the speed-up that they give, to the power of the mean."""
         holds = 0 if active.held is None else int(active.held.devices)
         most = self._most[active.rank] = max(self._most.get(active.rank, 0), holds)
-        fair = max(ceil(state.fleet.devices / len(state.jobs)), active.job.curve.counts[0])
+        fair = max(ceil(state.devices / len(state.jobs)), active.job.curve.counts[0])
         alike = pace(active, largest(active, fair), fleet=state.fleet)
         kept = self._kept(active, state.now)
         options = {0: self.idle**self.fairness}

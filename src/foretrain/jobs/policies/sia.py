@@ -96,7 +96,7 @@ def _options(active: Active, state: State, most: int) -> list[Option]:
         for count in job.curve.counts:
             within = count < nodes.devices and count & (count - 1) == 0
             whole = count % nodes.devices == 0
-            if count <= min(most, nodes.count * nodes.devices) and (within or whole):
+            if count <= min(most, state.room(nodes.kind)) and (within or whole):
                 width = ceil(count / nodes.devices)
                 speed = job.curve.rate(count, nodes=width, kind=nodes.kind, done=active.done)
                 options.append((nodes, count, speed))
@@ -122,7 +122,7 @@ def _least(
     rows = [row for row, _, _ in flat] + [kinds[option[0].kind] for _, option, _ in flat]
     columns = [*range(len(flat))] * 2
     values = [1.0] * len(flat) + [float(option[1]) for _, option, _ in flat]
-    bounds = [1.0] * len(options) + [float(each.count * each.devices) for each in state.fleet.nodes]
+    bounds = [1.0] * len(options) + [float(state.room(each.kind)) for each in state.fleet.nodes]
     # The solver of SciPy 1.13 reads indices of 32 bits only.
     places = np.array((rows, columns), dtype=np.intc)
     matrix = coo_array((values, (places[0], places[1])), shape=(len(bounds), len(flat)))

@@ -81,7 +81,6 @@ class Named:
         fluid: whether it divides devices into parts, so that they lie on no node.
         period: seconds of its rounds where the study says none; 0 if it needs no rounds.
         one_kind: whether it takes all devices for equal, and so needs a fleet of one kind.
-        spares: whether it never interrupts a job that is not preemptible.
         weighs: whether it heeds the priorities of jobs.
     """
 
@@ -91,7 +90,6 @@ class Named:
     fluid: bool = False
     period: float = 0.0
     one_kind: bool = False
-    spares: bool = False
     weighs: bool = False
 
     @property
@@ -139,47 +137,37 @@ def _fresh(policy: Callable[[], Policy]) -> Callable[[Asked], Dispatcher]:
 
 
 POLICIES: Mapping[str, Named] = {
-    "fifo": Named(
-        says="who came first runs first; nobody passes", make=_ordered(fifo), spares=True
-    ),
+    "fifo": Named(says="who came first runs first; nobody passes", make=_ordered(fifo)),
     "sjf": Named(
         says="the shortest job first, without interruption",
         make=_ordered(sjf),
         knows="length",
-        spares=True,
     ),
     "srtf": Named(
         says="the job with the least left first, with interruption",
         make=_ordered(srtf),
         knows="length",
-        spares=True,
     ),
-    "las": Named(
-        says="who has got least first, in levels", make=_ordered(lambda: las(LEVELS)), spares=True
-    ),
+    "las": Named(says="who has got least first, in levels", make=_ordered(lambda: las(LEVELS))),
     "srtf-estimated": Named(
         says="the least left first by what users said, with interruption",
         make=lambda asked: OrderedDispatcher(srtf_guessed(estimated(asked.past))),
         knows="users' estimates",
-        spares=True,
     ),
     "srtf-predicted": Named(
         says="the least left first by what past jobs alike took, with interruption",
         make=lambda asked: OrderedDispatcher(srtf_guessed(predicted(asked.past))),
         knows="past jobs",
-        spares=True,
     ),
     "gittins": Named(
         says="who is likeliest to end soon, by what it has got and what past jobs took",
         make=lambda asked: OrderedDispatcher(gittins(asked.past)),
         knows="past jobs",
-        spares=True,
     ),
     "aware": Named(
         says="the least expected work per success first, by how past jobs ended early",
         make=lambda asked: OrderedDispatcher(aware(learned(asked.past))),
         knows="length and past jobs",
-        spares=True,
     ),
     "aware-efficient": Named(
         says="the least expected work per success first, each as wide as is efficient",
@@ -199,7 +187,6 @@ POLICIES: Mapping[str, Named] = {
         says="who came first has a reservation; others pass where they do not touch it",
         make=lambda asked: EasyDispatcher(),
         knows="length",
-        spares=True,
     ),
     "fifo-max": Named(
         says="who came first gets all devices that it can use",

@@ -34,7 +34,7 @@ def tiresias(*, threshold: float = THRESHOLD) -> Policy:
         for active in state.jobs:
             if active.rank not in fallen and active.attained_at(state.now) >= threshold:
                 fallen[active.rank] = len(fallen)
-        left, grants = state.fleet.devices, {}
+        left, grants = state.devices, {}
         for active in sorted(state.jobs, key=place):
             job = active.job
             if job.devices <= left:
