@@ -127,8 +127,11 @@ def test_nothing_that_fits_is_told_by_reason():
         mixed(replace(STUDY, mixed=two(kind(1), tiny)))
 
 
-@pytest.mark.parametrize("verb", [search, estimate])
-def test_verbs_about_one_kind_refuse_two(verb):
+def test_an_estimate_is_of_one_kind():
     space = replace(FEW, micro_batch=(1,), tensor=(1,), pipeline=(1,), sharding=(Sharding.NONE,))
     with pytest.raises(InputError, match=r"cluster\.groups: two kinds of devices are for"):
-        verb(replace(STUDY, space=space))
+        estimate(replace(STUDY, space=space))
+
+
+def test_a_search_of_two_kinds_answers_as_the_verb_of_two_kinds_does():
+    assert search(STUDY, keep=1).best == mixed(STUDY, keep=1).best
