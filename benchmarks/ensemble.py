@@ -1,6 +1,6 @@
 """Ensembles: what training many models over one stream takes, beside a loader for each.
 
-    python benchmarks/ensemble.py                    # half a minute, wide bars
+    python benchmarks/ensemble.py                    # two minutes, wide bars
     python benchmarks/ensemble.py ratio-8 wall       # rows by name, 20 s per cell, five repetitions
     python benchmarks/ensemble.py --list             # their names, and how long they take
     python benchmarks/ensemble.py --record wall      # and writes recorded/ensemble.toml

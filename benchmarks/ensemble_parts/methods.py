@@ -143,7 +143,7 @@ def shared(setting: Setting, *, fed: bool) -> Json:
 def _reader(setting: Setting, name: str) -> Json:
     from foretrain import attach
 
-    with attach(name, batch_size=BATCH) as stream:
+    with attach(name, batch_size=BATCH, lend=True) as stream:  # nobody writes into a batch
         return train(lambda: stream, setting)
 
 

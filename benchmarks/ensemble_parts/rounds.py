@@ -92,7 +92,8 @@ class Effort:
 
 
 FULL = Effort(repetitions=5, seconds=20.0, pictures=2_000)
-QUICK = Effort(repetitions=1, seconds=2.0, pictures=500)
+QUICK = Effort(repetitions=1, seconds=9.0, pictures=500)
+"""Long enough that the start of a stream, which imports PyTorch anew, is not what is measured."""
 
 Measured = Mapping[Cell, Sequence[Taken]]
 

@@ -23,6 +23,8 @@ from typing import NoReturn, TypeVar
 
 from validation.processors import busy_seconds
 
+from foretrain.run.forkserver.client import close
+
 Json = dict[str, object] | list[object]
 Told = TypeVar("Told", bound=Json)
 
@@ -133,6 +135,7 @@ def _supervise(body: Callable[[], Json], writing: int, cores: Sequence[int]) -> 
         os.sched_setaffinity(0, cores)
         start = time.perf_counter()
         result = body()
+        close()  # the fork server would live as long as this process
         _reap(time.monotonic() + LINGER)
         wall = time.perf_counter() - start
         with os.fdopen(writing, "w") as pipe:

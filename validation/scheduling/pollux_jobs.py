@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from foretrain.cluster.fleet import Fleet
@@ -19,6 +19,7 @@ class MostFree:
         (nodes,) = fleet.nodes
         self._kind = nodes.kind
         self._free = [nodes.devices] * nodes.count
+        self.down: Mapping[str, int] = {}
 
     def free(self, kinds: tuple[str, ...]) -> float:
         """Free devices."""
@@ -41,6 +42,14 @@ class MostFree:
             left -= here
             places.append((node, here))
         return Held(self._kind, devices, len(places), tuple(places))
+
+    def again(self, held: Held) -> bool:
+        """The very devices that were given back, if all of them are free."""
+        if any(self._free[node] < devices for node, devices in held.places):
+            return False
+        for node, devices in held.places:
+            self._free[node] -= devices
+        return True
 
     def give(self, held: Held) -> None:
         """Devices back."""

@@ -23,9 +23,11 @@ def running(run, *descriptors, **asked):
     read, write = os.pipe()
     process = start(run, [write, *descriptors], **asked)
     os.close(write)
-    with os.fdopen(read) as pipe:
-        yield process, map(json.loads, pipe)
-    process.end()
+    try:
+        with os.fdopen(read) as pipe:
+            yield process, map(json.loads, pipe)
+    finally:
+        process.end()
 
 
 def runs(pid):
@@ -95,11 +97,11 @@ def test_a_process_that_nobody_wants_any_more_ends():
 def test_a_server_that_was_killed_is_replaced():
     with running(tasks.sleeps) as (process, told):
         next(told)
-        before = client._servers.server.pid
+        pid, before = process.pid, client._servers.server.pid
         os.kill(before, signal.SIGKILL)
         assert process.wait(5)
         assert process.status is None
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
     with running(tasks.looks_around) as (_, told):
         assert next(told)["threads"] == 1
     assert client._servers.server.pid != before

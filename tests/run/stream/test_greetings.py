@@ -53,6 +53,7 @@ HELLO = Hello(
     version=VERSION,
     model="m",
     batch=4,
+    of_samples="batch_size",
     policy="block",
     start="epoch",
     spill=0,

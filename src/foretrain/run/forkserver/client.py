@@ -260,11 +260,11 @@ def _after_fork() -> None:
     _servers = _Servers()
 
 
-def _close() -> None:
+def close() -> None:
     """The server ends after what it started has ended."""
     if _servers.server is not None:
         _servers.server.peer.close()
 
 
 os.register_at_fork(after_in_child=_after_fork)
-atexit.register(_close)
+atexit.register(close)

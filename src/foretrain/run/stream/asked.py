@@ -9,7 +9,6 @@ from typing import Any
 
 from foretrain.errors import InputError
 from foretrain.run.stream.lane import POLICIES, STARTS
-from foretrain.run.stream.layout import Layout
 
 Transform = Callable[[Any], Any]
 Collate = Callable[[list[Any]], Any]
@@ -59,39 +58,15 @@ class Asked:
                     f"attach: {key} is {getattr(self, key)!r}. Allowed: {', '.join(allowed)}."
                 )
 
-    def size_of_batches(self, layout: Layout, loader_batch: int | None) -> int | None:
-        """Samples of a batch of this reader; nothing where batches come as their loader made them.
-
-        Args:
-            layout: of what lies in the arena.
-            loader_batch: samples of the shared loader's own batches, where it has such.
-
-        Raises:
-            InputError: the stream cannot give what was asked for.
-        """
-        if not layout.whole:
-            size = self.batch_size or loader_batch
-            if size is None:
-                raise InputError(
-                    f"attach: the stream '{self.name}' gives samples, so say how many make a "
-                    "batch: attach(..., batch_size=...)."
-                )
-            return size
+    def of_samples(self) -> str | None:
+        """The argument that says what happens to single samples; nothing where none was given."""
         given = {
             "batch_size": self.batch_size,
             "private": self.private,
             "collate": self.collate,
             "drop_last": self.drop_last or None,
         }
-        wrong = [key for key, value in given.items() if value is not None]
-        if wrong:
-            raise InputError(
-                f"attach: {wrong[0]} is for samples, and the stream '{self.name}' hands on the "
-                f"batches of its loader as they are: {layout.whole}. Attach without it, or share "
-                "the loader's data set instead of the loader; where every field of a batch holds "
-                "its samples along the first dimension, share(..., yields='stacks') says so."
-            )
-        return None
+        return next((name for name, value in given.items() if value is not None), None)
 
     def pins(self, loader: bool) -> bool:
         """Whether batches are pinned, which takes a GPU; as a DataLoader does without one, none is.

@@ -10,6 +10,7 @@ from time import monotonic
 
 import numpy as np
 
+from foretrain.run.stream.admission import check_batches, check_place, check_policy
 from foretrain.run.stream.errors import (
     StreamError,
     StreamGarbled,
@@ -36,16 +37,14 @@ class Visitor:
 
     Attributes:
         lane: that it will have.
-        start: one of `STARTS`.
-        place: epoch and position that it wants to go on at; nothing for where `start` says.
-        about: data that the place is in; nothing without a place.
+        hello: what it asks for.
+        place: epoch and position where it goes on; nothing for where its greeting says.
         came: when, in seconds of the desk's clock.
     """
 
     lane: Lane
-    start: str
+    hello: Hello
     place: tuple[int, int] | None
-    about: dict[str, object] | None
     came: float
 
 
@@ -253,7 +252,7 @@ class Desk:
                 f"version {version}. Run both with the same foretrain."
             )
         hello = Hello.of(message)
-        self._check_policy(hello.policy)
+        self._check(hello)
         names = {lane.name: other for other, lane in self.lanes.items()}
         names |= {visitor.lane.name: other for other, visitor in self._waiting.items()}
         if hello.model in names and not _is_gone(names[hello.model]):
@@ -271,32 +270,13 @@ class Desk:
         self.came += 1
         if lane.policy == "spill":
             lane.spill = Spill(hello.spill)
-        visitor = Visitor(lane, hello.start, hello.place, hello.about, self._clock())
+        return Visitor(lane, hello, hello.place, self._clock())
+
+    def _check(self, hello: Hello) -> None:
+        check_policy(hello, self._order)
         if self.layout is not None:
-            self._check(visitor)
-        return visitor
-
-    def _check(self, visitor: Visitor) -> None:
-        """A reader must fit the stream, and its state be about the stream's data."""
-        about = visitor.about
-        if about is not None and about != self.about():
-            raise StreamVersion(
-                f"The saved state is about {about} and the stream '{self._settings.name}' serves "
-                f"{self.about()}. Share the same data with the same seed."
-            )
-        is_whole = self.layout is not None and bool(self.layout.whole)
-        if is_whole and (visitor.lane.policy == "drop" or visitor.start == "now"):
-            raise StreamError(
-                f"The stream '{self._settings.name}' hands on whole batches, and policy='drop' or "
-                "start='now' would tear one apart. Use another policy, or start='next'."
-            )
-
-    def _check_policy(self, policy: str) -> None:
-        if policy == "detach" and self._order.samples is None:
-            raise StreamError(
-                "policy='detach' prepares samples again for a reader that fell off, which a "
-                "loader cannot do. Use 'block' or 'spill', or share the data set."
-            )
+            check_place(hello, self._settings.name, self.about())
+            check_batches(hello, self._settings, self.layout)
 
     def about(self) -> dict[str, object]:
         """What makes two streams the same, as far as a saved state is concerned."""
@@ -317,8 +297,8 @@ class Desk:
 
     def _welcome_to(self, peer: socket.socket, visitor: Visitor) -> None:
         assert self._welcome is not None
-        self._check(visitor)
-        place = visitor.place or self._place(visitor.start)
+        self._check(visitor.hello)
+        place = visitor.place or self._place(visitor.hello.start)
         if self._settings.epochs is not None and place[0] >= self._settings.epochs:
             raise StreamOver(
                 f"The stream '{self._settings.name}' has {self._settings.epochs} epochs and this "

@@ -20,6 +20,9 @@ _LARGEST_FIELD: Final = 1 << 47
 LONGEST_MODEL: Final = 1024
 """Characters of a reader's name."""
 
+OF_SAMPLES: Final = (None, "batch_size", "private", "collate", "drop_last")
+"""Arguments of a reader that say what is done with single samples, besides none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
@@ -29,6 +32,7 @@ class Hello:
         version: of the protocol that it speaks.
         model: its name.
         batch: samples that it takes at a time; nothing for as many as the loader gives.
+        of_samples: the argument that says what is done with single samples; nothing without one.
         policy: one of `POLICIES`.
         start: one of `STARTS`.
         spill: bytes on disk, for the policy of that name.
@@ -39,6 +43,7 @@ class Hello:
     version: int
     model: str
     batch: int | None
+    of_samples: str | None
     policy: str
     start: str
     spill: int
@@ -51,6 +56,8 @@ class Hello:
         whole("spill", self.spill)
         if len(self.model) > LONGEST_MODEL:
             raise StreamGarbled(f"A reader's name is a text of up to {LONGEST_MODEL} characters.")
+        if self.of_samples not in OF_SAMPLES:
+            raise StreamGarbled("A reader has arguments that this version knows.")
         if self.policy not in POLICIES or self.start not in STARTS:
             raise StreamGarbled("A reader has a policy and a start that this version knows.")
         for each in self.place or ():

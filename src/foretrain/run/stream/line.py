@@ -43,6 +43,7 @@ class Line:
             version=VERSION,
             model=asked.model,
             batch=asked.batch_size,
+            of_samples=asked.of_samples(),
             policy=asked.policy,
             start=asked.start,
             spill=asked.spill,

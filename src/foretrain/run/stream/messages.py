@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from foretrain.run.stream.errors import StreamGarbled
 
-VERSION = 2
+VERSION = 3
 """Of the protocol: both ends of a stream must speak the same."""
 
 LONGEST = 1 << 17

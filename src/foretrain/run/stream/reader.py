@@ -267,7 +267,7 @@ class Reader:
             raise too_many_files(self._asked.name)
         self._columns = arena_of(line.message, welcome, writable=False)
         self._loader_batch = None if layout.whole else welcome.batch
-        self.batch_size = self._asked.size_of_batches(layout, self._loader_batch)
+        self.batch_size = self._asked.batch_size or self._loader_batch
         learn_size_of((self.batch_size or 1) * layout.sample_bytes)
         self._about, self._seed = welcome.about, welcome.seed
         self._samples, self._epochs = welcome.samples, welcome.epochs
