@@ -173,6 +173,7 @@ def _layout(cells: Cells, table: Table) -> Layout:
         interleaving=_count(cells, "vpp"),
         context=_count(cells, "cp") or alone,
         expert=_count(cells, "ep"),
+        axes=cells.get("parallelism", ""),
         zero_stage=_count(cells, "zero_stage"),
         sharding=cells.get("shard_strategy", ""),
         micro_batch=_number(cells, next((name for name in BATCHES if name in cells), "")),

@@ -11,6 +11,7 @@ from foretrain.measured import defaults
 from foretrain.measured.batch import batch_of
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.degrees import degrees_of
+from foretrain.measured.free_text import not_understood
 from foretrain.measured.gradients import PURE, gradients_of, reduces_late
 from foretrain.measured.layout import plans_of
 from foretrain.measured.litgpt import by_litgpt, completed, software_of
@@ -119,6 +120,8 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         gradients=gradients_of(run, assumptions),
     )
     software = _software(run, workload.precision, assumptions)
+    for words in not_understood(run):
+        assumptions.note(words)
     return Case(
         workload=workload,
         cluster=cluster,

@@ -13,6 +13,7 @@ from foretrain.cluster.link import Level, Link, Technology
 from foretrain.errors import InputError
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.defaults import NODE_DEVICES
+from foretrain.measured.free_text import left_out
 from foretrain.measured.run import Place
 from foretrain.measured.templates import Template, template_of
 
@@ -54,6 +55,7 @@ def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> 
         raise NotCovered(f"{place.devices} devices do not fill nodes of {node_devices}")
     known = _of_nodes(catalogue, template, nodes)
     if node_devices > 1 and not template.names(place.node_link):
+        _leave_out("intra_link", place.node_link, assumptions)
         assumptions.note(f"links in a node as in {template.cluster}")
     outer = known.levels[len(node) :]
     if nodes > 1:
@@ -104,12 +106,19 @@ def _fabric(fabric: Level, words: str, assumptions: Assumptions) -> Level:
     """The template's fabric at the rate per node that the row states."""
     rates = _rates(words, fabric.link)
     if rates is None:
+        if fabric.link.technology not in words.lower():
+            _leave_out("inter_link", words, assumptions)
         assumptions.note(f"fabric of the catalogue ({fabric.link.technology})")
         return fabric
     if fabric.link.technology not in words.lower():
         assumptions.note(f"fabric as efficient as {fabric.link.technology}")
     bandwidth, capacity = rates
     return replace(fabric, link=replace(fabric.link, bandwidth=bandwidth, capacity=capacity))
+
+
+def _leave_out(column: str, words: str, assumptions: Assumptions) -> None:
+    if words:
+        assumptions.note(left_out(column, words))
 
 
 def _rates(words: str, link: Link) -> tuple[float, float] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, Default, NotCovered
 from foretrain.measured.degrees import Degrees
+from foretrain.measured.free_text import first_of, shard_of, stage_of
 from foretrain.measured.run import MeasuredRun
 from foretrain.plan.plan import Offload, Recompute, Sends, Sharding
 from foretrain.workload.graph import Model
@@ -44,7 +44,6 @@ DISPATCHED = ("DeepSeek", "Kimi")
 GROUPED_SINCE = "26.06"
 BLACKWELL = ("B2", "B3", "GB")
 UNGATED = "Nemotron"
-GROUP = re.compile(r"group ([0-9]+)")
 
 
 def sharding_of(
@@ -55,15 +54,17 @@ def sharding_of(
     if replicas == 1:
         return Sharding.NONE, 0
     default = defaults.OPTIMIZER_SHARDING if _by_recipe(run) else defaults.NO_SHARDING
-    stage = Sharding(assumptions.fill(run.layout.zero_stage, default))
-    group = GROUP.search(run.layout.sharding)
-    shard = int(group[1]) if group and stage is not Sharding.NONE else 0
+    written = run.layout.zero_stage
+    said = stage_of(run.layout.sharding) if written is None else written
+    stage = Sharding(assumptions.fill(said, default))
+    group = shard_of(run.layout)
+    shard = group if group and stage is not Sharding.NONE else 0
     return stage, 0 if shard == replicas else shard
 
 
 def recompute_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> tuple[Rung, ...]:
     """What is computed twice, the choices in order of cost."""
-    words = run.layout.recompute.split("+")[0].strip()
+    words = first_of(run.layout.recompute)
     if not words:
         default = defaults.RECOMPUTE_AS_NEEDED if _by_recipe(run) else defaults.NO_RECOMPUTE
         return _rungs(model, assumptions.take(default))

@@ -115,6 +115,7 @@ class Layout:
         interleaving: model chunks per stage.
         context: degree of the context axis.
         expert: degree of the expert axis.
+        axes: which axes divide the work, in the source's words, where no column has degrees.
         zero_stage: 0 nothing sharded, 1 the optimizer, 2 and gradients, 3 and parameters.
         sharding: how, in the source's words.
         micro_batch: samples that one replica passes through the network at once; an average where
@@ -135,6 +136,7 @@ class Layout:
     interleaving: int | None = None
     context: int | None = None
     expert: int | None = None
+    axes: str = ""
     zero_stage: int | None = None
     sharding: str = ""
     micro_batch: float | None = None
