@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from tests.cli.test_main import ENVIRONMENT
@@ -48,6 +49,9 @@ def test_program_that_is_interrupted_before_it_searches_ends_quietly(tmp_path):
     os.mkfifo(study)
     command = [sys.executable, "-m", "foretrain", "search", str(study)]
     piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    # A shell lets what it starts in the background ignore interrupts, and children inherit that.
+    piped["preexec_fn"] = heeds
     # To open the study for writing waits until the program reads it.
     with subprocess.Popen(command, env=QUIET, **piped) as program, study.open("w"):
         program.send_signal(signal.SIGINT)
