@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from foretrain.calibrate.fit import PACE, Rows, fit, membership, noisy, refit, weights
-from foretrain.calibrate.free import FARTHEST, Free, free_of, values_of
+from foretrain.calibrate.fit import BEND, NOISE, PACE, Rows, fit, membership, noisy, refit, weights
+from foretrain.calibrate.free import EDGE, FARTHEST, TENTH, Free, free_of, values_of
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.errors import InputError
 
@@ -112,3 +113,103 @@ def test_pace_of_one_trainer_is_not_taken_for_a_coefficient():
     known = fit(replace(rows(measured), trainer=trainers), linear(many), start=np.zeros(2))
     assert np.abs(known.scores - truth).max() < 0.5 * np.abs(alone - truth).max()
     assert known.paces[2] > known.paces[0]
+
+
+def test_fit_is_the_least_of_its_loss():
+    """Huber's loss of the residuals, and the squares of scores and paces in their own widths."""
+    generator = np.random.default_rng(3)
+    many, trainers = np.tile(SLOPES, (6, 1)), membership([*"abc"] * 8)
+    measured = many @ [0.7, -0.4] + trainers @ [0.3, -0.1, 0.0] + generator.normal(0, 0.1, 24)
+    measured[[5, 11]] += [1.0, -0.7]
+    asked = replace(
+        rows(measured), weight=generator.uniform(0.2, 2.0, 24), trainer=trainers, noise=0.07
+    )
+
+    def loss(state):
+        apart = (measured - many @ state[:2] - trainers @ state[2:]) / 0.07
+        size = np.abs(apart)
+        huber = np.where(size <= BEND, apart**2 / 2, BEND * size - BEND**2 / 2)
+        return (
+            asked.weight @ huber + state[:2] @ state[:2] / 2 + state[2:] @ state[2:] / PACE**2 / 2
+        )
+
+    found = fit(asked, linear(many), start=np.zeros(2))
+    least = minimize(loss, np.zeros(5), tol=1e-9).x
+    assert np.r_[found.scores, found.paces] == pytest.approx(least, abs=0.01)
+    assert found.predicted == pytest.approx(many @ found.scores)
+
+
+def test_scores_are_as_sure_as_the_rows_and_the_prior_together():
+    asked = rows(SLOPES @ [0.7, -0.4], weight=3.0)
+    found = fit(asked, linear(SLOPES), start=np.zeros(2))
+    known = np.linalg.inv(3.0 / NOISE**2 * SLOPES.T @ SLOPES + np.eye(2))
+    assert found.covariance == pytest.approx(known)
+    free = free_of("a.time", coefficient(2.0, 1.0, 4.0, unit="s"))
+    half = TENTH * np.sqrt(known[1, 1])
+    ends = [free.value(found.scores[1] - half), free.value(found.scores[1] + half)]
+    assert found.interval([free, free], 1) == pytest.approx(ends)
+
+
+def test_rows_are_predicted_only_where_a_score_moves_them():
+    """Once the first slopes are known, a score is tried with the rows that it moves."""
+    apart, asks = np.array([[0.3, 0.0], [0.0, 0.2], [0.0, 0.0]]), []
+
+    def predict(many):
+        asks.append([asked.tolist() for _, asked in many])
+        return linear(apart)(many)
+
+    found = fit(rows(apart @ [0.7, -0.4]), predict, start=np.zeros(2))
+    assert [[True, True, False], [True, False, False], [False, True, False]] in asks
+    assert found.slopes == pytest.approx(apart)
+
+
+@pytest.mark.parametrize(
+    ("far", "scatter"), [([0.15], True), ([0.13], False), ([0.15, 0.0], False), ([0.15] * 2, True)]
+)
+def test_scatter_of_repeats_is_over_all_pairs_of_a_source(far, scatter):
+    """Two runs that lie d apart have the variance d**2 / 2; that may be at most a tenth squared."""
+    measured = np.array([*(end for each in far for end in (1.0, 1.0 + each)), 5.0])
+    repeats = [str(place // 2) for place in range(len(measured))]
+    assert noisy(["a"] * len(measured), repeats, measured) == ({"a"} if scatter else set())
+
+
+def test_source_counts_as_at_most_a_dozen_rows():
+    found = weights(["a"] * 40 + ["b"] * 2, [str(each // 2) for each in range(42)])
+    assert found.tolist() == pytest.approx([0.5 * 12 / 20] * 40 + [0.5] * 2)
+
+
+def log_odds(share):
+    return np.log(share / (1 - share))
+
+
+@pytest.mark.parametrize(
+    ("prior", "ends", "share"),
+    [
+        (coefficient(0.8, 0.6, 0.9), (0.6, 0.9), True),
+        (coefficient(0.8, 0.6, 1.0), (0.6, 1 - EDGE), True),
+        (coefficient(0.8, 0.0, 0.9), (EDGE, 0.9), True),
+        (coefficient(1.0, 0.9, 1.5), (0.9, 1.5), False),
+        (coefficient(0.8, 0.6, 0.9, unit="s"), (0.6, 0.9), False),
+    ],
+)
+def test_prior_is_ten_to_ninety_percent_of_its_interval(prior, ends, share):
+    free, place = free_of("a.b", prior), log_odds if share else np.log
+    assert (free.share, free.centre) == (share, pytest.approx(place(prior.value)))
+    low, high = map(place, ends)
+    assert 2 * TENTH * free.spread == pytest.approx(high - low)
+    for score in (-2.0, 0.0, 1.5):
+        value = free.value(score)
+        assert place(value) == pytest.approx(free.centre + score * free.spread)
+        assert not EDGE < value < 1 - EDGE or free.score(value) == pytest.approx(score)
+
+
+def test_value_at_the_edge_of_a_share_has_the_score_of_the_edge():
+    free = free_of("a.share", coefficient(0.8, 0.6, 0.9))
+    assert free.score(1.0) == free.score(1.0 - EDGE) > free.score(0.9)
+    assert free.score(0.0) == free.score(EDGE) < free.score(0.1)
+
+
+def test_values_are_each_at_its_own_score():
+    free = [free_of(f"a.{name}", coefficient(2.0, 1.0, 4.0, unit="s")) for name in "xyz"]
+    found = values_of(free, np.array([0.0, TENTH, -TENTH]))
+    assert found == pytest.approx({"a.x": 2.0, "a.y": 4.0, "a.z": 1.0})

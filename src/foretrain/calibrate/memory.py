@@ -165,7 +165,7 @@ def percentile_range(
         asdict(percentiles([row for row in rows if row.group != group], residuals))
         for group in groups
     ]
-    names = tuple(found[0])
+    names = [field.name for field in fields(MemoryErrors)]
     return (
         {name: min(each[name] for each in found) for name in names},
         {name: max(each[name] for each in found) for name in names},
