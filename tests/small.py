@@ -72,7 +72,7 @@ def gpt() -> Model:
     return decoder("small-gpt", shape, sequence=1024)
 
 
-def llama() -> Model:
+def llama(*, sequence: int = 512) -> Model:
     """Grouped queries, gates, and degrees that are no powers of two."""
     shape = Decoder(
         layers=6,
@@ -83,7 +83,7 @@ def llama() -> Model:
         vocabulary=30_720,
         gated=True,
     )
-    return decoder("small-llama", shape, sequence=512)
+    return decoder("small-llama", shape, sequence=sequence)
 
 
 def mixture(**changes: object) -> Model:

@@ -21,15 +21,17 @@ positive = some.floats(1e-3, 1e3)
 
 
 def test_runs_cover_the_ranges_between_their_least_and_their_most():
-    assert COVERS.parameters == (1e9, 7e9)
-    assert COVERS.counts == (2, 512)
-    assert COVERS.multiplied == 0.25
+    found = covered(MANY)
+    assert found.parameters == (1e9, 7e9)
+    assert found.counts == (2, 512)
+    assert found.multiplied == 0.25
 
 
 def test_runs_cover_the_kinds_of_any_and_the_devices_of_enough():
-    assert COVERS.devices == {SITUATION.device}
-    assert COVERS.kinds == {"experts"}
-    assert COVERS.samples == {"tokens", "pictures"}
+    found = covered(MANY)
+    assert found.devices == {SITUATION.device}
+    assert found.kinds == {"experts"}
+    assert found.samples == {"tokens", "pictures"}
 
 
 @given(value=positive, ends=some.tuples(positive, positive).map(sorted))

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from tests.plan.scalar_enumerator import Case, legal_plans, placement
 from tests.small import (
+    cluster,
     expert_study,
     gpt_study,
     listed,
+    llama,
     llama_study,
     long_study,
     resnet_study,
@@ -31,12 +33,18 @@ from foretrain.plan.plan import (
 )
 from foretrain.plan.space import Space
 from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Workload
 
 GPT = gpt_study()
 LLAMA = llama_study()
 RESNET = resnet_study()
 EXPERTS = expert_study()
 LONG = long_study()
+ODD = llama_study(
+    workload=Workload(model=llama(sequence=12), global_batch=3),
+    cluster=cluster(nodes=3, node_devices=3),
+    space=Space(micro_batch=(1,), recompute=(Recompute.NONE,)),
+)
 
 CLASSIC = {
     "shardings": (Sharding.NONE, Sharding.OPTIMIZER),
@@ -114,10 +122,23 @@ CASES = {
             reshards=(True, False),
         ),
     ),
+    "odd": (
+        ODD,
+        Case(
+            levels=(3, 3),
+            batch=3,
+            layers=6,
+            tokens=12,
+            tensor_parts=(12, 6, 2304, 30_720),
+            kernels=tuple(Attention),
+            key_heads=6,
+        ),
+    ),
 }
 ASKED = {
     "experts": {"micro_batch": (1,), "recompute": (Recompute.NONE,)},
     "long": {"micro_batch": (1, 2), "context": (2, 4)},
+    "odd": {"micro_batch": (1,), "recompute": (Recompute.NONE,)},
 }
 """Choices that leave out no other plan, and make a case small."""
 

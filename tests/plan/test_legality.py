@@ -192,6 +192,19 @@ def test_fixed_fields_of_a_space_are_judged_without_the_free_ones():
     assert workload_problems(LLAMA, Space(interleaving=(7,)))[0].startswith("plan.interleaving: ")
 
 
+def test_degree_is_told_the_nearest_that_divide_one_number_of_devices_but_not_several():
+    [alone] = device_problems([whole(DGX)], Space(tensor=(3,)))
+    assert alone == (
+        "plan.tensor: 3 does not divide the cluster's 512 devices. Nearest that do: 2 and 4."
+    )
+    some = Offer(cluster=cluster("dgx-a100", nodes=4), nodes=(1, 2, 4))
+    [several] = device_problems([some], Space(tensor=(3,)))
+    assert several == "plan.tensor: 3 does not divide the cluster's 8, 16 or 32 devices."
+    many = Offer(cluster=cluster("dgx-a100", nodes=64), nodes=(1, 2, 4, 8, 16, 32, 64))
+    [ends] = device_problems([many], Space(tensor=(3,)))
+    assert ends.endswith("the cluster's 8 to 512 (one of 7 numbers) devices.")
+
+
 def test_plan_must_suit_some_number_of_nodes_that_may_be_rented():
     offer = Offer(cluster=cluster("dgx-a100", nodes=4), nodes=(2, 3, 4))
     every = Space(data=(3,), tensor=(8,), pipeline=(1,), context=(1,))

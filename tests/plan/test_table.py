@@ -60,6 +60,8 @@ def test_plans_come_back_from_their_table(many):
     found = table_of(many)
     assert len(found) == len(many)
     assert [found.plan(row) for row in range(len(found))] == many
+    assert found.devices.tolist() == [plan.devices for plan in many]
+    assert found.replicas.tolist() == [plan.data * plan.context for plan in many]
 
 
 @given(st.lists(plans, min_size=1, max_size=20), st.data())

@@ -20,19 +20,27 @@ from foretrain.cluster.offer import whole
 from foretrain.cost.setting import setting
 from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.plan import Sends
+from foretrain.plan.plan import Sends, Sharding
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import exhaustive
 from foretrain.search.found import Found
 from foretrain.search.front import Front
 from foretrain.search.objective import spending
 from foretrain.verbs.price import price_plan
+from foretrain.workload.operator import Attention
 
+EXPERTS = expert_study()
 QUESTIONS = {
-    "gpt": gpt_study(space=replace(CLASSIC, micro_batch=(2,), sends=(Sends.OVERLAPPED,))),
-    "llama": llama_study(space=replace(CLASSIC, micro_batch=(3,))),
+    "gpt": gpt_study(
+        space=replace(
+            CLASSIC, micro_batch=(2,), sends=(Sends.OVERLAPPED,), attention=(Attention.FLASH,)
+        )
+    ),
+    "llama": llama_study(
+        space=replace(CLASSIC, micro_batch=(3,), sharding=(Sharding.OPTIMIZER,), pipeline=(2, 3))
+    ),
     "resnet": resnet_study(),
-    "experts": expert_study(),
+    "experts": expert_study(space=replace(EXPERTS.space, sharding=(Sharding.GRADIENTS,))),
     "long": long_study(),
 }
 

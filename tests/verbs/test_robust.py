@@ -100,5 +100,5 @@ def test_plan_that_fits_no_more_has_no_regret_to_tell():
 
 def test_memory_is_not_scaled_with_the_simulated_step():
     study = replace(STUDY, objective=Objective.MEMORY)
-    found = search(study, keep=4)
+    found = search(study, keep=2)
     assert {swing.coefficient for swing in robust(study, found).swings} <= OF_MEMORY

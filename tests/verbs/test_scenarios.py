@@ -256,7 +256,9 @@ def brute_force(study):
 
 
 def test_number_of_devices_may_be_free_too():
-    space = replace(SPACE, tensor=(2,), micro_batch=(1,), recompute=(Recompute.FULL,))
+    space = replace(
+        SPACE, tensor=(2,), pipeline=(1, 2), micro_batch=(1,), recompute=(Recompute.FULL,)
+    )
     whole = replace(STUDY, space=space, objective=Objective.COST)
     free = replace(whole, offers=(Offer(cluster=whole.cluster, nodes=(1, 2)),))
     far = replace(on_ethernet(whole), objective=Objective.TIME)

@@ -131,7 +131,7 @@ def _mistakes(function: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
 def _in_statement(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
     if isinstance(node, DROPPED) and not _is_docstring(node):
         yield node, "pass"
-    if isinstance(node, UNTOUCHED):
+    if isinstance(node, UNTOUCHED) or _is_alarm(node):
         return
     if isinstance(node, ast.expr):
         yield from ((node, f"({ast.unparse(made)})") for made in _instead(node))
@@ -140,6 +140,11 @@ def _in_statement(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
                     yield from _in_statement(child)
+
+
+def _is_alarm(node: ast.AST) -> bool:
+    """Whether it is the `strict` of a zip, an assertion that both are equally long."""
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -167,7 +167,7 @@ def _once(bench: Bench, coefficients: Coefficients) -> Floats:
     software = bench.kind[-1]
     execution = Execution.TUNED if software.whole else software.execution
     own: float = getattr(coefficients.picture_steps, execution.value)
-    pictures = bench.of_operators(np.where(bench.operators.family > 0, 1.0, 0.0)) > 0
+    pictures = bench.of_operators(bench.operators.family) > 0
     found: Floats = np.where(pictures, coefficients.step.factor * own, 0.0)
     return found
 

@@ -234,7 +234,7 @@ def schedules(question: Question, given: Choice) -> Iterator[Choice]:
     """
     pipeline, in_groups = given
     space, layers = question.space, question.model.cuttable_layers
-    for schedule in space.schedule[: None if pipeline > 1 else 1]:
+    for schedule in space.schedule:
         interleaved = schedule is Schedule.ONE_F_ONE_B and pipeline > 1 and in_groups
         most = layers // pipeline if interleaved else 1
         for chunks in chosen(range(1, most + 1), space.interleaving):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.collective_groups import ONE, TWO, inside, wire
 
+from foretrain.cluster.link import Topology
 from foretrain.cost.collectives import ALGORITHMS
 from foretrain.cost.collectives.group import group
 from foretrain.cost.collectives.network import Network
@@ -57,6 +58,19 @@ def test_tree_goes_up_and_down_three_levels_for_eight_members():
 @pytest.mark.parametrize(("members", "depth"), [(2, 1), (3, 2), (4, 2), (5, 3), (64, 6), (65, 7)])
 def test_tree_is_as_deep_as_the_logarithm_rounded_up(members, depth):
     assert seconds(REDUCE["tree"], members, size=0.0) == 2 * depth * 0.25
+
+
+def test_tree_on_a_ring_hops_as_far_as_there_is_and_a_chain_to_its_neighbour():
+    # Around a ring of eight: three levels of a tree, each as far as four links; seven links in a
+    # row. A chain has the whole 2 bytes/s; two units a tree apart share half of the ring's half.
+    around = replace(ONE.wires[0], kind=Topology.RING, members=8)
+    tree, chain = (
+        replace(ONE, wires=(replace(around, chained=chained),)) for chained in (False, True)
+    )
+    assert seconds(REDUCE["tree"], 8, net=tree, size=0.0) == 2 * 3 * 4 * 0.25
+    assert seconds(REDUCE["tree"], 8, net=chain, size=0.0) == 2 * 7 * 0.25
+    assert seconds(BROADCAST["tree"], 8, net=chain) == 7 * 0.25 + 16 / 2
+    assert seconds(BROADCAST["tree"], 8, net=tree) == 3 * 4 * 0.25 + 16 / (2 * 0.5)
 
 
 def test_tree_crosses_the_slow_links_only_between_nodes():
