@@ -148,6 +148,33 @@ def routed(plan, case):
             yield replace(plan, expert=expert, expert_tensor=tensor)
 
 
+def neutral(plan, case):
+    """The name under which a plan is listed: fields that change nothing have one value."""
+    if plan.tensor == 1:
+        plan = replace(plan, sequence_parallel=False)
+    if plan.context == 1:
+        plan = replace(plan, exchange=ContextExchange.RING)
+    if plan.pipeline == 1:
+        plan = replace(plan, sends=Sends.OVERLAPPED, schedule=Schedule.ONE_F_ONE_B, cut="even")
+    if plan.recompute is Recompute.SELECTIVE and plan.attention is Attention.FLASH:
+        plan = replace(plan, recompute=Recompute.NONE)
+    if plan.recompute is Recompute.FULL and plan.recompute_layers == case.layers:
+        plan = replace(plan, recompute_layers=0)
+    return neutrally_sharded(plan, case)
+
+
+def neutrally_sharded(plan, case):
+    replicas = plan.data * plan.context
+    alike = plan.tensor // (plan.expert * plan.expert_tensor) if case.experts else 1
+    if replicas == 1 and alike <= 1 and plan.shard == 0:
+        plan = replace(plan, sharding=Sharding.NONE)
+    if plan.sharding is Sharding.NONE and plan.shard:
+        plan = replace(plan, sharding=Sharding.OPTIMIZER)
+    if plan.sharding is not Sharding.PARAMETERS:
+        plan = replace(plan, reshard=True)
+    return replace(plan, shard=0) if plan.shard == replicas > 1 else plan
+
+
 def placement(plan, levels):
     """The fewest members that share a group of a level, for every level of every axis."""
     return shares(tuple((axis, getattr(plan, axis)) for axis in plan.order), levels)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
-from tests.plan.scalar_enumerator import Case, choices, of_degrees
+from tests.plan.scalar_enumerator import Case, choices, neutral, of_degrees
 from tests.small import expert_study, long_study
 
 from foretrain.cluster.offer import whole
 from foretrain.plan.legality import device_problems, problems, workload_problems
-from foretrain.plan.plan import ContextExchange, Plan, Recompute, Schedule, Sends, Sharding
+from foretrain.plan.plan import ContextExchange, Plan, Recompute, Schedule, Sharding
 from foretrain.plan.rules import LARGEST_FACTORED, nearest_divisors
 from foretrain.plan.space import Space
 from foretrain.workload.operator import Attention
@@ -77,27 +77,6 @@ def legal(name):
     """The legal plans of a case in one order, each under its neutral name."""
     _, case = CASES[name]
     return tuple(choice for plan in of_degrees(case) for choice in choices(plan, case))
-
-
-def neutral(plan, case):
-    """The plan under the name that it has where a field changes nothing."""
-    if plan.tensor == 1:
-        plan = replace(plan, sequence_parallel=False)
-    if plan.context == 1:
-        plan = replace(plan, exchange=ContextExchange.RING)
-    if plan.pipeline == 1:
-        plan = replace(plan, sends=Sends.OVERLAPPED, schedule=Schedule.ONE_F_ONE_B, cut="even")
-    if plan.recompute is Recompute.SELECTIVE and plan.attention is Attention.FLASH:
-        plan = replace(plan, recompute=Recompute.NONE)
-    if plan.recompute is Recompute.FULL and plan.recompute_layers == case.layers:
-        plan = replace(plan, recompute_layers=0)
-    replicas = plan.data * plan.context
-    alike = plan.tensor // (plan.expert * plan.expert_tensor) if case.experts else 1
-    if replicas == 1 and alike <= 1 and plan.shard == 0:
-        plan = replace(plan, sharding=Sharding.NONE)
-    if plan.sharding is Sharding.NONE and plan.shard:
-        plan = replace(plan, sharding=Sharding.OPTIMIZER)
-    return replace(plan, shard=0) if plan.shard == replicas > 1 else plan
 
 
 def spread(many, count):

@@ -5,13 +5,15 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
+from tests.plan.scalar_enumerator import Case, neutral, placement
 from tests.random_nouns import questions
 from tests.small import gpt_study, listed
 
-from foretrain.plan.plan import AXES, Plan, Sharding
+from foretrain.plan.plan import AXES, Plan, Recompute, Sharding
 from foretrain.plan.shape import Room, on, shapes_of
 from foretrain.plan.space import Space
 from foretrain.verbs.price import price_plan
+from foretrain.workload.operator import Attention
 
 ROOM = Room(devices=16, levels=(8, 2))
 HALF = Room(devices=8, levels=(8, 1))
@@ -86,3 +88,41 @@ def test_all_shapes_of_a_plan_take_what_it_takes(data):
         again = price_plan(question, on(shape, room.devices), played=False)
         assert again.step_time == found.step_time
         assert replace(again.memory, stages=()) == replace(found.memory, stages=())
+
+
+GROWING = Case(
+    levels=ROOM.levels,
+    batch=16,
+    layers=8,
+    tokens=1024,
+    tensor_parts=(16,),
+    kernels=(Attention.FLASH,),
+)
+SPACE = Space(
+    tensor=(1, 2, 4),
+    pipeline=(1, 2),
+    interleaving=(1,),
+    micro_batch=(1,),
+    sequence_parallel=(False,),
+    recompute=(Recompute.NONE,),
+    attention=(Attention.FLASH,),
+    reshard=(True, False),
+)
+
+
+def lying(plan, room):
+    """A plan under one name, and how its groups lie."""
+    return neutral(replace(plan, order=AXES), GROWING), placement(plan, room.levels)
+
+
+def test_plan_has_the_shape_of_every_plan_that_is_the_same_on_fewer_devices():
+    """Shards and orders that come to the same on eight devices are several on sixteen."""
+    study = gpt_study(space=SPACE)
+    grown = [plan for plan in listed(study) if on(replace(plan, data=1), HALF.devices)]
+    assert len(grown) > 100
+    for plan in grown[::3]:
+        here = neutral(on(replace(plan, data=1), HALF.devices), GROWING)
+        shapes = shapes_of(here, HALF, rooms=[HALF, ROOM], spaces=[SPACE])
+        assert lying(plan, ROOM) in [lying(on(shape, 16), ROOM) for shape in shapes]
+        assert {lying(on(shape, 8), HALF) for shape in shapes} == {lying(here, HALF)}
+        assert len(shapes) == len(set(shapes))

@@ -14,15 +14,18 @@ from foretrain.plan.within import limit_problems, within
 H100 = Offer(cluster=cluster("dgx-h100", nodes=64), nodes=(8, 16, 64))
 A100 = Offer(cluster=cluster("dgx-a100", nodes=32), nodes=(16, 32))
 OFFERS = (H100, A100)
-limits = st.builds(
-    Limit,
-    devices=st.none() | st.integers(1, 600),
-    power=st.none() | st.floats(1e3, 1e6),
-)
 
 
 def sizes(offers):
     return [offer.of(devices) for offer in offers for devices in offer.devices]
+
+
+exactly = st.sampled_from(sizes(OFFERS))
+limits = st.builds(
+    Limit,
+    devices=st.none() | st.integers(1, 600) | exactly.map(lambda it: it.devices),
+    power=st.none() | st.floats(1e3, 1e6) | exactly.map(lambda it: it.draw),
+)
 
 
 @given(limit=limits)
