@@ -24,6 +24,7 @@ from foretrain.cost.held import hold
 from foretrain.cost.setting import setting
 from foretrain.cost.step import step_time, step_times
 from foretrain.cost.timeline import StepTimes
+from foretrain.errors import InputError
 from foretrain.files.catalogue import cluster
 from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
@@ -49,11 +50,19 @@ def blocks_alone(model: Model) -> Model:
     return replace(model, layers=tuple(layer for layer in model.layers if layer.cuttable), tied=0.0)
 
 
+def of_length(name: str, sequence: int) -> Model:
+    """A model for samples of so many tokens, its learned table of positions as long if need be."""
+    try:
+        return build(name, sequence=sequence)
+    except InputError:
+        return build(name, sequence=sequence, positions=sequence)
+
+
 def of_equal_layers(name: str) -> bool:
     """Whether a model reads tokens and all layers between its ends are alike."""
     if ENTRIES[name].reads is not Reads.TOKENS:
         return False
-    return sum(layer.cuttable for layer in build(name, sequence=1024).layers) == 1
+    return sum(layer.cuttable for layer in of_length(name, 1024).layers) == 1
 
 
 def drawn(random: Random, *, whole: bool, sends: Sends) -> Iterator[tuple[StepTimes, float]]:
@@ -61,7 +70,7 @@ def drawn(random: Random, *, whole: bool, sends: Sends) -> Iterator[tuple[StepTi
     names = [name for name in ENTRIES if of_equal_layers(name)]
     space = Space(sends=(sends,), shard=(0,))
     while True:
-        model = build(random.choice(names), sequence=random.choice([1024, 2048, 4096]))
+        model = of_length(random.choice(names), random.choice([1024, 2048, 4096]))
         where = cluster(random.choice(CLUSTERS), nodes=random.choice([1, 2, 4, 8, 16, 32]))
         workload = Workload(
             model=model if whole else blocks_alone(model),
