@@ -1,15 +1,19 @@
 """Plans on two kinds of devices: every legal one once, and none that crosses kinds elsewhere."""
 
 from dataclasses import replace
+from itertools import product
 from math import gcd
 
 import pytest
 from tests.mixed_studies import SPACE, kind, llama_workload, two
 from tests.small import mixture
 
+from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.legality import problems
 from foretrain.plan.mixed import ORDERS, Mode, replica_tables, stage_tables
-from foretrain.plan.plan import AXES, Sharding
+from foretrain.plan.plan import AXES, Recompute, Sharding
 from foretrain.plan.space import Space
+from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
 MIXED = two(kind(1), kind(2, share=0.5))
@@ -62,6 +66,44 @@ def test_experts_are_spread_over_one_kind():
     for plan in plans(replica_tables(workload, MIXED, space)):
         among = plan.tensor * plan.context * plan.data // 3
         assert among % (plan.expert * plan.expert_tensor) == 0
+
+
+def ways_to_shard(plan):
+    """One copy of the parameters in every way, be it legal or not."""
+    replicas = plan.data * plan.context
+    for sharding, shard, reshard in product(Sharding, range(replicas + 1), (True, False)):
+        named = reshard or sharding is Sharding.PARAMETERS
+        if named and (sharding or not shard):
+            yield replace(plan, sharding=sharding, shard=shard, reshard=reshard)
+
+
+@pytest.mark.parametrize("more", [2, 3])
+@pytest.mark.parametrize("experts", [False, True])
+def test_replicas_share_in_every_legal_way_that_stays_on_one_kind(experts, more):
+    """Plans of as many devices as both kinds are multiples of, with so many times the replicas."""
+    mixed = two(kind(1), kind(more - 1, share=0.5))
+    model = mixture() if experts else llama_workload().model
+    workload = Workload(model=model, global_batch=48)
+    space = Space(
+        micro_batch=(1, 2),
+        interleaving=(1,),
+        recompute=(Recompute.NONE,),
+        attention=(Attention.FLASH,),
+        reshard=(True, False),
+    )
+    alone = kind(mixed.devices, node_devices=1)
+    plain = replace(space, sharding=(Sharding.NONE,))
+    few = plans(plan_tables(workload, mixed.first, plain, devices=(4,)))
+    legal = {
+        replace(each, order=AXES)
+        for plan in few
+        for each in ways_to_shard(replace(plan, data=more * plan.data))
+        if not each.shard or plan.data * plan.context % each.shard == 0
+        if not problems(workload, alone, each)
+    }
+    found = [replace(plan, order=AXES) for plan in plans(replica_tables(workload, mixed, space))]
+    assert len(found) == len(set(found)) > 100
+    assert set(found) == legal
 
 
 def test_degree_of_the_data_axis_counts_the_replicas_of_both_kinds():

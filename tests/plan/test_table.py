@@ -92,6 +92,17 @@ def test_distinct_combinations_are_those_that_numpy_finds(sparse, many):
     np.testing.assert_array_equal(index, expected_index.ravel())
 
 
+@pytest.mark.parametrize(("top", "count"), [(2, 70), (5000, 10)])
+def test_columns_of_more_combinations_than_integers_are_told_apart_in_order(top, count):
+    many = np.random.default_rng(0).integers(0, top, (count, 30)).astype(float)
+    many[: count // 2, 10:] = many[: count // 2, :1]
+    rows, index = distinct([*many])
+    _, expected_rows, expected_index = np.unique(
+        many, axis=1, return_index=True, return_inverse=True
+    )
+    assert (rows.tolist(), index.tolist()) == (expected_rows.tolist(), expected_index.tolist())
+
+
 @given(columns())
 def test_columns_are_gathered_from_their_distinct_rows(many):
     rows, index = distinct(many)
