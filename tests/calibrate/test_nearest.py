@@ -60,6 +60,30 @@ def test_case_like_another_run_has_that_for_its_nearest(run):
     assert nearest(case, COVERS)[0].id == run.id
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda far: {"parameters": far * LIKE.parameters},
+        lambda far: {"parameters": LIKE.parameters / far},
+        lambda far: {"devices": (round(64 * far), 9999)},
+        lambda far: {"devices": (1, round(64 / far))},
+        lambda far: {"kinds": frozenset({"divided", "wide"} if far > 10 else {"divided"})},
+    ],
+    ids=["larger", "smaller", "more", "fewer", "kind"],
+)
+def test_ten_times_the_size_or_number_is_as_unlike_as_another_device(change):
+    other = UNLIKE["device"]
+    for far, first in ((9.0, "far"), (12.0, other.id)):
+        run = replace(LIKE, id="far", rows=1, **change(far))
+        assert nearest(CASE, Covers(runs=(other, run)))[0].id == first
+
+
+def test_another_kind_of_sample_is_more_unlike_than_three_differences():
+    picture = replace(LIKE, id="picture", sample="pictures")
+    odd = replace(UNLIKE["device"], id="odd", kinds=frozenset({"experts"}))
+    assert [each.id for each in nearest(CASE, Covers(runs=(picture, odd)))] == ["odd", "picture"]
+
+
 def test_of_equals_the_one_with_more_rows_comes_first():
     more = replace(LIKE, id="z-0001", rows=9)
     assert [each.id for each in nearest(CASE, Covers(runs=(LIKE, more)))] == ["z-0001", "a-0001"]

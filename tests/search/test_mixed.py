@@ -78,6 +78,42 @@ def test_limits_refuse_plans_by_reason(every):
     assert all(each.step_time <= middle.step_time for each in answer.best)
 
 
+def spent(pair, objective):
+    """What a plan on all of 4 and 8 devices is worth."""
+    dollars = (4 * 2.5 + 8 * 1.25) / 3600
+    return {
+        Objective.TIME: pair.step_time,
+        Objective.COST: dollars * pair.step_time,
+        Objective.ENERGY: (1 + 2) * 5_000.0 * pair.step_time,
+        Objective.MEMORY: pair.memory,
+    }[objective]
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_plans_are_worth_what_the_objective_says_and_the_best_have_the_least(every, objective):
+    best = found(replace(STUDY, objective=objective), 40).best
+    least = sorted(spent(each, objective) for each in every.best)[:40]
+    assert [each.value for each in best] == pytest.approx(least)
+    assert [each.value for each in best] == pytest.approx([spent(each, objective) for each in best])
+
+
+@pytest.mark.parametrize("place", [3, 100])
+def test_just_the_plans_within_every_limit_are_ranked(every, place):
+    steps = STUDY.workload.samples / STUDY.workload.global_batch
+    last = every.best[place]
+    limits = {
+        "deadline": (Limit(deadline=last.step_time * steps), Objective.TIME),
+        "cost limit": (Limit(cost=spent(last, Objective.COST) * steps), Objective.COST),
+        "memory limit": (Limit(memory=last.memory), Objective.MEMORY),
+    }
+    for reason, (limit, objective) in limits.items():
+        answer = found(replace(STUDY, limit=limit))
+        most = spent(last, objective) * (1 + 1e-12)
+        kept = [each.pair for each in every.best if spent(each, objective) <= most]
+        assert [each.pair for each in answer.best] == kept
+        assert answer.rejected == {reason: every.space - len(kept)}
+
+
 def test_search_that_is_stopped_says_so():
     answer = found(STUDY, 3, stop=lambda: True)
     assert not answer.complete

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.small import HOST, cluster, gpt_study, listed, long_study, with_memory
 
+from foretrain.cluster.offer import part
 from foretrain.cost.setting import setting
 from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Offload, Recompute, Sharding
@@ -86,6 +87,29 @@ def test_nodes_that_are_enough_are_more_and_fit(least):
     assert found.plan.devices == found.cluster.devices
     there = setting(study.workload, found.cluster, DEFAULT)
     assert price_plan(there, found.plan, played=False).memory.total == found.memory
+
+
+@pytest.mark.parametrize("share", [0.97, 0.85, 0.7])
+def test_of_nodes_that_are_enough_a_rack_less_is_too_few(share):
+    workload = replace(STUDY.workload, global_batch=48 * 5 * 7)
+    levels = cluster(nodes=2, node_devices=2).levels
+    racks = replace(levels[1], name="rack")
+    place = cluster(nodes=1, node_devices=2)
+    place = replace(place, levels=(levels[0], racks, replace(levels[1], members=1)))
+    space = replace(STUDY.space, micro_batch=(1,), tensor=(1,), sharding=(Sharding.OPTIMIZER,))
+    study = replace(STUDY, workload=workload, cluster=place, space=space)
+    need = nearest_plan(study, DEFAULT).memory
+    study = with_memory(study, share * need)
+    found = enough_nodes(study, study.cluster, DEFAULT)
+    fewer = nearest_plan(
+        replace(study, cluster=part(study.cluster, found.cluster.nodes - 2)), DEFAULT
+    )
+    assert found.fits
+    assert found.cluster.nodes % 2 == 0
+    assert fewer is None or not fewer.fits
+
+    exactly = replace(study, limit=Limit(devices=2 * found.cluster.nodes))
+    assert enough_nodes(exactly, study.cluster, DEFAULT).memory == found.memory
 
 
 def test_no_number_of_nodes_is_enough_for_what_nobody_divides():

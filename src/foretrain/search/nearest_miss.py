@@ -104,14 +104,19 @@ def freed(study: Study, *, but: Container[str] = ()) -> Iterator[Freed]:
 def enough_nodes(study: Study, cluster: Cluster, coefficients: Coefficients) -> Nearest | None:
     """A plan that fits on more nodes; None if none does.
 
-    Nodes are doubled until some plan fits, then the distance to the last number that was too
-    small is halved. Numbers that leave no legal plan count as too small.
+    Nodes are doubled, up to as many as there may be, until some plan fits; then the distance to the
+    last number that was too small is halved. Numbers that leave no legal plan count as too small.
     """
+    if not divisible(cluster):
+        return None
     few, best = cluster.nodes, None
+    group = few // cluster.levels[-1].members
     most = (study.limit.devices or MOST_GROWTH * cluster.devices) // cluster.node_devices
-    while divisible(cluster) and best is None and 2 * few <= most:
-        best = _on(study, part(cluster, 2 * few), coefficients)
-        few *= 1 if best else 2
+    most = most // group * group
+    while best is None and few < most:
+        more = min(2 * few, most)
+        best = _on(study, part(cluster, more), coefficients)
+        few = few if best else more
     return best and _on_fewer(study, best, few=few, coefficients=coefficients)
 
 
