@@ -4,6 +4,7 @@
     python -m validation.mutants --count 200             # then: so many mistakes, from all areas
     python -m validation.mutants --count 200 --seed 4711 # the same ones again
     python -m validation.mutants --only jobs             # of one area alone
+    python -m validation.mutants --within 60             # no more than a minute of tests for each
 
 A mistake is killed when a test that `make test` runs fails; only tests that run its line can. Those
 that live are listed in `survivors.toml`, each with the reason why no test can tell it from the
@@ -21,6 +22,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from math import inf
 from pathlib import Path
 from random import Random, SystemRandom
 from shutil import rmtree
@@ -42,6 +44,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6))
     parser.add_argument("--only", choices=sorted(AREAS))
+    parser.add_argument(
+        "--within",
+        type=float,
+        default=inf,
+        help="seconds of tests for each; what lives may be killed by the rest of the tests",
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     asked = parser.parse_args(arguments)
     if asked.cover:
@@ -53,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     covering = recorded(FOLDER)
     told = {}
     with ProcessPoolExecutor(asked.workers) as pool:
-        trial = partial(_tried, covering, known)
+        trial = partial(_tried, covering, known, within=asked.within)
         for one, outcome in zip(drawn, pool.map(trial, drawn), strict=True):
             told[one] = outcome
             if outcome is not Outcome.KILLED:
@@ -83,11 +91,13 @@ def sample(areas: Sequence[str], count: int, random: Random) -> Iterator[tuple[M
         yield from ((each, area) for each in random.sample(all_of_area, share))
 
 
-def _tried(covering: Covering, known: Mapping[str, Survivor], mutant: Mutant) -> Outcome:
+def _tried(
+    covering: Covering, known: Mapping[str, Survivor], mutant: Mutant, *, within: float
+) -> Outcome:
     listed = known.get(mutant.name)
     if listed is not None and listed.equivalent:
         return Outcome.EQUIVALENT
-    return tried(mutant, covering)
+    return tried(mutant, covering, within=within)
 
 
 def table(areas: Mapping[Mutant, str], told: Mapping[Mutant, Outcome]) -> int:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from time import perf_counter
 
@@ -67,7 +68,7 @@ class Covering:
     seconds: Mapping[str, float]
 
     def tests(self, file: Path, line: int) -> list[str]:
-        """Tests that run a line, the quickest first.
+        """Tests that run a line: those that mirror its folder, then others, the quickest first.
 
         Lines that are run by processes of their own alone are not seen; for those it is the tests
         that mirror the file's folder.
@@ -77,7 +78,16 @@ class Covering:
         tests = set(filter(None, found)) or {
             test for test in self.seconds if test.startswith(mirror)
         }
-        return sorted(tests, key=lambda test: self.seconds.get(test, 0.0))
+        return sorted(
+            tests, key=lambda test: (not test.startswith(mirror), self.seconds.get(test, 0.0))
+        )
+
+    def within(self, seconds: float, tests: Sequence[str]) -> list[str]:
+        """The first of some tests, as many as end within so many seconds, at least one."""
+        ends = accumulate(self.seconds.get(test, 0.0) for test in tests)
+        return [test for test, end in zip(tests, ends, strict=True) if end <= seconds] or [
+            *tests[:1]
+        ]
 
 
 def recorded(folder: Path) -> Covering:

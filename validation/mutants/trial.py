@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from enum import Enum
+from math import inf
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 from tempfile import gettempdir
@@ -34,9 +35,9 @@ class Outcome(Enum):
     EQUIVALENT = "equivalent"
 
 
-def tried(mutant: Mutant, covering: Covering) -> Outcome:
-    """Whether a test fails that runs the line."""
-    tests = covering.tests(mutant.file, mutant.line)
+def tried(mutant: Mutant, covering: Covering, *, within: float = inf) -> Outcome:
+    """Whether a test fails that runs the line, of as many as end within so many seconds."""
+    tests = covering.within(within, covering.tests(mutant.file, mutant.line))
     if not tests:
         return Outcome.UNSEEN
     tree = _tree()
