@@ -14,7 +14,7 @@ from foretrain.errors import InputError
 from foretrain.jobs.admission import Admission
 from foretrain.jobs.failures import Failures
 from foretrain.jobs.fragmentation import Fragmentation, stranded
-from foretrain.jobs.nodes import NodePool, packed, racks, spread
+from foretrain.jobs.nodes import NodePool, Room, packed, racks, spread
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.partitions import partitioned
 from foretrain.jobs.policies.easy import EasyDispatcher
@@ -215,3 +215,22 @@ def test_quotas_that_cannot_be_kept_are_refused(quota, message):
         partitioned(
             jobs, replace(RACKED, quota=quota), lambda part, nodes: run(part, nodes, "fifo")
         )
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=6),
+    st.integers(1, 24),
+)
+def test_turn_by_turn_nobody_gets_two_before_another_gets_one(free, devices):
+    room = Room(Nodes(count=len(free), devices=4), 0)
+    for node, each in enumerate(free):
+        room.set(node, each)
+    places = dict(spread(room, devices))
+    if devices > sum(free):
+        assert not places
+        return
+    assert sum(places.values()) == devices
+    assert all(0 < count <= free[node] for node, count in places.items())
+    for count in places.values():
+        others = (other for other, has in enumerate(free) if has > places.get(other, 0))
+        assert all(count - places.get(other, 0) <= 1 for other in others)

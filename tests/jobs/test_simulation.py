@@ -74,3 +74,13 @@ def test_without_interruption_nobody_is_interrupted(rows):
 def test_a_job_that_no_policy_can_start_is_reported():
     with pytest.raises(InputError, match="would never end"):
         simulated(trace((0, 1, 3)), fifo(), 2)
+
+
+def test_decisions_are_counted_for_every_job(monkeypatch):
+    monkeypatch.setattr("foretrain.jobs.simulation.MOST_DECISIONS", 10)
+    monkeypatch.setattr("foretrain.jobs.simulation.MOST_PER_JOB", 2)
+    many = trace(*((place, 1, 1) for place in range(100)))  # an arrival and an end each
+    assert simulated(many, fifo(), 1).ended[-1] == 100.0
+    monkeypatch.setattr("foretrain.jobs.simulation.MOST_PER_JOB", 0)
+    with pytest.raises(InputError, match=r"10, and 0 for each job"):
+        simulated(many, fifo(), 1)

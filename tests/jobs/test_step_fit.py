@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.jobs.step_fit import fitted
+from foretrain.jobs.step_fit import LEAST, fitted
 from foretrain.jobs.steps import StepModel
 from foretrain.measured.profile import TimedStep
 
@@ -41,3 +41,9 @@ def test_who_has_seen_one_node_thinks_little_worse_of_several():
 def test_no_step_at_all_is_refused():
     with pytest.raises(InputError, match="at least one"):
         fitted([])
+
+
+def test_who_has_seen_two_devices_thinks_that_further_ones_add_nothing():
+    near, far = fitted([seen((1,), 32), seen((2,), 32)]), fitted([seen((1,), 32), seen((1, 1), 32)])
+    assert near.near_more == pytest.approx(LEAST)
+    assert far.far_more == pytest.approx(LEAST)

@@ -82,3 +82,21 @@ def test_how_long_a_job_takes_is_learned_of_those_that_ended():
     )
     # 4 s of user u are shorter than 10 s of user v; 52 s, their mean with the second, are not.
     assert list(run(jobs, fleet(1), "srtf-predicted").begun) == [0.0, 4.0, 104.0]
+
+
+def test_users_and_groups_are_told_apart_where_there_are_two():
+    """First who held most device-seconds: responses 2 and 3 s of one, 4 s of the other."""
+    rows = (("ada", "g", 2.0, 1), ("ada", "g", 1.0, 2), ("bob", "g", 1.0, 4))
+    jobs = trace(
+        job(place, work=work, devices=devices, user=user, group=group)
+        for place, (user, group, work, devices) in enumerate(rows)
+    )
+    found = said(jobs, 2 + 2)
+    assert [(part.name, part.jobs, part.device_time) for part in found.users] == [
+        ("ada", 2, 4.0),
+        ("bob", 1, 4.0),
+    ]
+    ada, bob = found.users
+    assert (ada.mean_response, ada.mean_waiting) == (1.5, 0.0)
+    assert (bob.mean_response, bob.mean_waiting) == (3.0, 2.0)
+    assert found.groups == ()

@@ -35,6 +35,16 @@ def test_two_long_jobs_do_not_pass_on_the_same_device_that_the_first_leaves():
     assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 52, 70]
 
 
+def test_the_first_waits_for_as_many_as_it_needs_and_others_pass_until_then():
+    jobs = rigid_trace((0, 10, 1), (0, 20, 2), (1, 10, 4), (2, 13, 1))
+    assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 30, 15]
+
+
+def test_what_is_given_back_after_the_first_has_begun_lets_nobody_pass():
+    jobs = rigid_trace((0, 10, 1), (0, 20, 2), (1, 10, 2), (2, 50, 1))
+    assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 20, 70]
+
+
 def test_two_short_jobs_pass_together():
     jobs = rigid_trace((0, 10, 2), (1, 10, 4), (2, 8, 1), (2, 8, 1))
     assert list(dispatched(jobs, EasyDispatcher(), 4).ended) == [10, 20, 10, 10]
