@@ -1,0 +1,159 @@
+"""What follows from a comparison of policies: each sentence where it holds, and nowhere else."""
+
+from math import inf
+
+import pytest
+from tests.jobs.runs import job
+
+from foretrain.jobs.findings import findings, of_replays, of_wishes
+from foretrain.results.simulate import (
+    Capacity,
+    Enough,
+    JobCounts,
+    LoadPoint,
+    Pair,
+    PolicyResult,
+    Replayed,
+)
+
+NOBODY = JobCounts(submitted=0, finished=0, stopped=0, failed=0, killed=0, waiting=0, running=0)
+
+
+def did(response, waiting=0.0, *, low=None, high=None):
+    """What a policy did, of which these sentences read nothing else."""
+    return PolicyResult(
+        mean_response=response, low=low, high=high, p50=0.0, p95=0.0, p99=0.0, quantiles=(),
+        mean_waiting=waiting, median_waiting=0.0, mean_response_finished=None, makespan=0.0,
+        utilisation=0.0, fragmentation=None, interruptions=0.0, cost=None, jobs=NOBODY,
+        groups=(), users=(),
+    )  # fmt: skip
+
+
+def point(load=None, *, pairs=(), **policies):
+    return LoadPoint(load=load, policies=policies, pairs=pairs)
+
+
+def test_the_shortest_mean_response_is_the_best():
+    found = findings([point(fifo=did(50.0, 10.0), sjf=did(40.0, 10.0))], ())
+    assert found == ("sjf has the shortest mean response: 40 s, of which 25 % is waiting.",)
+
+
+def test_interval_and_load_are_told_where_they_are_known():
+    (first, *_) = findings([point(0.5, fifo=did(50.0, low=45.0, high=55.0))], ())
+    assert first.startswith("fifo has the shortest mean response at load 0.5: 50 s (45 s to 55 s)")
+    for low, high in ((None, 55.0), (45.0, None)):
+        assert "(" not in findings([point(fifo=did(50.0, low=low, high=high))], ())[0]
+
+
+@pytest.mark.parametrize(("load", "grows"), [(0.99, False), (1.0, True), (1.2, True)])
+def test_from_a_load_of_1_on_there_is_no_steady_state(load, grows):
+    found = findings([point(load, fifo=did(100.0))], ())
+    assert any("no steady state" in text for text in found) is grows
+
+
+@pytest.mark.parametrize(("waiting", "crowded"), [(66.0, False), (67.0, True), (100.0, False)])
+def test_a_queue_is_long_where_jobs_wait_more_than_twice_as_long_as_they_run(waiting, crowded):
+    """100 s in all: 34 s and 66 s are less than twice, 33 s and 67 s more; work of 0 tells none."""
+    found = findings([point(fifo=did(100.0, waiting))], ())
+    told = [text for text in found if "more devices help here" in text]
+    assert bool(told) is crowded
+    if crowded:
+        assert told[0].startswith(f"Jobs wait {67 / 33:.1f} times as long as they run;")
+
+
+@pytest.mark.parametrize(
+    ("difference", "p", "says"),
+    [
+        (0.0, 0.5, "sjf has the same mean on these jobs."),
+        (3.0, None, "sjf is next, 3 s longer; one run cannot say how sure that is."),
+        (3.0, 0.009, "sjf is next, 3 s longer on the same jobs (p = 0.009)."),
+        (3.0, 0.01, "sjf is next, 3 s longer, which may be chance (p = 0.01)"),
+    ],
+)
+def test_next_policy_is_as_far_off_as_it_is_sure(difference, p, says):
+    ends = (None, None) if p is None else (1.0, 5.0)
+    pair = Pair(first="fifo", second="sjf", difference=difference, low=ends[0], high=ends[1], p=p)
+    other = Pair(first="sjf", second="las", difference=9.0, low=None, high=None, p=None)
+    found = findings([point(fifo=did(9.0), sjf=did(12.0), pairs=(pair, other))], ())
+    assert found[1].startswith(says)
+    assert len(found) == 2
+
+
+def test_a_best_policy_that_changes_with_the_load_is_told():
+    low = point(0.5, fifo=did(1.0), sjf=did(2.0))
+    high = point(0.9, fifo=did(9.0), sjf=did(8.0))
+    said = "The best policy changes with the load: fifo at 0.5, sjf at 0.9."
+    assert said in findings([low, high], ())
+    assert not any("changes" in text for text in findings([low], ()))
+    assert not any("changes" in text for text in findings([low, low], ()))
+
+
+def needs(**changed):
+    enough = {
+        "policy": "fifo", "nodes": 2, "devices": 16, "response": 40.0, "utilisation": 0.5,
+        "price": None,
+    }  # fmt: skip
+    policies = (Enough(**enough | changed),)
+    target = Capacity(quantity="mean", seconds=50.0, load=None, policies=policies)
+    return findings([], (), target)[0]
+
+
+def test_nodes_that_keep_a_target_are_told_with_what_they_cost():
+    assert needs() == (
+        "fifo keeps a mean response of 50 s from 2 nodes on (16 devices), 50 % of them held."
+    )
+    assert "from 1 node on (1 device)" in needs(nodes=1, devices=1)
+    assert "(16 devices, 36 USD an hour)" in needs(price=0.01)
+    assert "(16 devices)" in needs(price=0.0)
+
+
+def test_a_target_that_no_number_of_nodes_keeps_is_told_with_what_they_do():
+    assert needs(nodes=None) == (
+        "fifo does not keep a mean response of 50 s on any number of nodes that was looked at"
+        " (40 s on 16 devices)."
+    )
+    assert "(some jobs or quotas do not fit on 16 devices)" in needs(nodes=None, response=inf)
+
+
+def test_the_percentile_is_named():
+    target = Capacity(
+        quantity="p95",
+        seconds=50.0,
+        load=None,
+        policies=(
+            Enough(policy="fifo", nodes=1, devices=8, response=1.0, utilisation=0.5, price=None),
+        ),
+    )
+    assert "a response of 95 % of the jobs of 50 s" in findings([], (), target)[0]
+
+
+def replayed(**changed):
+    known = {
+        "policy": "fifo", "devices": 8, "gap": 0.05, "logged": 50.0, "simulated": 52.0,
+        "error": 0.04,
+    }  # fmt: skip
+    return of_replays([Replayed(**known | changed)])
+
+
+def test_a_replay_is_trusted_up_to_a_tenth():
+    assert replayed() == (
+        "Replayed under fifo on 8 devices, jobs of the second half of the waiting wait 52 s"
+        " (median) where the log says 50 s; job by job, the first half is 5 % of the mean"
+        " waiting off.",
+    )
+    assert len(replayed(error=0.1)) == 1
+    for error in (0.11, None):
+        assert "too far off to trust" in replayed(error=error)[1]
+    assert replayed(gap=None)[0].endswith("in the log nobody waited.")
+    assert of_replays([]) == ()
+
+
+def test_wishes_that_nobody_heeds_are_counted():
+    jobs = [job(0, priority=2.0), job(1, priority=1.0), job(2, deadline=9.0), job(3, deadline=0.0)]
+    assert list(of_wishes(jobs, ["fifo"])) == [
+        "Of all jobs 1 have a priority, which is not heeded under fifo.",
+        "Of all jobs 2 have a deadline, which is not heeded under fifo.",
+    ]
+    assert list(of_wishes(jobs[1:2], ["fifo"])) == []
+    (deadlines,) = of_wishes(jobs, ["max-min-kinds"])
+    assert "deadline" in deadlines
