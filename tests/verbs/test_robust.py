@@ -20,7 +20,7 @@ OF_MEMORY = {"memory.reserve", "memory.fragmentation", "memory.temporaries"}
 
 @pytest.fixture(scope="module")
 def searched():
-    return search(STUDY, keep=6)
+    return search(STUDY, keep=4)
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +89,9 @@ def test_single_plan_has_nothing_to_lose():
 
 
 def test_plan_that_fits_no_more_has_no_regret_to_tell():
-    entries = search(STUDY, keep=6).plans
+    entries = search(STUDY, keep=1).plans
     tight = with_memory(STUDY, entries[0].estimate.memory.total * 1.01)
-    found = robust(tight, search(tight, keep=6))
+    found = robust(tight, search(tight, keep=3))
     low = [swing for swing in found.swings if None in swing.regrets]
     assert ("memory.reserve", "high") in {(swing.coefficient, swing.end) for swing in low}
     assert {swing.coefficient for swing in low} <= OF_MEMORY
