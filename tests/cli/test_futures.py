@@ -48,15 +48,15 @@ def test_scenarios_stand_below_the_answer(foretrain, small):
 
 
 def test_robust_choice_stands_last(foretrain, small):
-    ended = foretrain("search", small, "--keep", 3, "--robust")
+    ended = foretrain("search", small, "--keep", 2, "--robust")
     assert "whatever one coefficient does" in " ".join(ended.out.split()[-120:])
 
 
 def test_document_has_further_keys_where_they_are_asked_for(foretrain, small, tmp_path):
-    told = json.loads(foretrain("search", small, "--keep", 3, "--json", "--robust").out)
+    told = json.loads(foretrain("search", small, "--keep", 2, "--json", "--robust").out)
     assert [each["name"] for each in told["scenarios"]["answers"]] == ["as given", "a node is out"]
     assert told["scenarios"]["least"]["worst"] >= 0
-    assert len(told["robust"]["worst"]) == 3
+    assert len(told["robust"]["worst"]) == 2
     described = schema_of("search")
     assert set(told) == set(described["properties"])
     assert set(told["scenarios"]) == set(described["$defs"]["Scenarios"]["properties"])
@@ -78,7 +78,7 @@ def test_scenarios_are_part_of_the_question(foretrain, small):
 
 def test_page_has_both(foretrain, small, tmp_path):
     page = tmp_path / "page.html"
-    assert foretrain("search", small, "--keep", 3, "--robust", "--html", page).code == 0
+    assert foretrain("search", small, "--keep", 2, "--robust", "--html", page).code == 0
     text = page.read_text(encoding="utf-8")
     assert 'id="scenarios"' in text
     assert 'id="robust"' in text
