@@ -114,6 +114,21 @@ def test_just_the_plans_within_every_limit_are_ranked(every, place):
         assert answer.rejected == {reason: every.space - len(kept)}
 
 
+def with_memory(cluster, memory):
+    return replace(cluster, device=replace(cluster.device, memory=memory))
+
+
+@pytest.mark.parametrize("place", [3, 50, 100, 150])
+def test_just_the_plans_that_fit_on_both_kinds_are_ranked(every, place):
+    most = every.best[place].memory
+    tight = two(with_memory(MIXED.first, most), with_memory(MIXED.second, most))
+    answer = found(replace(STUDY, mixed=tight, cluster=tight.first))
+    kept = [each.pair for each in every.best if each.memory <= most]
+    assert 0 < len(kept) < len(every.best)
+    assert [each.pair for each in answer.best] == kept
+    assert answer.rejected == {"device memory": every.space - len(kept)}
+
+
 def test_search_that_is_stopped_says_so():
     answer = found(STUDY, 3, stop=lambda: True)
     assert not answer.complete
