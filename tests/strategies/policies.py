@@ -63,11 +63,11 @@ REFUSED = {
 """Pairs that are plans but must not combine."""
 
 
-def combined(*names):
+def combined(*names, policies=POLICIES):
     """The fields of some policies together; None where they are two values of one field."""
     fields = {}
     for name in names:
-        for field, value in POLICIES[name].items():
+        for field, value in policies[name].items():
             if fields.setdefault(field, value) != value:
                 return None
     return fields

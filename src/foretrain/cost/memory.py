@@ -94,12 +94,18 @@ def heaviest_total(setting: Setting, held: Held) -> Column:
 
 
 def host_total(setting: Setting, held: Held) -> Column:
-    """Bytes in the memory of a node's host, as if all its devices held the first stage. [plan]"""
-    plans, state = held.plans, _state(setting, held, run=0)
+    """Bytes in the memory of a node's host, as if all its devices held the heaviest stage. [plan]
+
+    A node's devices belong to one stage wherever the pipeline is the outermost axis.
+    """
+    plans, run = held.plans, held.every_run
+    state = _state(setting, held, run=run)
     optimizer = state.optimizer * offload.of_optimizer(plans)
     gradients = state.gradients * offload.of_gradients(plans)
-    kept = _kept(setting, held, run=0, later=0.0) * offload.of_activations(plans)
-    return (optimizer + gradients + kept) * float(setting.cluster.node_devices)
+    kept = _kept(setting, held, run=run, later=0.0) * offload.of_activations(plans)
+    stages = (optimizer + gradients + kept) * (held.stages(run) > 0)
+    heaviest: Column = np.maximum.reduce(stages, axis=0)
+    return heaviest * float(setting.cluster.node_devices)
 
 
 def host_full(setting: Setting, held: Held) -> Flags:

@@ -5,8 +5,8 @@ nothing is exchanged. In attention every query meets every key before it:
 
 - ring: the keys and values of every member go round while it attends to those it has. The backward
   pass sends them round again, and their gradients with them. Attention hides what it can.
-- all-to-all: members exchange their tokens for heads before attention, and back after it; nothing
-  hides it.
+- all-to-all: members exchange their tokens for heads before attention, and back after it: queries,
+  keys, values and outputs, each by itself; nothing hides it.
 
 A member takes one block of tokens from the front and one from the back of a sample, so that all
 have the same part of the causal half.
@@ -40,12 +40,15 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     ring = shared & (plans.exchange == ContextExchange.RING)
     heads = shared & (plans.exchange == ContextExchange.ALL_TO_ALL)
     round_trip = operators.keys * ring / plans.tensor
-    swapped = (operators.keys + operators.queries) * heads / (plans.tensor * plans.context)
+    each = heads / (2.0 * plans.tensor * plans.context)
     return (
         _transfer(Phase.FORWARD, Pattern.GATHER, round_trip),
         _transfer(Phase.BACKWARD, Pattern.GATHER, round_trip, times=2.0),
-        _transfer(Phase.FORWARD, Pattern.ALL_TO_ALL, swapped),
-        _transfer(Phase.BACKWARD, Pattern.ALL_TO_ALL, swapped),
+        *(
+            _transfer(phase, Pattern.ALL_TO_ALL, both * each, times=2.0)
+            for phase in Phase
+            for both in (operators.keys, operators.queries)
+        ),
     )
 
 
