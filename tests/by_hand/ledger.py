@@ -66,7 +66,9 @@ def stages(g):
     Interleaved, a stage has chunks s, s + p, ... of as many layers each: as many in all.
     """
     plan = g.plan
-    blocks = plan.cut if isinstance(plan.cut, tuple) else (g.layers // plan.pipeline,) * plan.pipeline
+    blocks = (
+        plan.cut if isinstance(plan.cut, tuple) else (g.layers // plan.pipeline,) * plan.pipeline
+    )
     last = len(blocks) - 1
     return [(int(s == 0), each, int(s == last)) for s, each in enumerate(blocks)]
 
@@ -198,13 +200,109 @@ def kernels(g):
         again = attention * plain + (1 if g.routed else 0)
     # liu2023, section 3: every block that comes round is attended to and merged.
     rounds = 2 * (g.c - 1) if g.plan.exchange is ContextExchange.RING else 0
-    return {
-        "launches forward": (1, block, 6),
-        "launches backward": (1, block + twice + again, 7),
-        "launches weights": (0, twice - (2 if plain else 0), 1),
-        "kernels forward": (1, block + rounds, 6),
-        "kernels backward": (1, block + twice + again + rounds + g.covered * rounds, 7),
+    once, again = block + rounds, again + g.covered * rounds
+    found = {
+        "forward": (1, once, 6),
+        "backward": (1, once + twice + again, 7),
+        # Gradients of weights: of the products that have some.
+        "weights": (0, twice - (2 if plain else 0), 1),
     }
+    # The device loses time between any two of them, and the host takes time to start each.
+    return {
+        **{f"launches {name}": values for name, values in found.items()},
+        **{f"kernels {name}": found[name] for name in ("forward", "backward")},
+    }
+
+
+# ---- Traffic of a device's memory ---------------------------------------------------------------
+
+
+def traffic(g):
+    """Bytes that kernels read and write. (embedding, block, head)
+
+    williams2009: a kernel moves each operand once. A norm reads and writes (backward: input,
+    gradient, gradient), an addition has three operands in both passes; a gate reads both branches.
+    """
+    whole, divided = g.c * g.tokens, g.c * g.t
+    stream = VALUE * STREAM / whole
+    twice = VALUE * 2 * STREAM / g.c  # each member looks up all its tokens
+    embedding = (twice, twice * 3 / 2)
+    out = _product(QUERY, HIDDEN, inner=g.t, g=g)
+    norms_and_sums = (2 * (2 + 3) * stream, 2 * (3 + 3) * stream)
+    into = _product(HIDDEN, QUERY + 2 * KEY, outer=g.t, g=g)
+    turned = 2 * VALUE * TOKENS * (QUERY + KEY) / divided
+    attention = _added(into, out, (turned, turned), _core_traffic(g))
+    wide = _gated(SHARED_WIDE if g.routed else WIDE, g)
+    block = _added(norms_and_sums, attention, wide, _routed_traffic(g))
+    # Loss: the logits, and 16 bytes a value in fp32 there, 12 back (korthikanti2022, section 4.3).
+    loss = tuple((VALUE + more) * TOKENS * VOCABULARY / divided for more in (16, 12))
+    head = _added((2 * stream, 3 * stream), _product(HIDDEN, VOCABULARY, outer=g.t, g=g), loss)
+    again = g.covered * block[0]
+    if g.plan.recompute is Recompute.SELECTIVE:
+        again = _selected_traffic(g)
+    return {
+        "traffic forward": (embedding[0], block[0], head[0]),
+        "traffic backward": (embedding[1], block[1] + again, head[1]),
+    }
+
+
+def _added(*passes):
+    return tuple(sum(each) for each in zip(*passes, strict=True))
+
+
+def _product(inputs, outputs, *, g, inner=1, outer=1, tokens=None, batch=1):
+    """A product with weights: three operands forward, the same for the gradient of its input; that
+    of its weights is added in fp32 to what is there.
+
+    inner, outer: members that share input and output features; batch: products of their own.
+    """
+    tokens = TOKENS / g.c if tokens is None else tokens
+    read, written = tokens * inputs / inner, tokens * outputs / outer
+    weights = batch * inputs * outputs / (inner * outer)
+    forward = VALUE * (read + weights + written)
+    return forward, forward + VALUE * (read + written) + 2 * GRADIENT * weights
+
+
+def _gated(width, g, *, inner=None, tokens=None, batch=1):
+    """In (both branches), gate, out: the gate moves 3 values for 1, backward 5."""
+    inner = g.t if inner is None else inner
+    tokens = TOKENS / g.c if tokens is None else tokens
+    into = _product(HIDDEN, 2 * width, outer=inner, tokens=tokens, batch=batch, g=g)
+    out = _product(width, HIDDEN, inner=inner, tokens=tokens, batch=batch, g=g)
+    gate = VALUE * tokens * width / inner
+    return _added(into, out, (3 * gate, 5 * gate))
+
+
+def _core_traffic(g):
+    """Fused: queries, keys, values and outputs once, backward twice (dao2022). Plain: scores
+    written, read and written by the softmax (backward 3 operands), read again."""
+    divided = g.c * g.t
+    ends = VALUE * TOKENS * 2 * (QUERY + KEY) / divided
+    if g.plan.attention is Attention.FLASH:
+        return ends, 2 * ends
+    # Queries and outputs of all heads; each head reads the keys and values that it shares.
+    operands, scores = VALUE * TOKENS * QUERY, VALUE * HEADS * ATTENDED
+    keys = VALUE * TOKENS * QUERY
+    product = (operands / divided) + keys / (g.t * g.c) + scores / divided
+    return 2 * product + 2 * scores / divided, 4 * product + 3 * scores / divided
+
+
+def _routed_traffic(g):
+    """Router, fp32 scores (3 operands), rows sorted there and back, and experts."""
+    if not g.routed:
+        return 0, 0
+    whole, divided = g.c * g.tokens, g.c * g.t
+    router = _product(HIDDEN, EXPERTS, tokens=TOKENS / whole, g=g)
+    choice = 3 * 4 * TOKENS * EXPERTS / whole
+    sorted_rows = 2 * 2 * VALUE * STREAM * CHOSEN * g.busy / whole
+    came = TOKENS * CHOSEN * g.busy * g.x / divided
+    experts = _gated(EXPERT_WIDE, g, inner=g.x, tokens=came, batch=EXPERTS / g.e)
+    return _added(router, (choice, choice), (sorted_rows, sorted_rows), experts)
+
+
+def _selected_traffic(g):
+    gated = 3 * VALUE * TOKENS * CHOSEN * g.busy * EXPERT_WIDE / (g.c * g.t) if g.routed else 0
+    return gated + (_core_traffic(g)[0] if g.plan.attention is Attention.PLAIN else 0)
 
 
 # ---- Exchanges ----------------------------------------------------------------------------------
@@ -285,7 +383,6 @@ def per_step(g, layout):
     gradients = gradient_calls = weights = weight_calls = 0
     for own, n, shard in zip(parameters(g), g.replicas, g.shards, strict=True):
         held = sum(count * many for count, many in zip(own, layout, strict=True))
-        layer = held / sum(layout)
         if kind is Sharding.NONE and n > 1:
             gradients += GRADIENT * held * added_up(n)  # rajbhandari2020, section 2.1
             gradient_calls += 1
@@ -298,13 +395,8 @@ def per_step(g, layout):
         if kind in (Sharding.OPTIMIZER, Sharding.GRADIENTS) and shard > 1:
             weights += VALUE * held * passed_on(shard)
             weight_calls += 1
-        if kind is Sharding.PARAMETERS and shard > 1:
-            # Kept: gathered once. Dropped: the first layer's come before there is work.
-            weights += VALUE * (held if stays else layer) * passed_on(shard)
-            weight_calls += 1
-        if kind >= Sharding.GRADIENTS and shard > 1:
-            # The last layer's gradients have no work left beside them.
-            weights += GRADIENT * layer * passed_on(shard)
+        if kind is Sharding.PARAMETERS and stays and shard > 1:
+            weights += VALUE * held * passed_on(shard)  # zhao2023, 3.2: gathered once, then kept
             weight_calls += 1
     return {
         "wire gradients": gradients,
@@ -468,6 +560,7 @@ def amounts(plan, *, layers, routed):
     by_layer = {
         **flop(g),
         **kernels(g),
+        **traffic(g),
         **tensor(g),
         **context(g),
         **expert(g),

@@ -69,9 +69,7 @@ def device(*, flop=QUICK, traffic=QUICK):
 
 def link(*, wire=QUICK, latency=0.0, technology=Technology.NVLINK, **others):
     """One that keeps no order, and so carries no protocol for short messages."""
-    return Link(
-        latency=latency, bandwidth=wire, technology=technology, ordered=False, **others
-    )
+    return Link(latency=latency, bandwidth=wire, technology=technology, ordered=False, **others)
 
 
 def one_level(devices, *, wire=QUICK, flop=QUICK, traffic=QUICK, pcie=QUICK, host=QUICK):
@@ -80,9 +78,7 @@ def one_level(devices, *, wire=QUICK, flop=QUICK, traffic=QUICK, pcie=QUICK, hos
         name="by hand",
         device=device(flop=flop, traffic=traffic),
         levels=(Level(name="node", members=devices, link=link(wire=wire)),),
-        host=Host(
-            cores=1, memory=QUICK, memory_bandwidth=host * devices, device_bandwidth=pcie
-        ),
+        host=Host(cores=1, memory=QUICK, memory_bandwidth=host * devices, device_bandwidth=pcie),
     )
 
 

@@ -1,6 +1,7 @@
 """Every strategy, schedule and memory policy alone, and every pair of them, against the ledger."""
 
 from functools import cache
+from itertools import combinations
 
 import pytest
 from tests.by_hand import ledger, meters
@@ -8,7 +9,6 @@ from tests.by_hand.networks import network
 from tests.strategies.policies import POLICIES, REFUSED, combined
 
 from foretrain.plan.plan import Plan, Recompute
-from itertools import combinations
 
 OURS = {
     **POLICIES,

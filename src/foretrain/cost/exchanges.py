@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from foretrain.cost.collective import Exchange
 from foretrain.cost.setting import Setting
 from foretrain.plan.execution import Execution
+from foretrain.plan.plan import ContextExchange
 from foretrain.plan.table import Column, PlanTable
 from foretrain.strategies import transfers_of
 from foretrain.strategies.strategy import Axis, Phase, Transfer
@@ -79,8 +80,7 @@ def exchanged(
         groups: collectives of the axes that exchange something for operators. [plan]
         computed: what the passes compute, in the same order.
     """
-    # Every block that comes round is attended to and merged by kernels of its own.
-    blocks = 2.0 * (plans.context - 1.0) * setting.rate.gap
+    blocks = block_kernels(setting, plans) * setting.rate.gap
     shares = _hidden_shares(setting, plans)
     return [
         _beside_products(
@@ -90,6 +90,17 @@ def exchanged(
         )
         for found, mine in zip(_seconds_of_parts(setting, plans, groups), computed, strict=True)
     ]
+
+
+def block_kernels(setting: Setting, plans: PlanTable) -> Floats:
+    """Kernels that attend to blocks of keys that come round, and merge the results. [kind, plan]
+
+    Source: liu2023, section 3.
+    """
+    attending = np.zeros((len(setting.workload.model.layers), 1))
+    np.add.at(attending, np.asarray(setting.operators.layer, np.intp), setting.operators.keys > 0)
+    rounds: Floats = (plans.context - 1.0) * (plans.exchange == ContextExchange.RING)
+    return 2.0 * rounds * attending
 
 
 def _seconds_of_parts(
@@ -135,11 +146,11 @@ def _seconds(
 
 
 def _beside_attention(
-    found: tuple[dict[str, Floats], Floats], *, core: Floats, blocks: Column
+    found: tuple[dict[str, Floats], Floats], *, core: Floats, blocks: Floats
 ) -> Exchanged:
     """What attention does not hide of the exchange that runs beside it counts for the context."""
     parts, beside = found
-    context = parts["context"] + np.maximum(beside - core, 0.0) + blocks * (beside > 0)
+    context = parts["context"] + np.maximum(beside - core, 0.0) + blocks
     return Exchanged(parts=parts | {"context": context}, hidden=np.minimum(beside, core))
 
 

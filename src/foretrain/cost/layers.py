@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cost.compute import Work, operator_times
-from foretrain.cost.exchanges import Computed, Groups, exchanged
+from foretrain.cost.exchanges import Computed, Groups, block_kernels, exchanged
 from foretrain.cost.launches import Launches
 from foretrain.cost.parts import READS as COMPUTE_READS
 from foretrain.cost.parts import Part, by_layer
@@ -188,8 +188,9 @@ def _launched(
         _of_device(setting.launches, quantity, plans, kernel=kernel)
         for quantity in ("forward", "backward", "chosen", "weights")
     )
-    again = recompute.repeated(plans, full=forward * twice, selective=chosen)
-    return forward, backward + again, weights
+    blocks = block_kernels(setting, plans) * setting.rate.launch
+    again = recompute.repeated(plans, full=(forward + blocks) * twice, selective=chosen)
+    return forward + blocks, backward + blocks + again, weights
 
 
 def _of_device(known: Launches, quantity: str, plans: PlanTable, *, kernel: Rows) -> Floats:

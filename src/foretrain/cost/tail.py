@@ -2,7 +2,8 @@
 
 Gradients are reduced as far as the passes have not done it, the optimizer updates what a device
 owns, and updated parameters are gathered. Of sharded ones that are gathered layer by layer, the
-first layer's come before anything could hide them, and the last gradients after it.
+first layer's come before anything could hide them, and the last gradients after it. A table that
+the first and the last stage share has gradients on both, which are added up when all others are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from foretrain.cost.placements import Placements, replicas_of
 from foretrain.cost.setting import Holding, Setting
 from foretrain.plan.table import Column, Rows, distinct
 from foretrain.strategies import offload, owners_of, parameter_transfers_of
-from foretrain.strategies.strategy import When
+from foretrain.strategies.strategy import Pattern, When
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,8 @@ class Tails:
     Attributes:
         gradients: reduction of gradients once per step.
         buckets: parts in which they become ready.
-        last: reduction of one layer's gradients, where every pass reduces those of the one before.
+        last: reduction of one layer's gradients, where every pass reduces those of the one before,
+            and of those of a table that the first and the last stage share.
         update: the optimizer's work.
         parameters: gathering of parameters.
         first: gathering of parameters that the first forward pass may hide.
@@ -57,6 +59,7 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
     few = held.take(rows, plans.take(rows))
     layers = np.maximum(1.0, few.of_stage("layers", held.every_run))
     exchanged = _exchanged(setting, few, placed, group=group[rows], layers=layers)
+    exchanged["last"] = exchanged["last"] + _shared(setting, few, placed, group=group[rows])
     update, moved = _update(setting, few)
     found = Tails(
         **exchanged,
@@ -72,7 +75,8 @@ def _exchanged(
 ) -> dict[str, Floats]:
     """Seconds of gradients, of the last layer's gradients, and of parameters. [run, plan]
 
-    What passes exchange layer by layer is counted here for one layer.
+    What passes exchange layer by layer is counted here for one layer, as far as they let it run
+    beside compute: nothing is beside the first and the last.
     """
     plans, run = held.plans, held.every_run
     parts = {name: np.zeros_like(layers) for name in ("gradients", "last", "parameters", "first")}
@@ -85,12 +89,27 @@ def _exchanged(
             if again or not transfer.size.any():
                 continue
             size = (trained if transfer.trained else narrow) * transfer.size
+            beside = 1.0
             if transfer.when in (When.FORWARD, When.BACKWARD):
-                size = size / layers
+                size, beside = size / layers, setting.coefficients.overlap.gradients
             part = PARTS.get(transfer.when, transfer.part)
             exchange = placed.groups[holding, transfer.group].take(group)
-            parts[part] = parts[part] + exchange.seconds(size, transfer.pattern)
+            parts[part] = parts[part] + beside * exchange.seconds(size, transfer.pattern)
     return parts
+
+
+def _shared(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> Floats:
+    """Seconds in which both ends of a pipeline add up gradients of what they share. [run, plan]
+
+    Source: megatron-core (after all other gradients, every member its part of the table).
+    """
+    plans, run, workload = held.plans, held.every_run, setting.workload
+    if not workload.model.tied_trained:
+        return np.zeros((1, 1))
+    size = workload.model.tied_trained * workload.gradients.held_bytes / plans.tensor
+    last = (held.stages(run) > 0) & (held.first(run) + held.stages(run) == plans.pipeline)
+    both: Floats = ((run == 0) | last) * placed.ends.take(group).seconds(size, Pattern.REDUCE)
+    return both
 
 
 def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:

@@ -25,10 +25,15 @@ from foretrain.strategies.strategy import Axis, Pattern, Phase, Share, Strategy,
 from foretrain.workload.columns import Operators
 
 
-def share(_operators: Operators, plans: PlanTable) -> Share:
-    """The tokens of every operator."""
+def share(operators: Operators, plans: PlanTable) -> Share:
+    """The tokens of every operator; heads of those that attend where they take the place."""
+    heads = (operators.attention >= 0) & (plans.exchange == ContextExchange.ALL_TO_ALL)
     return Share(
-        rows=plans.context, moved=plans.context, kept=plans.context, boundary=plans.context
+        rows=np.where(heads, 1.0, plans.context),
+        batch=np.where(heads, plans.context, 1.0),
+        moved=plans.context,
+        kept=plans.context,
+        boundary=plans.context,
     )
 
 
