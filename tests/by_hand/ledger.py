@@ -315,14 +315,21 @@ def tensor(g):
     it looked up, the head the gradients of its input. Recomputation repeats forward sums.
     """
     if g.t == 1:
-        return {"wire tensor": (0, 0, 0), "calls tensor": (0, 0, 0)}
+        return _exchanged("tensor")
     size = VALUE * STREAM / g.c * added_up(g.t)
     calls = 2 if g.tokens > 1 else 1
     block = 4 + 2 * g.covered
-    return {
-        "wire tensor": (size, block * size, size),
-        "calls tensor": (calls, block * calls, calls),
-    }
+    return _exchanged(
+        "tensor",
+        wire=(size, block * size, size),
+        calls=(calls, block * calls, calls),
+        forward=(size, 2 * size, 0),
+    )
+
+
+def _exchanged(axis, *, wire=(0, 0, 0), calls=(0, 0, 0), forward=(0, 0, 0)):
+    """Bytes and calls of both passes; bytes of the first one. (embedding, block, head)"""
+    return {f"wire {axis}": wire, f"calls {axis}": calls, f"forward {axis}": forward}
 
 
 def context(g):
@@ -331,14 +338,16 @@ def context(g):
     All-to-all: queries, keys and values there, outputs back, and their gradients.
     """
     if g.c == 1:
-        return {"wire context": (0, 0, 0), "calls context": (0, 0, 0)}
+        return _exchanged("context")
     if g.plan.exchange is ContextExchange.RING:
         size = VALUE * TOKENS * 2 * KEY / g.t * passed_on(g.c)
-        times = 1 + 2 + g.covered
-        return {"wire context": (0, times * size, 0), "calls context": (0, times, 0)}
-    size = VALUE * TOKENS * (QUERY + 2 * KEY + QUERY) / (g.t * g.c) * passed_on(g.c)
-    times = 1 + 1 + g.covered
-    return {"wire context": (0, times * size, 0), "calls context": (0, 4 * times, 0)}
+        times, calls = 1 + 2 + g.covered, 1
+    else:
+        size = VALUE * TOKENS * (QUERY + 2 * KEY + QUERY) / (g.t * g.c) * passed_on(g.c)
+        times, calls = 1 + 1 + g.covered, 4
+    return _exchanged(
+        "context", wire=(0, times * size, 0), calls=(0, times * calls, 0), forward=(0, size, 0)
+    )
 
 
 def expert(g):
@@ -346,16 +355,16 @@ def expert(g):
 
     Members that share an expert add up as tensor members do, on the tokens that came to them.
     """
-    size, calls = 0, 0
+    size, calls, forward = 0, 0, 0
     if g.routed and g.e > 1:
-        sent = VALUE * STREAM * CHOSEN * BUSIEST / (g.c * g.tokens)
-        size = (4 + 2 * g.covered) * sent * dispatched(g.e, CHOSEN)
+        sent = VALUE * STREAM * CHOSEN * BUSIEST / (g.c * g.tokens) * dispatched(g.e, CHOSEN)
+        size, forward = (4 + 2 * g.covered) * sent, 2 * sent
         calls = 4 + 2 * g.covered
     if g.routed and g.x > 1:
-        came = VALUE * STREAM * CHOSEN * g.busy * g.x / (g.c * g.t)
-        size += (2 + g.covered) * came * added_up(g.x)
+        came = VALUE * STREAM * CHOSEN * g.busy * g.x / (g.c * g.t) * added_up(g.x)
+        size, forward = size + (2 + g.covered) * came, forward + came
         calls += (2 + g.covered) * (2 if g.tokens > 1 else 1)
-    return {"wire expert": (0, size, 0), "calls expert": (0, calls, 0)}
+    return _exchanged("expert", wire=(0, size, 0), calls=(0, calls, 0), forward=(0, forward, 0))
 
 
 def sharded(g):
@@ -571,10 +580,12 @@ def amounts(plan, *, layers, routed):
     hop = VALUE * STREAM / (g.t * g.c) if plan.pipeline > 1 else 0
     found = [
         {
-            **{
-                name: sum(each * many for each, many in zip(values, layout, strict=True))
-                for name, values in by_layer.items()
-            },
+            **_by_pass(
+                {
+                    name: sum(each * many for each, many in zip(values, layout, strict=True))
+                    for name, values in by_layer.items()
+                }
+            ),
             **per_step(g, layout),
             **memory(g, layout, stage),
             **update(g, layout),
@@ -585,3 +596,12 @@ def amounts(plan, *, layers, routed):
     # A host has devices of one stage, or as good as: that of the heaviest must hold it.
     fullest = max(stage["bytes on the host"] for stage in found)
     return [stage | {"bytes on the host": fullest} for stage in found]
+
+
+def _by_pass(stage):
+    """Bytes on the wire in either pass, in place of those of each axis forward."""
+    forward = sum(stage.pop(f"forward {axis}") for axis in ("tensor", "context", "expert"))
+    both = sum(stage[f"wire {what}"] for what in ("tensor", "context", "expert"))
+    forward += stage["wire gathered"] / 2
+    both += stage["wire gathered"] + stage["wire reduced"]
+    return stage | {"wire forward": forward, "wire backward": both - forward}

@@ -1,60 +1,62 @@
 """Every strategy, schedule and memory policy alone, and every pair of them, against the ledger."""
 
-from functools import cache
-from itertools import combinations
+from dataclasses import fields
 
 import pytest
-from tests.by_hand import ledger, meters
-from tests.by_hand.networks import network
-from tests.strategies.policies import POLICIES, REFUSED, combined
+from tests.by_hand import ledger
+from tests.by_hand.cases import CASES, OURS, network_of, readings
 
-from foretrain.plan.plan import Plan, Recompute
+from foretrain.plan.plan import Plan
 
-OURS = {
-    **POLICIES,
-    "recomputation of some layers": {"recompute": Recompute.FULL, "recompute_layers": 1},
+BESIDES = {
+    *(f"calls {each}" for each in ("forward", "backward")),  # the sum of those of its axes
+    # Gradients of weights are told apart where they may wait, which is compute alone.
+    *(f"{each} weights" for each in ("traffic", "kernels", "pcie")),
+    "kernels context",  # kernels of a ring, which its passes have
 }
-ROUTED = ("experts", "tensor experts")
-DEEP = ("interleaved", "uneven cut")
-CASES = {
-    names: Plan(**fields)
-    for names in [(), *((name,) for name in OURS), *combinations(OURS, 2)]
-    if names not in REFUSED and names[::-1] not in REFUSED
-    if (fields := combined(*names, policies=OURS)) is not None
-}
-
-
-def asked(names):
-    return {
-        "layers": 4 if any(name in DEEP for name in names) else 2,
-        "routed": any(name in ROUTED for name in names),
-    }
-
-
-@cache
-def readings():
-    tables = {}
-    for names, plan in CASES.items():
-        what = asked(names)
-        tables.setdefault((what["layers"], what["routed"], plan.devices), []).append(names)
-    found = {}
-    with pytest.MonkeyPatch.context() as patch:
-        meters.with_whole_products(patch)
-        for (layers, routed, _), several in tables.items():
-            plans = [CASES[names] for names in several]
-            read = meters.read(network(layers=layers, routed=routed), plans)
-            found.update(zip(several, read, strict=True))
-    return found
+"""What the meters read that the ledger does not count."""
 
 
 @pytest.mark.parametrize("names", CASES, ids=lambda names: " and ".join(names) or "one device")
-def test_pair_takes_what_is_counted_by_hand(names):
-    by_hand = ledger.amounts(CASES[names], **asked(names))
-    read = readings()[names]
+def test_plan_takes_what_is_counted_by_hand(names):
+    by_hand, read = ledger.amounts(CASES[names], **network_of(names)), readings()[names]
     assert len(read) == len(by_hand)
-    wrong = {}
-    for stage, (found, expected) in enumerate(zip(read, by_hand, strict=True)):
-        for name, value in expected.items():
-            if found[name] != pytest.approx(value, rel=1e-9, abs=1e-9):
-                wrong[stage, name] = (float(found[name]), value)
+    wrong = {
+        (stage, name): (float(found[name]), value)
+        for stage, (found, expected) in enumerate(zip(read, by_hand, strict=True))
+        for name, value in expected.items()
+        if found[name] != pytest.approx(value, rel=1e-12, abs=1e-9)
+    }
     assert not wrong
+
+
+def test_ledger_counts_everything_that_a_plan_takes():
+    counted = set(ledger.amounts(Plan(), layers=2, routed=False)[0])
+    taken = {
+        name
+        for stages in readings().values()
+        for stage in stages
+        for name, value in stage.items()
+        if value > 1e-9
+    }
+    assert {name for name in taken - counted if name not in BESIDES} == set()
+
+
+def test_ledger_reads_every_field_of_a_plan_that_policies_set():
+    """A policy that brings a field of its own brings its arithmetic."""
+    seen = set()
+
+    class Watched:
+        def __init__(self, plan):
+            self.plan = plan
+
+        def __getattr__(self, name):
+            seen.add(name)
+            return getattr(self.plan, name)
+
+    for names in (("interleaved",), ("shards of two",), ("recomputation of some layers",)):
+        ledger.amounts(Watched(CASES[names]), **network_of(names))
+    unread = {field.name for field in fields(Plan)} - seen
+    # One sample to a micro-batch; sends that block or overlap, and orders, move the same bytes.
+    assert unread == {"micro_batch", "sends", "order"}
+    assert {name for each in OURS.values() for name in each} - seen <= {"sends"}

@@ -1,0 +1,52 @@
+"""The plans that are counted by hand: every policy alone, and every pair that is a plan."""
+
+from functools import cache
+from itertools import combinations
+
+import pytest
+from tests.by_hand import meters
+from tests.by_hand.networks import network
+from tests.strategies.policies import POLICIES, REFUSED, combined
+
+from foretrain.plan.plan import Plan, Recompute
+
+OURS = {
+    **POLICIES,
+    "recomputation of some layers": {"recompute": Recompute.FULL, "recompute_layers": 1},
+}
+ROUTED = ("experts", "tensor experts")
+DEEP = ("interleaved", "uneven cut")
+"""Policies that need experts, and those that need four layers instead of two."""
+
+CASES = {
+    names: Plan(**fields)
+    for names in [(), *((name,) for name in OURS), *combinations(OURS, 2)]
+    if names not in REFUSED
+    if names[::-1] not in REFUSED
+    if (fields := combined(*names, policies=OURS)) is not None
+}
+
+
+def network_of(names):
+    """Layers and experts of the network on which some policies are counted."""
+    return {
+        "layers": 4 if any(name in DEEP for name in names) else 2,
+        "routed": any(name in ROUTED for name in names),
+    }
+
+
+@cache
+def readings():
+    """What every case takes, by stage."""
+    tables = {}
+    for names, plan in CASES.items():
+        asked = network_of(names)
+        tables.setdefault((*asked.items(), plan.devices), []).append(names)
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        meters.with_whole_products(patch)
+        for key, several in tables.items():
+            plans = [CASES[names] for names in several]
+            found.update(zip(several, meters.read(network(**dict(key[:2])), plans), strict=True))
+        routed = meters.read(network(routed=True), [Plan()])
+    return found | {("one device", "routed"): routed[0]}
