@@ -49,6 +49,7 @@ IDEAL = DEFAULT.changed(
         "memory.reserve": 0.0,
         "memory.fragmentation": 0.0,
         "memory.temporaries": 0.0,
+        "pictures.fused_tuned": 0.0,
         "step.factor": 1.0,
         "step.spread": 0.0,
     }
@@ -115,7 +116,7 @@ def read(workload, plans):
     """
     stages = [[{} for _ in range(plan.pipeline)] for plan in plans]
     for name in METERS:
-        found = _measured(metered(name, workload, plans[0].devices), plans)
+        found = measured(metered(name, workload, plans[0].devices), plans)
         for own, readings in zip(stages, found, strict=True):
             for stage, reading in zip(own, readings, strict=True):
                 stage.update({f"{name} {what}": it for what, it in reading.items()})
@@ -125,7 +126,8 @@ def read(workload, plans):
     return stages
 
 
-def _measured(known, plans):
+def measured(known, plans):
+    """Seconds of the stages of some plans in one setting. [plan][stage] by name"""
     found = factors(known, hold(known, table_of(plans)))
     columns = stage_columns(known, found)
     sends = np.broadcast_to(order_columns(known, found).send, len(plans))
