@@ -76,7 +76,7 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     returns, _ = backward_kernels(operators)
     return OperatorTimes(
         forward=forward + lost,
-        backward=(backward + lost) * returns,
+        backward=(backward + lost * ~operators.first) * returns,
         weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
     )
 

@@ -61,7 +61,8 @@ def _launched(
     kernels = (kernels_of(operators, rate) + _calls_beside(operators, rate)) * some
     forward = kernels * rate.launch
     second = learns * each_expert(operators, rate) * some * rate.launch
-    backward = kernels * returns * rate.launch + second
+    # Nothing comes back to samples: only the gradient of its weights is left of a first product.
+    backward = kernels * (returns & ~operators.first) * rate.launch + second
     layer = np.asarray(operators.layer, np.intp)
     exists = np.hstack(
         [(operators.attention < 0) | (operators.attention == kernel) for kernel in Attention]
