@@ -100,9 +100,10 @@ def test_message_to_the_next_stage_takes_the_slowest_hop_and_waits_for_it():
 def test_sender_has_the_shares_of_neighbours_that_do_not_send():
     # Two stages in each of two nodes with a card of a byte a second: of the two devices of a node
     # only the last one's message leaves it, and has the card to itself.
-    deep = setting(network(layers=4), nodes(capacity=1.0), meters.IDEAL)
+    here = nodes(capacity=1.0, latencies=(3.0, 5.0))
+    deep = setting(network(layers=4), here, meters.IDEAL)
     [stages] = meters.measured(deep, [Plan(pipeline=4)])
-    assert stages[0]["send"] == pytest.approx(2 * 24 * 36 / 1)
+    assert stages[0]["send"] == pytest.approx(5 + 2 * 24 * 36 / 1)
     # Where both members of a tensor axis send, each has half.
     [found, _] = on(nodes(capacity=1.0), Plan(tensor=2, pipeline=2))
     assert found["send"] == pytest.approx(2 * 24 * 36 / 2 / (1 / 2))
