@@ -36,17 +36,35 @@ def network_of(names):
 
 
 @cache
+def tables():
+    """Cases that are priced as one table: workload, their names, their plans."""
+    found = {}
+    for names, plan in CASES.items():
+        key = (*network_of(names).items(), plan.devices)
+        found.setdefault(key, []).append(names)
+    return [
+        (network(**dict(key[:2])), several, [CASES[names] for names in several])
+        for key, several in found.items()
+    ]
+
+
+@cache
 def readings():
     """What every case takes, by stage."""
-    tables = {}
-    for names, plan in CASES.items():
-        asked = network_of(names)
-        tables.setdefault((*asked.items(), plan.devices), []).append(names)
     found = {}
     with pytest.MonkeyPatch.context() as patch:
         meters.with_whole_products(patch)
-        for key, several in tables.items():
-            plans = [CASES[names] for names in several]
-            found.update(zip(several, meters.read(network(**dict(key[:2])), plans), strict=True))
+        for workload, several, plans in tables():
+            found.update(zip(several, meters.read(workload, plans), strict=True))
         routed = meters.read(network(routed=True), [Plan()])
     return found | {("one device", "routed"): routed[0]}
+
+
+@cache
+def steps():
+    """Bytes on the wire of every case's step, by part."""
+    return {
+        names: parts
+        for workload, several, plans in tables()
+        for names, parts in zip(several, meters.parts("wire", workload, plans), strict=True)
+    }

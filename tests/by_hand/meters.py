@@ -187,8 +187,11 @@ def held(workload, plans):
     ]
 
 
-def parts(name, workload, plan):
-    """The parts of a whole step, as one meter reads them."""
-    known = metered(name, workload, plan.devices)
-    columns = step(known, factors(known, hold(known, table_of([plan]))))
-    return {part: float(getattr(columns, part)[0]) for part in columns.__dataclass_fields__}
+def parts(name, workload, plans):
+    """The parts of whole steps, as one meter reads them. [plan] by part"""
+    known = metered(name, workload, plans[0].devices)
+    columns = step(known, factors(known, hold(known, table_of(plans))))
+    return [
+        {part: float(getattr(columns, part)[row]) for part in columns.__dataclass_fields__}
+        for row in range(len(plans))
+    ]

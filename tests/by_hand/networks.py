@@ -29,6 +29,12 @@ EXPERT_WIDE = 20
 SHARED_WIDE = 28
 BUSIEST = 1.25  # tokens of the busiest member of the expert axis over the mean
 
+VALUE = 2  # bytes of an activation or a weight in bf16
+GRADIENT = 4  # korthikanti2022, section 4.1: gradients are added up in fp32
+STATE = 12  # two moments and the fp32 weight; rajbhandari2020, section 3.1 (K = 12)
+STREAM = TOKENS * HIDDEN  # values between two layers: s h of the papers, b = 1
+ATTENDED = TOKENS * TOKENS  # pairs of tokens
+
 _HEADS = Heads(heads=HEADS, kv_heads=4, width=6)
 _EXPERTS = Experts(
     count=EXPERTS,

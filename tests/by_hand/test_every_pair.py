@@ -3,8 +3,9 @@
 from dataclasses import fields
 
 import pytest
-from tests.by_hand import ledger
-from tests.by_hand.cases import CASES, OURS, network_of, readings
+from tests.by_hand.cases import CASES, OURS, network_of, readings, steps
+from tests.by_hand.counts.amounts import amounts
+from tests.by_hand.networks import BATCH
 
 from foretrain.plan.plan import Plan
 
@@ -19,7 +20,7 @@ BESIDES = {
 
 @pytest.mark.parametrize("names", CASES, ids=lambda names: " and ".join(names) or "one device")
 def test_plan_takes_what_is_counted_by_hand(names):
-    by_hand, read = ledger.amounts(CASES[names], **network_of(names)), readings()[names]
+    by_hand, read = amounts(CASES[names], **network_of(names)), readings()[names]
     assert len(read) == len(by_hand)
     wrong = {
         (stage, name): (float(found[name]), value)
@@ -30,8 +31,27 @@ def test_plan_takes_what_is_counted_by_hand(names):
     assert not wrong
 
 
+ALONE = [names for names, plan in CASES.items() if plan.pipeline == 1]
+
+
+@pytest.mark.parametrize("names", ALONE, ids=lambda names: " and ".join(names) or "one device")
+def test_step_has_all_its_passes_and_what_follows_them(names):
+    [stage] = amounts(CASES[names], **network_of(names))
+    passes = BATCH // CASES[names].data
+    assert steps()[names] == pytest.approx(
+        dict.fromkeys(steps()[names], 0.0)
+        | {axis: passes * stage[f"wire {axis}"] for axis in ("tensor", "context", "expert")}
+        | {
+            "gradients": passes * stage["wire reduced"] + stage["wire gradients"],
+            "parameters": passes * stage["wire gathered"] + stage["wire parameters"],
+        },
+        rel=1e-12,
+        abs=1e-6,
+    )
+
+
 def test_ledger_counts_everything_that_a_plan_takes():
-    counted = set(ledger.amounts(Plan(), layers=2, routed=False)[0])
+    counted = set(amounts(Plan(), layers=2, routed=False)[0])
     taken = {
         name
         for stages in readings().values()
@@ -55,7 +75,7 @@ def test_ledger_reads_every_field_of_a_plan_that_policies_set():
             return getattr(self.plan, name)
 
     for names in (("interleaved",), ("shards of two",), ("recomputation of some layers",)):
-        ledger.amounts(Watched(CASES[names]), **network_of(names))
+        amounts(Watched(CASES[names]), **network_of(names))
     unread = {field.name for field in fields(Plan)} - seen
     # One sample to a micro-batch; sends that block or overlap, and orders, move the same bytes.
     assert unread == {"micro_batch", "sends", "order"}

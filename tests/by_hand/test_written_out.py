@@ -1,8 +1,8 @@
 """Every policy alone and every pair of axes and shardings, against numbers that are written out."""
 
 import pytest
-from tests.by_hand import ledger
 from tests.by_hand.cases import CASES, OURS, network_of, readings
+from tests.by_hand.counts.amounts import amounts
 from tests.by_hand.written import ALONE
 from tests.by_hand.written_pairs import PAIRS, ROUTED
 
@@ -22,11 +22,11 @@ REPLICAS = (
 def told(table):
     """Each name of a table that a key gives alternatives for, with the amounts of the key."""
     found = {}
-    for key, amounts in table.items():
+    for key, written in table.items():
         chosen = [()]
         for choices in key.split(" + "):
             chosen = [(*names, each) for names in chosen for each in choices.split(" | ")]
-        found |= dict.fromkeys(chosen, amounts)
+        found |= dict.fromkeys(chosen, written)
     return found
 
 
@@ -36,10 +36,10 @@ ELSEWHERE = ("traffic forward", "traffic backward", "wire forward", "wire backwa
 """Operands of kernels, and what of the wire's bytes goes in which pass, are in the ledger alone."""
 
 
-def wrong(found, amounts):
+def wrong(found, written):
     """Amounts that are read otherwise than written: one, or one for each stage."""
     several = {
-        name: value if isinstance(value, tuple) else (value,) for name, value in amounts.items()
+        name: value if isinstance(value, tuple) else (value,) for name, value in written.items()
     }
     assert all(len(values) == len(found) for values in several.values())
     return {
@@ -66,7 +66,7 @@ def test_experts_take_what_is_written(names):
 def test_what_is_not_written_of_a_policy_is_as_on_one_device(name):
     routed = network_of((name,))["routed"]
     [one] = readings()[("one device", "routed") if routed else ()]
-    counted = ledger.amounts(Plan(), layers=2, routed=False)[0]
+    counted = amounts(Plan(), layers=2, routed=False)[0]
     unwritten = [each for each in counted if each not in (*WRITTEN[name,], *ELSEWHERE)]
     assert not wrong(readings()[name,], {each: one[each] for each in unwritten})
 

@@ -41,7 +41,6 @@ class Placements:
         axes: collectives of the axes that exchange something for operators.
         groups: collectives of those that hold the same parameters.
         hop: one message between neighbouring stages.
-        ends: collectives of the first and the last stage.
         place: which of the distinct spreads of those axes it is.
     """
 
@@ -49,7 +48,6 @@ class Placements:
     axes: Mapping[Axis, Exchange]
     groups: Mapping[tuple[Holding, Group], Exchange]
     hop: Line
-    ends: Exchange
     place: Rows
 
 
@@ -83,14 +81,8 @@ def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
             for name, levels in _sharded(few, holding, members).items()
         },
         hop=send(list(axes["pipeline"]), net),
-        ends=exchange(list(_ends(axes["pipeline"])), net),
         place=place,
     ), group
-
-
-def _ends(pipeline: Levels) -> Levels:
-    """The first and the last stage, which share what the whole pipeline shares."""
-    return np.where(pipeline == pipeline[-1], np.minimum(pipeline, 2.0), 1.0)
 
 
 def any_placement(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
@@ -120,7 +112,6 @@ def any_placement(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]
         axes=axes,
         groups=groups,
         hop=quickest_send(setting.network, few.devices, few.pipeline),
-        ends=quickest_of_any(setting.network, np.minimum(few.pipeline, 2.0)),
         place=distinct([each.row for each in axes.values()])[1],
     ), index
 

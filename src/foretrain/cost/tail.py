@@ -2,8 +2,7 @@
 
 Gradients are reduced as far as the passes have not done it, the optimizer updates what a device
 owns, and updated parameters are gathered. Of sharded ones that are gathered layer by layer, the
-first layer's come before anything could hide them, and the last gradients after it. A table that
-the first and the last stage share has gradients on both, which are added up when all others are.
+first layer's come before anything could hide them, and the last gradients after it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from foretrain.cost.placements import Placements, replicas_of
 from foretrain.cost.setting import Holding, Setting
 from foretrain.plan.table import Column, Rows, distinct
 from foretrain.strategies import offload, owners_of, parameter_transfers_of
-from foretrain.strategies.strategy import Pattern, When
+from foretrain.strategies.strategy import When
 
 Floats = NDArray[np.float64]
 
@@ -31,8 +30,7 @@ class Tails:
     Attributes:
         gradients: reduction of gradients once per step.
         buckets: parts in which they become ready.
-        last: reduction of one layer's gradients, where every pass reduces those of the one before,
-            and of those of a table that the first and the last stage share.
+        last: reduction of one layer's gradients, where every pass reduces those of the one before.
         update: the optimizer's work.
         parameters: gathering of parameters.
         first: gathering of parameters that the first forward pass may hide.
@@ -59,7 +57,6 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
     few = held.take(rows, plans.take(rows))
     layers = np.maximum(1.0, few.of_stage("layers", held.every_run))
     exchanged = _exchanged(setting, few, placed, group=group[rows], layers=layers)
-    exchanged["last"] = exchanged["last"] + _shared(setting, few, placed, group=group[rows])
     update, moved = _update(setting, few)
     found = Tails(
         **exchanged,
@@ -96,20 +93,6 @@ def _exchanged(
             exchange = placed.groups[holding, transfer.group].take(group)
             parts[part] = parts[part] + beside * exchange.seconds(size, transfer.pattern)
     return parts
-
-
-def _shared(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> Floats:
-    """Seconds in which both ends of a pipeline add up gradients of what they share. [run, plan]
-
-    Source: megatron-core (after all other gradients, every member its part of the table).
-    """
-    plans, run, workload = held.plans, held.every_run, setting.workload
-    if not workload.model.tied_trained:
-        return np.zeros((1, 1))
-    size = workload.model.tied_trained * workload.gradients.held_bytes / plans.tensor
-    last = (held.stages(run) > 0) & (held.first(run) + held.stages(run) == plans.pipeline)
-    both: Floats = ((run == 0) | last) * placed.ends.take(group).seconds(size, Pattern.REDUCE)
-    return both
 
 
 def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
