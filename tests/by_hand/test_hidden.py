@@ -210,11 +210,13 @@ def test_whole_tokens_are_exchanged_after_the_products():
 
 def test_products_hide_tokens_or_weights_but_not_both():
     """Members of the tensor axis hold half of each product; norms are whole on both."""
-    wire = 0.1
+    wire = 0.02
     plan = Plan(data=4, tensor=2, sequence_parallel=True, sharding=Sharding.PARAMETERS)
     (found,) = timed(plan, wire=wire, coefficients=KNOWN | {"overlap.tensor": 0.5}).stages
     hidden = 0.5 * 2 * SUMMED / wire
+    assert hidden < 2 * 24 * PRODUCTS / 2, "products hide the whole share"
     weights = tuple(3 / 4 * 2 * each for each in (88 * 18, PRODUCTS / 2 + 72, LOGITS / 2 + 36))
+    assert SHARE * weights[1] / wire > FORWARD[1] / 2 - hidden, "and too little is left for weights"
     spare = (0, FORWARD[1] / 2 - hidden, FORWARD[2] / 2)
     there = of_layers(felt(b / wire, f) for b, f in zip(weights, spare, strict=True))
     seen = SUMMED / wire + 2 * hidden  # of the embedding, and the other half of two blocks'
