@@ -162,6 +162,21 @@ def test_memory_is_that_of_the_stages_on_each_kind():
     assert second[0] == max(stage.total for stage in stages[1:])
 
 
+@pytest.mark.parametrize(
+    ("plan", "turn"),
+    [
+        (Plan(context=2, pipeline=6, cut=(1,) * 6), 2),  # four devices, two to a stage
+        (Plan(context=2, tensor=2, pipeline=3, cut=(2, 2, 2)), 1),  # four to a stage
+        (Plan(data=2, pipeline=6, cut=(1,) * 6), 2),
+        (Plan(pipeline=6, cut=(1,) * 6), 4),
+    ],
+    ids=str,
+)
+def test_stages_of_the_first_kind_are_its_devices_over_those_of_a_stage(plan, turn):
+    both = stretches(llama_workload(), two(kind(1), kind(2, share=0.4)), DEFAULT)
+    assert priced(both, table_of([plan])).turn[0] == turn
+
+
 def test_slow_link_between_the_kinds_slows_the_sends():
     workload, plans = llama_workload(), table_of([PIPELINE])
     first, second = kind(1), kind(2)
