@@ -4,6 +4,9 @@ A device does 1 FLOP/s, so its seconds are the FLOP of the network of `networks`
 are bytes/s. One sample passes at a time.
 """
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from tests.by_hand import meters
 from tests.by_hand.clock import timed
@@ -50,6 +53,11 @@ def felt(exchange, compute):
     return (exchange - beside) + max(beside - compute, 0) + SLOWED * min(beside, compute)
 
 
+def saved(exchange, compute):
+    """What a pass saves by an exchange beside compute."""
+    return exchange - felt(exchange, compute)
+
+
 def of_layers(values):
     return sum(many * each for many, each in zip(LAYERS, values, strict=True))
 
@@ -84,16 +92,56 @@ def test_first_pass_of_a_step_hides_what_it_can_of_kept_parameters_but_never_a_l
     (found,) = timed(plan, wire=wire, coefficients=KNOWN).stages
     all_of_it = 3 / 4 * 2 * EVERY / wire
     left = (1 - SHARE) * all_of_it + max(SHARE * all_of_it - of_layers(FORWARD), 0)
-    last_gradients = SHARE * 3 / 4 * 4 * EVERY / 4 / wire
-    expected = max(all_of_it / 4, left) + last_gradients
+    last = of_layers(saved(b / wire, f) for b, f in zip(REDUCED, BACKWARD, strict=True)) / 4
+    expected = max(all_of_it / 4, left) + last
     assert found.parameters == pytest.approx(expected, rel=1e-12)
 
 
-def test_first_and_last_layer_have_nothing_beside_them():
-    """The share that other layers hide of the mean layer of four: weights in, gradients out."""
-    (found,) = timed(SHARDED, wire=0.03, coefficients=KNOWN).stages
-    expected = SHARE * (3 / 4 * 2 * EVERY / 4 + 3 / 4 * 4 * EVERY / 4) / 0.03
-    assert found.parameters == pytest.approx(expected, rel=1e-12)
+@pytest.mark.parametrize("wire", [1.0, 0.03, 0.001], ids=["hidden", "some hidden", "little hidden"])
+def test_first_and_last_layer_have_nothing_beside_them(wire):
+    """What passes save of the mean layer of four: weights in, gradients out (zhao2023, 3.3).
+
+    Backward, gradients have their share of the bytes, and so of what is saved.
+    """
+    (found,) = timed(SHARDED, wire=wire, coefficients=KNOWN).stages
+    first = of_layers(saved(b / wire, f) for b, f in zip(GATHERED, FORWARD, strict=True)) / 4
+    both = [again + sums for again, sums in zip(GATHERED, REDUCED, strict=True)]
+    last = of_layers(saved(b / wire, f) for b, f in zip(both, BACKWARD, strict=True)) * 4 / 6 / 4
+    assert found.parameters == pytest.approx(first + last, rel=1e-12)
+
+
+KERNEL = 200_000.0
+
+
+def test_passes_that_wait_for_their_host_save_nothing_that_is_felt_once():
+    """Kernels as in the tests of the host below: passes last as long whatever else hides."""
+    known = KNOWN | {"host.launch": KERNEL}
+    (found,) = timed(SHARDED, wire=1.0, coefficients=known).stages
+    assert found.forward == (1 + 2 * 11 + 6) * KERNEL
+    assert found.parameters == 0.0
+
+
+def test_layers_that_wait_for_activations_on_the_host_save_nothing_that_is_felt_once():
+    """Only the head is not offloaded: rajbhandari2021, section 5.2.3."""
+    plan, pcie = replace(SHARDED, offload=Offload.ACTIVATIONS), 0.01
+    (found,) = timed(plan, wire=1.0, pcie=pcie, coefficients=KNOWN).stages
+    assert KEPT / pcie > BACKWARD[1] + GATHERED[1] + REDUCED[1]
+    both = GATHERED[2] + REDUCED[2]
+    head = saved(GATHERED[2], FORWARD[2]) + saved(both, BACKWARD[2]) * 4 / 6
+    assert found.parameters == pytest.approx(head / 4, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [1.0, KERNEL], ids=["device's pace", "host's pace"])
+@pytest.mark.parametrize("wire", [1.0, 0.03])
+@pytest.mark.parametrize("reshard", [True, False])
+def test_step_takes_no_longer_where_more_may_hide(kernel, wire, reshard):
+    plan = replace(SHARDED, reshard=reshard)
+    known = {"host.launch": kernel}
+    steps = [
+        closed_form(timed(plan, wire=wire, coefficients=known | {"overlap.gradients": share / 4}))
+        for share in range(5)
+    ]
+    assert all(more <= less * (1 + 1e-12) for less, more in pairwise(steps))
 
 
 def test_layers_computed_again_hide_more():

@@ -7,8 +7,9 @@ how often it is called, and what belongs to parameters, does not.
 from dataclasses import replace
 
 import pytest
-from tests.by_hand import ledger, meters
+from tests.by_hand import meters
 from tests.by_hand.cases import CASES, OURS, network_of
+from tests.by_hand.counts.amounts import amounts
 from tests.by_hand.networks import network
 
 TWICE = (
@@ -48,7 +49,7 @@ def test_two_samples_take_twice_of_what_belongs_to_samples(name, monkeypatch):
     meters.with_whole_products(monkeypatch)
     asked, plan = network_of((name,)), CASES[name,]
     [read] = meters.read(network(**asked), [replace(plan, micro_batch=2)])
-    by_hand = ledger.amounts(plan, **asked)
+    by_hand = amounts(plan, **asked)
     for found, one in zip(read, by_hand, strict=True):
         expected = {each: 2 * one[each] for each in TWICE} | {each: one[each] for each in ONCE}
         wrong = {

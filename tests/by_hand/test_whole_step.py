@@ -146,17 +146,18 @@ def test_gradients_and_weights_of_two_layers_follow_the_passes():
 
 
 def test_what_sharded_layers_expose_is_told_apart_by_what_is_exchanged():
-    """rajbhandari2020, section 5: weights twice, gradients once. Half of each may hide; the mean of
-    four layers of each has nothing beside it."""
+    """rajbhandari2020, section 5: weights twice, gradients once. Half of each may hide; of the mean
+    of four layers nothing does, once each."""
     parameters = 88 * 36 + 2 * (WEIGHTS / 48 + 72) + 88 * 36 + 36
     wire = 1.0  # so that blocks and head hide all that may hide; the table's lookup hides nothing
     plan = Plan(data=4, sharding=Sharding.PARAMETERS)
     total, parts = seconds(plan, wire=wire, coefficients={"overlap.gradients": 0.5})
     table = 88 * 36
-    exposed = 0.5 * (parameters - table) + table
+    hidden = 0.5 * (parameters - table)
+    exposed = parameters - hidden
     passes = 4  # micro-batches of a replica
-    gathered = passes * 2 * 3 / 4 * 2 * exposed + 0.5 * 3 / 4 * 2 * parameters / 4
-    reduced = passes * 3 / 4 * 4 * exposed + 0.5 * 3 / 4 * 4 * parameters / 4
+    gathered = passes * 2 * 3 / 4 * 2 * exposed + 3 / 4 * 2 * hidden / 4
+    reduced = passes * 3 / 4 * 4 * exposed + 3 / 4 * 4 * hidden / 4
     assert parts["parameters"] == pytest.approx(gathered, rel=1e-12)
     assert parts["gradients"] == pytest.approx(reduced, rel=1e-12)
     computed = passes * (2 * (FORWARD + BACKWARD) + 3 * HEAD)

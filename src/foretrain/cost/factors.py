@@ -33,11 +33,19 @@ class StagePasses:
         forward: forward pass.
         backward: backward pass.
         weights: gradients of weights, part of the backward pass.
+        first: what the forward pass saves by gathering a layer's parameters beside compute, the
+            mean of its layers.
+        last: what the backward pass saves by reducing a layer's gradients there, the same.
+
+    Nothing runs before the first parameters of a step are there, nor after its last gradients: a
+    step feels `first` and `last` once. Source: zhao2023, section 3.3.
     """
 
     forward: Floats
     backward: Floats
     weights: Floats
+    first: Floats
+    last: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -132,16 +140,21 @@ def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePass
         times.forward_host.take(time, axis=1),
         times.backward_host.take(time, axis=1),
         times.weights_host.take(time, axis=1),
+        found.first.take(passing, axis=1),
+        found.last.take(passing, axis=1),
     )
-    forward, backward, coming, weights, starting, returning, learning = each_weighted(
+    forward, backward, coming, weights, starting, returning, learning, first, last = each_weighted(
         counts, np.stack(np.broadcast_arrays(*each))
     )
     # What waits for nobody is what is left beside the gradients of inputs, so that a quicker
     # device never has more to do before it can hand on.
     late = np.maximum(returning - learning - (backward - coming - weights), 0.0)
-    slower = np.maximum(backward, returning)
+    slow, slower = np.maximum(forward, starting), np.maximum(backward, returning)
+    layers = np.maximum(1.0, counts.sum(axis=0))
     return StagePasses(
-        forward=np.maximum(forward, starting),
+        forward=slow,
         backward=slower,
         weights=weights + coming + (slower - backward) - late,
+        first=(np.maximum(first, starting) - slow) / layers,
+        last=(np.maximum(last, returning) - slower) / layers,
     )

@@ -53,6 +53,8 @@ class Passes:
         coming: those of them that the backward pass waits for.
         forward: the forward pass, all told.
         backward: the backward pass, all told.
+        first: the forward pass where nothing is beside its gathering of parameters.
+        last: the backward pass where nothing is beside its reduction of gradients.
     """
 
     times: LayerTimes
@@ -63,6 +65,8 @@ class Passes:
     coming: Floats
     forward: Floats
     backward: Floats
+    first: Floats
+    last: Floats
 
 
 def gathers(
@@ -144,12 +148,15 @@ def passes(
     # A layer that gradients do not come back to needs its parameters only once.
     again = exchanged.backward.take(gather, axis=1) * (found.backward.take(time, axis=1) > 0)
     both = again + reduced
-    there = _felt(exchanged.forward.take(gather, axis=1), forward_spare, reached)
+    gathered = exchanged.forward.take(gather, axis=1)
+    there = _felt(gathered, forward_spare, reached)
     back = _felt(both, backward_spare, reached)
     gradients = back * (reduced / np.maximum(both, TINY))
     forward = found.forward_pass.take(time, axis=1) + there
     backward = found.backward_pass.take(time, axis=1) + back
     leaving, coming = _with_host(setting, plans, held=held)
+    first = np.maximum(leaving, forward + gathered - there)
+    last = np.maximum(coming, backward + reduced - gradients)
     leaving, coming = np.maximum(leaving - forward, 0.0), np.maximum(coming - backward, 0.0)
     return Passes(
         times=found,
@@ -160,6 +167,8 @@ def passes(
         coming=coming,
         forward=forward + leaving,
         backward=backward + coming,
+        first=first,
+        last=last,
     )
 
 

@@ -1,8 +1,7 @@
 """Tails: what a stage does once per step for the parameters that it holds.
 
 Gradients are reduced as far as the passes have not done it, the optimizer updates what a device
-owns, and updated parameters are gathered. Of sharded ones that are gathered layer by layer, the
-first layer's come before anything could hide them, and the last gradients after it.
+owns, and updated parameters are gathered.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ class Tails:
     Attributes:
         gradients: reduction of gradients once per step.
         buckets: parts in which they become ready.
-        last: reduction of one layer's gradients, where every pass reduces those of the one before.
         update: the optimizer's work.
         parameters: gathering of parameters.
         first: gathering of parameters that the first forward pass may hide.
@@ -39,15 +37,10 @@ class Tails:
 
     gradients: Floats
     buckets: Floats
-    last: Floats
     update: Floats
     parameters: Floats
     first: Floats
     offload: Floats
-
-
-PARTS = {When.BACKWARD: "last", When.FIRST: "first"}
-"""Fields of `Tails` that count what is not exchanged once per step."""
 
 
 def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> tuple[Tails, Rows]:
@@ -56,7 +49,7 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
     rows, tail = distinct([group, held.cut, plans.sharding, plans.reshard, plans.offload])
     few = held.take(rows, plans.take(rows))
     layers = np.maximum(1.0, few.of_stage("layers", held.every_run))
-    exchanged = _exchanged(setting, few, placed, group=group[rows], layers=layers)
+    exchanged = _exchanged(setting, few, placed, group=group[rows])
     update, moved = _update(setting, few)
     found = Tails(
         **exchanged,
@@ -68,30 +61,23 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
 
 
 def _exchanged(
-    setting: Setting, held: Held, placed: Placements, *, group: Rows, layers: Floats
+    setting: Setting, held: Held, placed: Placements, *, group: Rows
 ) -> dict[str, Floats]:
-    """Seconds of gradients, of the last layer's gradients, and of parameters. [run, plan]
-
-    What passes exchange layer by layer is counted here for one layer, as far as they let it run
-    beside compute: nothing is beside the first and the last.
-    """
+    """Seconds of gradients and parameters, as far as the passes leave them. [run, plan]"""
     plans, run = held.plans, held.every_run
-    parts = {name: np.zeros_like(layers) for name in ("gradients", "last", "parameters", "first")}
+    nothing = np.zeros((len(held.runs), len(plans)))
+    parts = {"gradients": nothing, "parameters": nothing, "first": nothing}
     for holding in setting.holdings:
         trained = held.trained(run, holding)
         narrow = held.weights(run, holding) / setting.workload.precision.value_bytes
         replicas = replicas_of(plans, holding)
         for transfer in parameter_transfers_of(setting.workload, plans, replicas):
-            again = transfer.when is When.BACKWARD and transfer.part == "parameters"
-            if again or not transfer.size.any():
+            if transfer.when in (When.FORWARD, When.BACKWARD) or not transfer.size.any():
                 continue
             size = (trained if transfer.trained else narrow) * transfer.size
-            beside = 1.0
-            if transfer.when in (When.FORWARD, When.BACKWARD):
-                size, beside = size / layers, setting.coefficients.overlap.gradients
-            part = PARTS.get(transfer.when, transfer.part)
+            part = "first" if transfer.when is When.FIRST else transfer.part
             exchange = placed.groups[holding, transfer.group].take(group)
-            parts[part] = parts[part] + beside * exchange.seconds(size, transfer.pattern)
+            parts[part] = parts[part] + exchange.seconds(size, transfer.pattern)
     return parts
 
 
