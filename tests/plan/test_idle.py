@@ -34,7 +34,7 @@ STAGES = ("interleaving", "schedule", "sends", "cut")
             ("exchange", "sharding", "order", "sequence_parallel"),
         ),
     ],
-    ids=str,
+    ids=lambda value: str(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_fields_without_effect_are_named(change, more):
     assert set(idle(replace(BUSY, **change), GPT)) == {*ALWAYS, *more}
