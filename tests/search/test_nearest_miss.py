@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.small import HOST, cluster, gpt_study, listed, long_study, with_memory
 
-from foretrain.cluster.offer import part
+from foretrain.cluster.offer import part, whole
 from foretrain.cost.setting import setting
 from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Offload, Recompute, Sharding
@@ -39,6 +39,16 @@ def test_nearest_plan_needs_least_of_all(least):
     assert found.memory == least
     assert not found.fits
     assert found.room == 0.9 * least
+
+
+def test_of_several_offers_the_one_that_is_nearest_to_fitting_has_the_nearest_plan(least):
+    tight, roomier = (
+        whole(replace(with_memory(STUDY, share * least).cluster, name=f"{share}"))
+        for share in (0.5, 0.9)
+    )
+    for offers in ((tight, roomier), (roomier, tight)):
+        found = nearest_plan(replace(STUDY, cluster=offers[0].cluster, offers=offers), DEFAULT)
+        assert (found.cluster.name, found.room) == ("0.9", 0.9 * least)
 
 
 def test_limit_on_memory_is_room_too(least):
