@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import few
 from tests.needs import needs
 from tests.run.forkserver import tasks
 from tests.run.stream.at_work import alone, flat, ids_of
@@ -36,6 +37,7 @@ def opened(parcel):
     return _Unpickler(parts[1], parts[2:], None).load()
 
 
+@few(20)
 @given(value=VALUES)
 def test_values_arrive_as_they_were(value):
     with closing(packed(value, what="it")) as parcel:

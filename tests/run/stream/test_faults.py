@@ -10,7 +10,7 @@ from tests.needs import needs
 needs("torch")
 
 ROOT = Path(__file__).parents[3]
-RUNS = 3 if MORE == 1 else 200
+RUNS = 1 if MORE == 1 else 200  # a program of the CI plays more
 
 
 def test_no_sample_is_lost_or_doubled_whoever_is_killed_or_stopped():

@@ -13,6 +13,7 @@ from tests.run.stream.corpus import Of
 from foretrain.run.stream.errors import ReadOnly
 
 torch = needs("torch")
+pytestmark = pytest.mark.usefixtures("in_threads")
 nn, functional = torch.nn, torch.nn.functional
 
 

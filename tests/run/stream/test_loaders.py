@@ -7,6 +7,7 @@ from tests.run.stream.at_work import alone
 from tests.run.stream.corpus import Of, Sized, Stream, same
 
 torch = needs("torch")
+pytestmark = pytest.mark.usefixtures("in_threads")
 DataLoader = torch.utils.data.DataLoader
 
 SMALL = "400 KiB"
@@ -26,6 +27,7 @@ LOADERS = {
 }
 
 
+@pytest.mark.usefixtures("in_processes")
 @pytest.mark.filterwarnings("ignore:'pin_memory' argument")
 @pytest.mark.parametrize("name", LOADERS)
 def test_a_stream_gives_the_batches_of_its_loader(name):

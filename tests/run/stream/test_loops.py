@@ -11,6 +11,7 @@ from tests.run.stream.corpus import COUNT, Of, Sized, Stream, same
 from foretrain.run.stream.errors import StreamError, StreamOver
 
 torch = needs("torch")
+pytestmark = pytest.mark.usefixtures("in_threads")
 DataLoader = torch.utils.data.DataLoader
 
 

@@ -29,6 +29,7 @@ from foretrain.run.stream.messages import TO_READER, Kind, receive
 from foretrain.run.stream.spill import Spill
 
 torch = needs("torch")
+pytestmark = pytest.mark.usefixtures("in_threads")
 
 SMALL = "36 KiB"
 ALL = list(range(120))
@@ -52,6 +53,7 @@ def test_a_patience_below_nothing_is_refused():
         pass
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_a_disk_that_is_full_ends_the_reader_that_spills_and_no_other():
     with shared(Numbers(120), epochs=1, readers=2, memory=SMALL) as stream:
         slow = {"batch_size": 5, "policy": "spill", "model": "slow", "pause": 0.3, "lend": True}
@@ -115,6 +117,7 @@ def open_files(more):
             os.close(each)
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_a_reader_that_may_open_no_more_files_is_told_and_the_stream_goes_on():
     with shared(Numbers(40), epochs=1) as stream:
         for more in range(3):
@@ -174,6 +177,7 @@ def test_what_a_reader_s_own_function_raises_is_raised_and_the_loop_may_go_on(ki
         assert flat(loader) == list(range(40))
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_a_reader_that_is_killed_with_batches_in_its_hands_holds_nobody_up():
     with shared(Numbers(120), epochs=1, readers=2, memory=SMALL) as stream:
         held = {"batch_size": 30, "model": "held", "pause": 60, "lend": True}

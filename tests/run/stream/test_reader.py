@@ -11,6 +11,7 @@ from foretrain.run.stream.attach import attach
 from foretrain.run.stream.errors import StreamOver, StreamVersion
 
 torch = needs("torch")
+pytestmark = pytest.mark.usefixtures("in_threads")
 
 
 def test_readers_with_batches_of_10_15_and_25_get_every_sample_once_an_epoch():
@@ -119,6 +120,7 @@ def test_a_stream_that_is_over_is_told():
             iter(loader)
 
 
+@pytest.mark.usefixtures("in_processes")
 def test_a_private_transform_draws_what_its_sample_and_member_say_and_disturbs_nobody():
     def noisy(sample):
         return sample[0] + torch.rand(3), sample[1]

@@ -44,13 +44,12 @@ def noisy(sample):
     return sample[0] + torch.rand(3) + drawn, sample[1]
 
 
-@pytest.mark.parametrize("batch", [4, 7])
-def test_bytes_are_the_same_for_1_2_and_4_workers(batch):
-    def drawn(workers):
+def test_bytes_are_the_same_for_1_2_and_4_workers():
+    def drawn(workers, batch):
         with alone(Numbers(30), batch, shared=noisy, workers=workers, epochs=2) as loader:
             return [torch.cat([x for x, _ in loader]) for _ in range(2)]
 
-    one, two, four = drawn(1), drawn(2), drawn(4)
+    one, two, four = drawn(1, 4), drawn(2, 7), drawn(4, 7)
     for each in zip(one, two, four, strict=True):
         assert all(torch.equal(each[0], other) for other in each)
     assert not torch.equal(one[0].sort().values, one[1].sort().values)
@@ -60,6 +59,7 @@ def scalar(index):
     return index
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_stream_fed_by_a_loader_gives_the_samples_of_the_loader():
     with alone(loader_of(45, 8, shuffle=True), 10, epochs=2, memory="40 KiB") as loader:
         first, second = flat(ids_of(loader)), flat(ids_of(loader))
@@ -67,6 +67,7 @@ def test_a_stream_fed_by_a_loader_gives_the_samples_of_the_loader():
     assert first != second
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_an_iterable_of_batches_can_be_gone_through_once():
     batches = [(torch.full((4, 3), float(n)), torch.full((4,), n)) for n in range(5)]
     with alone(iter(batches), 3, epochs=1, yields="stacks") as loader:
@@ -125,6 +126,7 @@ class Shrinking(Numbers):
         return super().__getitem__(index)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_data_set_whose_length_changes_is_an_error():
     with (
         alone(Shrinking(50), 5, epochs=3, memory="36 KiB") as loader,
@@ -166,6 +168,7 @@ def test_what_cannot_be_shared_is_told_at_once(sample, arguments, error, told):
         share(Numbers(5, sample), **{"name": new_name(), **arguments})
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("batch", [3, [torch.zeros(4), torch.tensor(1)]])
 def test_a_batch_without_samples_is_told_in_words(batch):
     with pytest.raises(
@@ -175,6 +178,7 @@ def test_a_batch_without_samples_is_told_in_words(batch):
     assert "File" not in str(told.value)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_two_streams_or_two_readers_of_one_name_are_refused():
     with shared(Numbers(10)) as stream:
         with pytest.raises(StreamTaken, match="runs already"):
@@ -190,6 +194,7 @@ def test_two_streams_or_two_readers_of_one_name_are_refused():
             assert sorted(flat(ids_of(again))) == list(range(10))
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_stream_that_does_not_run_is_not_found():
     with (
         shared(Numbers(10)) as stream,
@@ -198,6 +203,7 @@ def test_a_stream_that_does_not_run_is_not_found():
         attach(stream.name + "x", batch_size=1, patience=0.05)
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_reader_of_another_version_is_refused(monkeypatch):
     with shared(Numbers(10)) as stream:
         monkeypatch.setattr("foretrain.run.stream.line.VERSION", 99)
@@ -230,6 +236,7 @@ def test_an_end_is_waited_for_and_nothing_is_left_behind():
     assert arenas_open() <= before  # what other tests have left to the collector may be there
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_loader_cannot_be_asked_for_samples_again():
     with shared(loader_of(40, 8), epochs=2, memory="34 KiB") as stream:
         with attach(stream.name, batch_size=8) as loader:

@@ -15,6 +15,7 @@ from foretrain.run.stream.share import share
 from foretrain.run.stream.source import source_of
 
 torch = needs("torch")
+pytestmark = pytest.mark.usefixtures("in_threads")
 DataLoader = torch.utils.data.DataLoader
 
 

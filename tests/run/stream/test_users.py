@@ -5,7 +5,7 @@ import shutil
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -54,9 +54,17 @@ def shares(anybodys, name):
             share(Numbers(20), name=name, epochs=1) as stream,
             attach(name, batch_size=5) as loader,
         ):
+            assert users_of([stream.pid, *below(os.getpid())]) == {os.geteuid()}
             return sorted(flat(ids_of(loader))) == list(range(20)) and stream.wait(5)
     except StreamError as error:
         return told_by(error)
+
+
+def users_of(pids):
+    """Users that processes run as, or might again: also those that they were when they began."""
+    status = [Path(f"/proc/{pid}/status").read_text() for pid in pids]
+    lines = [line.split()[1:] for text in status for line in text.splitlines() if "Uid:" in line]
+    return {int(each) for line in lines for each in line}
 
 
 def attaches(anybodys, name):
@@ -132,11 +140,24 @@ def test_a_stream_of_one_user_is_closed_to_another(anybodys):
 
 
 def test_plain_users_share_beside_each_other_under_one_name(anybodys):
+    """No process of theirs has rights that they gave up, and names in the abstract are nobody's."""
     name = new_name()
-    with share(Numbers(20), name=name):
+    with share(Numbers(20), name=name), bound_in_the_abstract(ALICE, name) as squatter:
         assert as_user(ALICE, shares, str(anybodys), name, starts=True) is True
         assert as_user(BOB, shares, str(anybodys), name, starts=True) is True
+        with pytest.raises(BlockingIOError):
+            squatter.accept()
     assert not any(any(each.iterdir()) for each in anybodys.iterdir())
+
+
+@contextmanager
+def bound_in_the_abstract(user, name):
+    """A name that anybody can bind first, and that streams had once."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as squatter:
+        squatter.bind(f"\0foretrain/{user}/{name}")
+        squatter.listen()
+        squatter.setblocking(False)
+        yield squatter
 
 
 @pytest.mark.parametrize("kind", ["closed", "open", "file", "link"])
@@ -170,17 +191,6 @@ def test_a_folder_beside_a_squatted_one_is_used_where_the_user_has_one(anybodys,
         assert sorted(flat(ids_of(loader))) == list(range(20))
     with pytest.raises(StreamNotFound):
         attach(name, batch_size=5, patience=0.0)
-
-
-def test_a_name_that_somebody_bound_in_the_abstract_is_nobodys(anybodys):
-    name = new_name()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as squatter:
-        squatter.bind(f"\0foretrain/{ALICE}/{name}")
-        squatter.listen()
-        assert as_user(ALICE, shares, str(anybodys), name, starts=True) is True
-        squatter.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            squatter.accept()
 
 
 def test_not_even_root_serves_a_user(anybodys):
@@ -218,17 +228,3 @@ def test_not_even_root_attaches_to_a_user(anybodys):
     os.close(ready)
     with pytest.raises(StreamNotFound):
         attach(name, batch_size=5, patience=0.0)
-
-
-def test_processes_have_no_rights_that_whoever_asks_for_them_has_given_up(anybodys):
-    assert as_user(ALICE, users_of_a_stream, str(anybodys), new_name(), starts=True) == [ALICE]
-
-
-def users_of_a_stream(anybodys, name):
-    """Users that the processes of a stream run as, of a process that was root once."""
-    addresses.ANYBODYS = anybodys
-    with share(Numbers(5), name=name) as stream:
-        status = [Path(f"/proc/{pid}/status").read_text() for pid in below(os.getpid())]
-        assert stream.pid
-    lines = [line.split()[1:] for text in status for line in text.splitlines() if "Uid:" in line]
-    return sorted({int(each) for line in lines for each in line})
