@@ -1,6 +1,7 @@
 """Mistakes made on purpose: each is one change that Python still reads, none in a message."""
 
 import ast
+from collections import Counter
 
 from validation.mutants.areas import AREAS, files_of
 from validation.mutants.mutations import mutants
@@ -53,3 +54,10 @@ def test_every_area_has_files_and_none_lies_in_two():
 
 def test_every_survivor_has_a_reason():
     assert all(each.reason for each in survivors().values())
+
+
+def test_every_survivor_names_one_mistake():
+    names = Counter(
+        each.name for area in AREAS for file in files_of(area) for each in mutants(file)
+    )
+    assert {name: names[name] for name in survivors() if names[name] != 1} == {}

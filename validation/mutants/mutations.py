@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,7 @@ class Mutant:
         end: likewise.
         text: that is replaced, on one line.
         instead: what takes its place.
+        turn: which of the mistakes of its function that read the same, from 1.
     """
 
     file: Path
@@ -73,11 +75,13 @@ class Mutant:
     end: int
     text: str
     instead: str
+    turn: int = 1
 
     @property
     def name(self) -> str:
         """What it is called, wherever its function moves."""
-        return f"{self.function}: {self.text} -> {self.instead}"
+        again = f" ({self.turn})" if self.turn > 1 else ""
+        return f"{self.function}: {self.text} -> {self.instead}{again}"
 
     def applied(self) -> str:
         """The source with the mistake in it."""
@@ -95,20 +99,24 @@ def mutants(file: Path) -> Iterator[Mutant]:
     def place(line: int, column: int) -> int:
         return starts[line - 1] + column
 
+    turns: Counter[tuple[str, str, str]] = Counter()
     for function, node in _functions(ast.parse(content), ()):
         for found, instead in _mistakes(node):
             assert found.end_lineno is not None
             assert found.end_col_offset is not None
             start = place(found.lineno, found.col_offset)
             end = place(found.end_lineno, found.end_col_offset)
+            text = " ".join(content[start:end].decode().split())
+            turns[function, text, instead] += 1
             yield Mutant(
                 file=file,
                 function=function,
                 line=found.lineno,
                 start=start,
                 end=end,
-                text=" ".join(content[start:end].decode().split()),
+                text=text,
                 instead=instead,
+                turn=turns[function, text, instead],
             )
 
 
