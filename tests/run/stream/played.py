@@ -49,7 +49,7 @@ class Workers:
         assert self.turns < TURNS, "the loop never ends"
         given = False
         while len(worker := min(self.tasks, key=len)) < AHEAD:
-            task = self.again.popleft() if self.again else service.task(4, skip=skip)
+            task = self.again.popleft() if self.again else begun(service, skip=skip)
             if task is None:
                 break
             worker.append(task)
@@ -71,6 +71,15 @@ class Workers:
         else:
             played.finish(tasks.popleft())
         return True
+
+
+def begun(service, *, skip):
+    """A task, which is for somebody who has not passed it over."""
+    task = service.task(4, skip=skip)
+    if task is not None:
+        wanted = [task.lane] if task.lane else service.lanes.values()
+        assert task.first >= min(lane.granted for lane in wanted)
+    return task
 
 
 class Feeder:
@@ -133,6 +142,7 @@ class Member:
         self.lane = lane
         self.kept = deque()  # of batches in use: their numbers and slots
         self.gone = False
+        self.lost = 0  # of epochs that were closed or left
         self.begin()
 
     def begin(self):
@@ -211,6 +221,7 @@ class Played:
             if lane.live_from is not None:
                 assert window.head - max(lane.granted, lane.live_from) <= slots.count
         for member in self.members:
+            assert member.lane.lost == member.lost + member.lane.dropped.count
             for numbers, kept in member.kept:
                 assert self.columns.numbers[kept].tolist() == numbers
             had = [(number, slot) for number, slot in member.hand if slot != SKIPPED]
@@ -226,6 +237,7 @@ class Played:
 
     def put(self, member, place):
         number = self.order.number(*place)
+        member.lost += member.lane.dropped.count
         if number is None:
             self.later.append((member, place))
             number = NOWHERE
@@ -338,6 +350,7 @@ class Played:
     def close(self, member):
         self.release(member)
         lost = member.lane.dropped.count
+        member.lost += lost
         assert lost == 0 or member.lane.policy == "drop"
         assert self.service.close_epoch(member.lane) == member.books
         member.books, member.at_end, member.hand = Ledger(), False, []

@@ -63,22 +63,31 @@ class Processes:
 
     def __init__(self):
         self.failures = []
-        self._forgets = {}
+        self._conductors = {}
 
     def start(self, serve, descriptors, *, leads, after):
         """Stands for the fork server: a conductor."""
         own = [os.dup(each) for each in descriptors]
 
         def end():
-            self._forgets.pop(own[2])()
+            self._forget(self._conductors.pop(own[2]))
             os.close(own[2])
             after()
 
         return InThread(partial(serve, own), after=end, failures=self.failures)
 
     def template(self, making, *, forget):
-        self._forgets[making.lock] = forget
+        self._conductors[making.lock] = forget.__self__
         return Loaded(making, self.failures)
+
+    def _forget(self, conductor):
+        """Close what the kernel closes when a process ends."""
+        for key in list(conductor._selector.get_map().values()):
+            key.fileobj.close()
+        for lane in conductor._desk.lanes.values():
+            if lane.spill is not None:
+                lane.spill.close()
+        conductor.forget()
 
 
 class Loaded(Template):

@@ -216,7 +216,9 @@ class Desk:
 
     def stats(self) -> dict[str, dict[str, object]]:
         """How every reader is doing, by its name."""
-        published = self._service.window.published if self._service else 0
+        if self._service is None:
+            return {}
+        published = self._service.window.published
         return {
             lane.name: {
                 "policy": lane.policy,
