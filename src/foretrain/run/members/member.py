@@ -94,10 +94,11 @@ def _epoch(
         tally.add(trained.step(batch), size_of(batch))
         if loader.position == job.samples:
             continue  # the epoch is over, which the end of the loop will keep
-        if job.every < inf and (stop() or monotonic() - kept > job.every):
+        ends = stop()  # asked once: who is asked to stop meanwhile keeps its state too
+        if job.every < inf and (ends or monotonic() - kept > job.every):
             _keep(job, trained, loader, tally=tally)
             kept = monotonic()
-        if stop():
+        if ends:
             return
     tally.end_epoch()
     if job.every < inf or tally.epoch == job.ends < job.recipe.epochs:
