@@ -36,10 +36,10 @@ CELLS = {
 BEGUN = {"arrival": 100.0, "ran": 50.0, "line": 9}
 RECORDS = {
     "helios": Record(
-        **BEGUN, name="7", devices=8, begun=130.0, since=130.0, user="u1", group="vc3"
+        **BEGUN, name="7", devices=8, begun=130.0, user="u1", group="vc3"
     ),
     "pai": Record(
-        **BEGUN | {"ran": 60.0}, name="a/worker", devices=2, since=100.0, kinds=("V100",)
+        **BEGUN | {"ran": 60.0}, name="a/worker", devices=2, kinds=("V100",)
     ),
     "philly": Record(**BEGUN, name="line-000009", devices=4, group="x"),
     "tiresias": Record(**BEGUN, name="job-000007", devices=4, group="vgg"),

@@ -2,7 +2,7 @@ import os
 
 import pytest
 from tests.needs import needs
-from tests.nodes_at_work import free_port, on_nodes
+from tests.nodes_at_work import free_port, on_nodes, on_threads
 
 needs("torch")
 from tests.run.nodes import programs  # noqa: E402
@@ -17,7 +17,7 @@ OFTEN = 1000 if os.environ.get("HYPOTHESIS_PROFILE") == "slow" or os.environ.get
 
 
 def test_random_operations_in_random_orders_end_with_the_right_bytes():
-    assert on_nodes(programs.operations, 5, OVERLAPPING, OFTEN, 7) == [0] * 5
+    assert on_threads(programs.operations, 5, OVERLAPPING, OFTEN, 7) == [0] * 5
 
 
 def test_ring_of_groups_whose_members_wait_for_each_operation_does_not_lock():
@@ -26,7 +26,7 @@ def test_ring_of_groups_whose_members_wait_for_each_operation_does_not_lock():
 
 
 def test_operation_that_a_member_never_issues_is_given_up_after_the_timeout():
-    lonely, _ = on_nodes(programs.lonely_operation, 2, timeout=1.5)
+    lonely, _ = on_threads(programs.lonely_operation, 2, timeout=1.5)
     assert isinstance(lonely, NodeLost)
     assert "rank 0 has issued lonely" in str(lonely)
 

@@ -1,7 +1,7 @@
 import pytest
 from tests.examples import MORE
 from tests.needs import needs
-from tests.nodes_at_work import free_port, on_nodes
+from tests.nodes_at_work import free_port, on_nodes, on_threads
 
 needs("torch")
 from tests.run.nodes import programs  # noqa: E402
@@ -35,11 +35,11 @@ SHORT = [options(mode, samples) for mode in SHARED for samples in (1, 9)]
 
 
 def test_every_node_gets_the_bytes_of_decoding_alone_whoever_decodes(alone):
-    assert on_nodes(programs.streams, 3, DEALT) == [[alone] * len(DEALT)] * 3
+    assert on_threads(programs.streams, 3, DEALT) == [[alone] * len(DEALT)] * 3
 
 
 def test_fewer_batches_than_nodes_are_no_trouble():
-    first, *others = on_nodes(programs.streams, 4, SHORT, 1)
+    first, *others = on_threads(programs.streams, 4, SHORT, 1)
     assert [sorted(numbers) for (numbers,), _, _ in first] == [[0], list(range(9))] * len(SHARED)
     assert others == [first] * 3
 
@@ -47,7 +47,7 @@ def test_fewer_batches_than_nodes_are_no_trouble():
 def test_samples_of_very_different_lengths_are_no_trouble():
     ragged = [options(mode) | {"dataset": programs.Ragged(23), "batch_size": 1} for mode in SHARED]
     alone = programs.stream(ALONE, options("duplicate") | ragged[0] | {"mode": "duplicate"})
-    assert on_nodes(programs.streams, 3, ragged) == [[alone] * len(ragged)] * 3
+    assert on_threads(programs.streams, 3, ragged) == [[alone] * len(ragged)] * 3
 
 
 def test_every_epoch_holds_every_sample_once_in_an_order_of_its_own(alone):
@@ -63,7 +63,7 @@ def test_workers_decode_the_same_bytes(alone):
 
 def test_every_node_learns_why_a_sample_could_not_be_decoded():
     failing = [options(mode) | {"dataset": programs.Pictures(23, fails=9)} for mode in MODES]
-    for found in on_nodes(programs.errors, 3, failing):
+    for found in on_threads(programs.errors, 3, failing):
         assert {type(error) for error in found} == {NodeFailed}
         assert len(found) == len(MODES)
         assert all("ValueError: not a picture" in str(error) for error in found)
@@ -92,14 +92,14 @@ def test_node_that_falls_silent_is_lost_to_all_others_after_the_timeout():
 
 
 def test_epoch_that_all_nodes_leave_can_be_had_again():
-    (left, again), other = on_nodes(programs.stream_twice, 2, options())
+    (left, again), other = on_threads(programs.stream_twice, 2, options())
     assert (left, again) == other
     assert left == again[:4]
     assert sorted(again) == list(range(23))
 
 
 def test_nodes_that_were_told_different_things_say_so():
-    found = on_nodes(_of_my_own_length, 2)
+    found = on_threads(_of_my_own_length, 2)
     assert {type(error) for error in found} == {InputError}
     assert all("differ in samples, seed" in str(error) for error in found)
 

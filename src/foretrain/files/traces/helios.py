@@ -26,7 +26,6 @@ def _record(row: Row) -> Record:
         devices=row.count("gpu_num"),
         end=end,
         begun=begun,
-        since=begun,
         user=row.text("user"),
         group=row.text("vc") or row.text("type"),
     )

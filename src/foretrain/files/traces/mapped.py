@@ -62,7 +62,6 @@ def _record(row: Row, columns: Mapping[str, str]) -> Record:
         devices=row.count(columns["devices"]),
         end=end,
         begun=begun,
-        since=begun,
         estimate=row.duration(columns["estimate"]) if text("estimate") else None,
         user=text("user"),
         group=text("group"),

@@ -28,7 +28,6 @@ def _record(row: Row) -> Record:
         ran=row.moment("end_time") - begun if told else None,
         devices=ceil(row.count("inst_num") * row.number("plan_gpu") / 100.0),
         end=end,
-        since=begun,
         kinds=(row.text("gpu_type"),) if row.has("gpu_type") else (),
     )
 

@@ -48,12 +48,11 @@ class Record:
         line: where it stands.
         name: of the job.
         arrival: seconds since some day.
-        ran: seconds, until the log was written where it still ran; None for from `since` until
-            then.
+        ran: seconds, until the log was written where it still ran; None for from when it began,
+            or else came, until then.
         devices: that it held.
         end: how it ended.
         begun: seconds since that day; None if not known.
-        since: likewise, from when it ran where the log does not say how long; None otherwise.
         last_seen: whether it ran when it was last seen: then it ran on where nothing in the log is
             later.
         estimate: seconds that its user allowed or expected; None if not known.
@@ -69,7 +68,6 @@ class Record:
     devices: int
     end: End = End.FINISHED
     begun: float | None = None
-    since: float | None = None
     last_seen: bool = False
     estimate: float | None = None
     user: str = ""
@@ -77,10 +75,14 @@ class Record:
     kinds: tuple[str, ...] = ()
 
     @property
+    def since(self) -> float:
+        """From when it ran, as far as is known."""
+        return self.arrival if self.begun is None else self.begun
+
+    @property
     def until(self) -> float:
         """The last moment that it tells of."""
-        begun = self.arrival if self.begun is None else self.begun
-        return max(self.arrival, begun + (self.ran or 0.0), self.since or self.arrival)
+        return max(self.arrival, self.since + (self.ran or 0.0))
 
 
 def ended(text: str) -> End:
@@ -158,8 +160,7 @@ def _closed(records: Sequence[Record], last: float) -> Iterator[Record]:
     """The records, those that still ran with as many seconds as the log saw of them."""
     for record in records:
         if record.ran is None:
-            since = record.arrival if record.since is None else record.since
-            yield replace(record, ran=last - since)
+            yield replace(record, ran=last - record.since)
         elif record.last_seen and record.until >= last:
             yield replace(record, end=End.RUNNING)
         else:
@@ -198,10 +199,11 @@ def _named_apart(records: Sequence[Record]) -> Iterator[Record]:
 
 
 def _job(record: Record, first: float, curve: Callable[[int], Curve]) -> Job:
+    assert record.ran is not None
     return Job(
         name=record.name,
         arrival=record.arrival - first,
-        work=record.ran or 0.0,
+        work=record.ran,
         curve=curve(record.devices),
         devices=record.devices,
         end=record.end,
