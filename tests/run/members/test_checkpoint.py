@@ -59,3 +59,17 @@ def test_a_file_that_is_no_state_is_refused(folder):
     with pytest.raises(InputError, match="is no state of a member"):
         folder.load("a")
     assert json.loads((folder.path / MANIFEST).read_text()) == {"question": "question"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "see"),
+    [
+        ({"question": "q", "compared": "x", "ended": {}}, "compared, ended"),
+        ({"question": 3}, "question"),
+        ({"compared": 1}, "question"),
+    ],
+)
+def test_a_manifest_that_says_something_else_is_damaged(tmp_path, kept, see):
+    (tmp_path / MANIFEST).write_text(json.dumps(kept))
+    with pytest.raises(InputError, match=f"is damaged: see {see}\\."):
+        RunFolder(tmp_path).claim("q", resume=True)

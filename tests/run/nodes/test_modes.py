@@ -241,3 +241,16 @@ def test_a_tally_is_a_polynomial_of_the_numbers_however_they_are_cut():
         parts = parts.with_block(torch.tensor(cut, dtype=torch.int64).numpy())
     assert parts == whole
     assert Tally().with_block(torch.tensor(numbers[::-1]).numpy()) != whole
+
+
+@pytest.mark.parametrize("nodes", range(1, 6))
+@pytest.mark.parametrize("blocks", [1, 4, 7])
+def test_every_block_is_decoded_once_where_nodes_share_the_work(nodes, blocks):
+    for name, mode in MODES.items():
+        for senders in range(1, nodes + 1) if mode.chosen else [nodes]:
+            owned = [list(mode.own(rank, senders, blocks)) for rank in range(nodes)]
+            if name == "duplicate":
+                assert owned == [list(range(blocks))] * nodes
+            else:
+                assert sorted(each for own in owned for each in own) == list(range(blocks))
+                assert not any(owned[senders:])

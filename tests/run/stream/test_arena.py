@@ -17,7 +17,7 @@ from foretrain.run.stream.arena import (
     make_arena,
     slots_within,
 )
-from foretrain.run.stream.errors import SampleFailed
+from foretrain.run.stream.errors import SampleFailed, StreamGarbled
 from foretrain.run.stream.layout import Layout, Leaf, layout_of
 
 torch = needs("torch")
@@ -83,3 +83,13 @@ def test_samples_come_back_from_their_slots():
 def test_a_sample_that_does_not_fit_is_told(sample, told):
     with pytest.raises(SampleFailed, match=told):
         columns_for(("x", np.zeros(2))).write(0, sample, number=0, sample_id=0)
+
+
+@pytest.mark.parametrize("shape", [(-1, 1), (-1, -1), (3, 3), (1 << 40, 1)])
+def test_a_shape_that_no_sample_has_is_not_read(shape):
+    columns = columns_for(torch.zeros(2, 2), most=32)
+    columns.write(1, torch.ones(2, 2), number=0, sample_id=0)
+    assert (columns.varying(0, 1) == 1).all()
+    columns.record(1)[2][:2] = shape
+    with pytest.raises(StreamGarbled, match="exceeds its 32 bytes"):
+        columns.varying(0, 1)

@@ -337,10 +337,54 @@ def test_tasks_take_a_quarter_of_a_worker_s_share_of_the_arena_at_most():
 
 
 def test_those_who_keep_batches_when_they_leave_hold_only_these():
-    with shared(Numbers(60), epochs=1) as stream:
+    with shared(Numbers(60), epochs=1, memory=SMALL) as stream:
         with attach(stream.name, batch_size=10, lend=True, model="a") as loader:
             kept = next(iter(loader))
         wait_until(lambda: stream.stats()["readers"] == {})
         share_kept = pytest.approx(10 / stream.stats()["slots"])
         wait_until(lambda: stream.stats()["fill"] == share_kept)  # what is in work is done first
         assert (kept[0] == kept[1][:, None]).all()
+
+
+class Padded:
+    """Batches that stay whole and are longer every time, of a loader that has a length."""
+
+    def __init__(self):
+        self.long = 0
+
+    def __len__(self):
+        return 2
+
+    def __iter__(self):
+        self.long += 5000
+        return iter([torch.zeros(self.long), torch.ones(3)])
+
+
+def test_whole_batches_may_be_longer_in_a_later_epoch():
+    with (
+        shared(Padded(), yields="batches", epochs=2) as stream,
+        attach(stream.name) as loader,
+    ):
+        first, second = ([len(batch) for batch in loader] for _ in range(2))
+    assert first[1] == second[1] == 3
+    assert second[0] == first[0] + 5000
+
+
+class Unsized:
+    """What Growing is, without a length."""
+
+    def __init__(self):
+        self.batches = 1
+
+    def __iter__(self):
+        self.batches += 1
+        return iter([(torch.zeros(4, 3), torch.zeros(4))] * self.batches)
+
+
+def test_a_loader_without_a_length_may_have_more_samples_in_a_later_epoch():
+    with (
+        shared(Unsized(), yields="stacks", epochs=2) as stream,
+        attach(stream.name, batch_size=4) as loader,
+    ):
+        first, second = (len(flat(ids_of(loader))) for _ in range(2))
+    assert second == first + 4

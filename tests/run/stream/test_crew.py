@@ -1,5 +1,7 @@
 """Workers get as much at a time as keeps talking cheap and waiting short."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -142,3 +144,13 @@ def test_a_feeder_is_told_the_places_of_the_numbers_that_it_gets():
 def test_who_died_is_told_apart():
     assert "goes through the loader died" in str(died(fed=True))
     assert "tried the first samples died" in str(died(fed=False))
+
+
+def test_connections_of_a_crew_are_those_of_its_children_and_of_their_template():
+    crew = Crew(None, size=1)
+    crew.children = {"child": child_with()}
+    assert crew.peers == ["child"]
+    crew._template = SimpleNamespace(peer="template", is_ready=False)
+    assert crew.peers == ["template", "child"]
+    assert crew.loads
+    assert crew.start() is None

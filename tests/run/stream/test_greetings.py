@@ -230,3 +230,20 @@ def test_descriptors_that_nobody_asked_for_are_closed(stream):
 def test_what_is_told_of_a_wrong_greeting_names_its_fault():
     with pytest.raises(StreamError, match="batch must be a whole number from 1"):
         Hello.of(packet(Kind.HELLO, {**HELLO.as_json(), "batch": 0}))
+
+
+@pytest.mark.parametrize("place", [[1], [1, 2, 3], "ab", {"a": 1, "b": 2}, [1, -1], [True, 0]])
+def test_a_place_that_is_none_is_refused(place):
+    with pytest.raises(StreamGarbled):
+        Hello.of(packet(Kind.HELLO, {**HELLO.as_json(), "place": place}))
+
+
+@pytest.mark.parametrize(("shape", "fits"), [([1 << 44], True), ([1 << 22, 1 << 22, 2], False)])
+def test_a_field_is_as_large_as_a_process_can_address_at_most(shape, fits):
+    told = json.loads(json.dumps(LAYOUT.as_json()))
+    told["leaves"][0] |= {"dtype": "float64", "shape": shape}
+    if fits:
+        assert layout_from(told).leaves[0].shape == tuple(shape)
+    else:
+        with pytest.raises(StreamGarbled):
+            layout_from(told)
