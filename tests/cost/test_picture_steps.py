@@ -33,9 +33,9 @@ def test_model_of_text_loses_nothing():
 
 
 def test_replicas_agree_and_one_has_nobody_to_agree_with(network):
-    alone, eight = once(priced(network), np.array([1.0, 8.0]))
+    alone, two, eight = once(priced(network), np.array([1.0, 2.0, 8.0]))
     assert alone == KNOWN.eager
-    assert eight == KNOWN.eager + KNOWN.eager_wait
+    assert two == eight == KNOWN.eager + KNOWN.eager_wait
 
 
 def test_replicas_of_a_whole_program_have_nothing_to_agree_on(network):

@@ -86,3 +86,11 @@ def test_a_pair_is_compared_on_the_same_jobs():
     assert found.low < found.difference < found.high
     assert 0 < found.p < 1
     assert pair("x", "y", {name: some[:1] for name, some in runs.items()}).p is None
+
+
+def test_percentiles_are_those_of_all_responses():
+    found = policy_result(
+        FLEET, [ran(*map(float, range(0, 101, 2))), ran(*map(float, range(1, 100, 2)))]
+    )
+    assert (found.p50, found.p95, found.p99) == (50.0, 95.0, 99.0)
+    assert found.quantiles == tuple(map(float, range(101)))

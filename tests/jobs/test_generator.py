@@ -89,6 +89,12 @@ def test_arrivals_swing_with_the_day():
     assert early / late == pytest.approx(1.48 / 0.52, rel=0.05)
 
 
+def test_a_whole_day_brings_what_its_rate_says_whatever_its_wave():
+    mix = replace(PLAIN, swing=0.5, peak=6 * 3_600.0)
+    days = np.arange(4.0)
+    np.testing.assert_allclose(arrive(mix, days * 0.1 * DAY, rate=0.1), days * DAY, atol=1e-6)
+
+
 def test_steady_arrivals_are_a_poisson_process():
     turn = np.cumsum(np.random.default_rng(0).standard_exponential(1_000))
     np.testing.assert_allclose(arrive(PLAIN, turn, rate=0.25), turn / 0.25)
