@@ -5,7 +5,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.jobs.generator import generate
-from foretrain.jobs.hazard import Hazard, Survival, kaplan_meier, learned
+from foretrain.jobs.hazard import KNOTS, Hazard, Survival, kaplan_meier, learned
 from foretrain.jobs.philly import PHILLY
 
 
@@ -54,3 +54,12 @@ def test_what_is_learned_is_what_the_jobs_were_drawn_of():
 def test_a_curve_of_survival_falls():
     with pytest.raises(InputError, match="left fall from 1"):
         Survival((1.0, 2.0), (0.5, 0.6))
+
+
+@pytest.mark.parametrize("steps", [KNOTS - 1, KNOTS, KNOTS + 1, 3 * KNOTS])
+def test_of_many_steps_the_first_and_the_last_are_kept_and_some_between(steps):
+    reached = np.arange(1.0, steps + 2)  # the last job goes on
+    survival = kaplan_meier(reached, reached <= steps)
+    assert len(survival.at) == min(steps, KNOTS)
+    assert (survival.at[0], survival.at[-1]) == (1.0, float(steps))
+    assert survival.left == pytest.approx([1 - at / (steps + 1) for at in survival.at])

@@ -189,3 +189,15 @@ def test_times_scale_with_the_clock(rows, factor):
         return simulated(Trace(name="by hand", jobs=jobs), fleet(4), **rules).ended
 
     assert list(stretched(factor)) == pytest.approx([end * factor for end in stretched(1.0)])
+
+
+def test_who_comes_between_two_divisions_has_no_lead_over_those_who_were_there():
+    outcomes = simulated(
+        trace((1, 20, 1), (1, 10, 1), (5, 10, 1)),
+        fleet(1),
+        divide=lambda state: {},
+        period=10.0,
+        renewal=1000.0,
+        spare=True,
+    )
+    assert list(outcomes.ended) == [21, 31, 41]

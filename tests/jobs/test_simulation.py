@@ -6,11 +6,13 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
+from foretrain.jobs import simulation
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.policies.las import las
 from foretrain.jobs.policies.sjf import sjf, srtf
 from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.run import LISTED, check
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
 from foretrain.throughput import rigid
@@ -84,3 +86,43 @@ def test_decisions_are_counted_for_every_job(monkeypatch):
     monkeypatch.setattr("foretrain.jobs.simulation.MOST_PER_JOB", 0)
     with pytest.raises(InputError, match=r"10, and 0 for each job"):
         simulated(many, fifo(), 1)
+
+
+class Dawdles:
+    """Looks again every second, and starts nobody."""
+
+    def __init__(self):
+        self.decisions = 0
+
+    def arrive(self, active, simulation):
+        """There is nothing to be done."""
+
+    leave = arrive
+
+    def decide(self, simulation):
+        self.decisions += 1
+        assert self.decisions < 100
+        simulation.at(simulation.now + 1.0, lambda: None)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_so_many_decisions_are_made_and_so_many_more_for_each_job(monkeypatch, jobs):
+    monkeypatch.setattr(simulation, "MOST_DECISIONS", 20)
+    monkeypatch.setattr(simulation, "MOST_PER_JOB", 4)
+    dispatcher = Dawdles()
+    with pytest.raises(InputError, match=r"more decisions than are simulated \(20, and 4 for each"):
+        Simulation(trace(*[(0, 1, 1)] * jobs), CountedPool(fleet(1)), dispatcher).run()
+    assert dispatcher.decisions == 20 + 4 * jobs
+
+
+@pytest.mark.parametrize("more", [0, 1, 5])
+def test_of_jobs_that_never_fit_the_first_are_named_and_the_others_counted(more):
+    large = [(0, 1, 9)] * (LISTED + more)
+    with pytest.raises(InputError) as told:
+        check(trace((0, 1, 8), *large), fleet(8))
+    said = str(told.value)
+    assert f"{LISTED + more} jobs ask for more devices of one kind than the fleet has (8)" in said
+    assert all(f"j{place} (9)" in said for place in range(1, LISTED + 1))
+    assert (f"j{LISTED + 1} " in said) is False
+    assert (f"and {more} more." in said) == (more > 0)
+    assert ("more." in said) == (more > 0)

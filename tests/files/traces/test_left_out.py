@@ -239,3 +239,21 @@ def test_rates_are_those_above_nothing_and_of_types_of_jobs(tmp_path):
         read_throughputs(written(tmp_path, '{"v100": {"LM, 2": {"null": 1.0}}}', "rates.json"))
     with pytest.raises(InputError, match="nobody measured 'LM' on 1 devices"):
         read_gavel(written(tmp_path, "LM\tc\td\ts\t1\t9\t1\t1\t-1\t0"), rates)
+
+
+def test_columns_of_a_table_of_ones_own_that_nobody_asked_for_are_not_read(tmp_path):
+    path = written(tmp_path, "came,ran,gpus,notes\n0,10,1,slow\n")
+    (job,) = read_log(path, columns={key: OWN[key] for key in list(OWN)[:3]}).trace.jobs
+    assert (job.work, job.devices) == (10.0, 1)
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path):
+    with pytest.raises(InputError, match="names a column twice"):
+        read_log(written(tmp_path, "timestamp,duration,num_gpus,duration\n0,10,1,20\n"))
+
+
+@pytest.mark.parametrize(("limit", "estimate"), [("-1", None), ("0", None), ("1", 1.0)])
+def test_a_limit_of_nothing_is_none(tmp_path, limit, estimate):
+    line = f"1 0 0 9 4 -1 -1 4 {limit} -1 1 3 1 -1 2 -1 -1 -1\n"
+    (job,) = read_log(written(tmp_path, line, "log.swf")).trace.jobs
+    assert job.estimate == estimate

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.jobs.runs import dispatched, job, rigid_trace, trace
 
+from foretrain.jobs.active import Active
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.easy import EasyDispatcher
 from foretrain.jobs.policies.fifo import fifo
@@ -86,3 +87,13 @@ def test_equal_jobs_cannot_pass_each_other(rows):
     jobs = rigid_trace(*((arrival, 5, 2) for arrival, _, _ in rows))
     passed = dispatched(jobs, EasyDispatcher(), 4)
     assert passed.ended == dispatched(jobs, OrderedDispatcher(fifo()), 4).ended
+
+
+def test_a_job_that_comes_again_waits_before_those_that_came_after_it():
+    waiting = [Active(job(rank), rank) for rank in range(4)]
+    dispatcher = EasyDispatcher()
+    for active in waiting[1:]:
+        dispatcher.arrive(active, None)
+    waiting[0].begun = 3.0
+    dispatcher.arrive(waiting[0], None)
+    assert list(dispatcher._waiting.values()) == waiting

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from foretrain.errors import InputError
-from foretrain.files.csv import CsvRecord, records
+from foretrain.files.csv import records
 from foretrain.files.problems import Problems
 from foretrain.files.reading import read_text
-from foretrain.files.traces.format import MOST_BYTES
+from foretrain.files.traces.format import MOST_BYTES, NOTHING
 from foretrain.measured.profile import Epoch, Profile, Submission, TimedStep
 
 Row = Mapping[str, str]
@@ -128,7 +128,7 @@ def _rows(
 ) -> tuple[Noun, ...]:
     """A noun per line; what is wrong with a line is noted."""
     lines = (each for each in records(read_text(path, most=MOST_BYTES), str(path)) if each)
-    header = next(lines, CsvRecord(1, [])).cells
+    header = next(lines, NOTHING).cells
     missing = [column for column in columns if column not in header]
     if missing:
         problems.add("line 1", f"has no column {', '.join(missing)}. Needed: {', '.join(columns)}.")

@@ -24,12 +24,10 @@ class Own:
     """A number that is prepared for one reader alone.
 
     Attributes:
-        number: in the stream.
         slot: where it lies, or `SKIPPED`.
         ready: whether it is prepared.
     """
 
-    number: int
     slot: int
     ready: bool
 

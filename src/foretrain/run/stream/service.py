@@ -275,7 +275,7 @@ class Service:
         slots = self._take(min(most, room, end - first, self.window.tail - first), skip=True)
         if not len(slots):
             return None
-        self._own(lane, first, slots)
+        self._own(lane, slots)
         ids = self.order.ids(first, len(slots))
         return Task(first=first, slots=slots, ids=ids, epoch=epoch, lane=lane)
 
@@ -283,10 +283,10 @@ class Service:
         share = int(self.slots.count * PRIVATE) // max(1, len(self._catching()))
         return max(1, share) - len(lane.own)
 
-    def _own(self, lane: Lane, first: int, slots: Numbers) -> None:
+    def _own(self, lane: Lane, slots: Numbers) -> None:
         self.window.privately(slots)
         self.slots.hold(lane.key, slots)
-        lane.own.extend(Own(first + n, int(slot), ready=False) for n, slot in enumerate(slots))
+        lane.own.extend(Own(slot, ready=False) for slot in slots.tolist())
 
     def _give_up(self, task: Task, failed: Numbers) -> None:
         ids = task.ids[failed].tolist()
@@ -298,9 +298,8 @@ class Service:
         """Move samples from disk into slots, as far as there is room."""
         room = self._private_room(lane)
         while spill.numbers and room > 0:
-            number = spill.numbers[0]
             if spill.skipped():
-                lane.own.append(Own(number, SKIPPED, ready=True))
+                lane.own.append(Own(SKIPPED, ready=True))
                 continue
             slots = self._take(1, skip=True)
             if not len(slots):
@@ -309,7 +308,7 @@ class Service:
             self.slots.hold(lane.key, slots)
             self.slots.written(slots)
             spill.take(self.columns.record(int(slots[0])))
-            lane.own.append(Own(number, int(slots[0]), ready=True))
+            lane.own.append(Own(int(slots[0]), ready=True))
             room -= 1
 
     def _grant(self, lane: Lane, *, idle: bool) -> Grant | None:
