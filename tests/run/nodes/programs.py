@@ -108,6 +108,19 @@ def stream_twice(leader, options):
     return left, again
 
 
+def left_by_one(leader, options):
+    """Seconds until this node learned that rank 0 left behind the first batch."""
+    began = time.monotonic()
+    source = pipeline(leader=leader, **options)
+    try:
+        for _ in source:
+            if leader.rank == 0:
+                source.close()
+                return None
+    except NodeLost:
+        return time.monotonic() - began
+
+
 def operations(leader, groups, number, seed):
     """Random operations, issued by each node in an order of its own; how many had wrong bytes."""
     rng = Random(seed)

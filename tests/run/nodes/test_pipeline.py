@@ -98,6 +98,12 @@ def test_epoch_that_all_nodes_leave_can_be_had_again():
     assert sorted(again) == list(range(23))
 
 
+def test_a_node_that_leaves_is_missed_at_once():
+    none, soon = on_threads(programs.left_by_one, 2, options(samples=400, queue=0))
+    assert none is None
+    assert soon < 5.0  # of twenty that are waited for who says nothing
+
+
 def test_nodes_that_were_told_different_things_say_so():
     found = on_threads(_of_my_own_length, 2)
     assert {type(error) for error in found} == {InputError}

@@ -116,7 +116,7 @@ class Launch:
             reads = {each.name: name for name, readers in names.items() for each in readers}
             roster.start(self._job(each, len(recipes), ends, reads=reads) for each in recipes)
             workers = setting.way.workers
-            self.looks.begin(counted(stats_of(served), workers=workers) or StreamNow())
+            self.looks.begin(StreamNow())
 
             def look() -> None:
                 stats = stats_of(served)
