@@ -1,6 +1,7 @@
 """What follows from a comparison of policies: each sentence where it holds, and nowhere else."""
 
 from math import inf
+from types import SimpleNamespace
 
 import pytest
 from tests.jobs.runs import job
@@ -8,9 +9,11 @@ from tests.jobs.runs import job
 from foretrain.jobs.findings import findings, of_replays, of_wishes
 from foretrain.results.simulate import (
     Capacity,
+    CurvePoint,
     Enough,
     JobCounts,
     LoadPoint,
+    ModelCurve,
     Pair,
     PolicyResult,
     Replayed,
@@ -157,3 +160,30 @@ def test_wishes_that_nobody_heeds_are_counted():
     assert list(of_wishes(jobs[1:2], ["fifo"])) == []
     (deadlines,) = of_wishes(jobs, ["max-min-kinds"])
     assert "deadline" in deadlines
+
+
+def curve_of(fed=None, *, asks=8, members=1):
+    """A model that trains at 50 samples/s on one device, and at 300 on eight."""
+    points = (
+        CurvePoint(devices=1, rate=50.0, low=0.0, high=0.0, efficiency=1.0, plan=None),
+        CurvePoint(devices=4, rate=180.0, low=0.0, high=0.0, efficiency=0.9, plan=None, input=fed),
+        CurvePoint(devices=8, rate=300.0, low=0.0, high=0.0, efficiency=0.75, plan=None),
+    )
+    return ModelCurve(
+        name="net", points=points, asks=asks, why="for so it is", refused={}, members=members
+    )
+
+
+def test_what_a_model_asks_for_is_told_with_its_least_and_its_most_devices():
+    (told,) = findings([], [curve_of()])
+    assert told == (
+        "A job of net asks for 8 devices, for so it is: it trains 50 samples/s on 1 and 300"
+        " samples/s on 8, where a device does 75 % of that."
+    )
+
+
+def test_how_members_are_fed_is_told_of_the_devices_that_are_asked_for():
+    fed = SimpleNamespace(verdict="The readers keep up.")
+    (_, told) = findings([], [curve_of(fed, asks=4, members=3)])
+    assert told == "Its 3 members train at that pace each. The readers keep up."
+    assert len(findings([], [curve_of(fed, asks=8, members=3)])) == 1

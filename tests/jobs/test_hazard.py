@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.jobs.runs import job, trace
 
 from foretrain.errors import InputError
 from foretrain.jobs.generator import generate
-from foretrain.jobs.hazard import KNOTS, Hazard, Survival, kaplan_meier, learned
+from foretrain.jobs.hazard import ENOUGH, KNOTS, Hazard, Survival, kaplan_meier, learned
 from foretrain.jobs.philly import PHILLY
+from foretrain.measured.job import End
 
 
 def test_who_is_censored_leaves_those_at_risk():
@@ -63,3 +65,17 @@ def test_of_many_steps_the_first_and_the_last_are_kept_and_some_between(steps):
     assert len(survival.at) == min(steps, KNOTS)
     assert (survival.at[0], survival.at[-1]) == (1.0, float(steps))
     assert survival.left == pytest.approx([1 - at / (steps + 1) for at in survival.at])
+
+
+def test_a_number_of_devices_that_many_asked_for_is_learned_by_itself():
+    """All on one device fail at half of their work; those on two never do."""
+    past = trace(
+        job(place, work=100.0 if devices == 2 else 50.0, devices=devices,
+            end=End.FINISHED if devices == 2 else End.FAILED)
+        for place, devices in enumerate([1] * (ENOUGH - 1) + [2] * ENOUGH)
+    )  # fmt: skip
+    hazards = learned(past)
+    everybody = hazards(7).failing.beyond(60.0)
+    assert hazards(2).failing.beyond(60.0) == 1.0
+    assert hazards(1).failing.beyond(60.0) == everybody
+    assert everybody == pytest.approx(ENOUGH / (2 * ENOUGH - 1))

@@ -10,6 +10,7 @@ from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level
+from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.shared import State
 from foretrain.measured.phased import Phase, Phased
 from foretrain.throughput import Power
@@ -72,3 +73,18 @@ def test_shares_use_up_all_devices_or_all_time(rows, devices):
     everything = sum(each for _, each in rows)
     assert used == pytest.approx(max(taken, min(devices, everything)), abs=1e-9)
     assert all(least[rank] <= found[rank] <= 1.0 + 1e-9 for rank in least)
+
+
+def test_of_a_kind_that_is_not_there_nothing_is_free_and_nothing_fits():
+    pool = CountedPool(FLEET)
+    assert pool.free(("h100",)) == 0
+    assert pool.free(("h100", "k80")) == 4
+    assert pool.free(()) == 12
+    assert not pool.fits(1, ("h100",), ())
+    assert pool.take(1, ("h100",)) is None
+    held = pool.take(1, ("h100", "v100"))
+    assert (held.kind, pool.free(()), pool.free(("v100",))) == ("v100", 11, 7)
+    assert pool.fits(8, ("v100",), [held])
+    assert not pool.fits(9, ("v100",), [held])
+    pool.give(held)
+    assert pool.free(()) == 12

@@ -201,3 +201,15 @@ def test_who_comes_between_two_divisions_has_no_lead_over_those_who_were_there()
         spare=True,
     )
     assert list(outcomes.ended) == [21, 31, 41]
+
+
+def test_who_has_more_of_the_time_does_not_have_all_of_it_though_divisions_may_be_renewed():
+    """Turns A B A A A B A A B A: who is furthest behind its share comes first."""
+    outcomes = simulated(
+        trace((0, 70, 1), (0, 30, 1)),
+        fleet(1),
+        divide=lambda state: {0: {"": 0.7}, 1: {"": 0.3}},
+        period=10.0,
+        renewal=0.0,
+    )
+    assert list(outcomes.ended) == [100, 90]

@@ -1,9 +1,10 @@
 """Fits of the step model: it is found again, and what was not seen is thought well of."""
 
+import numpy as np
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.jobs.step_fit import LEAST, fitted
+from foretrain.jobs.step_fit import LEAST, MOST_OVERLAP, _bounds, fitted
 from foretrain.jobs.steps import StepModel
 from foretrain.measured.profile import TimedStep
 
@@ -47,3 +48,28 @@ def test_who_has_seen_two_devices_thinks_that_further_ones_add_nothing():
     near, far = fitted([seen((1,), 32), seen((2,), 32)]), fitted([seen((1,), 32), seen((1, 1), 32)])
     assert near.near_more == pytest.approx(LEAST)
     assert far.far_more == pytest.approx(LEAST)
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [  # (nodes, devices, batch): which of near, near_more, far, far_more what was seen can show
+        ([(1, 1, 8)], set()),
+        ([(1, 2, 8)], {"near"}),
+        ([(1, 3, 8)], {"near", "near_more"}),
+        ([(2, 2, 8)], {"far"}),
+        ([(2, 3, 8)], {"far", "far_more"}),
+        ([(1, 1, 8), (2, 2, 8)], {"far"}),
+        ([(1, 2, 8), (2, 3, 8)], {"near", "near_more", "far", "far_more"}),
+        ([(1, 1, 8), (1, 1, 9)], {"compute"}),
+        ([(3, 3, 8), (1, 1, 9)], {"compute", "far", "far_more"}),
+    ],
+)
+def test_what_nothing_that_was_seen_could_show_is_left_out(rows, shown):
+    nodes, devices, batch = np.array(rows, float).T
+    low, high = _bounds(np.array([nodes, devices, batch, 2.0 + 0 * batch, 3.0 + 0 * batch]))
+    names = ("compute", "sample", "near", "near_more", "far", "far_more", "overlap")
+    assert {name for name, free in zip(names, low < high, strict=True) if free} == {
+        *shown, "sample", "overlap"
+    }  # fmt: skip
+    assert low[0] == (LEAST if "compute" in shown else 1.0)  # half of what computing takes
+    assert (low[-1], high[-1]) == (1.0, MOST_OVERLAP)

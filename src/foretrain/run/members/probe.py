@@ -107,7 +107,7 @@ def _sample_costs(long_enough: float, loaded: Loaded) -> dict[str, float | int |
 def _samples(source: Source) -> Generator[int, None, None]:
     """Prepare one sample after the other; what comes out is its size in bytes."""
     if source.samples_of is not None:
-        count = source.samples or 0
+        count = len(source.samples_of)
         yield from (bytes_of(prepared(source, n * STRIDE % count, epoch=0)) for n in range(count))
     for batch in () if source.batches_of is None else source.batches_of:
         samples = size_of(batch)
@@ -148,7 +148,7 @@ def _step_costs(recipe: Recipe, long_enough: float, loaded: Loaded) -> dict[str,
 def _distinct(source: Source, count: int) -> list[Tree]:
     """A few samples, as members get them."""
     if source.samples_of is not None:
-        places = source.samples or 1
+        places = len(source.samples_of)
         return [prepared(source, n * STRIDE % places, epoch=0) for n in range(min(count, places))]
     assert source.batches_of is not None
     first = next(iter(source.batches_of))
