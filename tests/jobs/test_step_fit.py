@@ -1,10 +1,12 @@
 """Fits of the step model: it is found again, and what was not seen is thought well of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.jobs.step_fit import LEAST, MOST_OVERLAP, _bounds, fitted
+from foretrain.jobs.step_fit import CALM_OVERLAP, HOPE, LEAST, MOST_OVERLAP, _bounds, _loss, fitted
 from foretrain.jobs.steps import StepModel
 from foretrain.measured.profile import TimedStep
 
@@ -73,3 +75,16 @@ def test_what_nothing_that_was_seen_could_show_is_left_out(rows, shown):
     }  # fmt: skip
     assert low[0] == (LEAST if "compute" in shown else 1.0)  # half of what computing takes
     assert (low[-1], high[-1]) == (1.0, MOST_OVERLAP)
+
+
+@pytest.mark.parametrize("overlap", [1.0, 1.5, 3.0])
+def test_what_fits_without_an_error_costs_what_it_is_less_likely_beforehand(overlap):
+    model = replace(TRUE, overlap=overlap)
+    rows = []
+    for placement in PLACEMENTS:
+        step, sync = model.times(placement, 8)
+        rows.append((len(placement), sum(placement), 8, step - sync, step))
+    numbers = (0.07, 0.02, 0.04, 0.003, 0.2, 0.005, overlap)
+    growth = (0.003 / 0.04) ** 2 + (0.005 / 0.2) ** 2
+    found = _loss(np.log(numbers), np.array(rows, float).T)
+    assert found == pytest.approx(CALM_OVERLAP * (overlap - 1.0) ** 2 + HOPE * growth, abs=1e-6)

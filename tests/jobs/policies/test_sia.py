@@ -84,3 +84,17 @@ def test_settings_that_mean_nothing_are_refused():
         Sia(fairness=0.0)
     with pytest.raises(InputError, match="left_out must be above 0"):
         Sia(left_out=0.0)
+
+
+@pytest.mark.parametrize(("stops", "kept"), [(0, 100 / 130), (1, 70 / 130), (4, 0.0)])
+def test_another_configuration_counts_by_the_time_that_restarts_leave(stops, kept):
+    """At 100 s, each restart taking 30 s: of 130 s with one more, those that were worked."""
+    sia = Sia(delay=30.0)
+    job = active(0, LINEAR, holds=2, stops=stops)
+    nodes = state(job, devices=4, per_node=4).fleet.nodes[0]
+    options = [(nodes, 1, 1.0), (nodes, 2, 2.0), (nodes, 4, 3.0)]
+    one, same, four = sia._costs(job, options, job.job.arrival + 100.0)
+    assert same == pytest.approx(2.0**sia.fairness)
+    for found, speed in ((one, 1.0), (four, 3.0)):
+        due = (speed * kept) ** sia.fairness if kept else sia.left_out
+        assert found == pytest.approx(due)
