@@ -5,6 +5,7 @@ import pytest
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import Logs
 from foretrain.results.ensemble_run import MemberNow, Snapshot, State
+from foretrain.run.members import logs
 from foretrain.run.members.logs import exposed, opened
 
 NOW = Snapshot(
@@ -72,3 +73,14 @@ def test_a_log_that_takes_no_more_is_given_up_and_the_others_go_on(tmp_path, ful
     [lost] = logs.lost
     assert lost.startswith("logs.csv: ")
     assert "File too large" in lost
+
+
+@pytest.mark.parametrize("found", [None, "there"])
+def test_a_log_whose_package_is_missing_is_refused_before_anything_is_trained(monkeypatch, found):
+    monkeypatch.setattr(logs, "find_spec", lambda name: found)
+    logs.check_logs(Logs(csv="run.csv"))
+    if found:
+        logs.check_logs(Logs(tensorboard="runs"))
+    else:
+        with pytest.raises(InputError, match="the package tensorboard is not installed"):
+            logs.check_logs(Logs(tensorboard="runs"))

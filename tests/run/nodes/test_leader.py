@@ -18,6 +18,7 @@ def test_first_process_of_each_node_leads():
     launched = PLAIN | {"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
     leader = leader_from_environment(launched)
     assert (leader.rank, leader.nodes) == (1, 2)
+    assert type(leader.rank) is type(leader.nodes) is int
     with pytest.raises(InputError, match="only the first process of a node leads"):
         leader_from_environment(launched | {"LOCAL_RANK": "1"})
 

@@ -71,7 +71,7 @@ def test_a_disk_that_is_full_ends_the_reader_that_spills_and_no_other():
 def test_a_disk_that_takes_or_gives_a_little_at_a_time_keeps_all(monkeypatch):
     write, read = os.pwrite, os.pread
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: write(file, data[:3], at))
-    monkeypatch.setattr(os, "pread", lambda file, size, at: read(file, min(size, 5), at))
+    monkeypatch.setattr(os, "pread", lambda file, size, at: read(file, min(size, 7), at))
     record = [np.arange(5), np.full((2, 3), 7.0)]
     with closing(Spill(1000)) as spill:
         spill.put(0, record)
