@@ -85,6 +85,15 @@ def test_the_share_that_does_not_overlap_follows_the_last_backward_pass():
     assert simulate(step_times(stage, micro_batches=4, overlap=0.5)).seconds == 12 + 0.5 + 2
 
 
+def test_what_does_not_overlap_is_a_bucket_that_follows_the_last_backward_pass():
+    times = step_times(stage_times(1, 2, gradients=4, buckets=2), micro_batches=4, overlap=0.5)
+    data = [
+        (i.start, i.end) for i in timeline(times) if i.stream is Stream.DATA and i.end > i.start
+    ]
+    # Buckets of a second each are ready at 11 and 12 s; the rest leaves behind them.
+    assert data == [(11, 12), (12, 13), (13, 15)]
+
+
 def test_two_stages_and_three_micro_batches():
     stages = [stage_times(1, 2)] * 2
     assert simulate(step_times(*stages, micro_batches=3)).seconds == 12

@@ -1,5 +1,7 @@
 """Pipelines: every layer stands on one stage, and 1F1B keeps what the papers say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -54,6 +56,20 @@ def test_runs_are_the_stages_folded(way):
         unfolded += [tuple(found.layers[run, :, 0])] * int(found.stages[run, 0])
     assert unfolded == stage_layers(model, *shape)
     assert found.stages[:, 1].sum() == 1
+
+
+@given(way=ways())
+def test_the_first_and_the_last_stage_stand_alone(way):
+    model, pipeline, chunks = way
+    found = cuts(model, [(pipeline, chunks)])
+    runs = found.stages[:, 0][found.stages[:, 0] > 0]
+    assert runs[0] == runs[-1] == 1
+
+
+def test_stages_of_blocks_alone_are_three_runs():
+    _, blocks, _ = GPT.layers
+    found = cuts(replace(GPT, layers=(blocks,)), [(8, (12,) * 8)])
+    assert found.stages[:, 0].tolist() == [1, 6, 1]
 
 
 def test_embedding_stands_first_and_head_last():

@@ -114,6 +114,12 @@ def test_nodes_of_openb_become_a_fleet(tmp_path):
     ]
 
 
+def test_nodes_of_one_kind_are_those_of_the_fewest_devices(tmp_path):
+    text = "sn,cpu_milli,memory_mib,gpu,model\nn0,64,2,2,T4\nn1,64,2,4,T4\n"
+    [nodes] = read_openb_nodes(written(tmp_path, text)).nodes
+    assert (nodes.kind, nodes.count, nodes.devices) == ("T4", 3, 2)
+
+
 def test_helios_tells_when_jobs_began(tmp_path):
     log = read_log(written(tmp_path, HELIOS))
     assert rows(log.trace) == [("7", 0.0, 600.0, 8, End.FINISHED), ("9", 30.0, 30.0, 1, End.KILLED)]
@@ -269,7 +275,7 @@ def test_formats_that_are_not_known_are_named(tmp_path):
     path = written(tmp_path, "a,b\n1,2\n")
     with pytest.raises(InputError, match=r"unknown format 'phily'. Did you mean 'philly'"):
         read_trace(path, format="phily")
-    with pytest.raises(InputError, match="Name one: philly"):
+    with pytest.raises(InputError, match=r"no format that is known\. Name one: philly"):
         read_trace(path)
     with pytest.raises(InputError, match="there is no such file"):
         read_trace(tmp_path / "nowhere.csv")

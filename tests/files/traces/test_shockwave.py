@@ -14,8 +14,19 @@ RATES = {
     )
     for batch in BATCHES
 }
+RATES |= {
+    (f"ResNet-18 (batch size {batch})", 1): ThroughputCurve(
+        name="ResNet-18", points=(Point(devices=1, rate=400.0 / batch, kind="v100"),)
+    )
+    for batch in (32, 256)
+}
 EPOCH = 59_675
 """Samples of an epoch of LM."""
+
+
+def residual_network(mode, *, epochs):
+    steps = -(-epochs * 50_000 // 32)
+    return f"ResNet-18 (batch size 32)\tpython\tcifar\t-s\t1\t{steps}\t1\t{mode}\t1\t-1.0\t9\t0"
 
 
 def line(mode, *, batch=20, steps=10**6):
@@ -41,6 +52,22 @@ def test_a_static_job_keeps_its_batch(tmp_path):
 
 def test_accordion_takes_the_largest_batch_after_the_critical_epochs(tmp_path):
     assert phases(tmp_path, "accordion") == [(0.0, 1.0), (-(-10 * EPOCH // 20), 4.0)]
+
+
+def test_between_two_critical_times_of_a_job_its_batch_is_the_largest(tmp_path):
+    (job,) = read(tmp_path, residual_network("accordion", epochs=300))
+    changes = [(int(each.begins * 32 // 50_000), each.scale) for each in job.curve.phases]
+    first, largest = 1.0, 8.0
+    assert changes == [
+        (0, first), (30, largest), (150, first), (160, largest), (225, first), (235, largest),
+    ]  # fmt: skip
+
+
+def test_a_change_at_the_very_end_of_a_job_is_none(tmp_path):
+    (job,) = read(tmp_path, residual_network("accordion", epochs=30))
+    assert not isinstance(job.curve, Phased)
+    (job,) = read(tmp_path, residual_network("accordion", epochs=31))
+    assert len(job.curve.phases) == 2
 
 
 def test_the_noise_scale_doubles_the_batch_up_to_the_largest(tmp_path):
