@@ -9,7 +9,8 @@ from tests import builders
 
 from foretrain.plan.plan import Schedule, Sharding
 from foretrain.report.fit import fitted, left_out, width
-from foretrain.report.table import Column, Table, pareto, ranking
+from foretrain.report.ranking import pareto, ranking
+from foretrain.report.table import Column, Table
 
 RANKING = ranking(builders.search_result().plans)
 PARETO = pareto(builders.search_result().pareto)

@@ -11,7 +11,7 @@ from tests import builders
 from foretrain.cluster.offer import Offer
 from foretrain.plan.study import Limit, Objective
 from foretrain.report.charts.shade import SHADES
-from foretrain.report.page import search_page
+from foretrain.report.page_sections import search_page
 from foretrain.report.section import tables
 from foretrain.report.table import Column, Table
 from foretrain.report.words import MEMORY, PARTS

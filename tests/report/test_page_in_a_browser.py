@@ -7,7 +7,7 @@ import pytest
 from tests import builders
 from tests.needs import needs_command
 
-from foretrain.report.page import search_page
+from foretrain.report.page_sections import search_page
 
 BROWSER = needs_command("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom")

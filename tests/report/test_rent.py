@@ -9,8 +9,8 @@ from tests import builders
 
 from foretrain.cluster.offer import Offer, part
 from foretrain.plan.study import Limit
-from foretrain.report import facts, rent, table
-from foretrain.report.page import search_page
+from foretrain.report import facts, ranking, rent
+from foretrain.report.page_sections import search_page
 from foretrain.report.search import search_text
 
 DGX = builders.study().cluster
@@ -83,14 +83,14 @@ def test_page_tells_what_to_rent_and_which_sizes_are_worth_it():
 
 
 def test_ranking_has_columns_for_what_differs():
-    names = [column.name for column in table.ranking(result().plans).columns]
+    names = [column.name for column in ranking.ranking(result().plans).columns]
     assert names[:3] == ["#", "cluster", "nodes"]
-    assert "cluster" not in [column.name for column in table.ranking((BEST, BEST)).columns]
+    assert "cluster" not in [column.name for column in ranking.ranking((BEST, BEST)).columns]
 
 
 def test_front_tells_where_its_plans_run_even_where_those_shown_run_alike():
     points = builders.search_result().pareto
     front = (*points, replace(points[-1], devices=256))
-    shown = table.pareto(front, most=len(points))
+    shown = ranking.pareto(front, most=len(points))
     assert len(shown.rows) == len(points)
     assert [column.name for column in shown.columns][:3] == ["#", "devices", "tp"]

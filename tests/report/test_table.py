@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests import builders
 
-from foretrain.report.table import pareto, ranking
+from foretrain.report.ranking import pareto, ranking
 
 
 def names(content):

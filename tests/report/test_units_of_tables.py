@@ -12,7 +12,8 @@ from tests import builders
 
 from foretrain.measured.run import Subject
 from foretrain.report.facts import time_pieces
-from foretrain.report.table import Column, Table, pareto, ranking
+from foretrain.report.ranking import pareto, ranking
+from foretrain.report.table import Column, Table
 from foretrain.report.terminal import pieces
 from foretrain.report.validate import WRITE
 from foretrain.report.words import in_one_unit, signed, span, written

@@ -9,8 +9,10 @@ from typing import Final
 from foretrain.errors import InputError
 from foretrain.files.keys import SHORT_FORMS
 from foretrain.files.problems import Problems, unknown_key
-from foretrain.results.scenarios import GIVEN
 from foretrain.units import as_written
+
+GIVEN = "as given"
+"""What the study itself is called among its scenarios."""
 
 KEY: Final = "scenario"
 UNRANKED: Final = (

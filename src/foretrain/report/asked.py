@@ -8,7 +8,7 @@ from foretrain.plan.sized import sized
 from foretrain.plan.study import Study
 from foretrain.report.largest import largest_section, largest_text
 from foretrain.report.mixed import mixed_text
-from foretrain.report.page import search_page
+from foretrain.report.page_sections import search_page
 from foretrain.report.robust import robust_section, robust_text
 from foretrain.report.scenarios import scenarios_section, scenarios_text
 from foretrain.report.search import search_text

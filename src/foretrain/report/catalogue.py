@@ -10,7 +10,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 
 from foretrain.report import terminal
-from foretrain.report.facts import Fact
+from foretrain.report.fact import Fact
 from foretrain.report.table import Column, Table
 from foretrain.results.catalogue import CatalogueEntry, CatalogueResult, Figure
 from foretrain.units import PARAMETERS

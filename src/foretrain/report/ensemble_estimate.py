@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from foretrain.report import terminal
-from foretrain.report.facts import Fact
+from foretrain.report.fact import Fact
 from foretrain.report.page import page
 from foretrain.report.section import tables
 from foretrain.report.table import Column, Table

@@ -11,7 +11,7 @@ from rich.text import Text
 from foretrain.measured.bottleneck import Bottleneck
 from foretrain.report import terminal
 from foretrain.report.ensemble_estimate import COUNTED, code
-from foretrain.report.facts import Fact
+from foretrain.report.fact import Fact
 from foretrain.report.table import Column, Table
 from foretrain.report.words import count, percent, written
 from foretrain.results.ensemble_run import (

@@ -6,8 +6,8 @@ from rich.console import Group
 
 from foretrain.plan.study import Study
 from foretrain.report import terminal
+from foretrain.report.fact import Fact
 from foretrain.report.facts import (
-    Fact,
     answer,
     caution,
     memory,

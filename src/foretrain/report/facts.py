@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from foretrain.plan.study import Study
 from foretrain.report import rent
+from foretrain.report.fact import Fact, Piece
 from foretrain.report.words import count, percent, span, written
 from foretrain.results.estimate import Estimate, Memory, Nearest, Parts, StageMemory
 from foretrain.results.job import JobParts, JobTime
@@ -34,24 +35,6 @@ TIGHT = "memory may not suffice"
 UNSURE = (0.02, 0.98)
 """Probabilities of fitting between which they are told."""
 """How a warning begins that doubts whether the plan fits."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """A label and what is known under it; `text` first, `more` behind it in a lighter voice."""
-
-    label: str
-    text: str
-    more: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One piece of a whole: `share` is a fraction of it."""
-
-    name: str
-    amount: float
-    share: float
 
 
 def question(study: Study) -> tuple[Fact, ...]:

@@ -12,7 +12,8 @@ from rich.padding import Padding
 from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.report import rent, terminal
-from foretrain.report.facts import Fact, amount, question
+from foretrain.report.fact import Fact
+from foretrain.report.facts import amount, question
 from foretrain.report.table import Column, Table
 from foretrain.report.words import count, percent, written
 from foretrain.results.mixed import Alone, Kind, MixedPlan, MixedResult

@@ -12,10 +12,13 @@ from typing import Final
 from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Study
 from foretrain.report import facts, table
+from foretrain.report import ranking as rankings
 from foretrain.report.charts import bars
 from foretrain.report.charts.front import Plot, pareto_plot
 from foretrain.report.charts.space_map import SpaceMap, space_map
+from foretrain.report.fact import Fact
 from foretrain.report.fit import fitted
+from foretrain.report.page import page
 from foretrain.report.rent import home
 from foretrain.report.search import cautions, effort, verdict
 from foretrain.report.section import Section, tables
@@ -79,7 +82,7 @@ def memory(study: Study, result: SearchResult) -> Section:
 
 def ranking(study: Study, result: SearchResult) -> Section:
     """The k best plans."""
-    content = {"table": fitted(table.ranking(result.plans), ROOM)}
+    content = {"table": fitted(rankings.ranking(result.plans), ROOM)}
     return Section(name="ranking", title="The best plans", template="ranking", content=content)
 
 
@@ -89,7 +92,7 @@ def front(study: Study, result: SearchResult) -> Section:
     content = {
         "plot": plot,
         "capacity": _one_capacity(study),
-        "table": fitted(table.pareto(result.pareto), ROOM),
+        "table": fitted(rankings.pareto(result.pareto), ROOM),
         "order": _front_keys(result.pareto),
     }
     return Section(name="front", title=_front_title(plot), template="front", content=content)
@@ -180,17 +183,17 @@ def _map_table(drawn: SpaceMap) -> table.Table:
     return table.Table(columns=columns, rows=rows)
 
 
-def _figures(there: Study, best: Ranked) -> tuple[facts.Fact, ...]:
+def _figures(there: Study, best: Ranked) -> tuple[Fact, ...]:
     """The figures of the best plan that stand on cards."""
     estimate = best.estimate
     return (facts.step(estimate), facts.memory(there, estimate), *facts.answer(there, estimate))
 
 
-def _choices(study: Study) -> tuple[facts.Fact, ...]:
+def _choices(study: Study) -> tuple[Fact, ...]:
     """What the study says of each field of the plan."""
     named = ((field.name, getattr(study.space, field.name)) for field in fields(study.space))
     return tuple(
-        facts.Fact(label=name.replace("_", " "), text=_choice(choices)) for name, choices in named
+        Fact(label=name.replace("_", " "), text=_choice(choices)) for name, choices in named
     )
 
 
@@ -206,3 +209,40 @@ def _spoken(choice: object) -> str:
     if isinstance(choice, tuple):
         return " > ".join(str(axis) for axis in choice)
     return spelled(choice).strip('"')
+
+
+def search_page(
+    study: Study,
+    result: SearchResult,
+    provenance: Provenance,
+    *,
+    more: Sequence[Section | None] = (),
+) -> str:
+    """The HTML page of a search, complete: styles and drawings are in it, nothing is loaded.
+
+    Args:
+        study: the question.
+        result: the answer.
+        provenance: what the answer was computed from.
+        more: sections about what was asked besides; None is left out.
+    """
+    told = [section(study, result) for section in SECTIONS]
+    asked = inputs(study, result, provenance)
+    return page(
+        kind="Best plan",
+        title=_title(home(study, result.best)),
+        subtitle=_subtitle(study),
+        sections=[section for section in (*told, *more, asked) if section is not None],
+        provenance=provenance,
+    )
+
+
+def _title(study: Study) -> str:
+    cluster = study.cluster
+    return f"{study.workload.model.name} on {cluster.devices:,} {cluster.device.name}"
+
+
+def _subtitle(study: Study) -> str:
+    asked = facts.question(study)
+    texts = [f"{fact.text} ({fact.more})" if fact.more else fact.text for fact in asked]
+    return f"{'; '.join(texts)}."

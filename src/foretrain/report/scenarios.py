@@ -8,8 +8,9 @@ from rich.console import Group
 from rich.text import Text
 
 from foretrain.report import section, terminal
+from foretrain.report.ranking import plan_columns
 from foretrain.report.section import Section
-from foretrain.report.table import Column, Table, plan_columns
+from foretrain.report.table import Column, Table
 from foretrain.report.words import SPENT, percent, written
 from foretrain.results.scenarios import Choice, Outcome, ScenarioAnswer, Scenarios
 

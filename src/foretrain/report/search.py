@@ -8,9 +8,10 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 
 from foretrain.plan.study import Objective, Study
-from foretrain.report import table, terminal
+from foretrain.report import ranking, terminal
 from foretrain.report.estimate import takes
-from foretrain.report.facts import TIGHT, Fact, caution, question, rented
+from foretrain.report.fact import Fact
+from foretrain.report.facts import TIGHT, caution, question, rented
 from foretrain.report.rent import home
 from foretrain.report.sizes import MOST_SIZES, claim, sizes
 from foretrain.report.words import LEAST, count, percent, sentences, written
@@ -33,7 +34,7 @@ def search_text(study: Study, result: SearchResult) -> Group:
         *_front(result),
         terminal.heading(verdict(result)),
         terminal.note(effort(study, result)),
-        *([terminal.table(table.rejected(result))] if result.rejected else []),
+        *([terminal.table(ranking.rejected(result))] if result.rejected else []),
         "",
         terminal.facts(cautions(result)),
     )
@@ -93,7 +94,7 @@ def _rate(study: Study, result: SearchResult) -> str:
 
 
 def _rivals(result: SearchResult) -> tuple[RenderableType, ...]:
-    content = table.ranking(result.plans)
+    content = ranking.ranking(result.plans)
     return (
         terminal.heading(f"The {count(len(result.plans), 'best plan')}"),
         terminal.table(content, best=0),
@@ -112,7 +113,7 @@ def _sizes(study: Study, result: SearchResult) -> tuple[RenderableType, ...]:
 
 
 def _front(result: SearchResult) -> tuple[RenderableType, ...]:
-    content = table.pareto(result.pareto, most=SHOWN_PARETO)
+    content = ranking.pareto(result.pareto, most=SHOWN_PARETO)
     more = len(result.pareto) - SHOWN_PARETO
     return (
         terminal.heading(

@@ -9,8 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from foretrain.report import terminal
+from foretrain.report.ranking import plan_columns
 from foretrain.report.shared_input import fed_words, input_table, ways_table
-from foretrain.report.table import Column, Table, plan_columns
+from foretrain.report.table import Column, Table
 from foretrain.report.words import count, per_second, percent, span, written
 from foretrain.results.simulate import (
     Capacity,

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from foretrain.errors import shortened
-from foretrain.report.facts import Fact, Piece
+from foretrain.report.fact import Fact, Piece
 from foretrain.report.fit import fitted, left_out
 from foretrain.report.table import Column, Table
 from foretrain.report.words import in_one_unit, percent, written

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from foretrain.report.charts.scatter import COUNTED, scatter
 from foretrain.report.errors import BY, errors_by
-from foretrain.report.facts import Piece, time_pieces
+from foretrain.report.fact import Piece
+from foretrain.report.facts import time_pieces
 from foretrain.report.page import page
 from foretrain.report.section import Section, tables
 from foretrain.report.table import coefficients

@@ -8,9 +8,6 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective
 from foretrain.results.ranked import Ranked
 
-GIVEN = "as given"
-"""What the study itself is called among its scenarios."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioAnswer:

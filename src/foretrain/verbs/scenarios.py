@@ -10,10 +10,11 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.cost.setting import setting
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.files.coefficients import DEFAULT
+from foretrain.files.scenario import GIVEN
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Scenario, Study
 from foretrain.plan.within import within
-from foretrain.results.scenarios import GIVEN, Choice, Outcome, ScenarioAnswer, Scenarios
+from foretrain.results.scenarios import Choice, Outcome, ScenarioAnswer, Scenarios
 from foretrain.results.search import Progress, SearchResult
 from foretrain.search.regret import ROUNDING, Contest, Least, least_regret
 from foretrain.verbs.best_plans import best_plans

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from foretrain.plan.study import Study
-from foretrain.report.facts import Piece, memory_pieces, time_pieces
+from foretrain.report.fact import Piece
+from foretrain.report.facts import memory_pieces, time_pieces
 from foretrain.report.words import count, in_one_unit, percent, written
 from foretrain.results.ranked import Ranked
 from foretrain.results.search import SearchResult
