@@ -21,10 +21,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from foretrain.cost.closed_form import closed_form
-from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Schedule, Sends
-from foretrain.simulate.step import simulate
+from foretrain.step.simulation.step import simulate
+from foretrain.step.timeline import StageTimes, StepTimes, closed_form
 
 PLANS = 500
 PLANS_OF_OTHER_KINDS = 150

@@ -25,9 +25,8 @@ from yardstick import yardstick
 
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.ordered import Order, OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo
-from foretrain.jobs.policies.las import las
-from foretrain.jobs.policies.sjf import sjf, srtf
+from foretrain.jobs.policies.fifo import fifo, sjf, srtf
+from foretrain.jobs.policies.gittins import las
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace

@@ -17,13 +17,13 @@ from dataclasses import replace
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.collective import FLAGGED, Exchange, exchange
-from foretrain.cost.collectives import ALGORITHMS, EVERY
-from foretrain.cost.collectives.group import group
-from foretrain.cost.collectives.network import Network, network
-from foretrain.files.catalogue import cluster
-from foretrain.files.coefficients import DEFAULT
-from foretrain.strategies.strategy import Pattern
+from foretrain.step.collective import FLAGGED, Exchange, exchange
+from foretrain.step.collectives import ALGORITHMS, EVERY
+from foretrain.step.collectives.group import group
+from foretrain.step.collectives.network import Network, network
+from foretrain.step.strategies.strategy import Pattern
+from foretrain.study.catalogue import cluster
+from foretrain.study.coefficients import DEFAULT
 from foretrain.units import BYTES
 
 CLUSTERS = ("dgx-a100", "dgx-h100", "dgx-1-v100", "ethernet-100g", "abci")

@@ -23,13 +23,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.measured.bottleneck import Bottleneck, Stage
-from foretrain.measured.ensemble_study import Code, EnsembleStudy, Input, Logs, Optimizer, Recipe
-from foretrain.measured.probed import HandingCosts, Probed, SampleCosts, StepCosts
-from foretrain.run.stream import share
-from foretrain.run.stream.conductor import Conductor
-from foretrain.run.stream.serve import Serving, serve
-from foretrain.verbs.ensemble_run import ensemble_run
+from batchcast import stream
+from batchcast.conductor import Conductor
+from batchcast.serve import Serving, serve
+from foretrain.ensemble.train import ensemble_run
+from foretrain.measured.ensemble_study import (
+    Bottleneck,
+    Code,
+    EnsembleStudy,
+    HandingCosts,
+    Input,
+    Logs,
+    Optimizer,
+    Probed,
+    Recipe,
+    SampleCosts,
+    Stage,
+    StepCosts,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -138,11 +149,11 @@ def serve_slowly(seconds: float, serving: Serving, descriptors: Sequence[int]) -
 def told(slow: Slowness) -> Iterator[None]:
     """All processes that are started meanwhile are so slow, and the conductor too."""
     os.environ[TOLD] = json.dumps(asdict(slow))
-    share.serve = partial(serve_slowly, slow.message)  # type: ignore[assignment]
+    stream.serve = partial(serve_slowly, slow.message)  # type: ignore[assignment]
     try:
         yield
     finally:
-        share.serve = serve
+        stream.serve = serve
         del os.environ[TOLD]
 
 

@@ -28,12 +28,11 @@ import numpy as np
 from plot import Curve, plot
 from yardstick import yardstick
 
-from foretrain.files.study import study_from
-from foretrain.plan.choices import question_of
-from foretrain.plan.degrees import degrees_of
-from foretrain.plan.divisors import divisors
+from foretrain.plan.choices import divisors, question_of
+from foretrain.plan.enumeration import degrees_of
 from foretrain.plan.study import Study
-from foretrain.verbs.search import search
+from foretrain.search.search import search
+from foretrain.study.study import study_from
 
 MODEL, BATCH, SEQUENCE = "gpt-3-175b", 32_768, 2048
 COUNTS = tuple(2**power for power in range(9, 21))

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from random import Random
 from statistics import fmean
 
-from foretrain.cost.job.failures import Interruption, daly, expected_seconds, young
 from foretrain.events import Events
 from foretrain.statistics import (
     largest_exponential,
@@ -20,6 +19,7 @@ from foretrain.statistics import (
     largest_of_samples,
     mean_interval,
 )
+from foretrain.step.interruptions import Interruption, daly, expected_seconds, young
 
 SEED = 20261121
 LIMIT = 0.01

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from foretrain.report.charts.axis import Axis, axis_of
+from foretrain.show.axis import Axis, axis_of
 from foretrain.units import SECONDS
 
 WIDTH, HEIGHT = 720, 380

@@ -36,11 +36,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from tenth import chooser
 from yardstick import yardstick
 
-from foretrain.files.study import read_study, study_from
 from foretrain.plan.plan import Offload, Schedule, Sends
 from foretrain.plan.study import Study
-from foretrain.verbs.estimate import estimate
-from foretrain.verbs.search import search
+from foretrain.search.search import search
+from foretrain.step.estimate import estimate
+from foretrain.study.study import read_study, study_from
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PROCESSES = 3

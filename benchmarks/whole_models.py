@@ -19,19 +19,19 @@ from random import Random
 
 import numpy as np
 
-from foretrain.cost.factors import factors
-from foretrain.cost.held import hold
-from foretrain.cost.setting import setting
-from foretrain.cost.step import step_time, step_times
-from foretrain.cost.timeline import StepTimes
 from foretrain.errors import InputError
-from foretrain.files.catalogue import cluster
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.orders import with_orders
 from foretrain.plan.plan import Sends
-from foretrain.plan.space import Space
-from foretrain.simulate.step import simulate
+from foretrain.plan.study import Space
+from foretrain.step.factors import factors
+from foretrain.step.held import hold
+from foretrain.step.setting import setting
+from foretrain.step.simulation.step import simulate
+from foretrain.step.step import step_time, step_times
+from foretrain.step.timeline import StepTimes
+from foretrain.study.catalogue import cluster
+from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import ENTRIES, build
 from foretrain.workload.library.entry import Reads

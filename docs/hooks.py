@@ -18,7 +18,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 def coefficients_table() -> str:
     """A row for each coefficient of the default set: value, unit, interval, kind and source."""
-    from foretrain.files.coefficients import SHIPPED
+    from foretrain.study.coefficients import SHIPPED
 
     head = "| coefficient | value | unit | from | to | kind | source |\n" + "|---" * 7 + "|"
     rows = (
@@ -35,7 +35,7 @@ def _rows(rows: tuple[str, ...]) -> str:
 
 def device_table() -> str:
     """A row for each device of the catalogue: its main figures."""
-    from foretrain.files.catalogue import device, family, names
+    from foretrain.study.catalogue import device, family, names
 
     head = (
         "| device | family | 16 bit | 8 bit | memory | bandwidth | units | power |\n"
@@ -62,7 +62,7 @@ def _device_row(it: Device, family: str) -> str:
 
 def cluster_table() -> str:
     """A row for each cluster of the catalogue: what a node has and what leaves it."""
-    from foretrain.files.catalogue import cluster, names, summary
+    from foretrain.study.catalogue import cluster, names, summary
 
     head = "| cluster | what it is | price of a device | levels |\n" + "|---" * 4 + "|"
     rows = []

@@ -7,22 +7,29 @@ from dataclasses import replace
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.measured.run import Subject
-from foretrain.plan.plan import Plan, Recompute, Sharding
-from foretrain.plan.space import Space
-from foretrain.plan.study import Objective, Study
-from foretrain.results.estimate import Confidence, Estimate, Memory, Nearest, Parts, StageMemory
-from foretrain.results.job import JobParts, JobTime
-from foretrain.results.provenance import CoefficientSource, Provenance
-from foretrain.results.ranked import Ranked
-from foretrain.results.search import Cell, ParetoPoint, Progress, SearchResult
-from foretrain.results.situation import Situation
-from foretrain.results.validate import (
+from foretrain.coefficients.intervals import Situation
+from foretrain.evidence.validate import (
     Quantity,
     Status,
     Validation,
     ValidationRow,
     ValidationSummary,
+)
+from foretrain.measured.run import Subject
+from foretrain.plan.plan import Plan, Recompute, Sharding
+from foretrain.plan.study import Objective, Space, Study
+from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
+from foretrain.show.document import CoefficientSource, Provenance
+from foretrain.step.result import (
+    Confidence,
+    Estimate,
+    JobParts,
+    JobTime,
+    Memory,
+    Nearest,
+    Parts,
+    Ranked,
+    StageMemory,
 )
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Kind, Matrices, Operator

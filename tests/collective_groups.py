@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from foretrain.cluster.link import Topology
-from foretrain.cost.collectives import EVERY
-from foretrain.cost.collectives.network import Network, Protocol, Wire
+from foretrain.step.collectives import EVERY
+from foretrain.step.collectives.network import Network, Protocol, Wire
 
 sizes = st.sampled_from([0.0, 1.0]) | st.floats(1.0, 1e12)
 

@@ -10,8 +10,7 @@ from foretrain.cluster.device import Device
 from foretrain.cluster.link import Level
 from foretrain.cluster.mixed import Mixed
 from foretrain.plan.plan import Sharding
-from foretrain.plan.space import Space
-from foretrain.plan.study import Study
+from foretrain.plan.study import Space, Study
 from foretrain.workload.workload import Workload
 
 SPACE = Space(context=(1,), sharding=(Sharding.NONE, Sharding.OPTIMIZER), shard=(0,))

@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 
-from foretrain.run.nodes.leader import Leader
+from foretrain.ensemble.nodes.leader import Leader
 
 PATIENCE = 60.0
 """Seconds that a test waits for a node before it calls it hung."""
@@ -87,5 +87,5 @@ def _answer(pipe, program, leader, arguments):
 @cache
 def _context():
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "tests.run.nodes.programs"])
+    context.set_forkserver_preload(["torch", "tests.ensemble.nodes.programs"])
     return context

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Schedule, Sends
+from foretrain.step.timeline import StageTimes, StepTimes
 
 seconds = st.floats(min_value=0, max_value=100)
 positive = st.floats(min_value=1e-3, max_value=100)

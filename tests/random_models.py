@@ -4,18 +4,17 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from foretrain.workload.library.encoder_decoder import EncoderDecoder, encoder_decoder
 from foretrain.workload.library.entries import build
-from foretrain.workload.library.language_model import LanguageModel, language_model
-from foretrain.workload.library.parts.attention import Heads, Window
-from foretrain.workload.library.parts.block import Block, Run
-from foretrain.workload.library.parts.ends import Embedding, LanguageHead
-from foretrain.workload.library.parts.experts import Experts
-from foretrain.workload.library.parts.feed_forward import FeedForward
-from foretrain.workload.library.parts.latent import Latent
-from foretrain.workload.library.parts.state_space import StateSpace
-from foretrain.workload.library.parts.stream import Norm
-from foretrain.workload.library.transformer import Decoder, decoder
+from foretrain.workload.parts.attention import Heads, Window
+from foretrain.workload.parts.block import Block, Run
+from foretrain.workload.parts.encoder_decoder import EncoderDecoder, encoder_decoder
+from foretrain.workload.parts.ends import Embedding, LanguageHead
+from foretrain.workload.parts.experts import Experts
+from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.language_model import Decoder, LanguageModel, decoder, language_model
+from foretrain.workload.parts.latent import Latent
+from foretrain.workload.parts.state_space import StateSpace
+from foretrain.workload.parts.stream import Norm
 from foretrain.workload.trainable import Storage, Trainable, adapted
 
 sequences = st.sampled_from([1, 7, 24, 96, 128, 1024, 4096])

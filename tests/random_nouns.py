@@ -6,12 +6,9 @@ from math import gcd, prod
 from hypothesis import strategies as st
 from tests.random_models import models
 
-from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.device import Device, Peak
-from foretrain.cluster.host import Host
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.cost.setting import setting
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,
@@ -22,6 +19,8 @@ from foretrain.plan.plan import (
     Sends,
     Sharding,
 )
+from foretrain.step.setting import setting
+from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.gradients import CODECS, top
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision, Workload

@@ -10,33 +10,22 @@ from hypothesis import strategies as st
 from tests.random_models import models
 from tests.random_nouns import codecs, devices, hosts, links, sizes
 
-from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.host import Storage
+from foretrain.cluster.cluster import Cluster, Storage
 from foretrain.cluster.link import Level, Topology
 from foretrain.cluster.offer import Offer, divisible, whole
-from foretrain.cost.factors import factors
-from foretrain.cost.held import hold
-from foretrain.cost.memory import heaviest_total
-from foretrain.cost.setting import setting
-from foretrain.cost.step import step_time
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import degrees, grown, with_layers
 from foretrain.plan.orders import order_counts
-from foretrain.plan.plan import (
-    AXES,
-    ContextExchange,
-    Offload,
-    Recompute,
-    Schedule,
-    Sends,
-    Sharding,
-)
-from foretrain.plan.space import Space
-from foretrain.plan.study import Limit, Objective, Study
+from foretrain.plan.plan import AXES, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
+from foretrain.plan.study import Limit, Objective, Space, Study
+from foretrain.step.factors import factors
+from foretrain.step.held import hold
+from foretrain.step.memory import heaviest_total
+from foretrain.step.setting import setting
+from foretrain.step.step import step_time
+from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.operator import Attention
-from foretrain.workload.training import Data
-from foretrain.workload.workload import Optimizer, Precision, Workload
+from foretrain.workload.workload import Data, Optimizer, Precision, Workload
 
 MOST = 6_000
 """Plans of the largest random space."""

@@ -8,24 +8,21 @@ from dataclasses import replace
 
 from tests.builders import FABRIC, H100, NVLINK
 
-from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.host import Host
+from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.orders import with_orders
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
-from foretrain.plan.space import Space
-from foretrain.plan.study import Study
+from foretrain.plan.study import Space, Study
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build
-from foretrain.workload.library.language_model import LanguageModel, language_model
-from foretrain.workload.library.parts.attention import Heads
-from foretrain.workload.library.parts.block import Block, Run
-from foretrain.workload.library.parts.ends import Embedding, LanguageHead
-from foretrain.workload.library.parts.experts import Experts
-from foretrain.workload.library.parts.feed_forward import FeedForward
-from foretrain.workload.library.transformer import Decoder, decoder
 from foretrain.workload.operator import Attention
+from foretrain.workload.parts.attention import Heads
+from foretrain.workload.parts.block import Block, Run
+from foretrain.workload.parts.ends import Embedding, LanguageHead
+from foretrain.workload.parts.experts import Experts
+from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.language_model import Decoder, LanguageModel, decoder, language_model
 from foretrain.workload.workload import Workload
 
 CLASSIC = Space(

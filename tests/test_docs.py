@@ -25,19 +25,22 @@ from pathlib import Path
 import pytest
 from tests.needs import needs
 
-from foretrain.files.coefficients import SHIPPED
-from foretrain.files.ensemble_study import read_ensemble_study
-from foretrain.files.queue_study import read_queue_study
-from foretrain.files.study import study_from
+from foretrain.study.coefficients import SHIPPED
+from foretrain.study.ensemble_study import read_ensemble_study
+from foretrain.study.queue_study import read_queue_study
+from foretrain.study.study import study_from
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("docs", "validation", "benchmarks", "examples")
+FOLDERS = ("docs", "validation", "benchmarks", "examples", "src")
 PAGES = sorted([*ROOT.glob("*.md"), *(p for name in FOLDERS for p in ROOT.glob(f"{name}/**/*.md"))])
 REFERENCE = ROOT / "docs" / "reference"
 
 PROGRAMS = {"foretrain": ["-m", "foretrain"], "python": []}
 FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TITLE = re.compile(r'title="([^"]+)"')
+PLACE = re.compile(
+    r"(?<![\w/.-])((?:src|tests|validation|benchmarks|docs|examples)/(?:[\w.-]+/)*[\w-]+(?:\.\w+|/))"
+)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 SMALL = {
@@ -164,6 +167,14 @@ def test_links_lead_to_files(page):
     assert not missing
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "tables" not in page.parts], ids=name_of
+)
+def test_places_that_are_named_are_there(page):
+    named = set(PLACE.findall(page.read_text()))
+    assert not {each for each in named if not (ROOT / each).exists()}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_make_targets_that_are_named_exist(page):
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -183,7 +194,7 @@ def test_every_strategy_has_a_page_that_names_its_file():
 
 
 def test_every_command_has_a_heading():
-    from foretrain.cli.main import app
+    from foretrain.app.main import app
 
     names = {command.name or command.callback.__name__ for command in app.registered_commands}
     names |= {group.name for group in app.registered_groups}
@@ -201,7 +212,7 @@ def test_coefficients_page_lists_every_coefficient():
 def test_catalogue_page_lists_every_device_and_cluster():
     from docs.hooks import cluster_table, device_table
 
-    from foretrain.files.catalogue import names
+    from foretrain.study.catalogue import names
 
     for kind, table in (("devices", device_table()), ("clusters", cluster_table())):
         assert not {name for name in names()[kind] if f"| `{name}` |" not in table}

@@ -7,14 +7,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.run.members.studies import study
+from tests.ensemble.run.studies import study
 
+from batchcast.errors import MissingPackage
 from foretrain import attach, ensemble_estimate, ensemble_run, share
-from foretrain.errors import MissingExtra
-from foretrain.extras import EXTRAS, missing
-from foretrain.results.doctor import Health
-from foretrain.run.nodes.pipeline import pipeline
-from foretrain.verbs.doctor import doctor
+from foretrain.app.doctor import Health, doctor
+from foretrain.ensemble.nodes.pipeline import pipeline
+from foretrain.errors import EXTRAS, MissingExtra, missing
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 AUTO = "device = 'auto'"
@@ -23,7 +22,8 @@ AUTO = "device = 'auto'"
 @pytest.fixture
 def bare(monkeypatch):
     """An installation without any extra."""
-    monkeypatch.setattr("foretrain.extras.find_spec", lambda _name: None)
+    for errors in ("foretrain.errors", "batchcast.errors"):
+        monkeypatch.setattr(f"{errors}.find_spec", lambda _name: None)
 
 
 def test_extras_are_those_of_the_project():
@@ -52,7 +52,7 @@ def test_what_to_install_is_one_line_that_every_shell_takes(extra):
     ],
 )
 def test_what_trains_for_real_says_which_extra_it_needs(bare, tmp_path, what, begin):
-    with pytest.raises(MissingExtra, match=what) as raised:
+    with pytest.raises((MissingExtra, MissingPackage), match=what) as raised:
         begin(tmp_path)
     assert str(raised.value).endswith(missing("torch", what="")[1:])
 
@@ -66,7 +66,7 @@ def test_an_estimate_with_every_figure_given_needs_no_pytorch(bare, tmp_path, mo
 
 
 def test_an_absent_extra_is_no_fault_and_said_by_doctor(bare, monkeypatch):
-    monkeypatch.setattr("foretrain.verbs.doctor._version", lambda _name: "")
+    monkeypatch.setattr("foretrain.app.doctor._version", lambda _name: "")
     check = next(check for check in doctor().checks if check.name == "torch")
     assert (check.health, check.found) == (Health.OK, "absent")
     assert 'pip install "foretrain[torch]"' in check.advice

@@ -50,4 +50,4 @@ import foretrain
 {first}
 print(foretrain.search.__module__, foretrain.search.__name__)
 """
-    assert printed(code) == "foretrain.verbs.search search"
+    assert printed(code) == "foretrain.search.search search"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "foretrain"
+SOURCE = Path(__file__).parents[1] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -27,12 +27,12 @@ from validation.order import apart, of_order
 from validation.record import Recorded, told
 from validation.scores import of_intervals, of_pictures, of_texts
 
-from foretrain.calibrate.classes import is_hybrid
-from foretrain.calibrate.collectives import errors, fitted
-from foretrain.files.coefficients import PRIORS
+from foretrain.app.engine import engine
+from foretrain.evidence.classes import is_hybrid
+from foretrain.evidence.collectives import errors, fitted
+from foretrain.evidence.validate import validate
 from foretrain.measured.run import MeasuredRun
-from foretrain.verbs.engine import engine
-from foretrain.verbs.validate import validate
+from foretrain.study.coefficients import PRIORS
 from validation import collectives, memory, single_device
 
 RECORD = Path(__file__).parent / "recorded_accuracy.toml"

@@ -21,14 +21,14 @@ from validation.cold import FOLDS, HERE, publishers
 from validation.images import fittable as of_pictures
 from validation.images import learned
 
-from foretrain.calibrate.classes import is_hybrid, is_of_experts
+from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient
-from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
-from foretrain.files.measurements import read_runs
-from foretrain.results.calibrate import Calibrated
-from foretrain.verbs.engine import engine
-from foretrain.verbs.fit_runs import Fitting, fit_runs, fittable
+from foretrain.evidence.classes import is_hybrid, is_of_experts
+from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable
+from foretrain.evidence.result import Calibrated
+from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
+from foretrain.study.measurements import read_runs
 
 TABLES = ("llm_training",)
 NAME, DATE = "2026-11", "2026-11-22"

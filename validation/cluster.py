@@ -18,7 +18,7 @@ from pathlib import Path
 from validation.claims import Claim
 from validation.record import Recorded, told
 
-from foretrain.verbs.engine import engine
+from foretrain.app.engine import engine
 from validation.scheduling import (
     early_termination,
     gavel,

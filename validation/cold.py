@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from foretrain.calibrate.scored import Scored, scored_rows
+from validation.publishers import read_publishers
+
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.files.coefficients import DEFAULT, PRIORS, calibration
-from foretrain.files.measurements import read_runs
-from foretrain.files.publishers import read_publishers
+from foretrain.evidence.scores import Scored, scored_rows
+from foretrain.evidence.validate import Engine, ValidationRow, validate
 from foretrain.measured.run import MeasuredRun
-from foretrain.results.validate import ValidationRow
-from foretrain.verbs.validate import Engine, validate
+from foretrain.study.coefficients import DEFAULT, PRIORS, calibration
+from foretrain.study.measurements import read_runs
 
 HERE = Path(__file__).parent
 FOLDS = HERE / "folds"

@@ -21,15 +21,15 @@ from pathlib import Path
 
 import numpy as np
 
-from foretrain.calibrate.collectives import LEAST, NAMES, Timed, errors, fitted, predicted, quickest
 from foretrain.coefficients.coefficient import Coefficient
-from foretrain.cost.transfer import PATTERNS, algorithms
-from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_runs
-from foretrain.measured.exchange import exchange_case
-from foretrain.strategies.strategy import Pattern
+from foretrain.evidence.collectives import LEAST, NAMES, Timed, errors, fitted, predicted, quickest
+from foretrain.evidence.predict import CATALOGUE
+from foretrain.measured.place import exchange_case
+from foretrain.step.collective import PATTERNS, algorithms
+from foretrain.step.strategies.strategy import Pattern
+from foretrain.study.coefficients import DEFAULT, PRIORS
+from foretrain.study.measurements import read_runs
 from foretrain.units import BYTES, SECONDS
-from foretrain.verbs.predict import CATALOGUE
 
 TABLE = Path(__file__).parent / "tables" / "collectives.csv"
 BAR = 0.12

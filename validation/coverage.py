@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from foretrain.files.measurements import read_runs
+from foretrain.evidence.validate import ValidationRow, ValidationSummary, validate
 from foretrain.measured.coverage import blanks
 from foretrain.measured.run import MeasuredRun
-from foretrain.results.validate import ValidationRow, ValidationSummary
-from foretrain.verbs.validate import validate
+from foretrain.study.measurements import read_runs
 
 TABLES = Path(__file__).parent / "tables"
 LEAST: Mapping[str, float] = MappingProxyType(

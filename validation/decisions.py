@@ -19,12 +19,12 @@ from typing import Any
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.files.coefficients import DEFAULT
-from foretrain.files.study import study_from
-from foretrain.plan.divisors import divisors
+from foretrain.plan.choices import divisors
 from foretrain.plan.study import Study
-from foretrain.results.estimate import Estimate
-from foretrain.verbs.search import search
+from foretrain.search.search import search
+from foretrain.step.result import Estimate
+from foretrain.study.coefficients import DEFAULT
+from foretrain.study.study import study_from
 
 TABLE = Path(__file__).parent / "tables" / "published_plans.toml"
 LIMIT = 0.05

@@ -239,7 +239,7 @@ def _measure() -> None:
     """Record what handing over a sample takes here."""
     import torch
 
-    from foretrain.run.members.handing import handing_costs
+    from foretrain.ensemble.run.probe import handing_costs
 
     torch.set_num_threads(1)
     found = [handing_costs(torch.zeros(SHAPE), SAMPLE_BYTES, BATCH) for _ in range(TIMES)]

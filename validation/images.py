@@ -18,23 +18,20 @@ from statistics import fmean
 import numpy as np
 from validation.cold import HERE, folds, judged, publishers
 
-from foretrain.calibrate.fit import Fit
-from foretrain.calibrate.free import Free, free_of
-from foretrain.calibrate.images import Pictures, fitted, taught_by
-from foretrain.calibrate.observation import Observation, observation
-from foretrain.calibrate.scaling import scaling
-from foretrain.calibrate.scored import Scored
-from foretrain.calibrate.scores import anchored, score
-from foretrain.calibrate.single import Measured, benches_of
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.cost.setting import setting
 from foretrain.errors import ForetrainError
-from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_runs
+from foretrain.evidence.fit import Fit, Observation, observation
+from foretrain.evidence.free import Free, free_of
+from foretrain.evidence.images import Measured, Pictures, benches_of, fitted, taught_by
+from foretrain.evidence.predict import CATALOGUE
+from foretrain.evidence.scaling import scaling
+from foretrain.evidence.scores import Scored, anchored, score
 from foretrain.measured.case import PASSES, Case, case_of
 from foretrain.measured.run import MeasuredRun
-from foretrain.verbs.predict import CATALOGUE
+from foretrain.step.setting import setting
+from foretrain.study.coefficients import DEFAULT, PRIORS
+from foretrain.study.measurements import read_runs
 
 GROUPS = ("pictures", "picture_steps")
 EARLY = "u39kun"

@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foretrain.files.coefficients import DEFAULT
-from foretrain.files.measurements import read_runs
+from foretrain.evidence.predict import stages_of
+from foretrain.evidence.validate import ValidationRow, validate
 from foretrain.measured.run import MeasuredRun, Subject
-from foretrain.results.validate import ValidationRow
-from foretrain.verbs.predict import stages_of
-from foretrain.verbs.validate import validate
+from foretrain.study.coefficients import DEFAULT
+from foretrain.study.measurements import read_runs
 
 TABLES = Path(__file__).parent / "tables"
 GIB = 2.0**30

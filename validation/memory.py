@@ -17,20 +17,22 @@ from pathlib import Path
 
 import numpy as np
 
-from foretrain.calibrate.memory import (
+from foretrain.errors import ForetrainError
+from foretrain.evidence.memory import (
     Fitted,
     MemoryRow,
+    Need,
     fit,
     left_out,
+    memory_row,
+    need,
     percentile_range,
     percentiles,
     ratio,
 )
-from foretrain.errors import ForetrainError
-from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_runs
 from foretrain.measured.run import MeasuredRun, Subject
-from foretrain.verbs.peaks import Need, memory_row, need
+from foretrain.study.coefficients import DEFAULT, PRIORS
+from foretrain.study.measurements import read_runs
 
 TABLES = Path(__file__).parent / "tables"
 GB = 1e9

@@ -20,7 +20,9 @@ from statistics import fmean, quantiles
 from validation.claims import Claim, table
 from validation.cold import folds, judged
 
-from foretrain.calibrate.decisions import (
+from foretrain.app.engine import engine
+from foretrain.evidence.decisions import (
+    RULES,
     Choice,
     Decision,
     Preference,
@@ -29,11 +31,8 @@ from foretrain.calibrate.decisions import (
     regrets,
     repeat_scatter,
 )
-from foretrain.calibrate.lessons import UNSTEADY
-from foretrain.calibrate.rules import RULES
-from foretrain.calibrate.scored import Scored
-from foretrain.calibrate.scores import grouped
-from foretrain.verbs.engine import engine
+from foretrain.evidence.lessons import UNSTEADY
+from foretrain.evidence.scores import Scored, grouped
 
 
 def main() -> int:

@@ -25,10 +25,10 @@ from tempfile import TemporaryDirectory
 from benchmarks.tenth import chooser
 
 import foretrain
+from foretrain.app.schema import name_of
 from foretrain.errors import ForetrainError
-from foretrain.results.answers import name_of
-from foretrain.results.document import document
-from foretrain.verbs.provenance import of_study, provenance
+from foretrain.show.document import document
+from foretrain.show.provenance import of_study, provenance
 
 ROOT = Path(__file__).parents[1]
 TITLED = re.compile(r'^ *```toml title="([^"]+)"\n(.*?)^ *```$', re.DOTALL | re.MULTILINE)

@@ -20,14 +20,12 @@ from validation.claims import Claim, table
 from validation.cold import Judged, folds, judged, stand_ins
 from validation.widths import taught
 
-from foretrain.calibrate.classes import CLASSES
-from foretrain.calibrate.interval_scores import Held, held_out, interval_score
-from foretrain.calibrate.lessons import lessons_of, observed
-from foretrain.calibrate.scaling import Scaling, scaling
-from foretrain.calibrate.scored import Scored
-from foretrain.calibrate.scores import Score, anchored, grouped, score
-from foretrain.files.coefficients import PRIORS
-from foretrain.verbs.engine import engine
+from foretrain.app.engine import engine
+from foretrain.evidence.classes import CLASSES
+from foretrain.evidence.lessons import Held, held_out, interval_score, lessons_of, observed
+from foretrain.evidence.scaling import Scaling, scaling
+from foretrain.evidence.scores import Score, Scored, anchored, grouped, score
+from foretrain.study.coefficients import PRIORS
 
 BARS = {
     "all": (0.16, 0.11),

@@ -17,15 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-from foretrain.calibrate.free import Free, free_of
-from foretrain.calibrate.single import Measured, benches_of, left_out
 from foretrain.errors import ForetrainError
-from foretrain.files.coefficients import PRIORS
-from foretrain.files.measurements import read_runs
+from foretrain.evidence.free import Free, free_of
+from foretrain.evidence.images import Measured, benches_of, left_out
+from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.case import PASSES, Case, case_of
 from foretrain.measured.coverage import blanks
 from foretrain.measured.run import MeasuredRun
-from foretrain.verbs.predict import CATALOGUE
+from foretrain.study.coefficients import PRIORS
+from foretrain.study.measurements import read_runs
 
 HERE = Path(__file__).parent
 TABLE = HERE / "tables" / "single_device.csv"

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from validation.tiny_ensembles import RATES, SAMPLES
 
+from foretrain.ensemble.choice import duplicate
 from foretrain.ensemble.course import Rule, State, legs
-from foretrain.ensemble.duplicate import duplicate
 from foretrain.ensemble.flotilla import fleet_g, fleet_l
 from foretrain.ensemble.terms import Deal, Terms
 from foretrain.measured.members import Ensemble, Member

@@ -27,9 +27,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from foretrain.run.stream.addresses import candidates
-from foretrain.run.stream.attach import attach
-from foretrain.run.stream.share import share
+from batchcast.addresses import candidates
+from batchcast.attachment import attach
+from batchcast.stream import share
 
 AT_ONCE = 4
 """Streams that an owner shares at the same time."""

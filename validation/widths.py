@@ -17,15 +17,14 @@ from statistics import median
 from validation.calibrate import FILE, kept_apart
 from validation.cold import folds, judged
 
-from foretrain.calibrate.difficulty import KINDS, covered
-from foretrain.calibrate.lessons import Lessons, learned, lessons_of
-from foretrain.calibrate.scored import Scored
-from foretrain.calibrate.scores import grouped
+from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Kind
-from foretrain.coefficients.covers import Fitted
-from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
-from foretrain.verbs.engine import engine
+from foretrain.coefficients.intervals import KINDS, covered
+from foretrain.coefficients.uncertainty import Fitted
+from foretrain.evidence.lessons import Lessons, learned, lessons_of
+from foretrain.evidence.scores import Scored, grouped
+from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 
 TABLES = ("llm_training", "cnn_training")
 ASSUMED = frozenset({"quicker", "sample"})

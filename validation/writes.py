@@ -30,9 +30,9 @@ from typing import get_args, get_type_hints
 
 from typer.models import OptionInfo
 
-from foretrain.cli.ensemble import ensemble
-from foretrain.cli.main import app
-from foretrain.files import writing
+from foretrain.app.commands.ensemble import ensemble
+from foretrain.app.main import app
+from foretrain.study import writing
 
 ROOT = Path(__file__).parents[1]
 KILLS = 20

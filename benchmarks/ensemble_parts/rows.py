@@ -8,9 +8,9 @@ from functools import partial
 
 from validation.claims import Claim
 
+from batchcast.stream import MEMORY
 from ensemble_parts.rounds import Cell, Measured, median
 from ensemble_parts.workload import LIGHT, PLAIN
-from foretrain.run.stream.share import MEMORY
 from foretrain.units import BYTES
 
 FED = {2: 2.8, 4: 4.2, 8: 6.2}

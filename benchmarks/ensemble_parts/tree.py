@@ -23,7 +23,7 @@ from typing import NoReturn, TypeVar
 
 from validation.processors import busy_seconds
 
-from foretrain.run.forkserver.client import close
+from batchcast.forkserver.client import close
 
 Json = dict[str, object] | list[object]
 Told = TypeVar("Told", bound=Json)

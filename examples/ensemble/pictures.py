@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 
-from foretrain.extras import missing
+from foretrain.errors import missing
 
 try:
     import torch

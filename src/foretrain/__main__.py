@@ -1,5 +1,5 @@
 """`python -m foretrain` is the command line."""
 
-from foretrain.cli.start import start
+from foretrain.app.main import start
 
 start()

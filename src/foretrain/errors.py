@@ -9,12 +9,15 @@ ForetrainError
 
 Each message says where, what is wrong, what is allowed and what to do. A broken invariant of ours
 is a plain `AssertionError`: our bug, not the user's.
+
+Extras: packages that an installation may lack, and the sentence that says what to install.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Final
 
 MOST_QUOTED: Final = 60
@@ -65,3 +68,34 @@ def nearest(word: str, known: Iterable[str]) -> str:
     spelt = {each.lower(): each for each in known}
     matches = get_close_matches(word.lower(), spelt, n=1, cutoff=0.6)
     return f" Did you mean '{spelt[matches[0]]}'?" if matches else ""
+
+
+EXTRAS: Final[Mapping[str, str]] = {"torch": "PyTorch"}
+"""What is imported, and how people call it; the extra of pyproject.toml is called the same."""
+
+WHEEL_FOR_CPU: Final = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+"""Source: pytorch.org/get-started/locally. The default wheel brings gigabytes of CUDA."""
+
+
+def missing(extra: str, *, what: str) -> str:
+    """One line that says what to install, in words that every shell takes as they are.
+
+    Args:
+        extra: one of `EXTRAS`.
+        what: cannot go on without it.
+    """
+    # Double quotes: cmd.exe takes single ones for letters, zsh expands bare brackets.
+    return (
+        f'{what} needs {EXTRAS[extra]}, which is not installed: pip install "foretrain[{extra}]"'
+        f" (without a GPU, first: {WHEEL_FOR_CPU})."
+    )
+
+
+def require(extra: str, *, what: str) -> None:
+    """Go on only where the extra is installed; it is looked for and not loaded.
+
+    Raises:
+        MissingExtra: it is not, with what to install.
+    """
+    if find_spec(extra) is None:
+        raise MissingExtra(missing(extra, what=what))

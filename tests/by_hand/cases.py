@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 from tests.by_hand import meters
 from tests.by_hand.networks import network
-from tests.strategies.policies import POLICIES, REFUSED, combined
+from tests.step.strategies.policies import POLICIES, REFUSED, combined
 
 from foretrain.plan.plan import Plan, Recompute
 

@@ -3,13 +3,13 @@
 from tests.by_hand import meters
 from tests.by_hand.networks import network
 
-from foretrain.cost.closed_form import closed_form
-from foretrain.cost.factors import factors
-from foretrain.cost.held import hold
-from foretrain.cost.setting import setting
-from foretrain.cost.step import step, step_times
-from foretrain.plan.software import SHARED
 from foretrain.plan.table import table_of
+from foretrain.step.factors import factors
+from foretrain.step.held import hold
+from foretrain.step.setting import setting
+from foretrain.step.step import step, step_times
+from foretrain.step.timeline import closed_form
+from foretrain.trainers.software import SHARED
 
 
 def known(plan, workload, *, coefficients=None, software=SHARED, **rates):

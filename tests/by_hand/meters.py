@@ -9,19 +9,18 @@ from functools import cache
 
 import numpy as np
 
-from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.device import Device, Peak
-from foretrain.cluster.host import Host
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.cost import compute
-from foretrain.cost.factors import factors
-from foretrain.cost.held import hold
-from foretrain.cost.memory import host_total, stage_memory
-from foretrain.cost.setting import setting
-from foretrain.cost.step import order_columns, stage_columns, step
-from foretrain.cost.tiles import Tile
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.table import table_of
+from foretrain.step import compute
+from foretrain.step.factors import factors
+from foretrain.step.held import hold
+from foretrain.step.memory import host_total, stage_memory
+from foretrain.step.setting import setting
+from foretrain.step.step import order_columns, stage_columns, step
+from foretrain.step.tiles import Tile
+from foretrain.study.coefficients import DEFAULT
 
 QUICK = 2.0**800
 """A rate at which whatever two layers do takes no time."""

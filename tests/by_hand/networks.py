@@ -6,12 +6,12 @@ Values have 2 bytes (bf16), gradients 4, Adam's state 12 with the fp32 copy of a
 
 from functools import cache
 
-from foretrain.workload.library.language_model import LanguageModel, language_model
-from foretrain.workload.library.parts.attention import Heads
-from foretrain.workload.library.parts.block import Block, Run
-from foretrain.workload.library.parts.ends import Embedding, LanguageHead
-from foretrain.workload.library.parts.experts import Experts
-from foretrain.workload.library.parts.feed_forward import FeedForward
+from foretrain.workload.parts.attention import Heads
+from foretrain.workload.parts.block import Block, Run
+from foretrain.workload.parts.ends import Embedding, LanguageHead
+from foretrain.workload.parts.experts import Experts
+from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.language_model import LanguageModel, language_model
 from foretrain.workload.workload import Workload
 
 BATCH = 16  # samples per step, one to a micro-batch

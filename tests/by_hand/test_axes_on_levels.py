@@ -15,9 +15,9 @@ from tests.by_hand.networks import network
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Level
-from foretrain.cost.setting import setting
-from foretrain.cost.step import step_times
 from foretrain.plan.plan import AXES, ContextExchange, Plan, Sharding
+from foretrain.step.setting import setting
+from foretrain.step.step import step_times
 
 INSIDE, BETWEEN = "inside nodes", "between nodes"
 

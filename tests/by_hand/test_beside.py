@@ -10,8 +10,8 @@ from tests.by_hand import meters
 from tests.by_hand.networks import BUSIEST, network
 from tests.by_hand.written import BLOCK, FIRST, WHOLE
 
-from foretrain.cost.setting import setting
 from foretrain.plan.plan import ContextExchange, Plan, Sharding
+from foretrain.step.setting import setting
 
 TABLE, HEAD = 88 * 36, 88 * 36 + 36
 FSDP = Plan(data=4, sharding=Sharding.PARAMETERS)

@@ -7,10 +7,10 @@ Eight devices on one switch, a second away at a byte a second; and two nodes of 
 import pytest
 from tests.collective_groups import inside, wire
 
-from foretrain.cost.collectives import ALGORITHMS
-from foretrain.cost.collectives.group import group
-from foretrain.cost.collectives.network import Network
-from foretrain.strategies.strategy import Pattern
+from foretrain.step.collectives import ALGORITHMS
+from foretrain.step.collectives.group import group
+from foretrain.step.collectives.network import Network
+from foretrain.step.strategies.strategy import Pattern
 
 ONE = Network(wires=(wire(1.0, 1.0, adding=1.0),), start=0.0)
 TWO = Network(wires=(wire(1.0, 4.0, adding=4.0), wire(10.0, 1.0, adding=1.0)), start=0.0)

@@ -7,14 +7,14 @@ from tests.by_hand import meters
 from tests.by_hand.clock import known, priced, timed
 from tests.by_hand.networks import network
 
-from foretrain.cost.held import hold
-from foretrain.cost.memory import stage_memory
-from foretrain.cost.step import step_times
 from foretrain.plan.plan import Offload, Plan, Schedule, Sharding
-from foretrain.plan.software import Software
 from foretrain.plan.table import table_of
+from foretrain.step.held import hold
+from foretrain.step.memory import stage_memory
+from foretrain.step.step import step_times
+from foretrain.trainers.software import Software
 from foretrain.workload.gradients import top
-from foretrain.workload.library.transformer import Decoder, decoder
+from foretrain.workload.parts.language_model import Decoder, decoder
 from foretrain.workload.workload import Precision, Workload
 
 PRODUCTS = 36 * (48 + 24 + 24) + 48 * 36 + 3 * 36 * 52  # weights of a block's products

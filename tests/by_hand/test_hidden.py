@@ -11,9 +11,9 @@ import pytest
 from tests.by_hand import meters
 from tests.by_hand.clock import timed
 
-from foretrain.cost.closed_form import closed_form
 from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Schedule, Sharding
-from foretrain.plan.software import Software
+from foretrain.step.timeline import closed_form
+from foretrain.trainers.software import Software
 
 # Products with weights of a block: queries, keys and values; back; two branches and back.
 PRODUCTS = 36 * (48 + 24 + 24) + 48 * 36 + 3 * 36 * 52

@@ -13,8 +13,8 @@ from tests.by_hand.written import FIRST, HALVES, LAST, WHOLE
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Level, Technology
-from foretrain.cost.setting import setting
 from foretrain.plan.plan import ContextExchange, Plan, Sharding
+from foretrain.step.setting import setting
 
 SUMS = (1 + 2 * 4 + 1) * 2 * 1 / 2 * 2 * 24 * 36  # bytes of tensor 2, as in `written`
 

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.cost.closed_form import closed_step
-from foretrain.cost.timeline import StageTimes, StepTimes
 from foretrain.plan.plan import Schedule, Sends
-from foretrain.simulate.step import simulate
+from foretrain.step.simulation.step import simulate
+from foretrain.step.timeline import StageTimes, StepTimes, closed_step
 
 # A forward pass of 2 s and a backward pass of 5 s, of which gradients of weights take 2; three
 # stages, six micro-batches. Then gradients in 8 s, half of them beside the last backward pass, in
@@ -72,7 +71,7 @@ def test_step_ends_with_what_is_left_of_gradients_update_and_gathering(schedule,
     ("schedule", "sends"),
     [
         # Down with the first and up with the last, 4 hops, and twice a round trip for each further
-        # three micro-batches: 2 x 2 hops of each of 5, but for 2 of each trip (`cost.paths`).
+        # three micro-batches: 2 x 2 hops of each of 5, but for 2 of each trip.
         (Schedule.ONE_F_ONE_B, 2 * (2 + 5 - 2)),
         # Down once, up once.
         (Schedule.GPIPE, 2 * 2),
@@ -91,7 +90,7 @@ def test_send_that_blocks_holds_its_stage_until_it_has_arrived():
     alone = replace(PASSES, gradients=0.0, update=0.0, parameters=0.0)
     times = replace(step(send=0.5, sends=Sends.BLOCKING), stages=(alone, alone), micro_batches=3)
     assert simulate(times).seconds == pytest.approx(30)
-    # The closed form counts the last message down to the last stage once more (`cost.paths`).
+    # The closed form counts the last message down to the last stage once more.
     assert closed_step(times).seconds == pytest.approx(30 + 0.5)
 
 

@@ -7,14 +7,13 @@ from tests.by_hand import meters
 from tests.by_hand.networks import network
 from tests.by_hand.written import ALONE, BLOCK, CORE, FIRST, LAST, PRODUCTS, WHOLE
 
-from foretrain.cost.flop import model_flop, recomputed_flop
 from foretrain.plan.plan import Plan, Recompute, Sharding
+from foretrain.step.price import model_flop, recomputed_flop
+from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.trunk import Network, Trunk
 from foretrain.workload.gradients import CODECS, top
-from foretrain.workload.library.convolution.network import Network
-from foretrain.workload.library.convolution.picture import Window, square
-from foretrain.workload.library.convolution.trunk import Trunk
-from foretrain.workload.library.transformer import Decoder, decoder
 from foretrain.workload.operator import Attention
+from foretrain.workload.parts.language_model import Decoder, decoder
 from foretrain.workload.trainable import Trainable, adapted
 from foretrain.workload.workload import Optimizer, Precision, Workload
 

@@ -1,8 +1,8 @@
 """Every policy alone, and every pair of axes and shardings, written out as arithmetic.
 
-Keys name policies of `tests/strategies/policies.py`; `|` separates policies for which the amounts
-are the same. Of one policy, what is not written is as on one device; of a pair, what is written is
-where the two meet. A pipeline has an amount for each of its two stages.
+Keys name policies of `tests/step/strategies/policies.py`; `|` separates policies for which the
+amounts are the same. Of one policy, what is not written is as on one device; of a pair, what is
+written is where the two meet. A pipeline has an amount for each of its two stages.
 
 The network (`networks`): 24 tokens of 36 values; 8 heads of 6 (48 wide), 4 of keys and values (24
 wide each); two gated branches 52 wide; a table of 88 rows, which logits have of their own. Values

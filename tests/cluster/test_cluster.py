@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.random_nouns import clusters
 
 from foretrain.errors import InputError
-from foretrain.files.catalogue import cluster, device, names
+from foretrain.study.catalogue import cluster, device, names
 
 DGX = cluster("dgx-a100", nodes=4)
 NOT_POSITIVE = [0.0, -1.0, float("nan")]

@@ -4,7 +4,7 @@ import pytest
 
 from foretrain.cluster.fewer import even, fewer
 from foretrain.errors import InputError
-from foretrain.files.study import study_from
+from foretrain.study.study import study_from
 
 CLUSTER = study_from(
     {

@@ -2,8 +2,7 @@
 
 import pytest
 
-from foretrain.cluster.host import Host, Storage
-from foretrain.cluster.power import Power
+from foretrain.cluster.cluster import Host, Power, Storage
 from foretrain.errors import InputError
 
 HOST = {"cores": 64, "memory": 1e12, "memory_bandwidth": 2e11, "device_bandwidth": 3e10}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.cluster.nodes import spread
+from foretrain.cluster.cluster import spread
 from foretrain.errors import InputError
 
 sizes = st.lists(st.integers(1, 40), max_size=3)

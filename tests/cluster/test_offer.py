@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.offer import Offer, divisible, offers_of, part, rented, whole
 from foretrain.errors import InputError
-from foretrain.files.catalogue import cluster, names
+from foretrain.study.catalogue import cluster, names
 
 DGX = cluster("dgx-h100", nodes=64)
 RACKS = cluster("gb200-nvl72", nodes=72)

@@ -5,7 +5,7 @@ import pytest
 from foretrain.coefficients.coefficient import Kind
 from foretrain.coefficients.coefficients import coefficients_of, names
 from foretrain.errors import InputError
-from foretrain.files.coefficients import DEFAULT, PRIORS, SHIPPED
+from foretrain.study.coefficients import DEFAULT, PRIORS, SHIPPED
 
 
 @pytest.mark.parametrize("made", [PRIORS, SHIPPED], ids=["priors", "shipped"])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from foretrain.ensemble.bottleneck import SATURATED, Pressure, bottleneck
 from foretrain.errors import InputError
-from foretrain.measured.bottleneck import Stage
+from foretrain.measured.ensemble_study import Stage
 
 shares = st.floats(0.0, 1.0)
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from tests.ensemble.settings import sizes
 
-from foretrain.ensemble.contention import trained
+from foretrain.ensemble.across_nodes import trained
 
 RATES, SHARES, CORES = sizes(1, 1000), sizes(0, 1), some.integers(1, 32)
 

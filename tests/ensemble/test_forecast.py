@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.ensemble.forecast import Trains, Way, forecast, on_one_node
-from foretrain.ensemble.loading import loading
+from foretrain.ensemble.sharing import loading
 from foretrain.errors import InputError
-from foretrain.measured.ensemble_study import Input
-from foretrain.measured.probed import HandingCosts, Probed, SampleCosts, StepCosts
+from foretrain.measured.ensemble_study import HandingCosts, Input, Probed, SampleCosts, StepCosts
 
 SHARED = Way(shared=True, workers=1)
 PRIVATE = Way(shared=False, workers=0)

@@ -6,7 +6,7 @@ import pytest
 
 from foretrain.ensemble.hosts import COPY, cores_for, exchange_of, loaders_of
 from foretrain.errors import InputError
-from foretrain.files.catalogue import cluster
+from foretrain.study.catalogue import cluster
 
 CLUSTER = cluster("dgx-a100", nodes=4)
 

@@ -11,7 +11,7 @@ from tests.examples import few
 from foretrain.ensemble.costs import Cores, Exchange
 from foretrain.ensemble.on_cluster import OnCluster, choose_input
 from foretrain.ensemble.one_node import MeasuredLoaders
-from foretrain.ensemble.preference import CLOSE
+from foretrain.ensemble.sharing import CLOSE
 from foretrain.errors import InputError
 
 

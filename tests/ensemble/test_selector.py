@@ -11,8 +11,8 @@ from validation.titan import NETWORKS, PIPELINES, fitted
 from foretrain.ensemble.across_nodes import estimate_pipeline
 from foretrain.ensemble.costs import Exchange
 from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
-from foretrain.ensemble.preference import CLOSE
 from foretrain.ensemble.selector import select_pipeline
+from foretrain.ensemble.sharing import CLOSE
 
 SLOW_LINK = Exchange(byte_time=1e-9, bandwidth=1e7)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.jobs.batches import Limits, candidates, split
+from foretrain.jobs.goodput import Limits, candidates, split
 
 LIMITS = Limits(smallest=128, largest=4096, least=32, most=1024)
 

@@ -9,7 +9,7 @@ from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission
-from foretrain.jobs.batches import Limits
+from foretrain.jobs.goodput import Limits
 from foretrain.jobs.hazard import Survival
 from foretrain.jobs.mix import DAY, Failing, Killing, Length, Mix, Size
 from foretrain.jobs.ordered import OrderedDispatcher
@@ -18,7 +18,7 @@ from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.policies.sia import Sia
 from foretrain.jobs.rounds import Rules
 from foretrain.jobs.steps import StepModel
-from foretrain.measured.phased import Phase
+from foretrain.measured.job import Phase
 from foretrain.throughput import Amdahl, Point, Power, rigid
 
 LENGTH = {

@@ -14,7 +14,7 @@ from foretrain.cluster.fleet import fleet
 from foretrain.jobs.hazard import Hazard, Survival
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.aware import aware
-from foretrain.jobs.policies.sjf import sjf, srtf
+from foretrain.jobs.policies.fifo import sjf, srtf
 from foretrain.jobs.policies.table import POLICIES
 from foretrain.jobs.run import run
 from foretrain.measured.job import End

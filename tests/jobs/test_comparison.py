@@ -3,10 +3,8 @@
 import pytest
 
 from foretrain.cluster.fleet import Fleet, Nodes
-from foretrain.jobs.comparison import pair, policy_result
-from foretrain.jobs.confidence import PARTS
-from foretrain.results.case import RunSummary
-from foretrain.results.simulate import JobCounts, Part
+from foretrain.jobs.comparison import PARTS, pair, policy_result
+from foretrain.jobs.result import JobCounts, Part, RunSummary
 
 FLEET = Fleet(nodes=(Nodes(count=1, devices=4, price=0.5),))
 

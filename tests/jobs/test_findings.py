@@ -7,7 +7,7 @@ import pytest
 from tests.jobs.runs import job
 
 from foretrain.jobs.findings import findings, of_replays, of_wishes
-from foretrain.results.simulate import (
+from foretrain.jobs.result import (
     Capacity,
     CurvePoint,
     Enough,

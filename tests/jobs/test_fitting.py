@@ -3,8 +3,8 @@
 from tests.jobs.runs import job, trace
 
 from foretrain.cluster.fleet import Fleet, Nodes, fleet
-from foretrain.jobs.fitting import room, that_fit
-from foretrain.measured.log import Log
+from foretrain.jobs.admission import room, that_fit
+from foretrain.measured.job import Log
 
 KINDS = Fleet(nodes=(Nodes(count=2, devices=4, kind="v100"), Nodes(count=3, devices=1, kind="k80")))
 

@@ -7,8 +7,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.jobs.generator import ENDS, arrive, draw, estimate_errors, generate
-from foretrain.jobs.mix import DAY, Failing, Killing, Length, Mix, Size
-from foretrain.jobs.philly import PHILLY
+from foretrain.jobs.mix import DAY, PHILLY, Failing, Killing, Length, Mix, Size
 from foretrain.measured.job import End
 
 PLAIN = Mix(

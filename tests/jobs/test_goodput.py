@@ -5,8 +5,7 @@ from tests.jobs.profiles import SMALL, step
 
 from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
-from foretrain.jobs.batches import Limits, candidates
-from foretrain.jobs.goodput import Goodput, limits, packed
+from foretrain.jobs.goodput import Goodput, Limits, candidates, limits, packed
 from foretrain.jobs.learning import Learning
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import fifo

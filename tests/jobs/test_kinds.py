@@ -12,7 +12,7 @@ from foretrain.jobs.active import Active
 from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.shared import State
-from foretrain.measured.phased import Phase, Phased
+from foretrain.measured.job import Phase, Phased
 from foretrain.throughput import Power
 
 FLEET = Fleet(nodes=(Nodes(count=4, devices=1, kind="k80"), Nodes(count=1, devices=8, kind="v100")))

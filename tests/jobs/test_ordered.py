@@ -10,9 +10,8 @@ from tests.examples import few
 from tests.jobs.runs import dispatched, job, trace
 
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo
-from foretrain.jobs.policies.las import las
-from foretrain.jobs.policies.sjf import sjf, srtf
+from foretrain.jobs.policies.fifo import fifo, sjf, srtf
+from foretrain.jobs.policies.gittins import las
 
 LEVELS = (4.0, 16.0)
 ORDERS = {"fifo": fifo, "sjf": sjf, "srtf": srtf, "las": partial(las, LEVELS)}

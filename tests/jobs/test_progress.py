@@ -5,7 +5,7 @@ from math import inf
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import fifo
-from foretrain.jobs.policies.las import las
+from foretrain.jobs.policies.gittins import las
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.progress import Stretch
 from foretrain.jobs.simulation import Simulation

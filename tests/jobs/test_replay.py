@@ -13,8 +13,7 @@ from foretrain.jobs.generator import generate
 from foretrain.jobs.mix import Length, Mix, Size
 from foretrain.jobs.replay import replay
 from foretrain.jobs.run import run
-from foretrain.measured.job import Trace
-from foretrain.measured.log import Log
+from foretrain.measured.job import Log, Trace
 
 MIX = Mix(
     sizes=(Size(devices=1, share=2.0), Size(devices=4, share=1.0)),

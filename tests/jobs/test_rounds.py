@@ -9,15 +9,13 @@ from foretrain.cluster.fleet import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.nodes import NodePool, packed
 from foretrain.jobs.policies.allox import AlloX
+from foretrain.jobs.policies.equal import gandiva_fair
 from foretrain.jobs.policies.finish_time import FinishTimeFairness
-from foretrain.jobs.policies.gandiva_fair import gandiva_fair
-from foretrain.jobs.policies.max_min import max_min
-from foretrain.jobs.policies.max_sum import max_sum
+from foretrain.jobs.policies.max_min import max_min, max_sum
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.rounds import RoundsDispatcher, Rules
 from foretrain.jobs.simulation import Simulation
-from foretrain.measured.job import Job, Trace
-from foretrain.measured.phased import Phase, Phased
+from foretrain.measured.job import Job, Phase, Phased, Trace
 from foretrain.throughput import Point, ThroughputCurve, rigid
 
 DIVISIONS = {

@@ -8,9 +8,8 @@ from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
 from foretrain.jobs import simulation
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo
-from foretrain.jobs.policies.las import las
-from foretrain.jobs.policies.sjf import sjf, srtf
+from foretrain.jobs.policies.fifo import fifo, sjf, srtf
+from foretrain.jobs.policies.gittins import las
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.run import LISTED, check
 from foretrain.jobs.simulation import Simulation

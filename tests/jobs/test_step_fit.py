@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.jobs.step_fit import CALM_OVERLAP, HOPE, LEAST, MOST_OVERLAP, _bounds, _loss, fitted
-from foretrain.jobs.steps import StepModel
+from foretrain.jobs.steps import (
+    CALM_OVERLAP,
+    HOPE,
+    LEAST,
+    MOST_OVERLAP,
+    StepModel,
+    _bounds,
+    _loss,
+    fitted,
+)
 from foretrain.measured.profile import TimedStep
 
 TRUE = StepModel(

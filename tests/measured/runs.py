@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from foretrain.files.catalogue import cluster, device
 from foretrain.measured.case import case_of
 from foretrain.measured.place import Catalogue
 from foretrain.measured.run import Layout, MeasuredRun, Network, Place, Subject, Table
+from foretrain.study.catalogue import cluster, device
 
 CATALOGUE = Catalogue(device=device, cluster=cluster)
 

@@ -8,13 +8,13 @@ import pytest
 from tests.measured.runs import GPT, RESNET, case, layout, network, place
 
 from foretrain.errors import InputError
-from foretrain.files.catalogue import cluster
-from foretrain.files.measurements import read_runs
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Default, NotCovered
 from foretrain.measured.decoders import FAMILIES
 from foretrain.measured.run import Layout, Network, Place, Subject, Table
 from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
+from foretrain.study.catalogue import cluster
+from foretrain.study.measurements import read_runs
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision

@@ -2,12 +2,11 @@
 
 import pytest
 
-from foretrain.cost.transfer import PATTERNS
+from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.coverage import NotCovered
-from foretrain.measured.exchange import COLLECTIVES, exchange_case
-from foretrain.measured.message import Message
-from foretrain.measured.run import MeasuredRun, Network, Place, Subject, Table
-from foretrain.verbs.predict import CATALOGUE
+from foretrain.measured.place import COLLECTIVES, exchange_case
+from foretrain.measured.run import MeasuredRun, Message, Network, Place, Subject, Table
+from foretrain.step.collective import PATTERNS
 
 H100 = Place(
     device="H100 SXM 80GB",

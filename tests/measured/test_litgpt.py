@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from tests.measured.runs import CATALOGUE
 
-from foretrain.files.measurements import read_runs
 from foretrain.measured.case import case_of
-from foretrain.measured.counted import counts_allocated
 from foretrain.measured.coverage import NotCovered
+from foretrain.measured.precision import counts_allocated
 from foretrain.plan.plan import Recompute, Sharding
-from foretrain.plan.software import SHARED
+from foretrain.study.measurements import read_runs
+from foretrain.trainers.software import SHARED
 from foretrain.workload.workload import Optimizer, Precision
 
 TABLE = Path(__file__).parents[2] / "validation" / "tables" / "memory.csv"

@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.measured.phased import Phase, Phased
+from foretrain.measured.job import Phase, Phased
 from foretrain.throughput import rigid
 
 CURVE = Phased((Phase(begins=0.0, curve=rigid(2)), Phase(begins=8.0, curve=rigid(2), scale=4.0)))

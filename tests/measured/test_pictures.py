@@ -2,8 +2,8 @@
 
 import pytest
 
-from foretrain.measured.pictures import LAYOUTS, relays, sees_all
 from foretrain.measured.run import MeasuredRun, Network, Place, Subject, Table
+from foretrain.measured.software import LAYOUTS, relays, sees_all
 from foretrain.workload.workload import Precision
 
 

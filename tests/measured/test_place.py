@@ -5,11 +5,10 @@ from math import prod
 import pytest
 from tests.measured.runs import CATALOGUE
 
-from foretrain.files.catalogue import cluster
 from foretrain.measured.coverage import Assumptions, NotCovered
-from foretrain.measured.place import cluster_of
+from foretrain.measured.place import TEMPLATES, cluster_of
 from foretrain.measured.run import Place
-from foretrain.measured.templates import TEMPLATES
+from foretrain.study.catalogue import cluster
 
 
 def found(**place):

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from tests.measured.runs import GPT, case
 
-from foretrain.files.measurements import read_runs
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions
 from foretrain.measured.run import Place, Stack
 from foretrain.measured.software import KINDS, execution_of
-from foretrain.plan.execution import AttentionKernel, Execution
+from foretrain.study.measurements import read_runs
+from foretrain.trainers.software import AttentionKernel, Execution
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
 TRAINING = ("llm_training", "cnn_training", "other_training", "single_device")

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.random_models import models
 
-from foretrain.plan.choices import chosen, cuts_into, divides_tokens, question_of
-from foretrain.plan.degrees import degrees_of
-from foretrain.plan.divisors import divisors
-from foretrain.plan.space import Space
+from foretrain.plan.choices import chosen, cuts_into, divides_tokens, divisors, question_of
+from foretrain.plan.enumeration import degrees_of
+from foretrain.plan.study import Space
 from foretrain.workload.workload import Workload
 
 counts = st.lists(st.sampled_from([1, 2, 3, 6, 8, 12, 16, 24]), min_size=1, max_size=3)

@@ -17,7 +17,7 @@ from tests.small import (
     resnet_study,
 )
 
-from foretrain.plan.divisors import divisors
+from foretrain.plan.choices import divisors
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.legality import problems
 from foretrain.plan.orders import order_counts, with_orders
@@ -31,7 +31,7 @@ from foretrain.plan.plan import (
     Sends,
     Sharding,
 )
-from foretrain.plan.space import Space
+from foretrain.plan.study import Space
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 

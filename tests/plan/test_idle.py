@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.small import expert_study, gpt_study, resnet_study
 
-from foretrain.plan.idle import idle
+from foretrain.plan.enumeration import idle
 from foretrain.plan.plan import Plan, Sharding
 
 GPT = gpt_study().workload.model

@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.plan.job import JobPlan, Writes
+from foretrain.plan.study import JobPlan, Writes
 
 
 @pytest.mark.parametrize("checkpoint", [*Writes, 0.5, 1])

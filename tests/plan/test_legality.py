@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.offer import Offer, whole
 from foretrain.errors import InputError
-from foretrain.files.catalogue import cluster
 from foretrain.plan.legality import (
     device_problems,
     precision_problems,
@@ -16,16 +15,9 @@ from foretrain.plan.legality import (
     search_problems,
     workload_problems,
 )
-from foretrain.plan.plan import (
-    ContextExchange,
-    Offload,
-    Plan,
-    Recompute,
-    Schedule,
-    Sharding,
-)
-from foretrain.plan.space import Space
-from foretrain.plan.study import Limit, Objective
+from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Schedule, Sharding
+from foretrain.plan.study import Limit, Objective, Space
+from foretrain.study.catalogue import cluster
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Precision, Workload

@@ -12,7 +12,7 @@ from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.legality import problems
 from foretrain.plan.mixed import ORDERS, Mode, replica_tables, stage_tables
 from foretrain.plan.plan import AXES, Recompute, Sharding
-from foretrain.plan.space import Space
+from foretrain.plan.study import Space
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 

@@ -11,9 +11,8 @@ from tests.small import cluster
 
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.orders import ORDERS, first_order, order_counts, with_orders
-from foretrain.plan.placement import inner_members
-from foretrain.plan.plan import AXES, Plan
-from foretrain.plan.space import Space
+from foretrain.plan.plan import AXES, Plan, inner_members
+from foretrain.plan.study import Space
 from foretrain.plan.table import table_of
 
 LINK = Link(latency=1e-6, bandwidth=1e11, technology=Technology.CUSTOM)

@@ -15,7 +15,7 @@ from foretrain.cluster.offer import whole
 from foretrain.plan.legality import device_problems, problems, workload_problems
 from foretrain.plan.plan import ContextExchange, Plan, Recompute, Schedule, Sharding
 from foretrain.plan.rules import LARGEST_FACTORED, nearest_divisors
-from foretrain.plan.space import Space
+from foretrain.plan.study import Space
 from foretrain.workload.operator import Attention
 
 EXPERTS = expert_study()

@@ -11,8 +11,8 @@ from tests.small import gpt_study, listed
 
 from foretrain.plan.plan import AXES, Plan, Recompute, Sharding
 from foretrain.plan.shape import Room, on, shapes_of
-from foretrain.plan.space import Space
-from foretrain.verbs.price import price_plan
+from foretrain.plan.study import Space
+from foretrain.step.price import price_plan
 from foretrain.workload.operator import Attention
 
 ROOM = Room(devices=16, levels=(8, 2))

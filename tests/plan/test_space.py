@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.plan.space import Space
+from foretrain.plan.study import Space
 
 
 @pytest.mark.parametrize("choices", [8, [8], ()])

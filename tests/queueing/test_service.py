@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.queueing.service import Exponentials, exponential, hyperexponential
+from foretrain.queueing.sized import Exponentials, exponential, hyperexponential
 
 variations = st.floats(1.0, 100.0)
 

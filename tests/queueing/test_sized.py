@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.queueing.fifo import general_response
-from foretrain.queueing.service import exponential, hyperexponential
 from foretrain.queueing.sized import (
+    exponential,
+    hyperexponential,
     las_levels_response,
     las_response,
     shared_response,

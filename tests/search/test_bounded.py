@@ -26,7 +26,7 @@ from foretrain.errors import ForetrainError
 from foretrain.plan.plan import Schedule
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import bounded
-from foretrain.verbs.best_plans import best_plans
+from foretrain.search.best_plans import best_plans
 
 STUDIES = {
     "gpt": gpt_study(),

@@ -17,16 +17,16 @@ from tests.small import (
 )
 
 from foretrain.cluster.offer import whole
-from foretrain.cost.setting import setting
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Sends, Sharding
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import exhaustive
 from foretrain.search.found import Found
 from foretrain.search.front import Front
-from foretrain.search.objective import spending
-from foretrain.verbs.price import price_plan
+from foretrain.step.objective import spending
+from foretrain.step.price import price_plan
+from foretrain.step.setting import setting
+from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.operator import Attention
 
 EXPERTS = expert_study()

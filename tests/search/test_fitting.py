@@ -18,17 +18,17 @@ from tests.small import (
     resnet_study,
 )
 
-from foretrain.cost.held import hold
-from foretrain.cost.memory import heaviest_total, host_total
-from foretrain.cost.setting import setting
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Sharding
-from foretrain.plan.space import FIXED, Space
+from foretrain.plan.study import FIXED, Space
 from foretrain.plan.table import table_of
-from foretrain.search.fitting import leanest
-from foretrain.workload.depth import growing, with_layers
+from foretrain.search.exhaustive import leanest
+from foretrain.step.held import hold
+from foretrain.step.memory import heaviest_total, host_total
+from foretrain.step.setting import setting
+from foretrain.study.coefficients import DEFAULT
+from foretrain.workload.graph import growing, with_layers
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Workload
 

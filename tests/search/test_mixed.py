@@ -1,135 +1,137 @@
-"""Search on two kinds of devices."""
+"""The verb `mixed`: how two kinds of devices work together, and whether it pays."""
 
 from dataclasses import replace
 
 import pytest
 from tests.mixed_studies import SPACE, kind, study, two
 
-from foretrain.files.coefficients import DEFAULT
+from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.mixed import Mode
-from foretrain.plan.study import Limit, Objective
-from foretrain.search.mixed import search_mixed
+from foretrain.plan.plan import Offload, Sharding
+from foretrain.plan.study import Limit, Maximise, Objective
+from foretrain.search.mixed import mixed
+from foretrain.search.search import search
+from foretrain.step.estimate import estimate
 
 MIXED = two(kind(1), kind(2, share=0.5))
-FEW = replace(SPACE, micro_batch=(1, 2), sequence_parallel=(False,), interleaving=(1, 2))
+FEW = replace(SPACE, micro_batch=(1, 2), sequence_parallel=(False,), interleaving=(1,))
 STUDY = study(MIXED, space=FEW)
-EVERY = 10**6
-
-
-def found(question, keep=EVERY, **changes):
-    options = {"tell": lambda found: None, "stop": lambda: False} | changes
-    return search_mixed(question, DEFAULT, keep=keep, **options)
 
 
 @pytest.fixture(scope="module")
-def every():
-    return found(STUDY)
+def answer():
+    return mixed(STUDY, keep=30)
 
 
-def test_bound_excludes_none_of_the_best(every):
-    for keep in (1, 5, 40):
-        few = found(STUDY, keep)
-        assert few.best == every.best[:keep]
-        assert few.excluded > 0
+def test_best_plan_is_the_first_of_the_plans(answer):
+    assert answer.best is answer.plans[0]
+    steps = [plan.step_time for plan in answer.plans]
+    assert steps == sorted(steps)
+    assert answer.space == answer.priced + answer.excluded_by_bound + sum(answer.rejected.values())
 
 
-@pytest.mark.parametrize("objective", Objective)
-def test_plans_add_up(objective):
-    answer = found(replace(STUDY, objective=objective), 3)
-    rejected = sum(answer.rejected.values())
-    assert answer.priced + answer.excluded + rejected == answer.space
-    assert [each.value for each in answer.best] == sorted(each.value for each in answer.best)
+def test_shares_of_both_kinds_are_the_whole(answer):
+    assert {plan.mode for plan in answer.plans} == set(Mode)
+    for plan in answer.plans:
+        assert sum(each.share for each in plan.kinds) == pytest.approx(1.0)
+        assert sum(each.devices for each in plan.kinds) == plan.plan.devices
+        if plan.mode is Mode.REPLICA:
+            assert sum(each.replicas for each in plan.kinds) == plan.plan.data
+        else:
+            assert sum(each.stages for each in plan.kinds) == plan.plan.pipeline
 
 
-def test_all_plans_are_priced_where_none_can_be_excluded(every):
-    assert every.excluded == 0
-    assert len(every.best) == every.priced
-    assert {each.pair.mode for each in every.best} == set(Mode)
-    assert {each.pair.places for each in every.best} == {(0, 1), (1, 0)}
+def test_seconds_of_each_kind_add_up_to_the_step(answer):
+    for plan in answer.plans:
+        for each in plan.kinds:
+            whole = each.compute + each.update + each.other_kind + each.rest
+            assert whole == pytest.approx(plan.step_time)
+            assert each.other_kind >= 0
+            assert each.rest >= -1e-9 * plan.step_time
+        assert min(each.other_kind for each in plan.kinds) == 0
 
 
-def test_order_of_the_groups_does_not_matter():
-    other = found(replace(STUDY, mixed=MIXED.swapped, cluster=MIXED.second), 1)
-    assert other.best[0].step_time == found(STUDY, 1).best[0].step_time
+def test_simulation_and_closed_form_agree(answer):
+    for plan in answer.plans:
+        assert plan.simulated == pytest.approx(plan.closed_form, rel=0.02)
 
 
-def test_two_kinds_never_hurt_when_the_second_is_faster():
-    slow = found(study(two(kind(1), kind(1, share=0.5)), space=FEW), 1).best[0]
-    fast = found(study(two(kind(1), kind(1, share=0.9)), space=FEW), 1).best[0]
-    assert fast.step_time < slow.step_time
-
-
-def test_memory_is_held_against_the_device_of_each_kind(every):
-    """With a little less memory on one kind, what filled it most is refused."""
-    most = max(each.memory for each in every.best)
-    small = kind(2, share=0.5)
-    device = replace(small.device, memory=most * 0.999)
-    tight = two(kind(1), replace(small, device=device))
-    answer = found(replace(STUDY, mixed=tight))
-    assert 0 < answer.rejected["device memory"] < answer.space / 4
-
-
-def test_limits_refuse_plans_by_reason(every):
-    middle = every.best[len(every.best) // 2]
+def test_money_and_energy_are_those_of_all_devices(answer):
+    best = answer.best
+    assert best.cost_per_step == pytest.approx(best.step_time * 2.5 / 3600 * (4 + 8 * 0.5))
+    assert best.energy_per_step == pytest.approx(best.step_time * 3 * 5_000)
     steps = STUDY.workload.samples / STUDY.workload.global_batch
-    limit = Limit(deadline=middle.step_time * steps, memory=max(e.memory for e in every.best) / 2)
-    answer = found(replace(STUDY, limit=limit))
-    assert set(answer.rejected) == {"deadline", "memory limit"}
-    assert all(each.step_time <= middle.step_time for each in answer.best)
+    assert best.time_to_train == pytest.approx(steps * best.step_time)
 
 
-def spent(pair, objective):
-    """What a plan on all of 4 and 8 devices is worth."""
-    dollars = (4 * 2.5 + 8 * 1.25) / 3600
-    return {
-        Objective.TIME: pair.step_time,
-        Objective.COST: dollars * pair.step_time,
-        Objective.ENERGY: (1 + 2) * 5_000.0 * pair.step_time,
-        Objective.MEMORY: pair.memory,
-    }[objective]
+def test_gain_is_over_the_better_kind_alone(answer):
+    alone = [search(replace(STUDY, mixed=None, cluster=each), keep=1) for each in MIXED.kinds]
+    steps = [each.best.estimate.step_time for each in alone]
+    assert [each.estimate.step_time for each in answer.alone] == steps
+    assert answer.gain == pytest.approx(1 - answer.best.step_time / min(steps))
+    assert answer.rival == MIXED.kinds[steps.index(min(steps))].name
 
 
-@pytest.mark.parametrize("objective", Objective)
-def test_plans_are_worth_what_the_objective_says_and_the_best_have_the_least(every, objective):
-    best = found(replace(STUDY, objective=objective), 40).best
-    least = sorted(spent(each, objective) for each in every.best)[:40]
-    assert [each.value for each in best] == pytest.approx(least)
-    assert [each.value for each in best] == pytest.approx([spent(each, objective) for each in best])
+def test_much_slower_kind_is_better_left_out():
+    slow = mixed(study(two(kind(1), kind(1, share=0.02)), space=FEW), keep=1)
+    assert slow.gain < 0
+    assert slow.rival == "of 1.0"
 
 
-@pytest.mark.parametrize("place", [3, 100])
-def test_just_the_plans_within_every_limit_are_ranked(every, place):
-    steps = STUDY.workload.samples / STUDY.workload.global_batch
-    last = every.best[place]
-    limits = {
-        "deadline": (Limit(deadline=last.step_time * steps), Objective.TIME),
-        "cost limit": (Limit(cost=spent(last, Objective.COST) * steps), Objective.COST),
-        "memory limit": (Limit(memory=last.memory), Objective.MEMORY),
-    }
-    for reason, (limit, objective) in limits.items():
-        answer = found(replace(STUDY, limit=limit))
-        most = spent(last, objective) * (1 + 1e-12)
-        kept = [each.pair for each in every.best if spent(each, objective) <= most]
-        assert [each.pair for each in answer.best] == kept
-        assert answer.rejected == {reason: every.space - len(kept)}
+def test_objective_memory_answers_with_the_least():
+    answer = mixed(replace(STUDY, objective=Objective.MEMORY), keep=5)
+    memories = [plan.memory for plan in answer.plans]
+    assert memories == sorted(memories)
 
 
-def with_memory(cluster, memory):
-    return replace(cluster, device=replace(cluster.device, memory=memory))
+def test_two_groups_of_one_kind_are_as_good_as_the_cluster_with_both():
+    """Every plan by replica or stage is one of the homogeneous cluster, in one order of axes."""
+    whole = search(replace(study(MIXED, space=FEW), mixed=None, cluster=kind(2)), keep=1)
+    both = mixed(study(two(kind(1), kind(1)), space=FEW), keep=1)
+    assert both.best.step_time == pytest.approx(whole.best.estimate.step_time, rel=0.02)
 
 
-@pytest.mark.parametrize("place", [3, 50, 100, 150])
-def test_just_the_plans_that_fit_on_both_kinds_are_ranked(every, place):
-    most = every.best[place].memory
-    tight = two(with_memory(MIXED.first, most), with_memory(MIXED.second, most))
-    answer = found(replace(STUDY, mixed=tight, cluster=tight.first))
-    kept = [each.pair for each in every.best if each.memory <= most]
-    assert 0 < len(kept) < len(every.best)
-    assert [each.pair for each in answer.best] == kept
-    assert answer.rejected == {"device memory": every.space - len(kept)}
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mixed": None}, r"cluster\.groups: is missing"),
+        ({"space": replace(FEW, offload=(Offload.BOTH,))}, "plan.offload: is not searched"),
+        ({"maximise": Maximise.SEQUENCE}, "search.maximise: is not searched"),
+        ({"limit": Limit(devices=8)}, "search.limit.devices: 8 is below the 12 of both groups"),
+        ({"limit": Limit(power=1e3)}, "search.limit.power: both groups draw 15 kW"),
+        ({"mixed": two(kind(1, price=None), kind(2)), "objective": Objective.COST}, "cost needs"),
+        ({"space": replace(FEW, tensor=(3,))}, r"plan\.tensor"),
+    ],
+)
+def test_questions_without_an_answer_are_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        mixed(replace(STUDY, **changes))
 
 
-def test_search_that_is_stopped_says_so():
-    answer = found(STUDY, 3, stop=lambda: True)
-    assert not answer.complete
-    assert answer.best
+def test_devices_that_share_no_degree_have_no_legal_plan():
+    odd = two(kind(1, node_devices=4), kind(1, node_devices=3))
+    with pytest.raises(InputError, match="no legal plan for small-gpt on 4 and 3 devices"):
+        mixed(replace(STUDY, mixed=odd, space=replace(FEW, tensor=(2,), pipeline=(1, 2))))
+
+
+def test_replicas_of_two_kinds_need_not_divide_the_batch():
+    workload = replace(STUDY.workload, global_batch=52)
+    space = replace(FEW, data=(12,), micro_batch=(1,))
+    first, second = mixed(replace(STUDY, workload=workload, space=space), keep=1).best.kinds
+    assert 4 * first.micro_batches + 8 * second.micro_batches == 52
+
+
+def test_nothing_that_fits_is_told_by_reason():
+    tiny = replace(kind(2), device=replace(kind(2).device, memory=1e6))
+    with pytest.raises(NoPlanFits, match=r"legal plans are refused \(.* by device memory\)"):
+        mixed(replace(STUDY, mixed=two(kind(1), tiny)))
+
+
+def test_an_estimate_is_of_one_kind():
+    space = replace(FEW, micro_batch=(1,), tensor=(1,), pipeline=(1,), sharding=(Sharding.NONE,))
+    with pytest.raises(InputError, match=r"cluster\.groups: two kinds of devices are for"):
+        estimate(replace(STUDY, space=space))
+
+
+def test_a_search_of_two_kinds_answers_as_the_verb_of_two_kinds_does():
+    assert search(STUDY, keep=1).best == mixed(STUDY, keep=1).best

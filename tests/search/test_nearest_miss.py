@@ -6,13 +6,12 @@ import pytest
 from tests.small import HOST, cluster, gpt_study, listed, long_study, with_memory
 
 from foretrain.cluster.offer import part, whole
-from foretrain.cost.setting import setting
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Offload, Recompute, Sharding
-from foretrain.plan.space import Space
-from foretrain.plan.study import Limit
+from foretrain.plan.study import Limit, Space
 from foretrain.search.nearest_miss import enough_nodes, freed, nearest_plan
-from foretrain.verbs.price import price_plan
+from foretrain.step.price import price_plan
+from foretrain.step.setting import setting
+from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.operator import Attention
 
 STUDY = gpt_study(

@@ -20,7 +20,7 @@ from foretrain.plan.choices import question_of
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.study import Objective
 from foretrain.search.recall import among
-from foretrain.verbs.search import search
+from foretrain.search.search import search
 
 
 def changed(study, **changes):

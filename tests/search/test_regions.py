@@ -9,18 +9,18 @@ from tests.random_models import decoders
 from tests.random_studies import plans_of, studies
 from tests.small import resnet_study
 
-from foretrain.cost.factors import factors
-from foretrain.cost.held import hold
-from foretrain.cost.input import with_input
-from foretrain.cost.memory import heaviest_total
-from foretrain.cost.setting import setting
-from foretrain.cost.step import step_time
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.orders import with_orders
 from foretrain.search.found import Found
 from foretrain.search.regions import divided, even_only, regions_of
 from foretrain.search.table import valued
+from foretrain.step.factors import factors
+from foretrain.step.held import hold
+from foretrain.step.input import with_input
+from foretrain.step.memory import heaviest_total
+from foretrain.step.setting import setting
+from foretrain.step.step import step_time
+from foretrain.study.coefficients import DEFAULT
 
 SOME = 1_500
 """Plans of a random study, at most."""

@@ -3,7 +3,7 @@
 import pytest
 from validation.collectives import main, terms_of, timed
 
-from foretrain.files.coefficients import SHIPPED
+from foretrain.study.coefficients import SHIPPED
 
 
 def test_what_one_machine_says_holds_on_another(capsys):

@@ -12,11 +12,10 @@ from recorder.outcome import Memory, Outcome
 from recorder.tables import TableFile
 from recorder.timing import DeviceClock, HostClock, Lap, Timing, summarised, timed
 
-from foretrain.files.measurement_columns import COLUMNS
-from foretrain.files.measurements import read_runs
+from foretrain.evidence.validate import Status, validate
 from foretrain.measured.run import Table
-from foretrain.results.validate import Status
-from foretrain.verbs.validate import validate
+from foretrain.study.measurement_rows import COLUMNS
+from foretrain.study.measurements import read_runs
 from foretrain.workload.library.entries import build
 
 FOLDER = Path(__file__).parents[2] / "validation" / "device"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.files.coefficients import SHIPPED
+from foretrain.study.coefficients import SHIPPED
 
 LIST = Path(__file__).parents[2] / "validation" / "evaluation-only.txt"
 

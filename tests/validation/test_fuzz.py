@@ -13,9 +13,9 @@ from foretrain.errors import InputError
 
 SOURCE = Path(__file__).parents[2] / "src" / "foretrain"
 WAYS_IN = {"read_text", "read_bytes", "read_toml", "check_file", "from_json", "from_toml"}
-THE_DOOR = {"files/reading.py", "files/toml.py", "files/json.py"}
-WITH_PYTORCH = {"run/members/checkpoint.py:load"}
-"""Where PyTorch reads its own format; tests/run/members/test_checkpoint.py mutates such files."""
+THE_DOOR = {"study/reading.py", "study/documents.py"}
+WITH_PYTORCH = {"ensemble/run/checkpoint.py:load"}
+"""Where PyTorch reads its own format; tests/ensemble/run/test_checkpoint.py mutates such files."""
 
 
 def readers(path):
@@ -108,7 +108,7 @@ def test_what_comes_of_a_mutant_is_told(use, kind, told, tmp_path, monkeypatch):
 
 def test_few_mutants_of_every_door_are_read_or_refused(tmp_path, monkeypatch):
     """CI runs a thousand of another seed each time; these are the same ones every time."""
-    monkeypatch.setattr("foretrain.files.reading.PATIENCE", 0.05)
+    monkeypatch.setattr("foretrain.study.reading.PATIENCE", 0.05)
     found = [
         tried(door, number, seed=18, folder=tmp_path / "there")
         for door in doors()

@@ -4,8 +4,8 @@ import pytest
 from validation.cold import folds, judged
 from validation.images import MUST_COLD, as_known, fittable, learned, told, trainer_of
 
-from foretrain.calibrate.scores import score
-from foretrain.files.coefficients import DEFAULT, PRIORS
+from foretrain.evidence.scores import score
+from foretrain.study.coefficients import DEFAULT, PRIORS
 from validation import images
 
 MANY = ("nv-dle-0097", "tf-bench-2017-0009")

@@ -16,9 +16,9 @@ from validation.memory import (
     trained,
 )
 
-from foretrain.calibrate.memory import fit, left_out
-from foretrain.files.coefficients import DEFAULT, PRIORS
-from foretrain.files.measurements import read_runs
+from foretrain.evidence.memory import fit, left_out
+from foretrain.study.coefficients import DEFAULT, PRIORS
+from foretrain.study.measurements import read_runs
 
 PRIOR = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.validation.published import numbers
 
-from foretrain.cost.collectives import ring
-from foretrain.cost.collectives.group import group
-from foretrain.cost.collectives.network import Network, Wire, span
-from foretrain.files.catalogue import cluster
+from foretrain.step.collectives import ring
+from foretrain.step.collectives.group import group
+from foretrain.step.collectives.network import Network, Wire, span
+from foretrain.study.catalogue import cluster
 from foretrain.workload.library.entries import build
 
 FP32 = 4

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.files.catalogue import cluster, device
-from foretrain.files.measurements import read_runs
 from foretrain.measured import defaults
 from foretrain.measured.case import case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.place import Catalogue
 from foretrain.plan.plan import Offload, Sharding
+from foretrain.study.catalogue import cluster, device
+from foretrain.study.measurements import read_runs
 from foretrain.workload.workload import Optimizer, Precision
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"

@@ -5,12 +5,12 @@ from math import exp
 
 import numpy as np
 import pytest
-from tests.calibrate.scored_rows import row
+from tests.evidence.scored_rows import row
 from validation.calibrate import kept_apart
 from validation.widths import taught, with_widths
 
 from foretrain.coefficients.coefficient import Kind
-from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml, calibration
+from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml, calibration
 
 
 def rows_of(*sources):

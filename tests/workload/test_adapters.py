@@ -2,9 +2,9 @@
 
 import pytest
 
-from foretrain.workload.adapters import adapter, is_linear, projections, stem
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Split
+from foretrain.workload.trainable import adapter, is_linear, projections, stem
 
 
 def parts(name, *, sequence=16):

@@ -4,7 +4,7 @@ import pytest
 from tests.small import gpt, mixture
 
 from foretrain.errors import InputError
-from foretrain.workload.depth import growing, least_layers, steady_layers, with_layers
+from foretrain.workload.graph import growing, least_layers, steady_layers, with_layers
 from foretrain.workload.library.entries import build
 
 

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.cost.setting import setting
 from foretrain.errors import InputError
-from foretrain.files.catalogue import device
-from foretrain.files.coefficients import DEFAULT
 from foretrain.plan.plan import Plan
-from foretrain.verbs.price import price_plan
+from foretrain.step.price import price_plan
+from foretrain.step.setting import setting
+from foretrain.study.catalogue import device
+from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
 from foretrain.workload.totals import SPREAD, Totals, model_of_totals

@@ -12,16 +12,10 @@ from typing import Any
 
 from validation.faults.plan import Part, Plan
 
-from foretrain.run.stream.attach import attach
-from foretrain.run.stream.errors import (
-    ProducerLost,
-    StreamError,
-    StreamNotFound,
-    StreamOver,
-    StreamTaken,
-)
-from foretrain.run.stream.reader import Reader
-from foretrain.run.stream.share import Stream, share
+from batchcast.attachment import attach
+from batchcast.errors import ProducerLost, StreamError, StreamNotFound, StreamOver, StreamTaken
+from batchcast.reader import Reader
+from batchcast.stream import Stream, share
 
 WIDTH = 16
 """Numbers of a sample, all of which are its id."""

@@ -19,9 +19,9 @@ from typing import Any
 from validation.faults.plan import Fault, Part, Plan
 from validation.faults.roles import events_of, log, own, read, take_part
 
-from foretrain.run.stream.addresses import candidates, connect
-from foretrain.run.stream.errors import StreamNotFound
-from foretrain.run.stream.messages import TO_READER, Kind, receive, send
+from batchcast.addresses import candidates, connect
+from batchcast.errors import StreamNotFound
+from batchcast.messages import TO_READER, Kind, receive, send
 
 LIMIT = 60.0
 """Seconds after which a run hangs."""

@@ -15,7 +15,7 @@ from typing import Final
 from rich.console import Console, RenderableType
 from validation.fuzz import seeds
 
-from foretrain.cli.legible import Legible, legible
+from foretrain.app.output import Legible, legible
 from foretrain.measured.run import Table
 
 Use = Callable[[Path], object]
@@ -48,7 +48,7 @@ class Door:
 
     Attributes:
         name: in the output and for `--replay`.
-        reads: functions of the source that it goes through, as "files/study.py:read_study".
+        reads: functions of the source that it goes through, as "study/study.py:read_study".
         seeds: sound files.
         use: reads a file and makes of it all that a command would.
         share: of the mutants, beside 1 of most.
@@ -68,8 +68,8 @@ def _toml(*texts: str, name: str = "study.toml", **beside: str) -> Seed:
 
 def shown(verb: str, answer: object, text: Callable[[], RenderableType]) -> None:
     """What a command does with an answer: a document, and a report without a hidden character."""
-    from foretrain.results.document import document
-    from foretrain.verbs.provenance import provenance
+    from foretrain.show.document import document
+    from foretrain.show.provenance import provenance
 
     json.dumps(document(verb, answer, provenance(answer)), allow_nan=False)
     paper = io.StringIO()
@@ -79,9 +79,9 @@ def shown(verb: str, answer: object, text: Callable[[], RenderableType]) -> None
 
 def estimated(path: Path) -> None:
     """A study of one plan."""
-    from foretrain.files.study import read_study
-    from foretrain.report.estimate import estimate_text
-    from foretrain.verbs.estimate import estimate
+    from foretrain.step.estimate import estimate
+    from foretrain.step.report import estimate_text
+    from foretrain.study.study import read_study
 
     study = read_study(path, today=TODAY)
     answer = estimate(study)
@@ -90,10 +90,10 @@ def estimated(path: Path) -> None:
 
 def searched(path: Path) -> None:
     """A study of many plans."""
-    from foretrain.files.study import read_study
-    from foretrain.report.asked import asked_text
-    from foretrain.results.answers import name_of
-    from foretrain.verbs.search import search
+    from foretrain.app.schema import name_of
+    from foretrain.search.report.asked import asked_text
+    from foretrain.search.search import search
+    from foretrain.study.study import read_study
 
     study = read_study(path, today=TODAY)
     answer = search(study, keep=3)
@@ -102,7 +102,7 @@ def searched(path: Path) -> None:
 
 def doubted(path: Path) -> None:
     """A doubt of a plan, in the words of a ranking."""
-    from foretrain.files.plan_text import read_named
+    from foretrain.study.plan import read_named
 
     if path not in path.parent.iterdir() or not path.is_file():
         return
@@ -112,9 +112,9 @@ def doubted(path: Path) -> None:
 
 def simulated(path: Path) -> None:
     """A study of jobs that share a cluster."""
-    from foretrain.files.queue_study import read_queue_study
-    from foretrain.report.simulate import simulate_text
-    from foretrain.verbs.simulate import simulate
+    from foretrain.jobs.report import simulate_text
+    from foretrain.jobs.simulate import simulate
+    from foretrain.study.queue_study import read_queue_study
 
     answer = simulate(read_queue_study(path, today=TODAY))
     shown("simulate", answer, lambda: simulate_text(answer))
@@ -134,9 +134,8 @@ def replayed(text: str) -> Use:
 
 def shared(path: Path) -> None:
     """A study of an ensemble."""
-    from foretrain.files.ensemble_study import read_ensemble_study
-    from foretrain.report.ensemble_estimate import ensemble_estimate_text
-    from foretrain.verbs.ensemble_estimate import ensemble_estimate
+    from foretrain.ensemble.estimate import ensemble_estimate, ensemble_estimate_text
+    from foretrain.study.ensemble_study import read_ensemble_study
 
     answer = ensemble_estimate(read_ensemble_study(path))
     shown("ensemble-estimate", answer, lambda: ensemble_estimate_text(answer))
@@ -155,7 +154,7 @@ def configured(path: Path) -> None:
 
 def priced(path: Path) -> None:
     """A price list, and a study that names it."""
-    from foretrain.files.prices import read_prices
+    from foretrain.study.prices import read_prices
 
     read_prices(path)
     study = path.with_name("study.toml")
@@ -166,11 +165,11 @@ def priced(path: Path) -> None:
 
 def fitted(path: Path) -> None:
     """A set of coefficients, and a step priced with it."""
-    from foretrain.files.calibration import read_calibration
-    from foretrain.files.coefficients import as_toml, calibration
-    from foretrain.files.study import read_study
-    from foretrain.report.estimate import estimate_text
-    from foretrain.verbs.estimate import estimate
+    from foretrain.step.estimate import estimate
+    from foretrain.step.report import estimate_text
+    from foretrain.study.calibration import read_calibration
+    from foretrain.study.coefficients import as_toml, calibration
+    from foretrain.study.study import read_study
 
     found = read_calibration(path)
     study = path.with_name("study.toml")
@@ -185,9 +184,9 @@ def validated(kind: str) -> Use:
     """A table of measurements of some kind."""
 
     def use(path: Path) -> None:
-        from foretrain.files.measurements import read_measurements
-        from foretrain.report.validate import validation_text
-        from foretrain.verbs.validate import validate
+        from foretrain.evidence.report import validation_text
+        from foretrain.evidence.validate import validate
+        from foretrain.study.measurements import read_measurements
 
         answer = validate(read_measurements(path, kind=kind), played=False)
         shown("validate", answer, lambda: validation_text(answer))
@@ -204,22 +203,22 @@ def listed(path: Path) -> None:
 
 def noded(path: Path) -> None:
     """The nodes of a cluster that published its log."""
-    from foretrain.files.traces.openb import read_openb_nodes
+    from foretrain.study.traces.openb import read_openb_nodes
 
     read_openb_nodes(path)
 
 
 def gavelled(path: Path) -> None:
     """A trace beside sound throughputs."""
-    from foretrain.files.traces.gavel import read_gavel, read_throughputs
+    from foretrain.study.traces.gavel import read_gavel, read_throughputs
 
     read_gavel(path, read_throughputs(path.with_name("throughputs.json")))
 
 
 def throughputs(path: Path) -> None:
     """Throughputs beside sound traces."""
-    from foretrain.files.traces.gavel import read_gavel, read_throughputs
-    from foretrain.files.traces.shockwave import read_shockwave
+    from foretrain.study.traces.gavel import read_gavel, read_throughputs
+    from foretrain.study.traces.shockwave import read_shockwave
 
     found = read_throughputs(path)
     read_gavel(path.with_name("jobs.trace"), found)
@@ -228,51 +227,51 @@ def throughputs(path: Path) -> None:
 
 def growing(path: Path) -> None:
     """A trace of jobs whose batch grows."""
-    from foretrain.files.traces.gavel import read_throughputs
-    from foretrain.files.traces.shockwave import read_shockwave
+    from foretrain.study.traces.gavel import read_throughputs
+    from foretrain.study.traces.shockwave import read_shockwave
 
     read_shockwave(path, read_throughputs(path.with_name("throughputs.json")))
 
 
 def submitted(path: Path) -> None:
     """A workload of jobs."""
-    from foretrain.files.traces.pollux import read_workload
+    from foretrain.study.traces.pollux import read_workload
 
     read_workload(path)
 
 
 def profiled(path: Path) -> None:
     """A profile of a model, one file of which is a mutant."""
-    from foretrain.files.traces.pollux import read_profile
+    from foretrain.study.traces.pollux import read_profile
 
     read_profile(path.parent)
 
 
 def published(path: Path) -> None:
     """Who published what."""
-    from foretrain.files.publishers import read_publishers
+    from validation.publishers import read_publishers
 
     read_publishers(path)
 
 
 def kept(path: Path) -> None:
     """A kept result."""
-    from foretrain.files.kept import Kept
+    from foretrain.app.kept import Kept
 
     Kept(path.parent).get(path.stem)
 
 
 def claimed(path: Path) -> None:
     """How far a run had come."""
-    from foretrain.run.members.checkpoint import RunFolder
+    from foretrain.ensemble.run.checkpoint import RunFolder
 
     RunFolder(path.parent).claim("question", resume=True)
 
 
 def gone_on(path: Path) -> None:
     """The table of an earlier run, which a resumed one adds to."""
+    from foretrain.ensemble.run.logs import opened
     from foretrain.measured.ensemble_study import Logs
-    from foretrain.run.members.logs import opened
 
     with opened(Logs(csv=str(path)), anew=False):
         pass
@@ -282,8 +281,8 @@ def gone_on(path: Path) -> None:
 def _whole_set() -> str:
     """A set that says every coefficient."""
     from foretrain.coefficients.coefficient import Kind
-    from foretrain.coefficients.covers import NOTHING
-    from foretrain.files.coefficients import PRIORS, SHIPPED, as_toml
+    from foretrain.coefficients.uncertainty import NOTHING
+    from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 
     known = {
         name: replace(it, kind=Kind.GIVEN, rows=(), source="by hand")
@@ -296,9 +295,9 @@ def _whole_set() -> str:
 @cache
 def _kept_result() -> str:
     """A result as a simulation keeps it."""
-    from foretrain.files.kept import Kept
-    from foretrain.files.queue_study import read_queue_study
-    from foretrain.verbs.simulate import simulate
+    from foretrain.app.kept import Kept
+    from foretrain.jobs.simulate import simulate
+    from foretrain.study.queue_study import read_queue_study
 
     with TemporaryDirectory() as folder:
         study = Path(folder) / "queue.toml"
@@ -331,7 +330,7 @@ def doors() -> tuple[Door, ...]:
     return (
         Door(
             name="study",
-            reads=("files/study.py:read_study",),
+            reads=("study/study.py:read_study",),
             seeds=(
                 _toml(*one, seeds.JOB),
                 _toml(seeds.WORKLOAD, seeds.DATA, seeds.NAMED, seeds.ONE_PLAN),
@@ -345,7 +344,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="search",
-            reads=("files/study.py:read_study",),
+            reads=("study/study.py:read_study",),
             seeds=(
                 _toml(*space, seeds.LIMITS),
                 _toml(*space, seeds.LARGEST),
@@ -359,13 +358,13 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="why-not",
-            reads=("files/plan_text.py:_pair",),
+            reads=("study/plan.py:_pair",),
             seeds=tuple(Seed(name="text", text=each, form="lines") for each in NAMED_PLANS),
             use=doubted,
         ),
         Door(
             name="queue-study",
-            reads=("files/queue_study.py:read_queue_study",),
+            reads=("study/queue_study.py:read_queue_study",),
             seeds=(
                 _toml(seeds.QUEUE),
                 _toml(seeds.FLEET),
@@ -377,13 +376,13 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="ensemble-study",
-            reads=("files/ensemble_study.py:read_ensemble_study",),
+            reads=("study/ensemble_study.py:read_ensemble_study",),
             seeds=(_toml(seeds.ENSEMBLE),),
             use=shared,
         ),
         Door(
             name="config",
-            reads=("files/model.py:_keys",),
+            reads=("study/model.py:_keys",),
             seeds=tuple(
                 Seed(name="config.json", text=json.dumps(config), form="json")
                 for config in seeds.configs().values()
@@ -393,13 +392,13 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="prices",
-            reads=("files/prices.py:read_prices",),
+            reads=("study/prices.py:read_prices",),
             seeds=(_toml(seeds.PRICES, name="prices.toml"),),
             use=priced,
         ),
         Door(
             name="coefficients",
-            reads=("files/calibration.py:read_calibration", "files/coefficients.py:calibration"),
+            reads=("study/calibration.py:read_calibration", "study/coefficients.py:calibration"),
             seeds=(_toml(seeds.SET, name="mine.toml"), _toml(_whole_set(), name="mine.toml")),
             use=fitted,
             share=2,
@@ -407,7 +406,7 @@ def doors() -> tuple[Door, ...]:
         *(
             Door(
                 name=f"table-{kind}",
-                reads=("files/measurements.py:read_measurements",),
+                reads=("study/measurements.py:read_measurements",),
                 seeds=(Seed(name="table.csv", text=seeds.table(kind), form="csv"),),
                 use=validated(kind),
             )
@@ -416,14 +415,14 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="networks",
-            reads=("files/inventories.py:read_inventories",),
+            reads=("study/inventories.py:read_inventories",),
             seeds=(Seed(name="networks.csv", text=seeds.networks(), form="csv"),),
             use=listed,
         ),
         *(
             Door(
                 name=f"log-{name.partition('.')[0]}",
-                reads=("files/traces/read.py:read_log",),
+                reads=("study/traces/read.py:read_log",),
                 seeds=(Seed(name=name, text=text, form="lines"),),
                 use=replayed(seeds.LOGGED),
             )
@@ -431,31 +430,31 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="log-own",
-            reads=("files/traces/read.py:read_log",),
+            reads=("study/traces/read.py:read_log",),
             seeds=(Seed(name="log.csv", text=seeds.OWN_LOG, form="csv"),),
             use=replayed(seeds.MAPPED),
         ),
         Door(
             name="openb-nodes",
-            reads=("files/traces/openb.py:read_openb_nodes",),
+            reads=("study/traces/openb.py:read_openb_nodes",),
             seeds=(Seed(name="nodes.csv", text=seeds.NODES, form="csv"),),
             use=noded,
         ),
         Door(
             name="gavel",
-            reads=("files/traces/gavel.py:read_rows",),
+            reads=("study/traces/gavel.py:read_rows",),
             seeds=(Seed(name="jobs.trace", text=seeds.GAVEL, form="lines", beside=GAVEL),),
             use=gavelled,
         ),
         Door(
             name="shockwave",
-            reads=("files/traces/gavel.py:read_rows",),
+            reads=("study/traces/gavel.py:read_rows",),
             seeds=(Seed(name="growing.trace", text=seeds.SHOCKWAVE, form="lines", beside=GAVEL),),
             use=growing,
         ),
         Door(
             name="throughputs",
-            reads=("files/traces/gavel.py:read_throughputs",),
+            reads=("study/traces/gavel.py:read_throughputs",),
             seeds=(
                 Seed(name="throughputs.json", text=seeds.THROUGHPUTS, form="json", beside=GAVEL),
             ),
@@ -463,13 +462,13 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="pollux",
-            reads=("files/traces/pollux.py:_rows",),
+            reads=("study/traces/pollux.py:_rows",),
             seeds=(Seed(name="workload.csv", text=seeds.SUBMITTED, form="csv"),),
             use=submitted,
         ),
         Door(
             name="profile",
-            reads=("files/traces/pollux.py:_rows",),
+            reads=("study/traces/pollux.py:_rows",),
             seeds=tuple(
                 Seed(name=name, text=text, form="csv", beside=PROFILE)
                 for name, text in PROFILE.items()
@@ -478,19 +477,19 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="publishers",
-            reads=("files/publishers.py:read_publishers",),
+            reads=(),  # a table of our own, read by validation/publishers.py
             seeds=(_toml(seeds.PUBLISHERS, name="publishers.toml"),),
             use=published,
         ),
         Door(
             name="kept",
-            reads=("files/kept.py:get",),
+            reads=("app/kept.py:get",),
             seeds=(Seed(name="key.json", text=_kept_result(), form="json"),),
             use=kept,
         ),
         Door(
             name="manifest",
-            reads=("run/members/checkpoint.py:_facts",),
+            reads=("ensemble/run/checkpoint.py:_facts",),
             seeds=(
                 Seed(
                     name="run.json",
@@ -502,7 +501,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="member-table",
-            reads=("run/members/logs.py:_whole_lines",),
+            reads=("ensemble/run/logs.py:_whole_lines",),
             seeds=(Seed(name="table.csv", text="seconds,member\n1,a\n2,b\n", form="csv"),),
             use=gone_on,
         ),

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.files.traces import test_read as logs
-from tests.readers.configs import ALL as CONFIGS
+from tests.study.config.configs import ALL as CONFIGS
+from tests.study.traces import test_read as logs
 
 HERE: Final = Path(__file__).parents[1]
 

@@ -80,7 +80,7 @@ def _end(worker: _Worker) -> None:
 
 def _work(pipe: Connection, seed: int) -> None:
     """Try mutants for as long as there is one."""
-    from foretrain.files import reading
+    from foretrain.study import reading
 
     reading.PATIENCE = 0.1
     by_name = {door.name: door for door in doors()}

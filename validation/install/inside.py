@@ -92,7 +92,7 @@ class Ended:
 
 def foretrain(*arguments: object) -> Ended:
     """A command line, in this process."""
-    from foretrain.cli.main import run
+    from foretrain.app.main import run
 
     out, err = io.StringIO(), io.StringIO()
     sys.argv = ["foretrain", *map(str, arguments)]
@@ -116,7 +116,7 @@ def commands() -> dict[str, Any]:
     """Every command by what is typed for it."""
     from typer.main import get_command
 
-    from foretrain.cli.main import app
+    from foretrain.app.main import app
 
     every, groups = {}, [("", get_command(app))]
     while groups:
@@ -129,7 +129,7 @@ def commands() -> dict[str, Any]:
 
 def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
     """What is typed behind each command; files that one writes serve those below it."""
-    from foretrain.files.schema import ANSWERS
+    from foretrain.app.schema import ANSWERS
     from foretrain.jobs.policies.table import POLICIES
 
     ran, known, queue = (folder / f"{name}.toml" for name in ("ran", "known", "queue"))
@@ -234,17 +234,19 @@ def lacks(ended: Ended, what: str) -> Iterator[str]:
 
 def streams_lack(_checkout: Path, _folder: Path) -> Iterator[str]:
     """Every public name loads, and those that need PyTorch say so."""
+    import batchcast
     import foretrain as package
 
-    for name in package.__all__:
-        getattr(package, name)
+    for each in (package, batchcast):
+        for name in each.__all__:
+            getattr(each, name)
     for begin in (
         lambda: package.share([1.0], name="x"),
         lambda: package.attach("x", batch_size=1),
     ):
         try:
             begin()
-        except package.ForetrainError as error:
+        except batchcast.BatchcastError as error:
             yield from lacks(Ended(1, "", str(error)), "share and attach")
         else:
             yield "share and attach: nothing was said of PyTorch"

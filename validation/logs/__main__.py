@@ -24,11 +24,11 @@ from validation.logs.by_hand import SCHEDULERS, Course
 from validation.logs.drawn import COLUMNS, Drawn, drawn
 
 from foretrain.cluster.fleet import fleet
-from foretrain.files.queue_study import read_queue_study
-from foretrain.files.traces.read import read_log
-from foretrain.jobs.fitting import that_fit
+from foretrain.jobs.admission import that_fit
 from foretrain.jobs.run import run
-from foretrain.verbs.simulate import simulate
+from foretrain.jobs.simulate import simulate
+from foretrain.study.queue_study import read_queue_study
+from foretrain.study.traces.read import read_log
 
 LOGS = 1_000
 SEED = 18

@@ -12,16 +12,16 @@ from typing import Final
 SOURCE: Final = Path(__file__).parents[2] / "src"
 
 AREAS: Final[Mapping[str, frozenset[str]]] = {
-    "cost": frozenset({"cost", "step"}),
+    "step": frozenset({"step"}),
     "strategies": frozenset({"strategies"}),
     "collectives": frozenset({"collectives"}),
-    "simulate": frozenset({"simulate", "schedules"}),
+    "simulation": frozenset({"simulation", "schedules"}),
     "jobs": frozenset({"jobs"}),
     "plan": frozenset({"plan"}),
     "search": frozenset({"search"}),
-    "calibrate": frozenset({"calibrate"}),
+    "evidence": frozenset({"evidence"}),
     "trace readers": frozenset({"traces"}),
-    "run": frozenset({"stream", "members", "nodes"}),
+    "run": frozenset({"batchcast", "run", "nodes"}),
 }
 
 

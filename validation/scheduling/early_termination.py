@@ -22,16 +22,19 @@ from validation.claims import Claim, in_percent, table
 from foretrain.cluster.fleet import Fleet, fleet
 from foretrain.jobs.generator import generate
 from foretrain.jobs.hazard import Hazard, Survival, learned
-from foretrain.jobs.mix import Mix
+from foretrain.jobs.mix import PHILLY, Mix
 from foretrain.jobs.ordered import Order, OrderedDispatcher
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.philly import PHILLY
-from foretrain.jobs.policies.aware import Hazards, aware, aware_efficient
-from foretrain.jobs.policies.efficient import fifo_efficient, srtf_efficient
+from foretrain.jobs.policies.aware import (
+    Hazards,
+    aware,
+    aware_efficient,
+    fifo_efficient,
+    srtf_efficient,
+)
 from foretrain.jobs.policies.equal import equal_share
-from foretrain.jobs.policies.gittins import gittins
-from foretrain.jobs.policies.las import las
-from foretrain.jobs.policies.sjf import srtf
+from foretrain.jobs.policies.fifo import srtf
+from foretrain.jobs.policies.gittins import gittins, las
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher, Simulation

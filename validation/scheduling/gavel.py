@@ -20,7 +20,6 @@ from time import process_time
 from validation.claims import Claim, table
 
 from foretrain.cluster.fleet import Fleet, Nodes
-from foretrain.files.traces.gavel import read_gavel, read_throughputs
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.max_min import max_min_over_kinds
 from foretrain.jobs.pool import CountedPool
@@ -28,6 +27,7 @@ from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
 from foretrain.jobs.shared import State
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Trace
+from foretrain.study.traces.gavel import read_gavel, read_throughputs
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "gavel"
 QUICKEST = "v100"

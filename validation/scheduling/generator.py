@@ -15,7 +15,7 @@ import numpy as np
 from validation.claims import Claim, table
 
 from foretrain.jobs.generator import ENDS, generate
-from foretrain.jobs.philly import PHILLY
+from foretrain.jobs.mix import PHILLY
 from foretrain.measured.job import Trace
 
 JOBS = 1_000_000

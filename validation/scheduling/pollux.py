@@ -26,18 +26,17 @@ from validation.claims import Claim, table
 from validation.scheduling.pollux_jobs import MostFree, Truth
 
 from foretrain.cluster.fleet import fleet
-from foretrain.files.traces.pollux import read_profile, read_workload
 from foretrain.jobs.goodput import Goodput, limits
 from foretrain.jobs.learning import Learning
+from foretrain.jobs.policies.gittins import tiresias
 from foretrain.jobs.policies.optimus import optimus
 from foretrain.jobs.policies.pollux import Pollux
-from foretrain.jobs.policies.tiresias import tiresias
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Simulation
-from foretrain.jobs.step_fit import fitted
-from foretrain.jobs.steps import MeasuredSteps, Steps
+from foretrain.jobs.steps import MeasuredSteps, Steps, fitted
 from foretrain.measured.job import Job, Trace
 from foretrain.measured.profile import Profile, Submission
+from foretrain.study.traces.pollux import read_profile, read_workload
 from foretrain.throughput import Curve
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "pollux"

@@ -19,14 +19,13 @@ import numpy as np
 from validation.claims import Claim, in_percent, table
 
 from foretrain.cluster.fleet import fleet
-from foretrain.files.traces.read import read_log
 from foretrain.jobs.generator import generate
-from foretrain.jobs.mix import DAY
+from foretrain.jobs.mix import DAY, PHILLY
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.philly import PHILLY
 from foretrain.jobs.replay import replay
 from foretrain.jobs.run import run
-from foretrain.measured.log import Log
+from foretrain.measured.job import Log
+from foretrain.study.traces.read import read_log
 
 JOBS = 3_000
 LOAD = 1.0

@@ -22,19 +22,18 @@ import numpy as np
 from validation.claims import Claim, table
 
 from foretrain.cluster.fleet import Fleet, Nodes
-from foretrain.files.traces.gavel import read_throughputs
-from foretrain.files.traces.shockwave import read_shockwave
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.allox import AlloX
+from foretrain.jobs.policies.equal import gandiva_fair
 from foretrain.jobs.policies.finish_time import FinishTimeFairness
-from foretrain.jobs.policies.gandiva_fair import gandiva_fair
-from foretrain.jobs.policies.max_min import max_min
-from foretrain.jobs.policies.max_sum import max_sum
+from foretrain.jobs.policies.max_min import max_min, max_sum
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
 from foretrain.jobs.shared import State
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Trace
+from foretrain.study.traces.gavel import read_throughputs
+from foretrain.study.traces.shockwave import read_shockwave
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "shockwave"
 FLEET = Fleet(nodes=(Nodes(count=8, devices=4, kind="v100"),))

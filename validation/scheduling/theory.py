@@ -20,16 +20,17 @@ from validation.claims import Claim, table
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.equal import processor_sharing
-from foretrain.jobs.policies.fifo import fifo
-from foretrain.jobs.policies.las import las
-from foretrain.jobs.policies.sjf import srtf
+from foretrain.jobs.policies.fifo import fifo, srtf
+from foretrain.jobs.policies.gittins import las
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Job, Trace
 from foretrain.queueing.fifo import exponential_response, general_response
-from foretrain.queueing.service import Exponentials, exponential, hyperexponential
 from foretrain.queueing.sized import (
+    Exponentials,
+    exponential,
+    hyperexponential,
     las_levels_response,
     las_response,
     shared_response,

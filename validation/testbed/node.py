@@ -23,10 +23,9 @@ from torch.utils.data import Dataset
 from validation.processors import busy_seconds
 from validation.testbed.pictures import Paced, Real
 
-from foretrain.run.nodes.channel import Channel
-from foretrain.run.nodes.leader import Leader, leader_from_environment
-from foretrain.run.nodes.pipeline import Pipeline, pipeline
-from foretrain.run.stream.heap import keep_memory
+from batchcast.heap import keep_memory
+from foretrain.ensemble.nodes.leader import Channel, Leader, leader_from_environment
+from foretrain.ensemble.nodes.pipeline import Pipeline, pipeline
 
 Job = Mapping[str, Any]
 Arrivals = list[tuple[float, int]]

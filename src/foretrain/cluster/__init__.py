@@ -1,1 +1,1 @@
-"""Where a training runs."""
+"""Where: devices, links in levels, storage, prices, power."""

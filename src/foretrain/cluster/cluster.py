@@ -1,17 +1,93 @@
-"""Clusters: devices, the levels of links between them, what they cost and draw."""
+"""Hosts and storage: what feeds the devices of a node.
+
+Power: what a node draws when it waits, and what the building adds.
+
+Clusters: devices, the levels of links between them, what they cost and draw.
+
+Nodes: how a number of them fills the levels of a cluster.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from math import prod
 from typing import Annotated
 
 from foretrain.cluster.device import Device
-from foretrain.cluster.host import Host, Storage
 from foretrain.cluster.link import Level
-from foretrain.cluster.power import Power
 from foretrain.errors import InputError
-from foretrain.units import DOLLARS_PER_SECOND, SECONDS, WATTS
+from foretrain.units import BYTES, BYTES_PER_SECOND, DOLLARS_PER_SECOND, SECONDS, WATTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Processors and memory of one node beside its devices.
+
+    Attributes:
+        cores: physical cores.
+        memory: bytes.
+        memory_bandwidth: bytes per second of all cores together.
+        device_bandwidth: bytes per second between one device and the host, one direction.
+    """
+
+    cores: int
+    memory: Annotated[float, BYTES]
+    memory_bandwidth: Annotated[float, BYTES_PER_SECOND]
+    device_bandwidth: Annotated[float, BYTES_PER_SECOND]
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not value > 0:
+                raise InputError(f"Host.{each.name} must be above 0, got {value}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Where data sets and checkpoints lie, as the nodes see it.
+
+    Attributes:
+        read: bytes per second that one node reads alone.
+        write: bytes per second that one node writes alone.
+        total_read: bytes per second that all nodes read together; None if each has its own disks.
+        total_write: the same for writing.
+    """
+
+    read: Annotated[float, BYTES_PER_SECOND]
+    write: Annotated[float, BYTES_PER_SECOND]
+    total_read: Annotated[float, BYTES_PER_SECOND] | None = None
+    total_write: Annotated[float, BYTES_PER_SECOND] | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None and not value > 0:
+                raise InputError(f"Storage.{each.name} must be above 0 bytes/s, got {value}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """What refines the full load of a node (`Cluster.node_power`).
+
+    Attributes:
+        idle: watts that one node draws with nothing to do; None if not known.
+        host: share of a node's full load that is not its devices': processors, memory, network
+            adapters, fans; None if not known.
+        pue: power of the whole building over that of its nodes, at least 1.
+    """
+
+    idle: Annotated[float, WATTS] | None = None
+    host: float | None = None
+    pue: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.idle is not None and not self.idle >= 0:
+            raise InputError(f"Power.idle must be at least 0 W, got {self.idle}.")
+        if self.host is not None and not 0 <= self.host < 1:
+            raise InputError(f"Power.host must be at least 0 and below 1, got {self.host}.")
+        if not self.pue >= 1:
+            raise InputError(f"Power.pue must be at least 1, got {self.pue}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +154,51 @@ class Cluster:
     def draw(self) -> float | None:
         """Watts of the building for all nodes at full load; None without power figures."""
         return None if self.node_power is None else self.node_power * self.power.pue * self.nodes
+
+
+Members = tuple[int, ...]
+
+
+def spread(nodes: int, most: Sequence[int]) -> Members:
+    """Members of each level above the node: as few groups as hold the nodes, all of one size.
+
+    Args:
+        nodes: of the whole cluster.
+        most: groups of the level below that a group of each level can connect, innermost first;
+            the outermost level, which is not among them, connects any number.
+
+    Returns:
+        One number per level, the outermost included.
+
+    Raises:
+        InputError: the nodes cannot be spread evenly; the message names numbers that can.
+    """
+    members = _spread(nodes, most)
+    if members is None:
+        groups = " of ".join(f"at most {size}" for size in reversed(most))
+        raise InputError(
+            f"{nodes} nodes do not spread evenly over groups of {groups}. "
+            f"Take {_next(nodes, most, step=-1)} or {_next(nodes, most, step=1)}."
+        )
+    return members
+
+
+def _spread(nodes: int, most: Sequence[int]) -> Members | None:
+    """The members, or None where some level cannot be filled evenly and by more than half."""
+    members: list[int] = []
+    for size in most:
+        fewest = -(-nodes // size)
+        even = [groups for groups in range(fewest, 2 * fewest) if nodes % groups == 0]
+        if not even:
+            return None
+        members.append(nodes // even[0])
+        nodes = even[0]
+    return (*members, nodes)
+
+
+def _next(nodes: int, most: Sequence[int], *, step: int) -> int:
+    """The nearest number that spreads evenly; there is one, as multiples of all sizes do."""
+    assert prod(most) > 0
+    while _spread(nodes, most) is None:
+        nodes += step
+    return nodes

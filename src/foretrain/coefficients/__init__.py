@@ -1,1 +1,1 @@
-"""Coefficients: how well hardware and software do what their data sheets promise."""
+"""How well: sets of coefficients; intervals and nearest measured runs that are read from them."""

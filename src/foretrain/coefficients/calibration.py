@@ -8,7 +8,7 @@ from functools import cached_property
 
 from foretrain.coefficients.coefficient import Coefficient
 from foretrain.coefficients.coefficients import Coefficients, coefficients_of
-from foretrain.coefficients.covers import NOTHING, Covers
+from foretrain.coefficients.uncertainty import NOTHING, Covers
 
 
 @dataclass(frozen=True, kw_only=True)

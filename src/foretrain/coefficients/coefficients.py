@@ -8,20 +8,18 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, get_type_hints
 
-from foretrain.coefficients.attention import FusedAttention
 from foretrain.coefficients.coefficient import Coefficient, given
-from foretrain.coefficients.convolution import Pictures, PictureSteps
-from foretrain.coefficients.covers import NOTHING, Covers
-from foretrain.coefficients.host import HostWork
-from foretrain.coefficients.job import JobTimes
-from foretrain.coefficients.links import Links
-from foretrain.coefficients.matrix import Matrix
-from foretrain.coefficients.memory import MemoryErrors, Reserve
-from foretrain.coefficients.overlap import Overlap
-from foretrain.coefficients.protocols import Protocols
-from foretrain.coefficients.step import Pace
-from foretrain.coefficients.traffic import Traffic
-from foretrain.coefficients.uncertainty import Uncertainty
+from foretrain.coefficients.kernels import (
+    FusedAttention,
+    HostWork,
+    Matrix,
+    Pictures,
+    PictureSteps,
+    Traffic,
+)
+from foretrain.coefficients.links import Links, Overlap, Protocols
+from foretrain.coefficients.memory import JobTimes, MemoryErrors, Pace, Reserve
+from foretrain.coefficients.uncertainty import NOTHING, Covers, Uncertainty
 from foretrain.errors import InputError
 
 

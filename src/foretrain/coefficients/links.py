@@ -1,4 +1,9 @@
-"""Links: what collectives reach of their nominal bandwidth, and what they wait for."""
+"""Protocols: how a collective library hands messages on, short ones and long ones.
+
+Links: what collectives reach of their nominal bandwidth, and what they wait for.
+
+Overlap: what may run beside compute.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,40 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from foretrain.cluster.link import Technology
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocols:
+    """Protocols: how a collective library hands messages on, short ones and long ones.
+
+    Long messages go in pieces by its simple protocol, whose start is `Links.start` and whose hops
+    take the latencies of the cluster. Two quicker ones, LL and LL128, send flags along with the
+    data: receivers wait for no other signal, and links carry less.
+
+    Attributes:
+        ll_start: seconds before the first message, flags with every 8 bytes (LL).
+        ll_hop: share of a hop's latency that is left.
+        ll_share: share of the bandwidth that is left.
+        ll128_start: seconds before the first message, flags with every 128 bytes (LL128).
+        ll128_hop: share of a hop's latency that is left.
+        ll128_share: share of the bandwidth that is left.
+        piece: bytes of a message that a member receives before it hands them on, simple protocol.
+        switch_hop: seconds of a hop into switches that add up, or out of them.
+        ethernet_hop: latency of a hop over Ethernet, over the one that the cluster states.
+        rccl_wait: starts and latencies of RCCL, AMD's library, over those of NCCL.
+    """
+
+    ll_start: float
+    ll_hop: float
+    ll_share: float
+    ll128_start: float
+    ll128_hop: float
+    ll128_share: float
+    piece: float
+    switch_hop: float
+    ethernet_hop: float
+    rccl_wait: float
+
 
 NEAREST_LINK: Mapping[Technology, Technology] = MappingProxyType(
     {
@@ -42,3 +81,20 @@ class Links:
     def share(self, technology: Technology) -> float:
         """Share of a link's nominal bandwidth that a collective reaches."""
         return float(getattr(self, NEAREST_LINK.get(technology, technology).value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Overlap: what may run beside compute.
+
+    Attributes:
+        gradients: share of the gradients' reduction that may run beside the backward pass.
+        contention: share of a hidden exchange of parameters by which it slows compute beside it.
+        tensor: share of the tensor axis' exchanges that may run beside the products they belong to.
+        experts: share of the exchanges of experts that may run beside other compute of the layer.
+    """
+
+    gradients: float
+    contention: float
+    tensor: float
+    experts: float

@@ -1,4 +1,9 @@
-"""Memory that is taken beside what operators keep and parameters need."""
+"""Memory that is taken beside what operators keep and parameters need.
+
+A whole job: start, failures, caches.
+
+A whole step: what one run of somebody's own says of all others of the same software.
+"""
 
 from __future__ import annotations
 
@@ -45,3 +50,37 @@ class MemoryErrors:
         values = astuple(self)
         if any(not first < second for first, second in pairwise(values)):
             raise InputError(f"MemoryErrors: percentiles must grow, got {values}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTimes:
+    """A whole job: start, failures, caches.
+
+    Attributes:
+        cache_share: share of a host's memory that can hold samples of the data set.
+        node_start: mean seconds from a granted node to its running processes.
+        node_start_spread: standard deviation of that over its mean.
+        rank_start: seconds that each process adds to the time until all have found one another.
+        warm_up: seconds between then and the first step at full speed.
+        detection: seconds from a failure to the decision to restart.
+    """
+
+    cache_share: float
+    node_start: float
+    node_start_spread: float
+    rank_start: float
+    warm_up: float
+    detection: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """A whole step over what its parts say.
+
+    Attributes:
+        factor: time of everything that devices, links and hosts do, over what the rest says of it.
+        spread: standard deviation of the passes of one of many replicas over their mean.
+    """
+
+    factor: float
+    spread: float

@@ -1,8 +1,14 @@
-"""Uncertainty: how far off predictions have been."""
+"""Uncertainty: how far off predictions have been.
+
+Covers: which runs a set of coefficients was fitted to.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from foretrain.errors import InputError
+from foretrain.units import MOST, as_written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,3 +58,68 @@ class Uncertainty:
     host_bound: float
     size: float
     count: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """Runs of one source that a set was fitted to, of one model on one kind of device.
+
+    Attributes:
+        id: of the first of them.
+        model: as the source calls it.
+        device: name of the catalogue.
+        sample: what a sample is, as in `Situation`.
+        parameters: of the model.
+        devices: fewest and most.
+        kinds: what else they are, by the names of `Uncertainty`.
+        rows: how many.
+        error: median of predicted / measured less 1, without the publisher's rows in the fit.
+    """
+
+    id: str
+    model: str
+    device: str
+    sample: str
+    parameters: float
+    devices: tuple[int, int]
+    kinds: frozenset[str] = frozenset()
+    rows: int
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covers:
+    """The runs that a set was fitted to: predictions unlike them are extrapolations.
+
+    Attributes:
+        devices: names of the catalogue.
+        parameters: fewest and most of a model.
+        counts: fewest and most devices.
+        kinds: what else there was among them, by the names of `Uncertainty`.
+        samples: what their samples were, as in `Situation`.
+        multiplied: least share of a model's parameters that products of matrices use.
+        runs: they themselves, which tell who was near; what they cover is said above.
+    """
+
+    devices: frozenset[str] = frozenset()
+    parameters: tuple[float, float] = (0.0, 0.0)
+    counts: tuple[float, float] = (0.0, 0.0)
+    kinds: frozenset[str] = frozenset()
+    samples: frozenset[str] = frozenset()
+    multiplied: float = 0.0
+    runs: tuple[Fitted, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("parameters", "counts"):
+            fewest, most = getattr(self, name)
+            if not 0 <= fewest <= most <= MOST:
+                raise InputError(
+                    f"Covers.{name} must be the fewest and the most, from 0 to {MOST:g}, got"
+                    f" {as_written([fewest, most])}."
+                )
+        if not 0 <= self.multiplied <= 1:
+            raise InputError(f"Covers.multiplied must lie from 0 to 1, got {self.multiplied:g}.")
+
+
+NOTHING = Covers()
+"""Of a set that was fitted to no run."""

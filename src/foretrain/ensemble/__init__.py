@@ -1,1 +1,1 @@
-"""Ensembles: which members train together, on how many devices, for how long."""
+"""Many models over one shared input pipeline: the plan, the run, the answers."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from foretrain.errors import InputError
-from foretrain.measured.bottleneck import Bottleneck, Stage
+from foretrain.measured.ensemble_study import Bottleneck, Stage
 
 SATURATED: Final = 0.75
 """Share of the time that a stage works from which on it holds the others up.

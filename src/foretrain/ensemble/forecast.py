@@ -16,7 +16,7 @@ from foretrain.ensemble.one_node import (
     private_loaders,
     shared_stream,
 )
-from foretrain.measured.probed import Probed
+from foretrain.measured.ensemble_study import Probed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

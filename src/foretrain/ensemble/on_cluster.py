@@ -14,10 +14,9 @@ from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estim
 from foretrain.ensemble.costs import Cores, Exchange, MeasuredCosts
 from foretrain.ensemble.one_node import LoadingEstimate, MeasuredLoaders, OnOneNode
 from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES, Pipeline
-from foretrain.ensemble.preference import CLOSE, as_fast, preferred, worth_sharing
-from foretrain.ensemble.sharing import advise_sharing
+from foretrain.ensemble.result import InputWay, SharedInput
+from foretrain.ensemble.sharing import CLOSE, advise_sharing, as_fast, preferred, worth_sharing
 from foretrain.errors import InputError
-from foretrain.results.shared_input import InputWay, SharedInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estimate_pipeline
 from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES, Pipeline
-from foretrain.ensemble.preference import CLOSE, WORTH, as_fast, preferred, worth_sharing
+from foretrain.ensemble.sharing import CLOSE, WORTH, as_fast, preferred, worth_sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,18 @@
-"""Whether the members of one node should share a stream, what it saves, and from how many on."""
+"""Which of several ways to feed members is to be preferred: rate first, then CPU time.
+
+Whether the members of one node should share a stream, what it saves, and from how many on.
+
+Loading: which way of getting samples an ensemble takes, and why.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, inf
+from typing import Protocol, TypeVar
 
+from foretrain.ensemble.forecast import Way, estimated
 from foretrain.ensemble.one_node import (
     LoadingEstimate,
     OnOneNode,
@@ -12,7 +20,52 @@ from foretrain.ensemble.one_node import (
     private_loaders,
     shared_stream,
 )
-from foretrain.ensemble.preference import as_fast, preferred, worth_sharing
+from foretrain.errors import InputError
+from foretrain.measured.ensemble_study import Input
+
+CLOSE = 0.02
+"""Rates and CPU times that differ by less are equal: the model is no surer than that."""
+
+WORTH = 0.05
+"""Share of the CPU time that sharing must save at equal rates before it is worth its machinery."""
+
+
+class Priced(Protocol):
+    """A way to feed members, with what it delivers and costs."""
+
+    @property
+    def rate(self) -> float:
+        """Samples per second of a member."""
+
+    @property
+    def cpu(self) -> float:
+        """Core-seconds per sample."""
+
+
+Some = TypeVar("Some", bound=Priced)
+
+
+def preferred(found: Sequence[Some]) -> Some:
+    """The fastest; of those as fast, the cheapest; of those as cheap, the first.
+
+    Args:
+        found: at least one, simple ones first.
+    """
+    fast = [each for each in found if as_fast(each, max(found, key=lambda one: one.rate))]
+    least = min(each.cpu for each in fast)
+    return next(each for each in fast if each.cpu <= (1.0 + CLOSE) * least)
+
+
+def as_fast(one: Priced, other: Priced) -> bool:
+    """Whether one is as fast as the other, or faster."""
+    return one.rate >= (1.0 - CLOSE) * other.rate
+
+
+def worth_sharing(shared: Priced, private: Priced) -> bool:
+    """Whether sharing is faster, or as fast for clearly less CPU time."""
+    if not as_fast(private, shared):
+        return True
+    return as_fast(shared, private) and shared.cpu < (1.0 - WORTH) * private.cpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,3 +144,76 @@ def _verdict(setting: OnOneNode, one: LoadingEstimate, many: LoadingEstimate) ->
         return f"Sharing does not pay: {beside}; {many.limit} limits the stream."
     k = setting.costs.shareable
     return f"Sharing does not pay: {beside}; with k = {k:.3g} there is too little to share."
+
+
+ASKED = "The study says so."
+FED = "The data is a loader, which gives every batch once: a stream can hand it to all."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A way of loading.
+
+    Attributes:
+        way: what is taken.
+        input: the same as the study says it.
+        why: in a sentence.
+        estimates: of all that were compared, the quickest first.
+        private: the best without sharing.
+        taken: what is expected of `way`.
+    """
+
+    way: Way
+    input: Input
+    why: str
+    estimates: tuple[LoadingEstimate, ...]
+    private: LoadingEstimate
+    taken: LoadingEstimate
+
+
+def loading(setting: OnOneNode, asked: Input, *, workers: int | None, fed: bool = False) -> Choice:
+    """The way that is asked for, or the better one: quicker, or as quick for less of the cores.
+
+    Args:
+        setting: members, cores and what was measured.
+        asked: what the study says.
+        workers: processes that prepare, of the stream or of each member; None for the best
+            number.
+        fed: whether a loader gives the samples.
+
+    Raises:
+        InputError: a loader is to be private.
+    """
+    if fed:
+        return _fed(setting, asked)
+    advice = advise_sharing(setting, workers=workers)
+    shared = asked is Input.SHARED or (asked is Input.AUTO and advice.pays)
+    taken = advice.shared if shared else advice.private
+    if workers is not None:
+        taken = estimated(setting, Way(shared=shared, workers=workers))
+    found = (each for each in advice.estimates if each.name != fed_stream(setting).name)
+    return Choice(
+        way=Way(shared=shared, workers=taken.workers),
+        input=Input.SHARED if shared else Input.PRIVATE,
+        why=advice.verdict if asked is Input.AUTO else f"{ASKED} {advice.verdict}",
+        estimates=tuple(sorted(found, key=lambda each: (-each.rate, each.cpu))),
+        private=advice.private,
+        taken=taken,
+    )
+
+
+def _fed(setting: OnOneNode, asked: Input) -> Choice:
+    if asked is Input.PRIVATE:
+        raise InputError(
+            "ensemble.input: 'private' needs a data set with a length and an index, and the data"
+            " is a loader. Write 'shared', or return the loader's data set."
+        )
+    private, taken = private_loaders(setting, workers=0), fed_stream(setting)
+    return Choice(
+        way=Way(shared=True, workers=1, fed=True),
+        input=Input.SHARED,
+        why=FED,
+        estimates=tuple(sorted((private, taken), key=lambda each: -each.rate)),
+        private=private,
+        taken=taken,
+    )

@@ -1,1 +1,1 @@
-"""Jobs that keep arriving at a cluster: who runs next, and how long everybody waits."""
+"""A cluster on which jobs keep arriving: scheduler, policies, capacity; the answer `simulate`."""

@@ -1,12 +1,22 @@
-"""Admission: how much work a cluster lets in at once."""
+"""Admission: how much work a cluster lets in at once.
+
+Partitions: groups of jobs with a part of the fleet of their own.
+
+Fitting: which jobs of a log a fleet can hold at all.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.pace import pace
+from foretrain.jobs.outcomes import Outcomes
+from foretrain.jobs.progress import pace
 from foretrain.jobs.simulation import Dispatcher, Simulation
+from foretrain.measured.job import Job, Log, Remainder, Trace
 
 
 class Admission:
@@ -52,3 +62,133 @@ class Admission:
                 break
             self._inside[rank] = work
             self._dispatcher.arrive(self._outside.pop(rank), simulation)
+
+
+REST = ""
+"""The partition of all groups without a quota."""
+
+
+def partitioned(
+    trace: Trace, fleet: Fleet, simulate: Callable[[Trace, Fleet], Outcomes]
+) -> Outcomes:
+    """What becomes of jobs where each group with a quota has its devices to itself.
+
+    Args:
+        trace: the jobs.
+        fleet: of one kind; its quotas are whole nodes.
+        simulate: a run of some jobs on some nodes, under any policy and placement.
+
+    Nobody borrows what another group leaves free, so each partition is a cluster by itself.
+    """
+    shares = parts(fleet)
+    members: dict[str, list[Job]] = {}
+    for job in trace.jobs:
+        members.setdefault(job.group if job.group in shares else REST, []).append(job)
+    if REST in members and REST not in shares:
+        raise InputError(
+            f"{trace.name}: the quotas leave no node for job {members[REST][0].name} of the group"
+            f" '{members[REST][0].group}'. Give that group a quota, or the others less."
+        )
+    ended = {
+        group: simulate(Trace(name=f"{trace.name}, {group}", jobs=tuple(jobs)), shares[group])
+        for group, jobs in members.items()
+    }
+    return _joined(trace, ended)
+
+
+def parts(fleet: Fleet) -> Mapping[str, Fleet]:
+    """Nodes of each group with a quota, and of the rest if any are left.
+
+    Raises:
+        InputError: where quotas are not whole nodes of one kind, or more than there are.
+    """
+    if len(fleet.nodes) > 1:
+        raise InputError("quotas need a fleet of one kind of device; use a fleet for each kind.")
+    nodes = fleet.nodes[0]
+    uneven = [group for group, devices in fleet.quota.items() if devices % nodes.devices]
+    if uneven:
+        raise InputError(
+            f"Fleet.quota of {', '.join(uneven)} must be whole nodes, multiples of {nodes.devices}."
+        )
+    rest = fleet.devices - sum(fleet.quota.values())
+    if rest < 0:
+        raise InputError(f"Fleet.quota promises {-rest} devices more than there are.")
+    sizes = {**fleet.quota, REST: rest}
+    return {
+        group: Fleet(nodes=(replace(nodes, count=devices // nodes.devices),))
+        for group, devices in sizes.items()
+        if devices
+    }
+
+
+def _joined(trace: Trace, ended: Mapping[str, Outcomes]) -> Outcomes:
+    """The outcomes of all partitions in the order of the whole trace."""
+    whole = Outcomes(trace)
+    ranks = {job.name: rank for rank, job in enumerate(trace.jobs)}
+    for part in ended.values():
+        for place, job in enumerate(part.trace.jobs):
+            rank = ranks[job.name]
+            for column in ("begun", "ended", "attained", "held", "stops"):
+                getattr(whole, column)[rank] = getattr(part, column)[place]
+        whole.last = max(whole.last, part.last)
+    return whole
+
+
+TOO_LARGE = "ask for more devices than there are for them"
+NO_KIND = "need kinds of devices that the fleet has not"
+
+
+def that_fit(log: Log, fleet: Fleet) -> Log:
+    """The log without jobs that the fleet can never hold, which are told as left out.
+
+    Args:
+        log: of this fleet or of another.
+        fleet: what its jobs are to share; a group with a quota has no other devices.
+
+    Where no job fits, all of them are returned: a run of them says why.
+    """
+    shares = parts(fleet) if fleet.quota else {REST: fleet}
+    remainder = Remainder(log.left_out)
+    kept = tuple(job for job in log.trace.jobs if _fits(job, shares, remainder))
+    if not kept or len(kept) == len(log.trace.jobs):
+        return log
+    names = {job.name for job in kept}
+    return replace(
+        log,
+        trace=replace(log.trace, jobs=kept),
+        begun={name: begun for name, begun in log.begun.items() if name in names},
+        left_out=remainder.left_out(),
+    )
+
+
+def room(fleet: Fleet, kinds: tuple[str, ...]) -> int:
+    """The most devices of one kind.
+
+    Args:
+        fleet: that has them.
+        kinds: that count; empty for all.
+    """
+    return max(
+        (each.count * each.devices for each in fleet.nodes if not kinds or each.kind in kinds),
+        default=0,
+    )
+
+
+def _fits(job: Job, shares: Mapping[str, Fleet], remainder: Remainder) -> bool:
+    """Whether a job can run; if not, it is left out.
+
+    That the quotas leave a group nothing at all is no matter of one job: a run tells it.
+    """
+    fleet = shares.get(job.group, shares.get(REST))
+    if fleet is None:
+        return True
+    most = room(fleet, job.kinds)
+    if job.devices <= most:
+        return True
+    if most:
+        told = f"job {job.name} asks for {job.devices}, and there are {most}."
+        remainder.add(TOO_LARGE, job.sequence, told)
+    else:
+        told = f"job {job.name} needs {' or '.join(job.kinds)}."
+        remainder.add(NO_KIND, job.sequence, told)
+    return False

@@ -7,9 +7,7 @@ from functools import partial
 from math import inf
 
 from foretrain.jobs.policies.table import Named, named
-from foretrain.measured.job import Job
-from foretrain.measured.log import LeftOut, Log
-from foretrain.results.simulate import (
+from foretrain.jobs.result import (
     Capacity,
     Enough,
     LoadPoint,
@@ -18,6 +16,7 @@ from foretrain.results.simulate import (
     PolicyResult,
     Replayed,
 )
+from foretrain.measured.job import Job, LeftOut, Log
 from foretrain.units import DOLLARS, SECONDS
 
 SURE = 0.01

@@ -20,6 +20,7 @@ from foretrain.throughput import Curve, rigid
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+
 Column = NDArray[np.float64]
 Counts = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 
 from foretrain.jobs.active import Active
-from foretrain.results.simulate import History, Span
+from foretrain.jobs.result import History, Span
 
 SPANS = 60
 """Jobs whose devices are drawn, the first to come."""

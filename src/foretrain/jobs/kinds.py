@@ -13,7 +13,7 @@ from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.shared import State
-from foretrain.measured.phased import Phased, current
+from foretrain.measured.job import Phased, current
 
 
 def rates(active: Active, state: State) -> Mapping[str, float]:

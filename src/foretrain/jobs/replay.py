@@ -18,8 +18,7 @@ from statistics import fmean, median
 from foretrain.cluster.fleet import Fleet, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.run import run
-from foretrain.measured.job import Trace
-from foretrain.measured.log import Log
+from foretrain.measured.job import Log, Trace
 
 POLICIES = ("fifo", "easy", "sjf", "srtf", "las")
 """Policies that are tried where the log's own is not known."""

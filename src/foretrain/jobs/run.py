@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs import failures
-from foretrain.jobs.admission import Admission
-from foretrain.jobs.fitting import room
-from foretrain.jobs.fragmentation import Fragmentation
+from foretrain.jobs.admission import Admission, partitioned, room
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.history import Watch
 from foretrain.jobs.kinds import only_kind
-from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
+from foretrain.jobs.nodes import Fragmentation, NodePool, Place, packed, racks, spread
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.partitions import partitioned
 from foretrain.jobs.policies.table import Asked, named
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Dispatcher, Simulation
@@ -27,6 +24,7 @@ from foretrain.measured.queue_study import Conditions, Placement
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
 
 PLACES: Mapping[Placement, Place] = {
     Placement.PACKED: packed,

@@ -11,9 +11,8 @@ from statistics import fmean
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.outcomes import Outcomes
+from foretrain.jobs.result import JobCounts, Part, RunSummary
 from foretrain.measured.job import End, Job
-from foretrain.results.case import RunSummary
-from foretrain.results.simulate import JobCounts, Part
 
 ROUNDING = 1e-9
 """Share of a time below which differences are those of floats."""

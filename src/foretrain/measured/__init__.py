@@ -1,1 +1,1 @@
-"""Real runs, as their sources state them."""
+"""What happened, or is asked of many: measured runs, jobs, traces, members of an ensemble."""

@@ -8,22 +8,29 @@ from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.measured import defaults
-from foretrain.measured.batch import batch_of
 from foretrain.measured.coverage import Assumptions, NotCovered
-from foretrain.measured.degrees import degrees_of
-from foretrain.measured.free_text import not_understood
-from foretrain.measured.gradients import PURE, gradients_of, reduces_late
-from foretrain.measured.layout import plans_of
-from foretrain.measured.litgpt import by_litgpt, completed, software_of
+from foretrain.measured.layout import batch_of, plans_of
 from foretrain.measured.network import model_of, reads_images
-from foretrain.measured.pictures import relays, sees_all
 from foretrain.measured.place import Catalogue, cluster_of
-from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
-from foretrain.measured.precision import precision_of
+from foretrain.measured.policies import (
+    degrees_of,
+    groups_experts,
+    not_understood,
+    overlaps_products,
+    sends_once,
+)
+from foretrain.measured.precision import PURE, gradients_of, precision_of, reduces_late
 from foretrain.measured.run import MeasuredRun, Place, Subject, Table
-from foretrain.measured.software import execution_of
+from foretrain.measured.software import (
+    by_litgpt,
+    completed,
+    execution_of,
+    relays,
+    sees_all,
+    software_of,
+)
 from foretrain.plan.plan import Plan
-from foretrain.plan.software import SHARED, Software
+from foretrain.trainers.software import SHARED, Software
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 TABLES = frozenset(

@@ -1,15 +1,21 @@
-"""Decoders from the columns that state their sizes, or from their parameters alone."""
+"""Decoders from the columns that state their sizes, or from their parameters alone.
+
+Encoders of text from the columns that state their sizes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, stated
 from foretrain.measured.run import Network
-from foretrain.workload.library.transformer import Decoder
+from foretrain.workload.graph import Model
+from foretrain.workload.library.bert import Sizes, bert_shape
+from foretrain.workload.parts.language_model import Decoder, language_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,3 +129,26 @@ def _kv_heads(network: Network, family: Family, assumptions: Assumptions) -> int
     if network.kv_heads is None and not family.gated:
         return stated(network.heads, "heads") // assumptions.take(defaults.HEADS_PER_KV_HEAD)
     return stated(network.kv_heads, "key-value heads")
+
+
+FAMILY = "bert"
+
+
+def encoder_of(network: Network, assumptions: Assumptions, *, sequence: int) -> Model:
+    """A BERT of the stated sizes; its feed-forward part is four times as wide as the stream.
+
+    Raises:
+        NotCovered: a size that must not be guessed is not stated.
+    """
+    sizes = (
+        stated(network.layers, "layers"),
+        stated(network.hidden, "hidden size"),
+        stated(network.heads, "heads"),
+    )
+    vocabulary = assumptions.fill(network.vocabulary, defaults.WORD_PIECES)
+    return _encoder(network.name, sizes, vocabulary, sequence=sequence)
+
+
+@lru_cache(maxsize=64)
+def _encoder(name: str, sizes: Sizes, vocabulary: int, *, sequence: int) -> Model:
+    return language_model(name, bert_shape(sizes, vocabulary=vocabulary), sequence=sequence)

@@ -11,8 +11,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from foretrain.measured.coverage import Default
-from foretrain.plan.execution import Execution
 from foretrain.plan.plan import AXES, Recompute, Sends
+from foretrain.trainers.software import Execution
 from foretrain.workload.gradients import CODECS
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision

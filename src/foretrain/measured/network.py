@@ -1,4 +1,9 @@
-"""The language model of a measured run: from the library by name, or from the stated structure."""
+"""The network of a measured run on images, by the name that its source gives it.
+
+Networks of measured runs that read neither text nor images: the library's, by name.
+
+The language model of a measured run: from the library by name, or from the stated structure.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +13,84 @@ from types import MappingProxyType
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
-from foretrain.measured.decoders import FAMILIES, shape_of, sized
-from foretrain.measured.encoders import FAMILY, encoder_of
-from foretrain.measured.images import images_of
-from foretrain.measured.listed import listed_of
-from foretrain.measured.litgpt import by_litgpt, longest, tuned
+from foretrain.measured.decoders import FAMILIES, FAMILY, encoder_of, shape_of, sized
 from foretrain.measured.policies import by_bridge
 from foretrain.measured.run import MeasuredRun, Network, Table
+from foretrain.measured.software import by_litgpt, longest, tuned
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, find, known
-from foretrain.workload.library.entry import Reads
-from foretrain.workload.library.transformer import Decoder, decoder
+from foretrain.workload.library.entry import Entry, Reads
+from foretrain.workload.parts.language_model import Decoder, decoder
 from foretrain.workload.trainable import Trainable, adapted
+
+VARIANTS = MappingProxyType({"volumes": "nnunet-3d", "slices": "nnunet-2d"})
+"""Networks of the library by what the table's column `variant` says of nnU-Net."""
+
+
+def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
+    """The network of a row of a table of convolutional networks.
+
+    Raises:
+        NotCovered: the library has no network of that name.
+    """
+    if run.network.inventory is not None and not _builds(run.network.name):
+        return run.network.inventory.model
+    entry = _entry(run, assumptions)
+    if entry.reads is not Reads.IMAGE:
+        return network(entry.name)
+    default = defaults.IMAGES.get(entry.name, defaults.IMAGE)
+    return network(entry.name, image=assumptions.fill(run.network.image, default))
+
+
+@lru_cache(maxsize=256)
+def network(name: str, *, image: int | None = None) -> Model:
+    """A network of the library, built once for many rows."""
+    return build(name, image=image)
+
+
+def _builds(name: str) -> bool:
+    """Whether the library builds a network of images of that name."""
+    entry = known(name)
+    return entry is not None and entry.reads is Reads.IMAGE
+
+
+def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:
+    name = run.network.name
+    entry = known(VARIANTS.get(run.network.variant, name))
+    if entry is None:
+        raise NotCovered(f"network '{name}' is not in the library")
+    if entry.name.startswith("resnet-") and "v1" not in name.lower():
+        first = "tf_cnn_benchmarks" in run.framework
+        version = defaults.FIRST_RESNET if first else defaults.RESNET_VERSION
+        return find(entry.name + assumptions.take(version))
+    return entry
+
+
+def listed_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
+    """The network of a row on speech, recommendation, ...
+
+    Raises:
+        NotCovered: the library has no network of that name, the row does not state the length of a
+            sample, or its numbers are in doubt.
+    """
+    if run.doubt:
+        raise NotCovered(f"numbers in doubt: {run.doubt}")
+    name = run.network.name
+    entry = known(name)
+    if entry is None:
+        raise NotCovered(f"network '{name}' is not in the library")
+    if entry.reads is Reads.NOTHING:
+        return network(entry.name)
+    tokens = run.network.sequence
+    if tokens is None and entry.name in defaults.SEQUENCES:
+        tokens = assumptions.take(defaults.SEQUENCES[entry.name])
+    return _built(entry.name, stated(tokens, "length of a sample"))
+
+
+@lru_cache(maxsize=256)
+def _built(name: str, sequence: int) -> Model:
+    return build(name, sequence=sequence)
+
 
 PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE})
 """Tables of networks of images."""
@@ -107,11 +178,6 @@ def _sequence(network: Network, assumptions: Assumptions) -> int:
         if default is not None:
             return assumptions.take(default)
     return round(stated(network.sequence, "sequence length") * (network.fill or 1.0))
-
-
-@lru_cache(maxsize=256)
-def _built(name: str, sequence: int) -> Model:
-    return build(name, sequence=sequence)
 
 
 @lru_cache(maxsize=256)

@@ -1,18 +1,122 @@
-"""What a measured run did beside dividing the work: sharding, recomputation, kernels, sends."""
+"""How many devices each axis of a measured run has.
+
+What the free text of a row says, and which of its words nothing here understands.
+
+What a measured run did beside dividing the work: sharding, recomputation, kernels, sends.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
+from typing import Final
 
 from foretrain.measured import defaults
-from foretrain.measured.coverage import Assumptions, Default, NotCovered
-from foretrain.measured.degrees import Degrees
-from foretrain.measured.free_text import first_of, shard_of, stage_of
-from foretrain.measured.run import MeasuredRun
+from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
+from foretrain.measured.run import Layout, MeasuredRun
 from foretrain.plan.plan import Offload, Recompute, Sends, Sharding
+from foretrain.units import as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Degrees:
+    """Degrees of the axes, under the names of `Plan`."""
+
+    data: int
+    tensor: int
+    pipeline: int
+    context: int
+    expert: int
+
+    @property
+    def divided(self) -> bool:
+        """Whether two axes or more are used, so that their order matters."""
+        return sum(each > 1 for each in (self.data, self.tensor, self.pipeline, self.context)) > 1
+
+
+def degrees_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Degrees:
+    """The degrees that a row states; one that is blank follows from the number of devices.
+
+    Raises:
+        NotCovered: two are blank, or they do not multiply to the number of devices.
+    """
+    layout = run.layout
+    context = assumptions.fill(layout.context, defaults.NO_CONTEXT)
+    known = {"data": layout.data, "tensor": layout.tensor, "pipeline": layout.pipeline}
+    devices = stated(run.place.devices, "number of devices")
+    blank = [name for name, degree in known.items() if degree is None]
+    if len(blank) > 1:
+        raise NotCovered(f"degree of the {' and '.join(blank)} axis not stated")
+    together = context * prod(degree for degree in known.values() if degree is not None)
+    rest = devices // together if blank else 1
+    if together * rest != devices:
+        raise NotCovered("degrees do not multiply to the number of devices")
+    filled = {name: degree or rest for name, degree in known.items()}
+    if blank:
+        assumptions.note(f"degree of the {blank[0]} axis from the number of devices")
+    return Degrees(**filled, context=context, expert=(layout.expert or 1) if model.experts else 1)
+
+
+_STAGES: Final = (
+    (re.compile(r"full_?shard|fully_?shard|fsdp|zero-?3"), 3),
+    (re.compile(r"shard_grad_op|zero-?2"), 2),
+    (re.compile(r"distributed optimizer|zero-?1"), 1),
+    (re.compile(r"^(none|no_?shard|ddp|zero-?0)$"), 0),
+)
+"""How sources write the stages of ZeRO; the first that is found counts."""
+
+_GROUPED: Final = re.compile(r"hybrid|hsdp|mics")
+"""Strategies that say that groups share a copy, and not how large they are."""
+
+GROUP: Final = re.compile(r"group ([0-9]+)")
+ONE_AXIS: Final = ("data parallel", "single")
+"""How a column of words about parallelism begins where every device has the whole network."""
+
+_REMARKS: Final = {"recompute": ("sequence parallel",), "precision": ("bnb.nf4", "bnb.nf4-dq")}
+"""What may follow a plus."""
+
+
+def stage_of(words: str) -> int | None:
+    """The stage of ZeRO that words for a way of sharding mean; nothing where they are not known."""
+    said = words.lower().replace("zero ", "zero").strip()
+    if _GROUPED.search(said) and not GROUP.search(said):
+        return None
+    return next((stage for pattern, stage in _STAGES if pattern.search(said)), None)
+
+
+def shard_of(layout: Layout) -> int | None:
+    """Devices that share one copy, where the words for the sharding say so."""
+    group = GROUP.search(layout.sharding)
+    return int(group[1]) if group else None
+
+
+def first_of(words: str) -> str:
+    """What words say before a plus."""
+    return words.partition("+")[0].strip()
+
+
+def not_understood(run: MeasuredRun) -> Iterator[str]:
+    """The column and the words of free text that are left out."""
+    layout = run.layout
+    if layout.sharding and stage_of(layout.sharding) is None:
+        yield left_out("shard_strategy", layout.sharding)
+    for column, words in (("recompute", layout.recompute), ("precision", run.precision)):
+        more = [part.strip() for part in words.split("+")[1:]]
+        if left := [part for part in more if part.lower() not in _REMARKS[column]]:
+            yield left_out(column, " + ".join(left))
+    if layout.axes and not layout.axes.lower().startswith(ONE_AXIS):
+        yield left_out("parallelism", layout.axes)
+
+
+def left_out(column: str, words: str) -> str:
+    """What is said of words that are not understood."""
+    return f"{column} {as_written(words)} is not understood and left out"
+
 
 Rung = tuple[Recompute, int]
 """What is computed twice, and in how many layers (0 for all)."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from foretrain.cluster.fleet import Fleet, NodeFailures
 from foretrain.errors import InputError
-from foretrain.measured.log import Log
+from foretrain.measured.job import Log
 from foretrain.plan.study import Study
 
 

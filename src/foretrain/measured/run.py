@@ -1,7 +1,11 @@
-"""Measured runs: what somebody ran, and how long it took or what it needed.
+"""Messages: what a measured collective moved.
+
+Measured runs: what somebody ran, and how long it took or what it needed.
 
 Everything is as far as the source states it: None or an empty text is a blank, nothing is
 guessed.
+
+Rows of a table of measurements that cannot be read.
 """
 
 from __future__ import annotations
@@ -10,9 +14,28 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from foretrain.errors import InputError
-from foretrain.measured.message import Message
-from foretrain.plan.execution import AttentionKernel
+from foretrain.trainers.software import AttentionKernel
 from foretrain.workload.library.inventory import Inventory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One call of a collective library, as its benchmark (`nccl-tests`) counts it.
+
+    Attributes:
+        collective: name of the call (`all_reduce`, `all_gather`, `sendrecv`, ...).
+        size: bytes of the buffer: the gathered result of an all-gather, the input of a
+            reduce-scatter, what one member holds for anything else; None if not stated.
+        library: collective library, in the source's words.
+        datatype: of the elements, in the source's words.
+        placement: whether the result takes the place of the input.
+    """
+
+    collective: str
+    size: float | None = None
+    library: str = ""
+    datatype: str = ""
+    placement: str = ""
 
 
 class Table(StrEnum):
@@ -241,3 +264,22 @@ class MeasuredRun:
         """Year of the measurement; None if not stated."""
         digits = self.date[:4]
         return int(digits) if len(digits) == 4 and digits.isascii() and digits.isdigit() else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadRow:
+    """A row that is not predicted, because a cell or its form cannot be read.
+
+    Attributes:
+        line: where it begins in its file, the first line being 1; 0 where another file is at fault.
+        id: the row's, or its line where that cannot be read either.
+        source_id: who published it; may be empty.
+        subject: what its table measures.
+        reason: every problem of the row, with its line.
+    """
+
+    line: int
+    id: str
+    source_id: str
+    subject: Subject
+    reason: str

@@ -1,1 +1,1 @@
-"""How a training is run."""
+"""How: degrees per axis, micro-batches, sharding, recomputation, schedule; what plans are legal."""

@@ -1,4 +1,6 @@
-"""Choices: which values each field of a plan may take once the fields before it are known.
+"""Divisors: the degrees into which a count can be divided.
+
+Choices: which values each field of a plan may take once the fields before it are known.
 
 Fields whose values make sense together only are one dimension of the space. A value that changes
 nothing has one name: nothing is sharded among one device, only full recomputation counts layers,
@@ -9,19 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
+from functools import lru_cache
+from math import gcd, isqrt
 from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 
-from foretrain.plan.divisors import divisors
 from foretrain.plan.plan import ContextExchange, Cut, Recompute, Schedule, Sharding
-from foretrain.plan.space import Space
+from foretrain.plan.study import Space
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
+
+
+@lru_cache(maxsize=1024)
+def divisors(number: int) -> tuple[int, ...]:
+    """Every divisor of a count of at least 1, in order."""
+    small = [value for value in range(1, isqrt(number) + 1) if number % value == 0]
+    return (*small, *(number // value for value in reversed(small) if value * value != number))
+
 
 Choice = tuple[int, ...]
 Value = TypeVar("Value")

@@ -1,4 +1,8 @@
-"""Enumeration: every distinct legal plan of a space, as tables.
+"""Idle fields: what a plan says without changing anything.
+
+Degrees: the ways to write a number of devices as a product that a workload can be divided by.
+
+Enumeration: every distinct legal plan of a space, as tables.
 
 Plans that differ in name only are listed once: with one tensor member there is no sequence
 parallelism, with one stage no interleaving, schedule, cut or sends, with one replica nothing to
@@ -10,7 +14,7 @@ then where parameters are, then how stages work, last the order (`orders.with_or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -23,14 +27,94 @@ from foretrain.plan.choices import (
     Choice,
     Dimension,
     Question,
+    chosen,
+    cuts_into,
+    divides_tokens,
+    divisors,
     question_of,
 )
-from foretrain.plan.degrees import degrees_of
 from foretrain.plan.orders import ORDERS, first_order
-from foretrain.plan.plan import AXES, Plan
-from foretrain.plan.space import Space
+from foretrain.plan.plan import AXES, Plan, Sharding
+from foretrain.plan.study import Space
 from foretrain.plan.table import COLUMNS, SIDE, Column, PlanTable, Rows, distinct
+from foretrain.workload.graph import Model
 from foretrain.workload.workload import Workload
+
+
+def idle(plan: Plan, model: Model) -> dict[str, str]:
+    """Fields that change nothing about this plan whatever they say, each with the reason."""
+    stages = "plan.pipeline = 1" if plan.pipeline == 1 else ""
+    above = sum(getattr(plan, axis) > 1 for axis in AXES)
+    holders = plan.tensor // (plan.expert * plan.expert_tensor) if model.experts else 1
+    whole = "" if model.experts else f"{model.name}, which has no experts"
+    sharded = f"plan.sharding = {plan.sharding.name.lower()}"
+    fields = {
+        "sequence_parallel": "plan.tensor = 1" if plan.tensor == 1 else "",
+        "exchange": "plan.context = 1" if plan.context == 1 else "",
+        "expert": whole,
+        "expert_tensor": whole,
+        "interleaving": stages,
+        "schedule": stages,
+        "sends": stages,
+        "cut": stages,
+        "attention": "" if model.kernels else f"{model.name}, which has no attention",
+        "sharding": "one replica" if plan.data * plan.context == 1 and holders <= 1 else "",
+        "shard": sharded if plan.sharding is Sharding.NONE else "",
+        "reshard": sharded if plan.sharding is not Sharding.PARAMETERS else "",
+        "order": "fewer than two axes above 1" if above < 2 else "",
+    }
+    return {name: why for name, why in fields.items() if why}
+
+
+Degrees = tuple[int, int, int, int]
+"""Of the axes tensor, context, data and pipeline."""
+
+
+def degrees_of(question: Question, devices: Sequence[int]) -> Iterator[Degrees]:
+    """Every way to use one of several numbers of devices.
+
+    Args:
+        question: what the axes must divide, and the choices of the space.
+        devices: numbers of devices to choose among.
+    """
+    space, model, counts = question.space, question.model, frozenset(devices)
+    most = max(counts)
+    every = sorted({degree for count in counts for degree in divisors(count)})
+    tensors = [
+        degree
+        for degree in chosen(every, space.tensor)
+        if not any(units % degree for units in question.units)
+    ]
+    contexts = [each for each in chosen(every, space.context) if divides_tokens(model, each)]
+    replicas = [
+        each for each in chosen(every, space.data) if question.workload.global_batch % each == 0
+    ]
+    for pipeline in [each for each in chosen(every, space.pipeline) if _stages(question, each)]:
+        for data in _up_to(replicas, most // pipeline):
+            for tensor in _up_to(tensors, most // (pipeline * data)):
+                for context in _up_to(contexts, most // (pipeline * data * tensor)):
+                    if pipeline * data * tensor * context in counts:
+                        yield tensor, context, data, pipeline
+
+
+def _stages(question: Question, pipeline: int) -> bool:
+    """Whether the layers can be cut into so many stages, with some number of chunks each."""
+    layers, space = question.model.cuttable_layers, question.space
+    most = layers // pipeline if pipeline > 1 else 1
+    return any(
+        cuts_into(cut, layers, pipeline * chunks)
+        for cut in space.cut
+        for chunks in chosen(range(1, most + 1), space.interleaving)
+    )
+
+
+def _up_to(degrees: Iterable[int], most: int) -> Iterator[int]:
+    """The degrees, ascending, up to one."""
+    for degree in degrees:
+        if degree > most:
+            return
+        yield degree
+
 
 ROWS = 16_384
 """Legal plans of a table. About a third of them fit in memory and reach the time formula, whose

@@ -11,8 +11,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer
 from foretrain.plan.plan import Plan
 from foretrain.plan.rules import RULES, Fixed, nearest_divisors
-from foretrain.plan.space import Space
-from foretrain.plan.study import Limit, Objective, Study
+from foretrain.plan.study import Limit, Objective, Space, Study
 from foretrain.plan.within import limit_problems
 from foretrain.workload.workload import Precision, Workload
 

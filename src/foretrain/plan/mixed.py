@@ -15,11 +15,10 @@ from math import gcd
 import numpy as np
 
 from foretrain.cluster.mixed import Mixed
-from foretrain.plan.choices import chosen
-from foretrain.plan.divisors import divisors
+from foretrain.plan.choices import chosen, divisors
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import AXES, Order, Plan, Sharding
-from foretrain.plan.space import Space
+from foretrain.plan.study import Space
 from foretrain.plan.table import Flags, PlanTable
 from foretrain.workload.workload import Workload
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.plan.plan import AXES, Order
-from foretrain.plan.space import Space
+from foretrain.plan.study import Space
 from foretrain.plan.table import Flags, PlanTable, Rows, distinct
 
 ORDERS = tuple(cast(Order, order) for order in permutations(AXES))

@@ -15,7 +15,6 @@ from functools import lru_cache
 from math import prod
 
 from foretrain.plan.orders import ORDERS
-from foretrain.plan.placement import inner_members
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,
@@ -25,8 +24,9 @@ from foretrain.plan.plan import (
     Schedule,
     Sends,
     Sharding,
+    inner_members,
 )
-from foretrain.plan.space import Space
+from foretrain.plan.study import Space
 
 Layout = tuple[tuple[int, ...], ...]
 

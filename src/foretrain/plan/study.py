@@ -1,18 +1,122 @@
-"""Studies: the question that a verb answers."""
+"""Spaces: which plans a search looks at.
+
+Jobs: how a training is run around its steps; no choice here changes what a step takes.
+
+Studies: the question that a verb answers.
+
+Sized: the question about one size, of a study that asks for the largest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.cluster.mixed import Mixed
 from foretrain.cluster.offer import Offer, whole
-from foretrain.plan.job import JobPlan
-from foretrain.plan.space import Space
+from foretrain.errors import InputError
+from foretrain.plan.plan import (
+    ContextExchange,
+    Cut,
+    Offload,
+    Order,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
+from foretrain.workload.graph import with_layers
+from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """Choices per field of a plan; None leaves a field free.
+
+    A tuple of one fixes a field. What the training software or the host decides is fixed unless a
+    study frees it by listing choices: `schedule`, `sends`, `cut`, `offload`, `reshard` and
+    `recompute_layers`.
+    """
+
+    data: tuple[int, ...] | None = None
+    tensor: tuple[int, ...] | None = None
+    context: tuple[int, ...] | None = None
+    pipeline: tuple[int, ...] | None = None
+    expert: tuple[int, ...] | None = None
+    expert_tensor: tuple[int, ...] | None = None
+    interleaving: tuple[int, ...] | None = None
+    micro_batch: tuple[int, ...] | None = None
+    sequence_parallel: tuple[bool, ...] | None = None
+    exchange: tuple[ContextExchange, ...] | None = None
+    sharding: tuple[Sharding, ...] | None = None
+    shard: tuple[int, ...] | None = None
+    reshard: tuple[bool, ...] = (True,)
+    recompute: tuple[Recompute, ...] | None = None
+    recompute_layers: tuple[int, ...] = (0,)
+    offload: tuple[Offload, ...] = (Offload.NONE,)
+    attention: tuple[Attention, ...] | None = None
+    schedule: tuple[Schedule, ...] = (Schedule.ONE_F_ONE_B,)
+    sends: tuple[Sends, ...] = (Sends.OVERLAPPED,)
+    cut: tuple[Cut, ...] = ("even",)
+    order: tuple[Order, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            choices = getattr(self, each.name)
+            if choices is not None and not (isinstance(choices, tuple) and choices):
+                raise InputError(
+                    f"Space.{each.name} must be a tuple of choices, such as (8,), or None for a "
+                    f"free each, got {choices!r}."
+                )
+
+
+FIXED = {each.name: each.default for each in fields(Space) if isinstance(each.default, tuple)}
+"""Fields that a search leaves alone unless a study frees them, and their choices."""
+
+
+class Mode(StrEnum):
+    """Who waits while a checkpoint is written."""
+
+    BLOCKING = "blocking"
+    """Training stands still until the last byte is stored."""
+    ASYNCHRONOUS = "asynchronous"
+    """Training stands still for a copy to the hosts' memory, which is stored in the background."""
+
+
+class Writes(StrEnum):
+    """When checkpoints are written, where no time between them is given."""
+
+    OPTIMAL = "optimal"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPlan:
+    """How a training is started, saved and restarted.
+
+    Attributes:
+        checkpoint: seconds of training between two checkpoints, or how to choose them.
+        mode: who waits for them.
+        restart: seconds from a failure to the next step; None for what foretrain predicts.
+        start: seconds before the first step; None for what foretrain predicts.
+    """
+
+    checkpoint: float | Writes = Writes.OPTIMAL
+    mode: Mode = Mode.BLOCKING
+    restart: float | None = None
+    start: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.checkpoint, Writes) and not self.checkpoint > 0:
+            raise InputError(f"JobPlan.checkpoint must be above 0 s, got {self.checkpoint}.")
+        for name in ("restart", "start"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise InputError(f"JobPlan.{name} must be at least 0 s, got {value}.")
 
 
 class Objective(StrEnum):
@@ -105,3 +209,22 @@ class Scenario:
 
     name: str
     study: Study
+
+
+def sized(study: Study, size: int) -> Study:
+    """The same question with what it maximises at one size, and nothing to maximise.
+
+    Args:
+        study: the question; one that maximises the sequence knows its other lengths.
+        size: samples of a micro-batch, tokens of a sample, or layers that can be cut.
+    """
+    asked = replace(study, maximise=None, scenarios=())
+    match study.maximise:
+        case Maximise.MICRO_BATCH:
+            return replace(asked, space=replace(study.space, micro_batch=(size,)))
+        case Maximise.SEQUENCE:
+            assert study.lengthened is not None, "a question without other lengths was not refused"
+            return replace(asked, workload=study.lengthened(size))
+        case _:
+            model = with_layers(study.workload.model, size)
+            return replace(asked, workload=replace(study.workload, model=model))

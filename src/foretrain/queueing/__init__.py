@@ -1,1 +1,1 @@
-"""Queueing formulas, a file per family: what theory says of jobs that wait for devices."""
+"""Waiting: queues by formulas."""

@@ -1,1 +1,1 @@
-"""Finding the best plan."""
+"""Which plan is best, and why the others lose."""

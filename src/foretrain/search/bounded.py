@@ -14,34 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from foretrain.cluster.offer import Offer
-from foretrain.cost.bounds import any_order, any_stages
-from foretrain.cost.held import Held
-from foretrain.cost.setting import Setting
-from foretrain.plan.choices import (
-    KINDS,
-    SHARDS,
-    STAGES,
-    Dimension,
-    Question,
-    question_of,
-)
+from foretrain.plan.choices import KINDS, SHARDS, STAGES, Dimension, Question, question_of
 from foretrain.plan.enumeration import ROWS, counts, up_to
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Found
-from foretrain.search.front import by_count
-from foretrain.search.objective import over_limits
-from foretrain.search.pareto import unbeaten
-from foretrain.search.regions import (
-    Regions,
-    divided,
-    even_only,
-    gradients_wait,
-    joined,
-    regions_of,
-)
+from foretrain.search.front import by_count, unbeaten
+from foretrain.search.regions import Regions, divided, even_only, gradients_wait, joined, regions_of
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
+from foretrain.step.bounds import any_order, any_stages
+from foretrain.step.held import Held
+from foretrain.step.objective import over_limits
+from foretrain.step.setting import Setting
 
 FIRST = 1_024
 """Regions of the first piece after its first division; every further piece has twice as many, up to

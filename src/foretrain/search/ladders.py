@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from math import lcm
 
 from foretrain.errors import InputError
-from foretrain.plan.choices import chosen, question_of
-from foretrain.plan.divisors import divisors
-from foretrain.plan.space import Space
-from foretrain.search.fitting import lean
-from foretrain.workload.depth import least_layers, steady_layers
-from foretrain.workload.graph import Model
+from foretrain.plan.choices import chosen, divisors, question_of
+from foretrain.plan.study import Space
+from foretrain.search.exhaustive import lean
+from foretrain.workload.graph import Model, least_layers, steady_layers
 from foretrain.workload.workload import Workload
 
 STEP = 1024

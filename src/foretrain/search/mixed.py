@@ -1,263 +1,182 @@
-"""Search on two kinds of devices: every legal plan by replica and by stage, priced in tables."""
+"""search on two kinds of devices: how they work together best, and whether that is worth it."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
+from time import process_time
 
-import numpy as np
-
-from foretrain.cluster.mixed import dollars, watts
+from foretrain.cluster.mixed import Mixed, dollars, watts
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.cost.mixed.replicas import Settings, replica_memory, replica_settings, shares, ways
-from foretrain.cost.mixed.stages import (
-    Both,
-    Layers,
-    outlook,
-    stage_seconds,
-    staged,
-    stretch_memory,
-    stretches,
-)
-from foretrain.plan.mixed import Mode, Pair, replica_tables, stage_tables
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.plan.legality import precision_problems, workload_problems
+from foretrain.plan.plan import Offload
 from foretrain.plan.study import Objective, Study
-from foretrain.plan.table import Column, Flags, PlanTable
-from foretrain.search.objective import MEMORY, MEMORY_LIMIT
-
-EITHER = ((0, 1), (1, 0))
-PIECE = 256
-"""Plans by stage that are cut at once; what is best among them lets others go."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairCandidate:
-    """A plan on two kinds of devices as the tables priced it.
-
-    Attributes:
-        pair: the plan.
-        step_time: seconds, closed form.
-        memory: bytes per device, the heavier kind's.
-        value: what is minimised.
-    """
-
-    pair: Pair
-    step_time: float
-    memory: float
-    value: float
-
-    @property
-    def rank(self) -> tuple[float, float, str]:
-        """Ties go to less memory, then the canonical text; all plans have all devices."""
-        return self.value, self.memory, f"{self.pair.plan} {self.pair.places}"
+from foretrain.search.best_plans import best_plans
+from foretrain.search.pairs import FoundPairs, search_mixed
+from foretrain.search.result import Progress
+from foretrain.step.pair import Alone, MixedPlan, MixedResult, price_pair
+from foretrain.step.result import Estimate
+from foretrain.study.coefficients import DEFAULT
+from foretrain.units import WATTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PricedPairs:
-    """A table of plans of one mode. [plan]
-
-    Attributes:
-        mode: what lies on one kind as a whole.
-        places: which cluster has the first replicas or stages, and which the rest.
-        plans: the plans.
-        micro_batches: per step and replica, of each of them.
-        seconds: of a step.
-        memory: bytes on a device of each of them.
-    """
-
-    mode: Mode
-    places: tuple[int, int]
-    plans: PlanTable
-    micro_batches: tuple[Column, Column]
-    seconds: Column
-    memory: tuple[Column, Column]
-
-    def pair(self, row: int) -> Pair:
-        """One of the plans."""
-        first, second = (int(many[row]) for many in self.micro_batches)
-        return Pair(
-            mode=self.mode,
-            plan=self.plans.plan(row),
-            places=self.places,
-            micro_batches=(first, second),
-        )
-
-
-@dataclass(slots=True, kw_only=True)
-class FoundPairs:
-    """What a search has found so far.
-
-    Attributes:
-        keep: how many of the best plans to keep.
-        best: the best plans, in order.
-        space: distinct legal plans looked at.
-        priced: those that fit and keep the limits.
-        excluded: plans that cannot be among the best, whatever their cut.
-        rejected: plans that are refused, by reason.
-        complete: whether the whole space was looked at.
-    """
-
-    keep: int
-    best: list[PairCandidate] = field(default_factory=list)
-    space: int = 0
-    priced: int = 0
-    excluded: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
-    complete: bool = True
-
-    def bar(self, study: Study) -> float:
-        """Seconds of a step beyond which no plan is among the best."""
-        full = len(self.best) == self.keep and study.objective is not Objective.MEMORY
-        return self.best[-1].step_time if full else np.inf
-
-
-def search_mixed(
+def mixed(
     study: Study,
-    coefficients: Coefficients,
     *,
-    keep: int,
-    tell: Callable[[FoundPairs], None],
-    stop: Callable[[], bool],
-) -> FoundPairs:
-    """The best plans on the two kinds of devices of a study.
+    coefficients: Coefficients = DEFAULT,
+    keep: int = 10,
+    progress: Callable[[Progress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> MixedResult:
+    """Find the best plan on both kinds of a mixed cluster, and on each of them alone.
 
     Args:
-        study: workload, both clusters, space, objective and limits.
+        study: with `mixed`; every plan uses all devices of both clusters.
         coefficients: how well hardware and software do.
-        keep: how many of the best plans to keep.
-        tell: called after every table with what was found.
-        stop: asked before every table; true ends the search with what was found.
+        keep: how many of the best plans to answer with.
+        progress: told how far the search has come.
+        stop: asked now and then; true ends the search with what was found.
+
+    Raises:
+        InputError: the question has no answer, or the space no legal plan.
+        NoPlanFits: no legal plan on both kinds fits or keeps the limits.
     """
-    found = FoundPairs(keep=keep)
-    for priced in _tables(study, coefficients, found=found):
-        if priced is not None:
-            _add(study, priced, found)
-        tell(found)
-        if stop():
-            found.complete = False
-            break
-    found.rejected = +found.rejected  # without reasons that refused nothing
+    both = study.mixed
+    if both is None:
+        raise InputError("cluster.groups: is missing; name two kinds of devices.")
+    wrong = [*_problems(study, both), *([f"keep must be at least 1, got {keep}."] * (keep < 1))]
+    if wrong:
+        raise InputError("\n".join(wrong))
+    start = process_time()
+    told = progress or (lambda _: None)
+    found = search_mixed(
+        study,
+        coefficients,
+        keep=keep,
+        tell=lambda found: told(_progress(study, found)),
+        stop=stop or (lambda: False),
+    )
+    if not found.best:
+        raise _nothing(study, both, found)
+    plans = _ranked(study, coefficients, found)
+    alone = _alone(study, both, coefficients, place=0), _alone(study, both, coefficients, place=1)
+    rival = _rival(study, alone)
+    return MixedResult(
+        objective=study.objective,
+        best=plans[0],
+        plans=plans,
+        alone=alone,
+        gain=None if rival is None else 1.0 - _value(study, plans[0]) / rival[0],
+        rival=None if rival is None else rival[1],
+        space=found.space,
+        priced=found.priced,
+        excluded_by_bound=found.excluded,
+        rejected=dict(found.rejected),
+        seconds=process_time() - start,
+        proven_optimal=found.complete,
+        assumed=(*study.assumed, *_uncounted(study)),
+    )
+
+
+def _progress(study: Study, found: FoundPairs) -> Progress:
+    best = found.best[0] if found.best else None
+    return Progress(
+        objective=study.objective,
+        settled=found.space,
+        space=None,
+        best=best.value if best else None,
+        plan=best.pair.plan if best else None,
+        gap=None,
+    )
+
+
+def _ranked(study: Study, coefficients: Coefficients, found: FoundPairs) -> tuple[MixedPlan, ...]:
+    """The best plans with their steps played, in order."""
+    plans = [price_pair(study, each.pair, coefficients) for each in found.best]
+    return tuple(sorted(plans, key=lambda each: (_value(study, each), each.memory, str(each.plan))))
+
+
+def _value(study: Study, plan: MixedPlan | Estimate) -> float:
+    """What is minimised; `_problems` refuses what is not known."""
+    match study.objective:
+        case Objective.TIME:
+            found: float | None = plan.step_time
+        case Objective.COST:
+            found = plan.cost_per_step
+        case Objective.ENERGY:
+            found = plan.energy_per_step
+        case Objective.MEMORY:
+            found = plan.memory.total if isinstance(plan, Estimate) else plan.memory
+    assert found is not None, "an objective that cannot be computed was not refused"
     return found
 
 
-def _tables(
-    study: Study, coefficients: Coefficients, *, found: FoundPairs
-) -> Iterator[PricedPairs | None]:
-    """The plans of the study's space, but for those that cannot be among the best found.
-
-    None after each table by stage, of which nothing may be left.
-    """
-    mixed = study.mixed
-    assert mixed is not None, "a study of one kind was not refused"
-    settings = replica_settings(study.workload, mixed, coefficients)
-    one, two = (cluster.devices for cluster in mixed.kinds)
-    for plans in replica_tables(study.workload, mixed, study.space):
-        rows = np.flatnonzero(ways(study.workload, plans, devices=(one, two)).last >= 0)
-        found.space += len(rows)
-        if len(rows):
-            yield _by_replica(settings, plans.take(rows), devices=(one, two))
-    both = stretches(study.workload, mixed, coefficients)
-    for plans in stage_tables(study.workload, mixed, study.space):
-        for first, second in EITHER:
-            ordered = both[first], both[second]
-            for some, layers in _promising(study, ordered, plans, found=found):
-                yield _by_stage(ordered, some, layers, places=(first, second))
-            yield None
+def _alone(study: Study, both: Mixed, coefficients: Coefficients, *, place: int) -> Alone:
+    """The best plan on one kind, or why there is none."""
+    cluster = both.kinds[place]
+    question = replace(study, cluster=cluster, mixed=None)
+    estimate, reason = None, None
+    try:
+        estimate = best_plans(question, coefficients=coefficients, keep=1).best.estimate
+    except (InputError, NoPlanFits) as error:
+        reason = str(error)
+    return Alone(cluster=cluster.name, devices=cluster.devices, estimate=estimate, reason=reason)
 
 
-def _promising(
-    study: Study, both: Both, plans: PlanTable, *, found: FoundPairs
-) -> Iterator[tuple[PlanTable, Layers]]:
-    """Plans by stage, a few at a time, those of least bound first, until the bound is too high."""
-    known = outlook(both, plans)
-    layers = known.layers
-    order = np.argsort(known.seconds, kind="stable")
-    for start in range(0, len(order), PIECE):
-        piece = order[start : start + PIECE]
-        few = piece[known.fits[piece]]
-        rows = few[known.seconds[few] <= found.bar(study)]
-        found.space += len(piece)
-        found.rejected[MEMORY] += len(piece) - len(few)
-        found.excluded += len(few) - len(rows)
-        if len(rows):
-            yield plans.take(rows), (layers[0].take(rows, axis=1), layers[1].take(rows, axis=1))
+def _rival(study: Study, alone: tuple[Alone, Alone]) -> tuple[float, str] | None:
+    """Value and cluster of the better kind alone; None where neither suffices."""
+    known = ((each.estimate, each.cluster) for each in alone)
+    found = [(_value(study, plan), cluster) for plan, cluster in known if plan is not None]
+    return min(found, default=None)
 
 
-def _by_replica(settings: Settings, plans: PlanTable, *, devices: tuple[int, int]) -> PricedPairs:
-    """Plans by replica, each with the best way to share the batch."""
-    found = shares(settings, plans, devices=devices)
-    first, second = found.micro_batches
-    return PricedPairs(
-        mode=Mode.REPLICA,
-        places=(0, 1),
-        plans=plans,
-        micro_batches=found.micro_batches,
-        seconds=np.maximum(*found.seconds),
-        memory=(
-            replica_memory(settings[0], plans, first),
-            replica_memory(settings[1], plans, second),
-        ),
-    )
+def _problems(study: Study, both: Mixed) -> Iterator[str]:
+    """Why the question has no answer."""
+    for cluster in both.kinds:
+        yield from precision_problems(study.workload, cluster)
+    # Replicas of two kinds need not divide the batch evenly.
+    yield from workload_problems(study.workload, replace(study.space, data=None))
+    if study.space.offload != (Offload.NONE,):
+        yield "plan.offload: is not searched on two kinds of devices; leave it out."
+    if study.maximise is not None:
+        yield "search.maximise: is not searched on two kinds of devices; leave it out."
+    yield from _limit_problems(study, both)
 
 
-def _by_stage(
-    both: Both, plans: PlanTable, layers: Layers, *, places: tuple[int, int]
-) -> PricedPairs:
-    """Plans by stage, each with the cut that suits the kinds."""
-    found = staged(both, plans, layers)
-    many = np.asarray(found.passing.micro_batches)
-    return PricedPairs(
-        mode=Mode.STAGE,
-        places=places,
-        plans=found.plans,
-        micro_batches=(many, many),
-        seconds=stage_seconds(both, found),
-        memory=stretch_memory(both, found),
-    )
+def _limit_problems(study: Study, both: Mixed) -> Iterator[str]:
+    """Why an objective or a limit cannot be computed or kept on both kinds."""
+    limit, power = study.limit, watts(both)
+    if dollars(both) is None and (study.objective is Objective.COST or limit.cost is not None):
+        yield "search: cost needs the price of both groups, such as price = '2.5 USD/h'."
+    if power is None and (study.objective is Objective.ENERGY or limit.power is not None):
+        yield "search: energy and power need node_power of both groups, such as '6.5 kW'."
+    if limit.devices is not None and limit.devices < both.devices:
+        yield f"search.limit.devices: {limit.devices} is below the {both.devices} of both groups."
+    if limit.power is not None and power is not None and limit.power < power:
+        yield f"search.limit.power: both groups draw {WATTS.write(power)}."
+    for name in ("cost", "deadline"):
+        if getattr(limit, name) is not None and study.workload.samples is None:
+            yield f"search.limit.{name}: needs workload.amount: how much to train."
 
 
-def _add(study: Study, priced: PricedPairs, found: FoundPairs) -> None:
-    """Drop what does not fit or is over a limit, and rank the rest."""
-    kept = np.ones(len(priced.plans), bool)
-    for reason, over in _over(study, priced):
-        found.rejected[reason] += int((kept & over).sum())
-        kept &= ~over
-    found.priced += int(kept.sum())
-    memory = np.maximum(*priced.memory)
-    value = memory if study.objective is Objective.MEMORY else _rate(study) * priced.seconds
-    rows = np.flatnonzero(kept)
-    last = np.sort(value[rows])[: found.keep][-1:]
-    candidates = [
-        PairCandidate(
-            pair=priced.pair(int(row)),
-            step_time=float(priced.seconds[row]),
-            memory=float(memory[row]),
-            value=float(value[row]),
+def _uncounted(study: Study) -> Iterator[str]:
+    if study.job is not None:
+        yield "[job] is not counted on two kinds of devices: time to train is that of all steps"
+
+
+def _nothing(study: Study, both: Mixed, found: FoundPairs) -> NoPlanFits | InputError:
+    """The error of a search that found no plan on both kinds."""
+    if not found.complete:
+        return NoPlanFits("the search was stopped before it found a plan that fits.")
+    if found.rejected:
+        reasons = ", ".join(f"{many:,} by {reason}" for reason, many in found.rejected.items())
+        return NoPlanFits(
+            f"no plan on both kinds fits: all {found.space:,} legal plans are refused ({reasons})."
         )
-        for row in rows[value[rows] <= last]
-    ]
-    found.best = sorted([*found.best, *candidates], key=lambda each: each.rank)[: found.keep]
-
-
-def _rate(study: Study) -> float:
-    """What a second is worth; every plan has all devices."""
-    assert study.mixed is not None
-    rates = {Objective.COST: dollars(study.mixed), Objective.ENERGY: watts(study.mixed)}
-    return rates.get(study.objective) or 1.0
-
-
-def _over(study: Study, priced: PricedPairs) -> Iterator[tuple[str, Flags]]:
-    """Which plans do not fit or break a limit, reason by reason. [plan]"""
-    assert study.mixed is not None
-    limit, workload = study.limit, study.workload
-    kinds = [study.mixed.kinds[place] for place in priced.places]
-    room = [each.device.memory for each in kinds]
-    yield MEMORY, (priced.memory[0] > room[0]) | (priced.memory[1] > room[1])
-    if limit.memory is not None:
-        yield MEMORY_LIMIT, np.maximum(*priced.memory) > limit.memory
-    if workload.samples is not None:
-        whole = priced.seconds * (workload.samples / workload.global_batch)
-        if limit.deadline is not None:
-            yield "deadline", whole > limit.deadline
-        if limit.cost is not None:
-            yield "cost limit", (dollars(study.mixed) or 0.0) * whole > limit.cost
+    one, two = (cluster.devices for cluster in both.kinds)
+    return InputError(
+        f"the space has no legal plan for {study.workload.model.name} on {one} and {two} devices "
+        "of two kinds: both must be whole numbers of replicas (tensor x context x pipeline), or "
+        "of stages (tensor x context x data). Free a key of [plan], or change batch or nodes."
+    )

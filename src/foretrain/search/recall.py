@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from foretrain.cluster.offer import Offer
-from foretrain.cost.setting import Setting
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, Question, question_of
 from foretrain.plan.enumeration import degrees, with_choices
 from foretrain.plan.plan import Plan
@@ -15,6 +14,7 @@ from foretrain.plan.study import Study
 from foretrain.plan.table import PlanTable, distinct, table_of
 from foretrain.search.found import Found
 from foretrain.search.table import price, that_fit
+from foretrain.step.setting import Setting
 
 DEGREES: tuple[str, ...] = ("tensor", "context", "pipeline")
 """Axes of a plan that stay; its data axis follows devices."""

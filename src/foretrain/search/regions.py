@@ -14,11 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cost.bounds import any_parameters
-from foretrain.cost.held import Held, hold
-from foretrain.cost.layers import READS
-from foretrain.cost.memory import stage_memory
-from foretrain.cost.setting import Setting
 from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen
 from foretrain.plan.enumeration import (
     counts,
@@ -35,8 +30,13 @@ from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows, distinct, stacked
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Found
-from foretrain.search.objective import room
 from foretrain.search.table import valued
+from foretrain.step.bounds import any_parameters
+from foretrain.step.held import Held, hold
+from foretrain.step.layers import READS
+from foretrain.step.memory import stage_memory
+from foretrain.step.objective import room
+from foretrain.step.setting import Setting
 
 DEGREES = 64
 """Degrees whose regions are worked out at once, which bounds the memory that a search takes."""

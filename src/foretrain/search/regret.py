@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.offer import Offer
-from foretrain.cost.setting import Setting
 from foretrain.plan.plan import Plan
 from foretrain.plan.shape import Room, shapes_of
 from foretrain.plan.study import Study
@@ -26,6 +25,7 @@ from foretrain.plan.table import Flags, PlanTable, Rows
 from foretrain.search.bounded import promising_plans
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Found
+from foretrain.step.setting import Setting
 
 CEILINGS = (0.02, 0.1, 0.5, 2.0)
 """Worst regrets that are tried one after the other."""

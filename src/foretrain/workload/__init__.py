@@ -1,1 +1,1 @@
-"""What is learned."""
+"""What is learned: the model as a graph of operators, the batch, the training."""

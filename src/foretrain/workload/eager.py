@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from foretrain.workload.adapters import is_linear, stem
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import NOTHING, Kind, Operator, Size
+from foretrain.workload.trainable import is_linear, stem
 
 FP32_BYTES = 4.0
 PARTS = 3

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from foretrain.errors import InputError
-from foretrain.workload.adapters import is_linear, stem
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Kind, Operator, Size, Split
-from foretrain.workload.trainable import Storage, forward_only, frozen_operators
+from foretrain.workload.trainable import Storage, forward_only, frozen_operators, is_linear, stem
 
 GATED = "queries, keys, values"
 """The operator beside which a prompt stands."""

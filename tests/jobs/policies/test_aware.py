@@ -12,7 +12,7 @@ from foretrain.cluster.fleet import fleet
 from foretrain.jobs.hazard import Hazard, Survival
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.aware import aware, aware_efficient
-from foretrain.jobs.policies.sjf import srtf
+from foretrain.jobs.policies.fifo import srtf
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Simulation

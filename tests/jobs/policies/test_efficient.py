@@ -8,8 +8,8 @@ from tests.jobs.runs import job, shared, trace
 from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.pace import efficient
-from foretrain.jobs.policies.efficient import fifo_efficient, fifo_max, srtf_efficient
+from foretrain.jobs.policies.aware import fifo_efficient, fifo_max, srtf_efficient
+from foretrain.jobs.progress import efficient
 from foretrain.throughput import Amdahl, Point, Power, ThroughputCurve
 
 ROOT = Power(exponent=0.5, most=8)

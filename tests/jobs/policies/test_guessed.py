@@ -7,8 +7,7 @@ import pytest
 from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.guessed import estimated, predicted, srtf_guessed
-from foretrain.jobs.policies.sjf import srtf
+from foretrain.jobs.policies.fifo import estimated, predicted, srtf, srtf_guessed
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import End, Job, Trace

@@ -2,7 +2,7 @@
 
 from tests.jobs.policies.divided import job, shares, state
 
-from foretrain.jobs.policies.max_sum import max_sum
+from foretrain.jobs.policies.max_min import max_sum
 
 
 def test_who_does_most_per_device_runs_first():

@@ -6,14 +6,8 @@ from hypothesis import strategies as st
 from tests.examples import few
 
 from foretrain.errors import InputError
-from foretrain.workload.library.convolution.picture import Picture
-from foretrain.workload.library.inventory import (
-    Convolution,
-    Inventory,
-    Move,
-    Product,
-    Traffic,
-)
+from foretrain.workload.convolution.picture import Picture
+from foretrain.workload.library.inventory import Convolution, Inventory, Move, Product, Traffic
 from foretrain.workload.operator import Family, Matrices
 
 STEM = Convolution(

@@ -3,13 +3,13 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.files.study import study_from
-from foretrain.readers.hugging_face import model_of
 from foretrain.search.ladders import LONGEST
-from foretrain.verbs.largest import largest
+from foretrain.search.largest import largest
+from foretrain.study.config.hugging_face import model_of
+from foretrain.study.study import study_from
 from foretrain.workload.library.entries import ENTRIES, build
 from foretrain.workload.library.entry import Reads
-from foretrain.workload.library.positions import with_positions
+from foretrain.workload.library.variants import with_positions
 
 LONGER = 65_536
 TABLES = {"gpt-2": 1024, "opt-1.3b": 2048, "bert-base": 512, "roberta-base": 512}

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import find
-from foretrain.workload.library.language_model import language_model
-from foretrain.workload.library.routing import Routing, routed
+from foretrain.workload.library.variants import Routing, routed
+from foretrain.workload.parts.language_model import language_model
 
 MIXTRAL = find("mixtral-8x7b").shape
 

@@ -1,1 +1,1 @@
-"""Scheduling policies, a file each; `foretrain.jobs.policies.table` names them all."""
+"""Scheduling policies, one file for each family."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
 OLDEST = 0.2
 """Share of the waiting jobs that are matched. Source: narayanan2020's AlloX (from memory)."""
 

@@ -1,11 +1,15 @@
-"""Equal share: every job gets as many devices as any other."""
+"""Equal share: every job gets as many devices as any other.
+
+Gandiva-fair: every job has a ticket, and tickets get equal time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 
-from foretrain.jobs.kinds import water_level
+from foretrain.jobs.kinds import only_kind, water_level
+from foretrain.jobs.rounds import Shares
 from foretrain.jobs.shared import Grant, State
 
 
@@ -49,3 +53,14 @@ def equal_share(state: State) -> Mapping[int, Grant]:
         for active in state.jobs
         if active.rank in widths
     }
+
+
+def gandiva_fair(state: State) -> Shares:
+    """The same share of time for every job, whatever number of devices it asks for.
+
+    Source: chaudhary2020, section 3: gang-aware stride scheduling.
+    """
+    kind = only_kind(state.fleet, "Gandiva-fair")
+    asked = sum(active.job.devices for active in state.jobs)
+    share = min(1.0, state.devices / asked) if asked else 0.0
+    return {active.rank: {kind: share} for active in state.jobs}

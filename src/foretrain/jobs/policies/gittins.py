@@ -1,21 +1,61 @@
-"""Gittins: who is likeliest to end soon, by what it has got and how long jobs usually take.
+"""LAS: who has got least runs first; nothing needs to be known of a job.
+
+Attained service counts device-seconds. It is told apart in levels only, so that two jobs do not
+interrupt each other for ever.
+
+Gittins: who is likeliest to end soon, by what it has got and how long jobs usually take.
 
 Nothing is known of a single job. Past jobs say how much service, in device-seconds, jobs get in
 all; an end is an end, whether the job finished, failed or was killed.
+
+Tiresias in rounds: two queues, and whoever has got little stands in the first.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.ordered import Order
+from foretrain.jobs.shared import Grant, Policy, State
 from foretrain.measured.job import Trace
+
+ROUNDING = 1e-9
+"""Share of a level by which attained service may miss its end."""
+
+
+def las(levels: Sequence[float]) -> Order:
+    """Discretised two-dimensional least attained service: the lower level first.
+
+    A level is a queue: those that run, by when they started; then those that were stopped for a job
+    of a lower level; then those that came or fell, the first one first. Nobody is stopped for a job
+    of its own level, but for those that wait there in the instant in which it falls. What does not
+    fit is passed over.
+
+    Args:
+        levels: device-seconds at which a job falls to the next level, ascending.
+
+    Source: gu2019, section 3.2, and its authors' simulator, run_sim.py, dlas_sim_jobs.
+    """
+    bounds = tuple(levels)
+
+    def level(active: Active, now: float) -> float:
+        return float(bisect_right(bounds, active.attained_at(now) * (1.0 + ROUNDING)))
+
+    def lasts(active: Active, now: float) -> float:
+        attained = active.attained_at(now)
+        place = bisect_right(bounds, attained * (1.0 + ROUNDING))
+        return (bounds[place] - attained) / active.job.devices if place < len(bounds) else inf
+
+    return Order(key=level, preempts=True, skips=True, lasts=lasts, queues=True)
+
 
 LEVELS = 64
 """Amounts of attained service that are told apart, with equally many ends between two."""
@@ -64,3 +104,40 @@ def indices(service: NDArray[np.float64]) -> tuple[tuple[float, ...], tuple[floa
         for k in range(len(starts) - 1)
     ]
     return tuple(starts.tolist()), (*costs, inf)
+
+
+THRESHOLD = 16 * 3600.0
+"""Device-seconds after which a job falls. Source: adaptdl, its simulator (from memory)."""
+
+
+def tiresias(*, threshold: float = THRESHOLD) -> Policy:
+    """Who has got less than a threshold first, then the others; a job that does not fit is passed.
+
+    In the first queue jobs stand by their arrival, in the second by when they fell. To be asked in
+    rounds: a job falls at the round that finds it over the threshold, and may be interrupted.
+
+    Args:
+        threshold: device-seconds, above 0.
+
+    Source: gu2019, section 3.2; in the form of qiao2021, section 5.1.
+    """
+    if not threshold > 0:
+        raise InputError(f"the threshold of Tiresias must be above 0, got {threshold}.")
+    fallen: dict[int, int] = {}
+
+    def place(active: Active) -> tuple[bool, int]:
+        return active.rank in fallen, fallen.get(active.rank, active.rank)
+
+    def policy(state: State) -> Mapping[int, Grant]:
+        for active in state.jobs:
+            if active.rank not in fallen and active.attained_at(state.now) >= threshold:
+                fallen[active.rank] = len(fallen)
+        left, grants = state.devices, {}
+        for active in sorted(state.jobs, key=place):
+            job = active.job
+            if job.devices <= left:
+                left -= job.devices
+                grants[active.rank] = Grant(job.devices, job.kinds)
+        return grants
+
+    return policy

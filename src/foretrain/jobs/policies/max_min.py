@@ -2,12 +2,16 @@
 
 A share counts device-seconds: a job on four devices has four times as much as one on a single
 device in the same time.
+
+Max-sum throughput: who does most per device runs, whatever becomes of the others.
 """
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from foretrain.jobs.active import Active
 from foretrain.jobs.kinds import only_kind, rates, water_level
 from foretrain.jobs.rounds import Shares
 from foretrain.jobs.shared import State
@@ -15,6 +19,7 @@ from foretrain.jobs.shared import State
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 GAIN = 1e-4
 """Weight of all jobs' mean throughput beside the least: enough to leave nothing idle."""
@@ -92,3 +97,26 @@ def _rows(gain: NDArray[np.float64], devices: NDArray[np.float64]) -> NDArray[np
         rows[count + jobs, jobs * kinds + kind] = 1.0
         rows[2 * count + kind, jobs * kinds + kind] = devices
     return rows
+
+
+def max_sum(state: State) -> Shares:
+    """As many units of work per second of all jobs together as the fleet can do.
+
+    With one kind of device that is the order of work per device; equal jobs share alike what is
+    left for them.
+
+    Source: narayanan2020, section 4.2: maximise the sum of throughputs.
+    """
+    kind = only_kind(state.fleet, "max-sum throughput")
+
+    def worth(active: Active) -> float:
+        return rates(active, state)[kind] / active.job.devices
+
+    left, shares = state.devices, {}
+    for _, equals in groupby(sorted(state.jobs, key=worth, reverse=True), key=worth):
+        alike = list(equals)
+        asked = sum(active.job.devices for active in alike)
+        share = min(1.0, left / asked)
+        left -= share * asked
+        shares.update({active.rank: {kind: share} for active in alike})
+    return shares

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.pace import largest, pace
+from foretrain.jobs.progress import largest, pace
 from foretrain.jobs.shared import Grant, State
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
+
 Option = tuple[Nodes, int, float]
 """Devices of a kind for a job, and how quickly it goes on them."""
 

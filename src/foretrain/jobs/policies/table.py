@@ -10,24 +10,23 @@ from foretrain.errors import InputError, nearest
 from foretrain.jobs.hazard import learned
 from foretrain.jobs.ordered import Order, OrderedDispatcher
 from foretrain.jobs.policies.allox import AlloX
-from foretrain.jobs.policies.aware import aware, aware_efficient
+from foretrain.jobs.policies.aware import (
+    aware,
+    aware_efficient,
+    fifo_efficient,
+    fifo_max,
+    srtf_efficient,
+)
 from foretrain.jobs.policies.easy import EasyDispatcher
-from foretrain.jobs.policies.efficient import fifo_efficient, fifo_max, srtf_efficient
-from foretrain.jobs.policies.equal import equal_share, processor_sharing
-from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.policies.equal import equal_share, gandiva_fair, processor_sharing
+from foretrain.jobs.policies.fifo import estimated, fifo, predicted, sjf, srtf, srtf_guessed
 from foretrain.jobs.policies.finish_time import FinishTimeFairness
-from foretrain.jobs.policies.gandiva_fair import gandiva_fair
-from foretrain.jobs.policies.gittins import gittins
-from foretrain.jobs.policies.guessed import estimated, predicted, srtf_guessed
+from foretrain.jobs.policies.gittins import gittins, las, tiresias
 from foretrain.jobs.policies.hesrpt import hesrpt
-from foretrain.jobs.policies.las import las
-from foretrain.jobs.policies.max_min import max_min, max_min_over_kinds
-from foretrain.jobs.policies.max_sum import max_sum
+from foretrain.jobs.policies.max_min import max_min, max_min_over_kinds, max_sum
 from foretrain.jobs.policies.optimus import optimus
 from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.policies.sia import Sia
-from foretrain.jobs.policies.sjf import sjf, srtf
-from foretrain.jobs.policies.tiresias import tiresias
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher

@@ -1,1 +1,1 @@
-"""Models that foretrain knows by name."""
+"""The models that foretrain knows by name, family by family."""

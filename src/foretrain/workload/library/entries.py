@@ -9,8 +9,7 @@ from typing import Final
 
 from foretrain.errors import InputError, nearest
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entry import Entry, Reads
-from foretrain.workload.library.families import (
+from foretrain.workload.library import (
     bert,
     convolutional,
     deepseek,
@@ -31,8 +30,9 @@ from foretrain.workload.library.families import (
     vit,
     wav2vec,
 )
-from foretrain.workload.library.positions import model_of_shape, with_positions
+from foretrain.workload.library.entry import Entry, Reads
 from foretrain.workload.library.repositories import REPOSITORIES
+from foretrain.workload.library.variants import model_of_shape, with_positions
 
 _FAMILIES: Final = (
     megatron,

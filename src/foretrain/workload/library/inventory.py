@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from foretrain.errors import InputError
+from foretrain.workload.convolution import operators
+from foretrain.workload.convolution.operators import UNSPLIT_UNIT
+from foretrain.workload.convolution.picture import Picture, Window
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.library.convolution import operators
-from foretrain.workload.library.convolution.operators import UNSPLIT_UNIT
-from foretrain.workload.library.convolution.picture import Picture, Window
 from foretrain.workload.operator import Family, Kind, Matrices, Operator, Size, matmul
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(

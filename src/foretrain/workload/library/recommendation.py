@@ -2,14 +2,16 @@
 
 Tables are trained whole: their gradients and updates count for every row. The published code of
 NeuMF and VAE-CF does that; that of DLRM and Wide & Deep updates only the rows that a batch met.
+
+Networks that recommend.
 """
 
 from __future__ import annotations
 
-from foretrain.workload.library.convolution.network import Network
-from foretrain.workload.library.convolution.operators import UNSPLIT_UNIT, loss, pointwise
-from foretrain.workload.library.convolution.picture import Picture
-from foretrain.workload.library.convolution.trunk import Trunk
+from foretrain.workload.convolution.operators import UNSPLIT_UNIT, loss, pointwise
+from foretrain.workload.convolution.picture import Picture
+from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.library.convolutional import fixed
 from foretrain.workload.operator import Kind, Matrices, Operator, Size, matmul
 
 MOVIELENS_USERS = 138_493
@@ -161,3 +163,34 @@ def _products(vectors: int, width: int) -> Operator:
         units=1,
         unit=UNSPLIT_UNIT,
     )
+
+
+ENTRIES = (
+    fixed(
+        "ncf",
+        neural_collaborative_filtering,
+        summary="NeuMF for MovieLens 20M; a sample is one user with one item",
+        source="he2017b, section 3.4",
+        aliases=("neumf",),
+    ),
+    fixed(
+        "vae-cf",
+        variational_autoencoder,
+        summary="variational autoencoder for MovieLens 20M; a sample is one user",
+        source="liang2018, section 4",
+    ),
+    fixed(
+        "dlrm",
+        deep_learning_recommendation,
+        summary="DLRM for Criteo 1TB, 26 tables of 128; a sample is one shown advertisement",
+        source="naumov2019, section 2; sizes of NVIDIA's small model, from memory",
+        aliases=("dlrm-small",),
+    ),
+    fixed(
+        "wide-and-deep",
+        wide_and_deep,
+        summary="Wide & Deep for Outbrain's clicks; a sample is one shown advertisement",
+        source="cheng2016, section 3; sizes of NVIDIA's model, from memory",
+        aliases=("wideanddeep", "wide-deep"),
+    ),
+)

@@ -1,16 +1,19 @@
 """Networks that read speech: Jasper and QuartzNet (convolutions), Deep Speech 2 (recurrent).
 
 A picture has one dimension, frames of 10 ms, and 64 filter-bank channels.
+
+Networks that read speech.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
-from foretrain.workload.library.convolution.network import Network
-from foretrain.workload.library.convolution.operators import UNSPLIT_UNIT, loss
-from foretrain.workload.library.convolution.picture import Picture, Window
-from foretrain.workload.library.convolution.trunk import Trunk
+from foretrain.workload.convolution.operators import UNSPLIT_UNIT, loss
+from foretrain.workload.convolution.picture import Picture, Window
+from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.library.convolutional import frames
 from foretrain.workload.operator import Matrices, Operator, Size, matmul
 
 LETTERS = 29
@@ -162,3 +165,28 @@ def recurrent(
         unit=UNSPLIT_UNIT,
     )
     return replace(product, kernels=steps)
+
+
+ENTRIES = (
+    frames(
+        "jasper-10x5",
+        partial(jasper, JASPER_10X5),
+        summary="Jasper DR 10x5, 29 letters",
+        source="li2019, table 1",
+        aliases=("jasper",),
+    ),
+    frames(
+        "quartznet-15x5",
+        partial(jasper, QUARTZNET_15X5),
+        summary="QuartzNet 15x5, 29 letters",
+        source="kriman2020, table 1",
+        aliases=("quartznet",),
+    ),
+    frames(
+        "deep-speech-2",
+        deep_speech_2,
+        summary="Deep Speech 2 with five bidirectional GRUs of 800 (sizes assumed), 29 letters",
+        source="amodei2016, section 3",
+        aliases=("deepspeech2", "deepspeech-2"),
+    ),
+)

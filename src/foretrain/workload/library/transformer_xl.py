@@ -5,26 +5,22 @@ to. Scores are the sum of two products: of queries with keys, and of queries wit
 positions. The positions' keys are made once per micro-batch, which is left out.
 
 Sources: dai2019, sections 3.2 and 3.3; grave2017 (adaptive embedding and softmax).
+
+Transformer-XL as NVIDIA's examples train it on WikiText-103.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import log
 
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.library.parts.checks import at_least
-from foretrain.workload.library.parts.core import Core, core
-from foretrain.workload.library.parts.feed_forward import FeedForward, feed_forward
-from foretrain.workload.library.parts.stream import (
-    Division,
-    Norm,
-    Stream,
-    linear,
-    norm,
-    residual,
-)
+from foretrain.workload.library.entry import Entry
 from foretrain.workload.operator import Attention, Kind, Operator, Size, Split
+from foretrain.workload.parts.attention import Core, core
+from foretrain.workload.parts.feed_forward import FeedForward, feed_forward
+from foretrain.workload.parts.stream import Division, Norm, Stream, at_least, linear, norm, residual
 
 HARMONIC = 0.577
 """Euler's constant: the sum of 1/rank up to n is about log(n) + 0.577."""
@@ -251,3 +247,43 @@ def _head(shape: TransformerXL, stream: Stream) -> Layer:
 
 def _whole(name: str, tokens: float, features: tuple[int, int]) -> Operator:
     return linear(name, tokens, features, bias=False, division=Division(split=Split.NONE))
+
+
+_WIKITEXT = (19_997, 20_000, 160_000, 67_738)
+"""Words of WikiText-103 in the clusters of dai2019, 267,735 in all."""
+
+
+def _entry(name: str, shape: TransformerXL, *, source: str) -> Entry:
+    return Entry(
+        name=name,
+        summary=f"Transformer-XL, {shape.layers} layers of {shape.hidden}, {shape.heads} heads, "
+        "attends to as many tokens before a sample",
+        source=source,
+        build=partial(_build, shape),
+        shape=shape,
+    )
+
+
+def _build(shape: TransformerXL, sequence: int) -> Model:
+    return transformer_xl("", shape, sequence=sequence)
+
+
+ENTRIES = (
+    _entry(
+        "transformer-xl-base",
+        TransformerXL(layers=16, hidden=512, heads=8, feed_forward=2048, clusters=_WIKITEXT),
+        source="dai2019, section 4.1; sizes of NVIDIA's base model, from memory",
+    ),
+    _entry(
+        "transformer-xl-large",
+        TransformerXL(
+            layers=18,
+            hidden=1024,
+            heads=16,
+            feed_forward=4096,
+            clusters=_WIKITEXT,
+            narrowing=4,
+        ),
+        source="dai2019, section 4.1 and the published configuration, from memory",
+    ),
+)

@@ -1,22 +1,26 @@
 """wav2vec 2.0: convolutions that make tokens of a wave, and an encoder of these tokens.
 
 Source: baevski2020, sections 2 and 4.2.
+
+wav2vec 2.0, tuned to write letters.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from foretrain.errors import InputError
+from foretrain.workload.convolution.operators import loss
+from foretrain.workload.convolution.picture import Picture, Window
+from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.graph import Model
-from foretrain.workload.library.convolution.operators import loss
-from foretrain.workload.library.convolution.picture import Picture, Window
-from foretrain.workload.library.convolution.trunk import Trunk
-from foretrain.workload.library.parts.block import Run, layer
-from foretrain.workload.library.parts.checks import at_least
-from foretrain.workload.library.parts.ends import whole
-from foretrain.workload.library.parts.stream import Norm, Stream, norm
+from foretrain.workload.library.bert import Sizes, encoder
+from foretrain.workload.library.entry import Entry
 from foretrain.workload.operator import Kind, Operator, Size
+from foretrain.workload.parts.block import Run, layer
+from foretrain.workload.parts.ends import whole
+from foretrain.workload.parts.stream import Norm, Stream, at_least, norm
 
 VALUES_OF_FRAME = 160
 """Values of a wave of 16 kHz in a frame of 10 ms."""
@@ -105,3 +109,27 @@ def _added(stream: Stream) -> Operator:
         backward=Size(values=3 * stream.values, fixed=stream.values),
         kept=Size(fixed=stream.values),
     )
+
+
+def _build(name: str, shape: Wav2Vec, frames: int) -> Model:
+    return wav2vec(name, shape, frames=frames)
+
+
+def _entry(name: str, sizes: Sizes, *aliases: str, normed: bool) -> Entry:
+    layers, hidden, _ = sizes
+    shape = Wav2Vec(hidden=hidden, run=encoder(sizes), normed=normed)
+    return Entry(
+        name=name,
+        summary=f"wav2vec 2.0, {layers} layers of {hidden}, 32 letters; sequence is frames of "
+        "10 ms, two of which make a token",
+        source="baevski2020, section 4.2",
+        build=partial(_build, name, shape),
+        shape=shape,
+        aliases=aliases,
+    )
+
+
+ENTRIES = (
+    _entry("wav2vec2-base", (12, 768, 12), "wav2vec2", normed=False),
+    _entry("wav2vec2-large", (24, 1024, 16), normed=True),
+)

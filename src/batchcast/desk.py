@@ -1,0 +1,371 @@
+"""Where readers come, ask and go: the side of the conductor that faces them."""
+
+from __future__ import annotations
+
+import math
+import socket
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from time import monotonic
+
+import numpy as np
+
+from batchcast.admission import check_batches, check_place, check_policy
+from batchcast.errors import (
+    StreamError,
+    StreamGarbled,
+    StreamOver,
+    StreamTaken,
+    StreamVersion,
+    as_text,
+)
+from batchcast.greetings import Hello, Welcome, whole
+from batchcast.lane import Lane
+from batchcast.layout import Layout
+from batchcast.messages import GAP, VERSION, Grant, Kind, Message, send, send_json
+from batchcast.order import Order
+from batchcast.service import NOWHERE, Service
+from batchcast.settings import Settings
+from batchcast.slots import Numbers
+from batchcast.spill import Spill
+
+
+@dataclass(slots=True)
+class Visitor:
+    """A reader that has said who it is.
+
+    Attributes:
+        lane: that it will have.
+        hello: what it asks for.
+        place: epoch and position where it goes on; nothing for where its greeting says.
+        came: when, in seconds of the desk's clock.
+    """
+
+    lane: Lane
+    hello: Hello
+    place: tuple[int, int] | None
+    came: float
+
+
+class Desk:
+    """Everything that concerns readers.
+
+    Attributes:
+        lanes: of the attached readers, by their connection.
+        came: how many have ever been attached.
+        expected: how many must be there before the stream begins.
+        absent: how many of these were not when it began.
+        finished: how many have closed their last epoch.
+        layout: of what lies in the arena, as soon as it is known.
+    """
+
+    def __init__(
+        self, settings: Settings, order: Order, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self.lanes: dict[socket.socket, Lane] = {}
+        self.came = 0
+        self.expected = settings.readers
+        self.absent = 0
+        self._clock = clock
+        self.finished = 0
+        self.layout: Layout | None = None
+        self._settings = settings
+        self._order = order
+        self._waiting: dict[socket.socket, Visitor] = {}
+        self._kept: dict[socket.socket, int] = {}
+        self._dismissed: dict[socket.socket, bytes] = {}
+        self._later: list[tuple[Lane, int, int]] = []
+        self._service: Service | None = None
+        self._welcome: Callable[[int, int], Welcome] | None = None
+        self._arena = -1
+
+    @property
+    def peers(self) -> list[socket.socket]:
+        """All connections."""
+        return [*self.lanes, *self._waiting, *self._kept]
+
+    @property
+    def complete(self) -> bool:
+        """Whether as many readers wait as the stream wants, or have waited long enough."""
+        enough = len(self._waiting) >= self.expected or self.patience == 0
+        return bool(self._waiting) and enough
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds for which readers that wait go on waiting for others; nothing if none waits."""
+        if not self._waiting or self._service is not None:
+            return None
+        since = min(visitor.came for visitor in self._waiting.values())
+        return max(0.0, since + self._settings.patience - self._clock())
+
+    @property
+    def have_had_all(self) -> bool:
+        """Whether every reader that is there has had all epochs."""
+        return all(lane.epoch == self._settings.epochs for lane in self.lanes.values())
+
+    def together(self) -> int:
+        """The number that all waiting readers' batches divide."""
+        return math.lcm(*(visitor.lane.batch for visitor in self._waiting.values()))
+
+    def first_place(self) -> tuple[int, int]:
+        """The epoch and position of the waiting reader that is farthest behind."""
+        return min((visitor.place or (0, 0)) for visitor in self._waiting.values())
+
+    def open(self, service: Service, *, arena: int, welcome: Callable[[int, int], Welcome]) -> None:
+        """The stream runs: whoever waits comes in.
+
+        Args:
+            service: of the stream.
+            arena: its descriptor.
+            welcome: what a reader is told that begins in an epoch, at a position.
+        """
+        self._service = service
+        self._arena = arena
+        self._welcome = welcome
+        visitors, self._waiting = self._waiting, {}
+        self.absent = max(0, self.expected - len(visitors))
+        for peer, visitor in visitors.items():
+            visitor.place = visitor.place or (0, 0)
+            self._let_in(peer, visitor)
+
+    def hear(self, peer: socket.socket, message: Message) -> None:
+        """A reader said something.
+
+        Raises:
+            StreamGarbled: it may not say that.
+        """
+        if message.kind is Kind.HELLO:
+            self._hello(peer, message)
+            return
+        lane = self.lanes.get(peer)
+        if lane is None:
+            if peer in self._dismissed and message.kind in (Kind.WANT, Kind.LEDGER, Kind.SEEK):
+                send(peer, Kind.REFUSED, self._dismissed[peer])
+            return
+        service = self._running()
+        slots = message.slots(service.slots.count)
+        if message.kind is Kind.BYE:
+            self._part(peer, lane, slots)
+            return
+        service.release(lane, slots)
+        if message.kind is Kind.WANT:
+            need = whole("samples", message.first, least=1)
+            service.want(lane, need, most=whole("samples", message.second))
+        elif message.kind is Kind.LEDGER:
+            self._close_epoch(lane)
+        elif message.kind is Kind.SEEK:
+            self._seek(lane, (whole("epoch", message.first), whole("position", message.second)))
+
+    def lose(self, peer: socket.socket) -> None:
+        """A reader has gone, and nobody refers to its batches any more."""
+        self._waiting.pop(peer, None)
+        self._dismissed.pop(peer, None)
+        lane = self.lanes.get(peer)
+        if lane is not None:
+            self._part(peer, lane, np.zeros(0, np.int64))
+        if peer in self._kept:
+            self._running().give_back(self._kept.pop(peer))
+
+    def dismiss_failed(self) -> bool:
+        """Whether readers that cannot go on were told why; the others go on without them."""
+        failed = [peer for peer, lane in self.lanes.items() if lane.failure is not None]
+        for peer in failed:
+            lane = self.lanes[peer]
+            assert lane.failure is not None
+            self._dismissed[peer] = as_text(lane.failure)
+            send(peer, Kind.REFUSED, self._dismissed[peer])
+            self._running().dismiss(lane)
+            self._forget(peer, lane)
+        return bool(failed)
+
+    def _part(self, peer: socket.socket, lane: Lane, kept: Numbers) -> None:
+        """A reader leaves; the batches that it keeps stay until its connection is closed."""
+        self._running().leave(lane, kept)
+        self._forget(peer, lane)
+
+    def _forget(self, peer: socket.socket, lane: Lane) -> None:
+        del self.lanes[peer]
+        self._later = [each for each in self._later if each[0] is not lane]
+        if lane.spill is not None:
+            lane.spill.close()
+        self._kept[peer] = lane.key
+
+    def epoch_ended(self) -> None:
+        """One more epoch has an end, so places beyond it have a number."""
+        later, self._later = self._later, []
+        for lane, epoch, position in later:
+            want, asked = lane.want, lane.asked
+            self._put(lane, (epoch, position))
+            lane.want, lane.asked = want, asked
+
+    def grant(self, grant: Grant) -> None:
+        """Tell a reader what it may take."""
+        send(
+            grant.lane.peer,
+            Kind.GRANT,
+            grant.slots.tobytes(),
+            first=grant.first,
+            second=grant.gap << GAP | grant.flags,
+        )
+
+    def tell_all(self, kind: Kind, body: bytes) -> None:
+        """The same to every reader."""
+        for peer in [*self.lanes, *self._waiting]:
+            send(peer, kind, body)
+
+    def stats(self) -> dict[str, dict[str, object]]:
+        """How every reader is doing, by its name."""
+        if self._service is None:
+            return {}
+        published = self._service.window.published
+        return {
+            lane.name: {
+                "policy": lane.policy,
+                "epoch": lane.epoch,
+                "samples": lane.granted,
+                "lag": max(0, published - lane.granted),
+                "wait_seconds": lane.waited,
+                "dropped": lane.lost,
+                "detached": lane.detached,
+                "catching_up": lane.live_from is None,
+            }
+            for lane in self.lanes.values()
+        }
+
+    def _hello(self, peer: socket.socket, message: Message) -> None:
+        if peer in self.lanes or peer in self._waiting:
+            raise StreamGarbled("A reader says once who it is.")
+        try:
+            visitor = self._visitor(peer, message)
+        except StreamError as error:
+            send(peer, Kind.REFUSED, as_text(error))
+            return
+        if self._service is None:
+            self._waiting[peer] = visitor
+        else:
+            self._let_in(peer, visitor)
+
+    def _visitor(self, peer: socket.socket, message: Message) -> Visitor:
+        version = message.json().get("version")
+        if version != VERSION:
+            raise StreamVersion(
+                f"The stream '{self._settings.name}' speaks version {VERSION} and this reader "
+                f"version {version}. Run both with the same batchcast."
+            )
+        hello = Hello.of(message)
+        self._check(hello)
+        names = {lane.name: other for other, lane in self.lanes.items()}
+        names |= {visitor.lane.name: other for other, visitor in self._waiting.items()}
+        if hello.model in names and not _is_gone(names[hello.model]):
+            raise StreamTaken(
+                f"A reader named '{hello.model}' is attached to the stream "
+                f"'{self._settings.name}' already. Give this one another model=...."
+            )
+        lane = Lane(
+            key=self.came,
+            name=hello.model,
+            peer=peer,
+            batch=hello.batch or self._settings.batch or 1,
+            policy=hello.policy,
+        )
+        self.came += 1
+        if lane.policy == "spill":
+            lane.spill = Spill(hello.spill)
+        return Visitor(lane, hello, hello.place, self._clock())
+
+    def _check(self, hello: Hello) -> None:
+        check_policy(hello, self._order)
+        if self.layout is not None:
+            check_place(hello, self._settings.name, self.about())
+            check_batches(hello, self._settings, self.layout)
+
+    def about(self) -> dict[str, object]:
+        """What makes two streams the same, as far as a saved state is concerned."""
+        about: dict[str, object] = {
+            "samples": self._order.samples,
+            "seed": self._order.seed,
+            "shuffle": self._order.shuffle,
+        }
+        if self.layout is not None and self.layout.whole:
+            about["slot"] = self.layout.sample_bytes  # what a position counts
+        return about
+
+    def _let_in(self, peer: socket.socket, visitor: Visitor) -> None:
+        try:
+            self._welcome_to(peer, visitor)
+        except StreamError as error:
+            send(peer, Kind.REFUSED, as_text(error))
+
+    def _welcome_to(self, peer: socket.socket, visitor: Visitor) -> None:
+        assert self._welcome is not None
+        self._check(visitor.hello)
+        place = visitor.place or self._place(visitor.hello.start)
+        if self._settings.epochs is not None and place[0] >= self._settings.epochs:
+            raise StreamOver(
+                f"The stream '{self._settings.name}' has {self._settings.epochs} epochs and this "
+                "reader would begin after them."
+            )
+        self._put(visitor.lane, place)
+        self.lanes[peer] = visitor.lane
+        send_json(peer, Kind.WELCOME, self._welcome(*place).as_json(), descriptors=[self._arena])
+
+    def _put(self, lane: Lane, place: tuple[int, int]) -> None:
+        """Give a lane its place in the stream, now or when that place has a number."""
+        service = self._running()
+        number = self._order.number(*place)
+        self._later = [each for each in self._later if each[0] is not lane]
+        if number is None:
+            self._later.append((lane, *place))
+            number = NOWHERE
+        if number < service.window.tail and self._order.samples is None:
+            raise StreamError(
+                f"Epoch {place[0]} from sample {place[1]} on is no longer in the stream "
+                f"'{self._settings.name}', and a loader cannot be asked for it again. Attach "
+                "with start='now' or start='next', or share the data set."
+            )
+        if lane.key in service.lanes:
+            service.move(lane, number)
+        else:
+            service.join(lane, number)
+        lane.epoch = place[0]
+
+    def _place(self, start: str) -> tuple[int, int]:
+        """Where a reader that comes late begins."""
+        service = self._running()
+        epoch = service.current_epoch()
+        if start == "epoch":
+            return epoch, 0
+        if start == "next":
+            return epoch + 1, 0
+        return self._order.place(service.window.published)
+
+    def _seek(self, lane: Lane, place: tuple[int, int]) -> None:
+        try:
+            self._put(lane, place)
+        except StreamError as error:
+            send(lane.peer, Kind.REFUSED, as_text(error))
+        else:
+            send(lane.peer, Kind.SEEK, first=place[0], second=place[1])
+
+    def _close_epoch(self, lane: Lane) -> None:
+        end = self._order.end(lane.epoch)
+        if end is None or lane.granted != end:
+            raise StreamGarbled("A reader closes an epoch whose end it was granted.")
+        lost = lane.dropped.count
+        expected = self._running().close_epoch(lane)
+        self.finished += lane.epoch == self._settings.epochs
+        send_json(lane.peer, Kind.ENDED, {**asdict(expected), "dropped": lost})
+
+    def _running(self) -> Service:
+        assert self._service is not None
+        return self._service
+
+
+def _is_gone(peer: socket.socket) -> bool:
+    """Whether the other end is closed, though nobody has heard of it yet."""
+    try:
+        return not peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

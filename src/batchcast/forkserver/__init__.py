@@ -1,0 +1,1 @@
+"""Clean processes: a fork server of this process' own."""

@@ -1,0 +1,119 @@
+"""What the conductor's process does, from its start in the fork server to its end."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from batchcast.addresses import clear
+from batchcast.conductor import Conductor
+from batchcast.errors import BatchcastError, as_text
+from batchcast.forkserver.parcel import Parcel
+from batchcast.messages import Kind, send
+from batchcast.order import Order
+from batchcast.precedence import renice
+from batchcast.scratch import remove
+from batchcast.settings import Settings
+from batchcast.source import Source
+from batchcast.template import Making
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """What is known of a source where it is not loaded.
+
+    Attributes:
+        samples: of an epoch; nothing where only its end tells.
+        is_fed: whether it is gone through once per epoch, by a feeder.
+        repeats: whether it can be gone through more than once.
+        batch: samples of a batch of the loader that is shared, where it was told.
+        batches: of an epoch, where the loader tells.
+        pinned: whether the loader pinned its batches.
+    """
+
+    samples: int | None
+    is_fed: bool
+    repeats: bool
+    batch: int | None
+    batches: int | None
+    pinned: bool
+
+
+def facts_of(source: Source) -> SourceFacts:
+    """What must be known of a source."""
+    return SourceFacts(
+        samples=source.samples,
+        is_fed=source.samples_of is None,
+        repeats=source.repeats,
+        batch=source.batch,
+        batches=source.batches,
+        pinned=source.pinned,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """A stream that is to be served.
+
+    Attributes:
+        settings: what was asked for.
+        facts: what is known of its source.
+        parcel: a function that gives the source; nothing where a template is handed over.
+        folder: for the sockets of a loader's own workers; nothing for a data set.
+        cores: that its processes may use.
+    """
+
+    settings: Settings
+    facts: SourceFacts
+    parcel: Parcel | None
+    folder: str | None
+    cores: frozenset[int]
+
+
+def serve(serving: Serving, descriptors: Sequence[int]) -> None:
+    """Serve a stream.
+
+    Args:
+        serving: what there is to serve.
+        descriptors: owner, listener, lock, and those of a parcel or that of a template.
+    """
+    owner, listener = (socket.socket(fileno=each) for each in descriptors[:2])
+    settings, facts = serving.settings, serving.facts
+    os.sched_setaffinity(0, serving.cores)
+    try:
+        renice(settings.nice)
+    except BatchcastError as error:
+        send(owner, Kind.REFUSED, as_text(error))
+        return
+    order = Order(
+        samples=facts.samples,
+        epochs=settings.epochs,
+        shuffle=settings.shuffle,
+        seed=settings.seed,
+    )
+    origin: Parcel | socket.socket
+    if serving.parcel is None:
+        origin = socket.socket(fileno=descriptors[3])
+    else:
+        origin = serving.parcel.arrived(descriptors[3:])
+    Conductor(
+        listener,
+        owner,
+        settings=settings,
+        making=Making(
+            origin=origin,
+            folder=serving.folder,
+            memory=settings.memory,
+            lock=descriptors[2],
+        ),
+        order=order,
+        restarts=facts.repeats,
+    ).run()
+
+
+def clear_away(name: str, folder: str, scratch: str | None) -> None:
+    """Remove what a stream has left that ended, however it did."""
+    clear(name, folder)
+    remove(scratch)

@@ -1,0 +1,1 @@
+"""The command line, the catalogue, the doctor and the schema."""

@@ -1,0 +1,161 @@
+"""`foretrain calibrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from foretrain.app.output import AsJson, CoefficientsFile
+from foretrain.errors import InputError
+
+if TYPE_CHECKING:
+    from foretrain.coefficients.calibration import Calibration
+    from foretrain.measured.run import MeasuredRun, UnreadRow
+    from foretrain.plan.study import Study
+    from foretrain.show.document import Provenance
+
+
+Runs = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUNS...", help="Measured runs in CSV; a study with --step-time."),
+]
+StepTime = Annotated[
+    str | None,
+    typer.Option(
+        "--step-time",
+        metavar="TIME",
+        help='What one step of the study took: "12.3 s", or the log\'s line.',
+    ),
+]
+Kind = Annotated[
+    str | None, typer.Option("--kind", help="Kind of the tables, where their names do not say it.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write the set, for --coefficients.")
+]
+Anyway = Annotated[
+    bool,
+    typer.Option("--anyway", help="Accept what is hard to believe, or does not help."),
+]
+Name = Annotated[
+    str | None, typer.Option("--name", help="Name of the set; that of its file if absent.")
+]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the runs.")]
+
+
+def calibrate(
+    runs: Runs,
+    *,
+    step_time: StepTime = None,
+    kind: Kind = None,
+    output: Output = None,
+    anyway: Anyway = False,
+    name: Name = None,
+    workers: Workers = 1,
+    coefficients: CoefficientsFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit coefficients to runs of your own, or to one step."""
+    from datetime import date
+
+    from foretrain.app.engine import engine
+    from foretrain.app.output import check_page, chosen, show_and_write, tell
+    from foretrain.evidence import calibrate as verb
+    from foretrain.evidence.calibrate import calibration_text
+    from foretrain.show.document import document
+    from foretrain.study.coefficients import SHIPPED, as_toml
+    from foretrain.study.problems import told_of
+
+    if output is not None:
+        for each in runs:
+            check_page(output, each, what="input", option="--output")
+    base, called, listed = chosen(coefficients), _name(name, output), " ".join(map(str, runs))
+    seconds = None if step_time is None else _seconds(step_time)
+    ran = _runs(runs, kind) if seconds is None else _study(runs, kind)
+    with told_of(listed), engine(workers) as spread:
+        found = verb.calibrate(
+            ran,
+            step_time=seconds,
+            anyway=anyway,
+            called=listed,
+            name=called,
+            date=date.today().isoformat(),
+            base=base,
+            engine=spread,
+            progress=tell,
+        )
+    source = _source(ran, base)
+    shown = document("calibrate", found, source)
+    show_and_write(
+        shown if as_json else calibration_text(found),
+        output if found.accepted else None,
+        lambda: as_toml(found.calibration, over=SHIPPED, about=ABOUT, digits=DIGITS),
+    )
+    if not found.accepted:
+        raise InputError("\n".join([f"{listed}: no set is made.", *found.doubts, ANYWAY]))
+
+
+ABOUT = "Made by foretrain calibrate, for --coefficients."
+
+ANYWAY = "If it is right all the same, say --anyway."
+
+DIGITS = 12
+"""Of every value that is written, so that a measured step is met exactly."""
+
+
+def _name(given: str | None, output: Path | None) -> str:
+    """The name of a new set.
+
+    Raises:
+        InputError: a set of that name is shipped.
+    """
+    from foretrain.study.calibration import BASES
+
+    name = given or (output.stem if output else "mine")
+    if name in BASES:
+        raise InputError(f"--name {name}: such a set is shipped. Give yours a name of its own.")
+    return name
+
+
+def _source(ran: Sequence[MeasuredRun | UnreadRow] | Study, base: Calibration) -> Provenance:
+    """What stands behind the answer."""
+    from foretrain.plan.study import Study
+    from foretrain.show.provenance import of_study, provenance
+
+    if isinstance(ran, Study):
+        return of_study(ran, coefficients=base.coefficients)
+    return provenance(ran, coefficients=base.coefficients)
+
+
+def _seconds(step_time: str) -> float:
+    """What one step took."""
+    from foretrain.launch.log_line import step_seconds
+    from foretrain.study.problems import told_of
+
+    with told_of("--step-time"):
+        return step_seconds(step_time)
+
+
+def _study(paths: list[Path], kind: str | None) -> Study:
+    """The study whose step was timed."""
+    from foretrain.study.study import read_study
+
+    if kind is not None:
+        raise InputError("--kind is of tables, --step-time of a study. Leave one of them out.")
+    if len(paths) > 1:
+        raise InputError(f"--step-time is that of one study, got {len(paths)} files.")
+    return read_study(paths[0])
+
+
+def _runs(tables: list[Path], kind: str | None) -> list[MeasuredRun | UnreadRow]:
+    """The rows of some tables; those that cannot be read are told."""
+    from foretrain.app.output import tell_all
+    from foretrain.measured.run import UnreadRow
+    from foretrain.study.measurements import read_measurements
+
+    rows = [row for table in tables for row in read_measurements(table, kind=kind)]
+    tell_all("row", [row.reason for row in rows if isinstance(row, UnreadRow)])
+    return rows

@@ -1,0 +1,28 @@
+"""`foretrain catalogue`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from foretrain.app.output import AsJson
+
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", help="One entry with its sources; here; or devices, clusters, models."
+    ),
+]
+
+
+def catalogue(name: Name = None, *, as_json: AsJson = False) -> None:
+    """List the devices, clusters and models that studies may name."""
+    from foretrain.app import catalogue as verb
+    from foretrain.app.output import show
+    from foretrain.app.report_catalogue import catalogue_text
+    from foretrain.show.document import document
+    from foretrain.show.provenance import provenance
+
+    answer = verb.catalogue(name)
+    show(document("catalogue", answer, provenance(name)) if as_json else catalogue_text(answer))

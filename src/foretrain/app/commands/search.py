@@ -1,0 +1,94 @@
+"""`foretrain search`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foretrain.app.output import AsJson, CoefficientsFile, StudyFile
+from foretrain.errors import InputError
+
+Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
+Page = Annotated[
+    Path | None, typer.Option("--html", metavar="PAGE", help="Also write the report as a web page.")
+]
+WhyNots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--why-not",
+        metavar="PLAN",
+        help='Say why a plan is not the best: "tp8", "tensor=8 recompute=full" or a ranked plan.',
+    ),
+]
+Robust = Annotated[
+    bool,
+    typer.Option(
+        "--robust",
+        help="Say how far from the best each plan may be while a coefficient is not known exactly.",
+    ),
+]
+Exhaustive = Annotated[
+    bool,
+    typer.Option(
+        "--exhaustive", help="Price every plan, also those that a bound excludes; same answer."
+    ),
+]
+
+
+def search(
+    study: StudyFile,
+    *,
+    coefficients: CoefficientsFile = None,
+    as_json: AsJson = False,
+    html: Page = None,
+    keep: Keep = 10,
+    why_not: WhyNots = None,
+    robust: Robust = False,
+    exhaustive: Exhaustive = False,
+) -> None:
+    """Find the best plan, its rivals, and why the others are refused."""
+    from foretrain.app.output import check_page, chosen, show_and_write, tell
+    from foretrain.app.progress import progress, stop_on_interrupt
+    from foretrain.app.schema import name_of
+    from foretrain.search import search as verb
+    from foretrain.search.report.asked import asked_page, asked_text, cut_short
+    from foretrain.show.document import document
+    from foretrain.show.provenance import of_study
+    from foretrain.study.problems import told_of
+    from foretrain.study.study import read_study
+
+    if html is not None:
+        check_page(html, study)
+    asked = read_study(study)
+    if html is not None and asked.mixed is not None:
+        raise InputError(NO_PAGE)
+    known = chosen(coefficients).coefficients
+    with stop_on_interrupt() as stop:
+        with told_of(study), progress(stop) as bar:
+            answer = verb.search(
+                asked,
+                coefficients=known,
+                keep=keep,
+                why_not=why_not or (),
+                robust=robust,
+                exhaustive=exhaustive,
+                progress=bar,
+                stop=stop,
+            )
+        source = of_study(asked, coefficients=known)
+        if cut_short(answer):
+            tell("The search was cut short: this is the best of what was looked at.")
+        shown = document(name_of(answer), answer, source)
+        show_and_write(
+            shown if as_json else asked_text(asked, answer),
+            html,
+            lambda: asked_page(asked, answer, source),
+        )
+
+
+NO_PAGE = (
+    "--html: only for one size on one kind of devices or the largest size that fits, but "
+    "cluster.groups names two kinds. Leave one out."
+)

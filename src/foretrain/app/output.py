@@ -1,0 +1,207 @@
+"""The one place where text becomes what a terminal may show.
+
+Names, words and paths come from files, and a terminal obeys some characters: it moves its cursor,
+sets its title, turns the direction of writing, or hides what follows. They are shown as Python
+writes them. JSON and pages are left as they are, for they have ways of their own to hold any text.
+
+What several commands take.
+
+Output: answers on stdout, quiet when nobody reads them any more.
+
+Sets of coefficients that a command is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+from unicodedata import category
+
+import typer
+
+from foretrain.errors import InputError
+from foretrain.study.reading import exists
+from foretrain.study.writing import unwritable, write_text
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    from foretrain.coefficients.calibration import Calibration
+
+
+KEPT: Final = "\n\t"
+LISTED: Final = 10
+
+
+def legible(text: str) -> str:
+    """A text in which every character can be seen, as in `repr`."""
+    if text.isprintable():
+        return text
+    return "".join(map(_shown, text))
+
+
+def escaped(text: str) -> str:
+    """A JSON text that a terminal may show: the same document."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(each if _shown(each) == each else _of_json(each) for each in text)
+
+
+class Legible:
+    """What a report draws, with every character to be seen."""
+
+    def __init__(self, drawn: RenderableType) -> None:
+        self._drawn = drawn
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
+        """Called by rich; its own segments of control are kept."""
+        for segment in console.render(self._drawn, options):
+            yield segment if segment.control else segment._replace(text=legible(segment.text))
+
+
+def tell(text: str) -> None:
+    """A line beside the answer, on stderr."""
+    typer.echo(legible(text), err=True)
+
+
+def tell_all(what: str, found: Sequence[str]) -> None:
+    """How many there are of something, and the first of them, on stderr; nothing where none is."""
+    if found:
+        tell(f"warning: {len(found):,} {what}{'s' * (len(found) > 1)} left out:")
+        for each in found[:LISTED]:
+            tell(f"- {each}")
+        if len(found) > LISTED:
+            tell(f"- and {len(found) - LISTED:,} more.")
+
+
+def _shown(character: str) -> str:
+    if character.isprintable() or character in KEPT or category(character) == "Zs":
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _of_json(character: str) -> str:
+    """A character as JSON writes it in ASCII: one unit of UTF-16 or two."""
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study in TOML.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON document and nothing else.")]
+CoefficientsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--coefficients", metavar="FILE", help="Predict with a set that `calibrate` wrote."
+    ),
+]
+
+
+def show_and_write(
+    answer: RenderableType | Mapping[str, object], path: Path | None, text: Callable[[], str]
+) -> None:
+    """Show an answer, and write it to a file too where one is named.
+
+    It is shown where the file cannot be written too: a full disk must not cost an hour's search.
+
+    Args:
+        answer: a document or a report.
+        path: of the file.
+        text: makes what the file is to hold.
+
+    Raises:
+        InputError: the file, or stdout, cannot be written.
+    """
+    try:
+        if path is not None:
+            write_text(path, text())
+            tell(f"Wrote {path}.")
+    finally:
+        show(answer)
+
+
+def show(answer: RenderableType | Mapping[str, object]) -> None:
+    """Print a document as JSON; a report in colour on a terminal, as plain lines elsewhere.
+
+    Raises:
+        InputError: if stdout is closed or takes no more.
+    """
+    if sys.stdout is None:
+        raise InputError("the answer cannot be written: standard output is closed.")
+    if isinstance(answer, Mapping):
+        _write(escaped(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)))
+    else:
+        _write(_drawn(answer))
+
+
+def check_page(page: Path, study: Path, *, what: str = "study", option: str = "--html") -> None:
+    """Refuse a page that cannot be written, before the work whose answer it would hold.
+
+    Args:
+        page: where it is to be written.
+        study: the file that it answers.
+        what: what that file is called.
+        option: that names the page.
+
+    Raises:
+        InputError: if it would take the study's place, is a folder, or lies where nothing may be.
+    """
+    try:
+        page.exists()
+    except OSError as error:  # a name that no file can have, a folder that nobody may look into
+        raise unwritable(page, error) from error
+    if page.exists() and exists(study) and page.samefile(study):
+        raise InputError(f"{option} {page} is the {what} itself. Give it another name.")
+    if page.is_dir():
+        raise InputError(
+            f"{option} {page} is a folder. Name a file, such as {page / 'answer.html'}."
+        )
+    if not page.parent.is_dir():
+        raise InputError(f"{option} {page}: there is no folder {page.parent}. Create it first.")
+    # A file is replaced by a new one, which takes the right to change its folder.
+    if not os.access(page if page.exists() and not page.is_file() else page.parent, os.W_OK):
+        raise InputError(f"{option} {page} may not be written. Name another file.")
+
+
+def _drawn(report: RenderableType) -> str:
+    """A report as the terminal at hand shows it, drawn on a paper that is never full."""
+    from rich.console import Console
+
+    paper = TextIOWrapper(BytesIO(), encoding=sys.stdout.encoding or "utf-8", errors="replace")
+    terminal = Console().is_terminal
+    Console(file=paper, force_terminal=terminal, highlight=False).print(Legible(report))
+    paper.seek(0)
+    lines = paper.read().strip("\n").splitlines()
+    return "\n".join(lines if terminal else map(str.rstrip, lines))
+
+
+def _write(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    legible = text.encode(encoding, errors="replace").decode(encoding)
+    try:
+        sys.stdout.write(f"{legible}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_the_rest()
+        sys.exit(0)
+    except OSError as error:
+        _drop_the_rest()
+        raise InputError(f"the answer cannot be written: {error.strerror}.") from error
+
+
+def _drop_the_rest() -> None:
+    """Leave nothing to flush at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def chosen(path: Path | None) -> Calibration:
+    """The set in a file; the shipped one without a file."""
+    from foretrain.study.calibration import read_calibration
+    from foretrain.study.coefficients import SHIPPED
+
+    return SHIPPED if path is None else read_calibration(path)

@@ -1,0 +1,241 @@
+"""Answers: the result of every verb, under the name that its document has.
+
+JSON Schema of the documents that foretrain prints, and of the studies that it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from types import GenericAlias, MappingProxyType
+from typing import Any, Final, Literal
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from foretrain.app.doctor import Diagnosis
+from foretrain.cluster.cluster import Cluster
+from foretrain.ensemble.estimate import EnsembleEstimated
+from foretrain.ensemble.result import EnsembleRan
+from foretrain.errors import InputError, nearest
+from foretrain.evidence.result import Calibrated
+from foretrain.evidence.validate import Validation
+from foretrain.jobs.result import Simulated
+from foretrain.measured.ensemble_study import Halving
+from foretrain.search.largest import Largest
+from foretrain.search.result import SearchResult
+from foretrain.show.document import plain
+from foretrain.step.pair import MixedResult
+from foretrain.step.result import Estimate
+from foretrain.study.cluster import KEY as GROUPS
+from foretrain.study.ensemble_sections import (
+    CheckpointsSection,
+    EnsembleSection,
+    LogsSection,
+    MemberSection,
+)
+from foretrain.study.entries import CatalogueResult
+from foretrain.study.keys import NOT_YET
+from foretrain.study.offers import NodeList, NodeRange
+from foretrain.study.plan import PlanSection
+from foretrain.study.queue_study import JobsSection, NodesSection, SimulationSection
+from foretrain.study.scenario import KEY as SCENARIO
+from foretrain.study.study import NEEDED, JobSection, SearchSection
+from foretrain.study.workload import WorkloadSection
+
+ANSWERS: Mapping[str, type] = MappingProxyType(
+    {
+        "estimate": Estimate,
+        "search": SearchResult,
+        "largest": Largest,
+        "mixed": MixedResult,
+        "calibrate": Calibrated,
+        "simulate": Simulated,
+        "ensemble-estimate": EnsembleEstimated,
+        "ensemble-run": EnsembleRan,
+        "validate": Validation,
+        "catalogue": CatalogueResult,
+        "doctor": Diagnosis,
+    }
+)
+
+
+def name_of(answer: object) -> str:
+    """The name of an answer's document."""
+    return next(name for name, kind in ANSWERS.items() if isinstance(answer, kind))
+
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+STUDY: Final = "study"
+QUEUE: Final = "queue-study"
+ENSEMBLE: Final = "ensemble-study"
+Schema = dict[str, Any]
+
+
+class _NamedMembers(GenerateJsonSchema):
+    """Enumerations stand in documents by name: only their text is JSON, their numbers are ours."""
+
+    def enum_schema(self, schema: Mapping[str, Any]) -> Schema:
+        texts = [plain(each) for each in schema["members"]]
+        return {"title": schema["cls"].__name__, "enum": texts, "type": "string"}
+
+    def encode_default(self, dft: object) -> object:
+        return super().encode_default(plain(dft) if isinstance(dft, Enum) else dft)
+
+
+def schema_of(verb: str) -> Schema:
+    """The JSON Schema of a verb's document, or of a study.
+
+    Args:
+        verb: one of `ANSWERS`; or study, queue-study, which `simulate` reads, or ensemble-study.
+
+    Raises:
+        InputError: if no such document exists.
+    """
+    studies = {STUDY: _study, QUEUE: _queue, ENSEMBLE: _ensemble}
+    known = [*ANSWERS, *studies]
+    if verb not in known:
+        raise InputError(f"no schema of '{verb}'.{nearest(verb, known)} Known: {', '.join(known)}.")
+    body = studies[verb]() if verb in studies else _answer(verb)
+    return {"$schema": DIALECT, "title": f"foretrain {verb}", **body}
+
+
+def _answer(verb: str) -> Schema:
+    """A verb's result with the keys that every document has."""
+    body = _record(ANSWERS[verb], "serialization")
+    texts = {name: {"type": "string"} for name in ("foretrain", "inputs", "coefficients")}
+    every = {"schema": {"const": f"foretrain/{verb}/1"}, **texts}
+    body["properties"] = every | body["properties"]
+    body["required"] = [*every, *body["required"]]
+    return body
+
+
+def _study() -> Schema:
+    """The sections of a study."""
+    sections = {
+        "workload": _record(WorkloadSection, "validation"),
+        "cluster": _cluster(),
+        "plan": _record(PlanSection, "validation"),
+        "job": _record(JobSection, "validation"),
+        "search": _record(SearchSection, "validation"),
+    }
+    for section, body in sections.items():
+        body["properties"] |= _neutral(section)
+    shared = {
+        name: body for section in sections.values() for name, body in section.pop("$defs").items()
+    }
+    return {
+        "type": "object",
+        "properties": {**sections, SCENARIO: {"type": "array", "items": _scenario(sections)}},
+        "required": list(NEEDED),
+        "additionalProperties": False,
+        "$defs": shared,
+    }
+
+
+def _queue() -> Schema:
+    """The sections of a study of a shared cluster."""
+    sections = {
+        "cluster": _cluster(),
+        "fleet": _record(NodesSection, "validation"),
+        "jobs": _record(JobsSection, "validation"),
+        "simulation": _record(SimulationSection, "validation"),
+    }
+    kinds = _record(NodesSection, "validation")
+    sections["fleet"]["properties"] |= {
+        "kinds": {"type": "array", "items": {**kinds, "$defs": {}}},
+        "quota": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
+    }
+    sections["fleet"].pop("required", None)
+    shared = {
+        name: body for each in sections.values() for name, body in each.pop("$defs", {}).items()
+    }
+    return {
+        "type": "object",
+        "properties": sections,
+        "required": ["jobs"],
+        "additionalProperties": False,
+        "$defs": shared,
+    }
+
+
+def _ensemble() -> Schema:
+    """The sections of a study of an ensemble."""
+    member = _record(MemberSection, "validation")
+    inherited = _record(EnsembleSection, "validation")["properties"].keys() & {*member["required"]}
+    member["required"] = [key for key in member["required"] if key not in inherited - {"name"}]
+    member["properties"]["grid"] = {"type": "object", "description": "lists of values to try"}
+    sections = {
+        "ensemble": _record(EnsembleSection, "validation"),
+        "members": {"type": "array", "items": member, "minItems": 1},
+        "halving": _record(Halving, "validation"),
+        "checkpoints": _record(CheckpointsSection, "validation"),
+        "logs": _record(LogsSection, "validation"),
+    }
+    shared = member.pop("$defs", {})
+    for body in sections.values():
+        shared |= body.pop("$defs", {})
+    return {
+        "type": "object",
+        "properties": sections,
+        "required": ["ensemble", "members"],
+        "additionalProperties": False,
+        "$defs": shared,
+    }
+
+
+def _scenario(sections: Mapping[str, Schema]) -> Schema:
+    """A scenario, whose sections write only what is different."""
+    anew = {name: {**body, "required": []} for name, body in sections.items()}
+    return {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, **anew},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+
+
+def _neutral(section: str) -> Schema:
+    """The keys of a section that are legal with one value alone."""
+    keys = NOT_YET.get(section, {})
+    return {name: {"const": key.neutral} for name, key in keys.items() if key.neutral is not None}
+
+
+def _cluster() -> Schema:
+    """A cluster, or several that may be rented, each with keys of its own."""
+    offered = _offered()
+    shared = offered.pop("$defs")
+    tables = {"type": "array", "items": offered, "minItems": 1}
+    groups = {**tables, "minItems": 2, "maxItems": 2}
+    link = shared["Link"]
+    more = {"offers": tables, GROUPS: groups, "link": link}
+    return {**offered, "properties": {**offered["properties"], **more}, "$defs": shared}
+
+
+def _offered() -> Schema:
+    """A cluster, whose device may be a name, and most of which the catalogue may say."""
+    body = _record(Cluster, "validation")
+    keys, text = body["properties"], {"type": "string"}
+    listed = _record(NodeList, "validation")["properties"]["nodes"]
+    between = {
+        key: value for key, value in _record(NodeRange, "validation").items() if key != "$defs"
+    }
+    own = {
+        "nodes": {"anyOf": [*listed["anyOf"], between]},
+        "prices": text,
+        "name": {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]},
+        "device": {"anyOf": [text, keys["device"]]},
+    }
+    return {**body, "properties": {**keys, **own}, "required": []}
+
+
+def _record(kind: type, mode: Literal["validation", "serialization"]) -> Schema:
+    """The schema of a dataclass; nested ones are under `$defs`."""
+    single: Any = GenericAlias(tuple, (kind,))
+    config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    whole = TypeAdapter(single, config=config).json_schema(
+        mode=mode, schema_generator=_NamedMembers
+    )
+    shared = whole["$defs"]
+    body: Schema = shared.pop(kind.__name__)
+    return {**body, "$defs": shared}

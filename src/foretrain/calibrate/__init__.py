@@ -1,1 +1,0 @@
-"""Calibrate: fits coefficients to measured runs, and judges predictions held against them."""

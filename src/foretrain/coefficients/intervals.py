@@ -1,0 +1,193 @@
+"""Situations: what makes a prediction easy or hard, as far as its width depends on it.
+
+Difficulty: what makes a prediction less sure, as numbers that are 0 in an easy case.
+
+Intervals: how far from a prediction the measured time may lie.
+
+The width of an interval to either side, in logarithms, is that of an easy case times a factor for
+everything that makes a case harder. `lessons` says how both are learned.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, expm1, hypot, log, sqrt
+from types import MappingProxyType
+
+from foretrain.coefficients.uncertainty import Covers, Uncertainty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a prediction was made for.
+
+    Attributes:
+        device: name of the accelerator.
+        devices: how many.
+        parameters: of the model.
+        sharded: whether replicas share the parameters.
+        divided: whether a copy of the model lies on several devices.
+        experts: whether tokens are sent to experts.
+        narrow: whether matrix products have 8 or 4 bits.
+        wide: whether they have 32.
+        unfused: whether attention runs without a fused kernel.
+        pictures: whether samples are images.
+        sample: what a sample is: tokens, pictures, volumes, signals or numbers.
+        multiplied: share of the model's parameters that products of matrices use.
+        vague: factor by which the width is larger because the model is known by its totals only.
+        assumed: defaults that stand for what the source does not state.
+        host_bound: share of the passes' time that the host needs to start their kernels, at most 1.
+        lower: logarithm of the predicted time over that of the quickest plan that may be meant.
+        higher: the same of the slowest over the predicted time.
+    """
+
+    device: str
+    devices: int
+    parameters: float
+    sharded: bool = False
+    divided: bool = False
+    experts: bool = False
+    narrow: bool = False
+    wide: bool = False
+    unfused: bool = False
+    pictures: bool = False
+    sample: str = "tokens"
+    multiplied: float = 1.0
+    vague: float = 1.0
+    assumed: int = 0
+    host_bound: float = 0.0
+    lower: float = 0.0
+    higher: float = 0.0
+
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "sharded": "parameters shared among replicas",
+        "divided": "a model on several devices",
+        "experts": "mixtures of experts",
+        "narrow": "products of 8 or 4 bits",
+        "wide": "products of 32 bits",
+        "unfused": "attention without a fused kernel",
+        "pictures": "networks of images",
+    }
+)
+"""Kinds of runs, fields of `Situation`, in words."""
+
+ENOUGH = 5
+"""Runs without which a device does not count as covered."""
+
+
+def _kind(name: str) -> Callable[[Situation, Covers], float]:
+    return lambda situation, _covers: float(getattr(situation, name))
+
+
+def beyond(value: float, ends: tuple[float, float]) -> float:
+    """Logarithm of how far a value lies outside of a range; 0 inside."""
+    least, most = ends
+    return max(0.0, log(value / most) if most > 0 else 0.0, log(least / value) if least > 0 else 0)
+
+
+FEATURES: Mapping[str, Callable[[Situation, Covers], float]] = MappingProxyType(
+    {
+        "device": lambda situation, covers: float(situation.device not in covers.devices),
+        **{name: _kind(name) for name in KINDS},
+        "sample": lambda situation, covers: float(situation.sample not in covers.samples),
+        "unseen": lambda situation, covers: float(len(_unseen(situation, covers))),
+        "assumed": lambda situation, _covers: float(situation.assumed),
+        "host_bound": lambda situation, _covers: situation.host_bound,
+        "size": lambda situation, covers: beyond(situation.parameters, covers.parameters),
+        "count": lambda situation, covers: beyond(situation.devices, covers.counts),
+    }
+)
+"""Every feature under the name of its widening in `Uncertainty`."""
+
+
+def covered(situations: Sequence[Situation]) -> Covers:
+    """What some runs cover."""
+    devices = Counter(it.device for it in situations)
+    sizes, counts = [[it.parameters for it in situations], [it.devices for it in situations]]
+    return Covers(
+        devices=frozenset(name for name, runs in devices.items() if runs >= ENOUGH),
+        parameters=(min(sizes), max(sizes)),
+        counts=(min(counts), max(counts)),
+        kinds=frozenset(name for name in KINDS if any(getattr(it, name) for it in situations)),
+        samples=frozenset(it.sample for it in situations),
+        multiplied=min(it.multiplied for it in situations),
+    )
+
+
+def outside(situation: Situation, covers: Covers) -> tuple[str, ...]:
+    """In what a case is unlike all runs that were fitted to, in words; nothing if in no respect."""
+    told = [f"no run on {situation.device}"] if situation.device not in covers.devices else []
+    told += [f"no run of {KINDS[name]}" for name in _unseen(situation, covers)]
+    if situation.vague > 1.0:
+        told.append("no run of a model that is known by its totals only")
+    if situation.sample not in covers.samples:
+        told.append(f"no run whose samples are {situation.sample}")
+    if beyond(situation.parameters, covers.parameters):
+        told.append("no run of a model of this size")
+    if beyond(situation.devices, covers.counts):
+        told.append("no run on that many devices")
+    return tuple(told)
+
+
+def _unseen(situation: Situation, covers: Covers) -> tuple[str, ...]:
+    return tuple(name for name in KINDS if getattr(situation, name) and name not in covers.kinds)
+
+
+LEVEL = 0.8
+"""Share of measured times that an interval is to hold: from the 10th to the 90th percentile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """An interval around a prediction.
+
+    Attributes:
+        low_factor: its lower end over the prediction.
+        high_factor: its upper end over the prediction.
+        inside: whether runs like this one were fitted to.
+        reason: what is unlike them; empty if nothing is.
+    """
+
+    low_factor: float
+    high_factor: float
+    inside: bool
+    reason: str
+
+
+def spread(situation: Situation, uncertainty: Uncertainty, covers: Covers) -> Spread:
+    """The interval of a prediction.
+
+    Args:
+        situation: what was predicted.
+        uncertainty: how wide intervals are.
+        covers: what the predictions' coefficients were fitted to.
+    """
+    slower = width(situation, uncertainty, covers)
+    unlike = outside(situation, covers)
+    return Spread(
+        low_factor=exp(-hypot(slower * uncertainty.quicker, situation.lower)),
+        high_factor=exp(hypot(slower, situation.higher)),
+        inside=not unlike,
+        reason="; ".join(unlike),
+    )
+
+
+def width(situation: Situation, uncertainty: Uncertainty, covers: Covers) -> float:
+    """How far up the interval reaches, as a logarithm, where the plan is known exactly.
+
+    What makes a case harder errs on its own account: variances add up.
+    """
+    added = (
+        expm1(2.0 * getattr(uncertainty, name) * feature(situation, covers))
+        for name, feature in FEATURES.items()
+    )
+    return uncertainty.time * situation.vague * sqrt(1.0 + sum(added))
+
+
+def after_anchor(uncertainty: Uncertainty) -> Uncertainty:
+    """The same once a measured run has moved the factor of its framework."""
+    return replace(uncertainty, time=uncertainty.anchored, quicker=uncertainty.anchored_quicker)

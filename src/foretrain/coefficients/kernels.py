@@ -1,0 +1,163 @@
+"""Fused attention: what its kernels reach of the peak, generation by generation.
+
+Convolutional networks: what kernels over pictures reach, and what steps lose between them.
+
+Matrix products: what they reach of the peak.
+
+Memory traffic of kernels that only move data.
+
+The host: what it starts and what it updates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusedAttention:
+    """Fused attention: what its kernels reach of the peak in the forward pass.
+
+    Attributes:
+        first: kernels of the first generation.
+        second: of the second one, on devices whose matrix units they were written for.
+        asynchronous: of the third generation and of cuDNN, on devices with asynchronous units.
+        legacy: share of its peak that a device with asynchronous units gives to other kernels.
+        backward: what the backward pass reaches over what the forward pass does.
+    """
+
+    first: float
+    second: float
+    asynchronous: float
+    legacy: float
+    backward: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """Kernels over pictures, and the steps that they make up.
+
+    Attributes:
+        sustained: convolutions on tensor cores over the best matrix product measured alone.
+        plain: convolutions of plain fp32 over the peak.
+        winograd: what Winograd's algorithm saves where windows are 3 x 3, as a factor.
+        grouped: time of grouped convolutions over what their tiles say.
+        feed: bandwidth of a device's last cache over that of its memory.
+        relaid: traffic of laying pictures out anew for tensor cores, over once there and back.
+        depthwise: windows of single channels, forward, over the peak of ordinary fp32.
+        depthwise_backward: time of one of their gradients over that of their forward pass.
+        eager: norms and other simple kernels of an eager framework over the data sheet's
+            bandwidth.
+        graph: the same of a runtime that knows the graph.
+        tuned: the same of kernels that were written for a benchmark.
+        fused_graph: share of the kernels that can be fused which such a runtime fuses.
+        fused_tuned: the same of software tuned by hand or compiled whole.
+        statistics: share of a norm's reading that tuned kernels do while they compute what it
+            reads.
+        statistics_compiled: the same where a compiler sees the whole network.
+        drain: seconds that a kernel takes to fill a device and to leave it.
+    """
+
+    sustained: float
+    plain: float
+    winograd: float
+    grouped: float
+    feed: float
+    relaid: float
+    depthwise: float
+    depthwise_backward: float
+    eager: float
+    graph: float
+    tuned: float
+    fused_graph: float
+    fused_tuned: float
+    statistics: float
+    statistics_compiled: float
+    drain: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureSteps:
+    """Steps of trainings on pictures: what they lose beside their kernels.
+
+    Attributes:
+        eager: seconds of a step in which an eager framework starts nothing: input, loss, optimizer.
+        graph: the same of a runtime that is called once a step.
+        tuned: the same of a benchmark's code.
+        eager_wait: seconds in which replicas agree on what to reduce, once a step.
+        graph_wait: the same of a runtime whose reductions a coordinator calls.
+        tuned_wait: the same of a benchmark's code.
+        straggling: standard deviation of one replica's passes over their mean.
+    """
+
+    eager: float
+    graph: float
+    tuned: float
+    eager_wait: float
+    graph_wait: float
+    tuned_wait: float
+    straggling: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """Matrix products: what they reach of the peak.
+
+    Attributes:
+        sustained: matrix products inside a training over the best one measured alone.
+        best: best measured matrix product over the peak, for devices without a measurement.
+        earliest: share of that which the first matrix units (without bf16) keep.
+        asynchronous: share of that which asynchronous matrix units keep.
+        fp8: share of their peak that fp8 products keep, over the same share of 16 bits.
+        fp4: the same for fp4.
+        fp32: share of their peak that products of plain fp32 keep.
+        tf32: share of their peak that tf32 products keep, over the same share of 16 bits.
+    """
+
+    sustained: float
+    best: float
+    earliest: float
+    asynchronous: float
+    fp8: float
+    fp4: float
+    fp32: float
+    tf32: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """Memory traffic of kernels that only move data.
+
+    Attributes:
+        sustained: memory traffic of simple kernels over the data sheet's bandwidth.
+        eager: what operations one by one move, and how many kernels they are, over fused ones.
+        graph: the same of a runtime that fuses what it finds in a graph.
+        wide: share of what software without kernels of its own moves in 4 bytes beside products of
+            16 bits.
+        stretched: what kernels reach of that for operands of two widths, or stretched or strided.
+        scanned: what scans of state-space layers reach of what limits them.
+    """
+
+    sustained: float
+    eager: float
+    graph: float
+    wide: float
+    stretched: float
+    scanned: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostWork:
+    """The host: what it starts and what it updates.
+
+    Attributes:
+        launch: seconds in which an interpreter starts a kernel, one after another.
+        graph_launch: the same of a runtime that knows the graph before it runs.
+        gap: seconds that a device loses between two kernels however far ahead the host is.
+        memory: share of its memory's bandwidth that a host's processors reach in an update.
+    """
+
+    launch: float
+    graph_launch: float
+    gap: float
+    memory: float

@@ -1,1 +1,0 @@
-"""The cost model: formulas for one plan or a million."""

@@ -1,1 +1,0 @@
-"""What a step takes on two kinds of devices, by replica and by stage."""

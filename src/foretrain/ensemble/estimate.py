@@ -1,0 +1,371 @@
+"""What `ensemble estimate` answers: whether to share the input, and what the run will take.
+
+Whether an ensemble should share its input, and what its run will take.
+
+The report of `ensemble estimate`: whether to share the input, and what a run will take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group
+from rich.text import Text
+
+from foretrain.ensemble.one_node import LoadingEstimate
+from foretrain.ensemble.plan import Planned, planned
+from foretrain.ensemble.run.errors import as_ours
+from foretrain.ensemble.run.launch import comparisons
+from foretrain.ensemble.run.machine import limited
+from foretrain.ensemble.run.opened import Told, known, opened
+from foretrain.ensemble.sharing import Choice
+from foretrain.measured.ensemble_study import EnsembleStudy, HandingCosts, Input, SampleCosts
+from foretrain.show import terminal
+from foretrain.show.document import Provenance
+from foretrain.show.page import page, tables
+from foretrain.show.table import Column, Fact, Table
+from foretrain.show.words import count, percent, written
+from foretrain.units import BYTES, SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """One way in which members can get their samples.
+
+    Attributes:
+        name: in words.
+        shared: whether all read one stream.
+        workers: processes that prepare, of the stream or of each member.
+        cpu: core-seconds per sample, all members together.
+        rate: samples per second of each member.
+        limit: what keeps it from more: training, preparation or cores.
+        memory: bytes of all processes at once.
+        chosen: whether the run takes it.
+    """
+
+    name: str
+    shared: bool
+    workers: int
+    cpu: float
+    rate: float
+    limit: str
+    memory: float
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberForecast:
+    """One member before the run.
+
+    Attributes:
+        name: of the member.
+        model: the function that builds it.
+        batch: samples per step.
+        epochs: how often it sees every sample, if it is not ended early.
+        alone: samples per second with samples always at hand.
+        rate: samples per second among the others.
+        cpu: core-seconds per sample, of its own.
+        memory: bytes that its process holds by itself.
+        wave: in which it trains, from 1.
+    """
+
+    name: str
+    model: str
+    batch: int
+    epochs: int
+    alone: float
+    rate: float
+    cpu: float
+    memory: float
+    wave: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnsembleEstimated:
+    """An ensemble before it runs.
+
+    Attributes:
+        name: of the ensemble.
+        input: how members will get their samples.
+        why: in a sentence.
+        code: functions of the study that a run calls.
+        members: in the order of the study.
+        loadings: what was compared, the quickest first.
+        sample: what a sample costs.
+        handing: what handing it on costs.
+        shareable: k, what a sample costs to prepare over what a member spends on it.
+        cores: that everything shares.
+        waves: how many groups train one after the other.
+        comparisons: epochs after which the worst members end.
+        seconds: of the run; None where nobody knows how many samples an epoch has.
+        cpu: core-seconds of the run, likewise.
+        memory: bytes of all processes at once.
+        saved: core-seconds without sharing over those with it.
+        measured: whether this machine measured it; otherwise the study says it.
+        warnings: what to know besides.
+    """
+
+    name: str
+    input: Input
+    why: str
+    code: tuple[str, ...]
+    members: tuple[MemberForecast, ...]
+    loadings: tuple[Loading, ...]
+    sample: SampleCosts
+    handing: HandingCosts
+    shareable: float
+    cores: int
+    waves: int
+    comparisons: tuple[int, ...]
+    seconds: float | None
+    cpu: float | None
+    memory: float
+    saved: float
+    measured: bool
+    warnings: tuple[str, ...]
+
+
+NOT_CALLED = (
+    "The study gives every figure, so its code was not called: the data is taken for a data set"
+    " with a length and an index."
+)
+
+
+def ensemble_estimate(study: EnsembleStudy, *, progress: Told | None = None) -> EnsembleEstimated:
+    """What a run of an ensemble will take on this machine, measured briefly; trains nothing.
+
+    Calls the code that the study names, unless the study gives every figure: then nothing is
+    measured, and PyTorch is not needed.
+
+    Args:
+        study: data, members, and what the run may use.
+        progress: told what is done, how much of it, of how much.
+
+    Raises:
+        InputError: code of the study is missing or does not give what it must, or a member does
+            not fit this machine.
+        MissingExtra: something must be measured, and PyTorch is not installed.
+    """
+    if study.given is not None:
+        with limited(study.cores) as cores:
+            return _answer(study, planned(study, study.given, cores=cores, fed=False), cores=cores)
+    with as_ours(), opened(study) as found:
+        probed = known(study, found, progress)
+        plan = planned(study, probed, cores=found.cores, fed=found.fed)
+        return _answer(study, plan, cores=found.cores)
+
+
+def _answer(study: EnsembleStudy, plan: Planned, *, cores: int) -> EnsembleEstimated:
+    choice, expected, halving = plan.choice, plan.forecast, comparisons(study)
+    first = plan.parts[0].since
+    return EnsembleEstimated(
+        name=study.name,
+        input=choice.input,
+        why=choice.why,
+        code=tuple(map(str, study.code)),
+        members=tuple(_members(study, plan)),
+        loadings=tuple(_loading(each, choice) for each in choice.estimates),
+        sample=plan.probed.sample,
+        handing=plan.probed.handing,
+        shareable=_shareable(plan),
+        cores=cores,
+        waves=sum(part.since == first for part in plan.parts),
+        comparisons=tuple(int(rung) for rung in halving.rungs) if halving else (),
+        seconds=expected.seconds,
+        cpu=expected.cpu,
+        memory=expected.memory,
+        saved=choice.private.cpu / choice.taken.cpu,
+        measured=plan.probed.measured,
+        warnings=tuple(_warnings(study, plan)),
+    )
+
+
+def _members(study: EnsembleStudy, plan: Planned) -> Iterator[MemberForecast]:
+    for recipe in study.recipes:
+        costs = plan.probed.members[recipe.name]
+        yield MemberForecast(
+            name=recipe.name,
+            model=str(recipe.model),
+            batch=recipe.batch,
+            epochs=recipe.epochs,
+            alone=costs.rate,
+            rate=plan.forecast.rates[recipe.name],
+            cpu=costs.cpu,
+            memory=costs.memory,
+            wave=plan.wave(recipe.name),
+        )
+
+
+def _loading(estimate: LoadingEstimate, choice: Choice) -> Loading:
+    return Loading(
+        name=estimate.name,
+        shared=estimate.shared,
+        workers=estimate.workers,
+        cpu=estimate.cpu,
+        rate=estimate.rate,
+        limit=estimate.limit,
+        memory=estimate.memory,
+        chosen=estimate.name == choice.taken.name,
+    )
+
+
+def _shareable(plan: Planned) -> float:
+    """What a sample costs to prepare over what a member spends on it; 0 where it spends nothing."""
+    own = [each.cpu for each in plan.probed.members.values()]
+    return plan.probed.sample.prepare * len(own) / sum(own) if sum(own) else 0.0
+
+
+def _warnings(study: EnsembleStudy, plan: Planned) -> Iterator[str]:
+    rates = [each.rate for each in plan.probed.members.values()]
+    if plan.choice.input is Input.SHARED and max(rates) > 2 * min(rates):
+        slowest = min(study.recipes, key=lambda each: plan.probed.members[each.name].rate)
+        yield (
+            f"{slowest.name} is {max(rates) / min(rates):.1f} times slower than the quickest"
+            " member, and those that block wait for it: policy = 'detach' lets them go ahead."
+        )
+    if not plan.probed.measured:
+        yield NOT_CALLED
+    if plan.probed.sample.count is None:
+        yield "The data does not tell how many samples it has, so times are per sample only."
+
+
+WAYS = "How members may get their samples"
+MEMBERS = "Members"
+COUNTED = "all processes, what they share once"
+LIMITS = {"training": "the steps", "preparation": "preparing", "cores": "the cores"}
+
+
+def ensemble_estimate_text(answer: EnsembleEstimated) -> Group:
+    """What the terminal shows before a run."""
+    ways, members = loading_table(answer.loadings), member_table(answer)
+    chosen = next((n for n, each in enumerate(answer.loadings) if each.chosen), None)
+    return Group(
+        terminal.facts(facts(answer)),
+        terminal.heading(WAYS),
+        terminal.table(ways, best=chosen),
+        terminal.legend(ways.columns),
+        terminal.heading(MEMBERS),
+        terminal.table(members),
+        terminal.legend(members.columns),
+        *([Text()] if answer.warnings else []),
+        *(Text(f"Warning: {each}", style="yellow") for each in answer.warnings),
+        terminal.note(f"\n{_code(answer)}"),
+    )
+
+
+def ensemble_estimate_page(answer: EnsembleEstimated, provenance: Provenance) -> str:
+    """The HTML page of an estimate, complete in itself."""
+    told = tuple((fact.label, fact.text, fact.more) for fact in facts(answer))
+    heads = (Column(name="what"), Column(name="expected"), Column(name="more"))
+    sections = (
+        tables("expected", "What to expect", Table(columns=heads, rows=told)),
+        tables("loading", WAYS, loading_table(answer.loadings), words=answer.why),
+        tables("members", MEMBERS, member_table(answer), words=" ".join(answer.warnings)),
+    )
+    return page(
+        kind="Ensemble",
+        title=f"{answer.name}: {count(len(answer.members), 'member')}",
+        subtitle=_code(answer),
+        sections=[each for each in sections if each is not None],
+        provenance=provenance,
+    )
+
+
+def facts(answer: EnsembleEstimated) -> Iterator[Fact]:
+    """What is expected, one thing a line."""
+    members = count(len(answer.members), "member")
+    cores = count(answer.cores, "core")
+    yield Fact(label="Ensemble", text=f"{answer.name}, {members} on {cores}", more=_groups(answer))
+    yield Fact(label="Input", text=str(answer.input), more=answer.why)
+    if answer.seconds is not None and answer.cpu is not None:
+        more = f"{written(SECONDS, answer.cpu)} of processor time"
+        yield Fact(label="Time", text=written(SECONDS, answer.seconds), more=more)
+    yield Fact(
+        label="Memory",
+        text=written(BYTES, answer.memory),
+        more=COUNTED,
+    )
+    saved = f"{answer.saved:.2g} times the processor time without sharing"
+    yield Fact(label="Sharing", text=f"k = {answer.shareable:.2g}", more=saved)
+    yield Fact(
+        label="Sample", text=_sample(answer), more="" if answer.measured else "as the study says"
+    )
+
+
+def loading_table(loadings: Sequence[Loading]) -> Table:
+    """Ways of loading, the quickest first."""
+    columns = (
+        Column(name="way"),
+        Column(name="rate", meaning="samples per second of each member", number=True),
+        Column(name="processor time", meaning="per sample, all members together", number=True),
+        Column(name="memory", number=True, spare=1),
+        Column(name="limit", meaning="what keeps it from more"),
+    )
+    rows = [
+        (
+            each.name,
+            f"{each.rate:,.3g}" if each.rate < 1000 else f"{each.rate:,.0f}",
+            written(SECONDS, each.cpu),
+            written(BYTES, each.memory),
+            LIMITS[each.limit],
+        )
+        for each in loadings
+    ]
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def member_table(answer: EnsembleEstimated) -> Table:
+    """Members in the order of the study."""
+    waves = answer.waves > 1
+    columns = (
+        Column(name="member"),
+        Column(name="batch", number=True),
+        Column(name="epochs", number=True),
+        Column(name="alone", meaning="samples per second with samples always at hand", number=True),
+        Column(name="together", meaning="samples per second among the others", number=True),
+        Column(name="own time", meaning="processor time of a sample", number=True, spare=1),
+        Column(name="memory", number=True, spare=2),
+        *((Column(name="wave", number=True),) * waves),
+    )
+    rows = [(*_row(each), *((str(each.wave),) * waves)) for each in answer.members]
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _code(answer: EnsembleEstimated) -> str:
+    """What was called, or will be."""
+    named = ", ".join(answer.code)
+    return code(answer.code) if answer.measured else f"A run calls code of the study: {named}."
+
+
+def code(names: Sequence[str]) -> str:
+    """Which functions of the study run."""
+    return f"Runs code of the study: {', '.join(names)}."
+
+
+def _row(member: MemberForecast) -> tuple[str, ...]:
+    return (
+        member.name,
+        f"{member.batch:,}",
+        f"{member.epochs:,}",
+        f"{member.alone:,.0f}",
+        f"{member.rate:,.0f}",
+        written(SECONDS, member.cpu),
+        written(BYTES, member.memory),
+    )
+
+
+def _groups(answer: EnsembleEstimated) -> str:
+    waves = f"{answer.waves} waves, one after the other" if answer.waves > 1 else ""
+    rungs = ", ".join(map(str, answer.comparisons))
+    compared = f"compared after epoch {rungs}" if rungs else ""
+    return "; ".join(part for part in (waves, compared) if part)
+
+
+def _sample(answer: EnsembleEstimated) -> str:
+    sample = answer.sample
+    share = sample.prepare / max(sample.seconds, sample.prepare)
+    waits = f", {percent(1 - share)} of it waiting" if share < 0.9 else ""
+    prepare = written(SECONDS, sample.prepare)
+    size = written(BYTES, sample.size)
+    return f"{prepare} of processor time to prepare{waits}; {size}"

@@ -1,0 +1,1 @@
+"""One input pipeline over several nodes."""

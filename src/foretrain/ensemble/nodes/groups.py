@@ -1,0 +1,184 @@
+"""Groups: operations among any overlapping lists of ranks, at once and in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from itertools import count
+from threading import Condition, Thread
+from typing import TYPE_CHECKING
+
+from foretrain.ensemble.nodes.leader import Channel, Leader, NodeLost
+from foretrain.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+Act = Callable[[Channel], "Tensor"]
+Issued = tuple[Act, "Future[Tensor]"]
+
+
+class Groups:
+    """Collectives among overlapping groups of ranks, issued from any thread in any order.
+
+    Every operation has a name, by which its group's members know it. It runs once all of them
+    have issued it, however their orders differ: the last to issue it gives it the group's next
+    number, and every member runs the operations of a group by their numbers. Each group has a
+    channel and a thread of its own, so none waits for another. Nothing that all members have
+    issued can therefore be held up by something that some have not.
+    """
+
+    def __init__(
+        self, groups: Sequence[Sequence[int]], *, leader: Leader, name: str = "groups"
+    ) -> None:
+        """Meet the members of the groups that this node is in.
+
+        Args:
+            groups: lists of ranks, the same at every node; they may overlap.
+            leader: this node.
+            name: of these groups among those of the launch.
+        """
+        (self._store,) = leader.meet(name)
+        self._leader = leader
+        self._lanes = {
+            number: _Lane(leader, tuple(ranks), name=f"{name} {number}")
+            for number, ranks in enumerate(groups)
+            if leader.rank in ranks
+        }
+
+    def broadcast(self, group: int, tensor: Tensor, *, root: int, name: str) -> Future[Tensor]:
+        """Fill the tensor with that of the root, a rank; the future holds it."""
+
+        def act(channel: Channel) -> Tensor:
+            channel.broadcast(tensor, root=root)
+            return tensor
+
+        return self._lane(group).issue(name, act)
+
+    def gather(self, group: int, tensor: Tensor, *, name: str) -> Future[Tensor]:
+        """The tensors of all members, one a row in the order of the group's list."""
+        return self._lane(group).issue(name, lambda channel: channel.gather(tensor))
+
+    def reduce(self, group: int, tensor: Tensor, *, name: str) -> Future[Tensor]:
+        """Replace the tensor by the sum over all members; the future holds it."""
+
+        def act(channel: Channel) -> Tensor:
+            channel.reduce(tensor)
+            return tensor
+
+        return self._lane(group).issue(name, act)
+
+    def close(self) -> None:
+        """Leave all groups; operations that have not run raise NodeLost.
+
+        Rank 0, by whose store all agree on numbers, leaves last: it waits for the others, up to
+        the timeout.
+        """
+        with suppress(RuntimeError):  # rank 0 is gone, or somebody never leaves
+            if self._store.add("left", 1) == self._leader.nodes:
+                self._store.set("all left", "")
+            if self._leader.rank == 0 and not any(lane.failed for lane in self._lanes.values()):
+                self._store.wait(["all left"])
+        for lane in self._lanes.values():
+            lane.close()
+
+    def __enter__(self) -> Groups:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _lane(self, group: int) -> _Lane:
+        if group not in self._lanes:
+            raise InputError(
+                f"this node is not in group {group}. It is in: {', '.join(map(str, self._lanes))}."
+            )
+        return self._lanes[group]
+
+
+class _Lane:
+    """One group at one node: its channel, and the thread that runs its operations."""
+
+    def __init__(self, leader: Leader, ranks: tuple[int, ...], *, name: str) -> None:
+        self._leader, self._ranks, self._name = leader, ranks, name
+        # A connection that waits serves nobody else, so issuing has one of its own.
+        self._issuing, self._waiting = leader.meet(name, connections=2)
+        self._channel = Channel(leader, ranks, store=self._issuing)
+        self._issued: dict[str, Issued] = {}
+        self._changed = Condition()
+        self._error: NodeLost | None = None
+        Thread(target=self._run, daemon=True).start()
+
+    @property
+    def failed(self) -> bool:
+        """Whether a member was lost."""
+        return self._error is not None
+
+    def issue(self, name: str, act: Act) -> Future[Tensor]:
+        """Ask for an operation; the last member to do so gives it the next number."""
+        future: Future[Tensor] = Future()
+        with self._changed:
+            if self._error is not None:
+                raise self._error
+            if name in self._issued:
+                raise InputError(
+                    f"operation '{name}' of {self._name} has been issued and has not run. Wait "
+                    "for it, or choose another name."
+                )
+            self._issued[name] = act, future
+            self._changed.notify()
+        if self._issuing.add(f"issued {name}", 1) % len(self._ranks) == 0:
+            number = self._issuing.add("number", 1)
+            for rank in self._ranks:
+                self._issuing.set(f"{number} for {rank}", name)
+        return future
+
+    def close(self) -> None:
+        self._fail(NodeLost(f"this node, rank {self._leader.rank}, has left {self._name}."))
+        self._channel.close()
+
+    def _run(self) -> None:
+        """Run the group's operations by their numbers until something fails."""
+        try:
+            for number in count(1):
+                if not self._expects():
+                    return
+                act, future = self._issued.pop(self._named(number))
+                try:
+                    future.set_result(act(self._channel))
+                except NodeLost as error:
+                    future.set_exception(error)
+                    raise
+        except NodeLost as error:
+            self._fail(error)
+
+    def _expects(self) -> bool:
+        """Wait until this node has issued something; False once the group is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._issued or self._error)
+            return self._error is None
+
+    def _named(self, number: int) -> str:
+        """The name of the operation with that number, once all members have issued it."""
+        key = f"{number} for {self._leader.rank}"
+        try:
+            name: str = self._waiting.get(key).decode()
+            self._waiting.delete_key(key)
+        except RuntimeError as error:
+            raise NodeLost(
+                f"no operation of {self._name} was issued by all of ranks {list(self._ranks)} "
+                f"within {self._leader.timeout:g} s; rank {self._leader.rank} has issued "
+                f"{', '.join(self._issued)}. Look for a node that died or left."
+            ) from error
+        return name
+
+    def _fail(self, error: NodeLost) -> None:
+        with self._changed:
+            self._error = self._error or error
+            waiting = [future for _, future in self._issued.values()]
+            self._issued.clear()
+            self._changed.notify()
+        for future in waiting:
+            future.set_exception(error)

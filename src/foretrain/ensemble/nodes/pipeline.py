@@ -1,0 +1,244 @@
+"""A pipeline: batches that several nodes decode together and that each of them gets whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from foretrain.ensemble.nodes.decode import Decoder, Ids, Order, Tally
+from foretrain.ensemble.nodes.leader import (
+    Leader,
+    Meeting,
+    NodeFailed,
+    NodeLost,
+    leader_from_environment,
+)
+from foretrain.ensemble.nodes.message import Batch, unpacked
+from foretrain.ensemble.nodes.modes import MODES, Mode, Site
+from foretrain.errors import InputError, nearest, require
+
+if TYPE_CHECKING:
+    from torch.utils.data import Dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One batch of the stream.
+
+    Attributes:
+        epoch: from 0.
+        ids: numbers of its samples in the dataset.
+        batch: what the collate function made of them.
+    """
+
+    epoch: int
+    ids: Ids
+    batch: Batch
+
+
+@dataclass(kw_only=True)
+class Pipeline:
+    """Batches for one node; iterating over it is one epoch, the same at every node.
+
+    It meets the other nodes when the first epoch begins, in the process that iterates. After an
+    error, and after an epoch that was left before its end, the next epoch meets them anew.
+
+    Attributes:
+        leader: this node.
+        mode: how the nodes share the work.
+        preprocessors: nodes that decode.
+        order: which samples make up which batch.
+        queue: items that may lie ready between two stages; 0 does everything in turn.
+        decoder: reads and decodes the blocks of this node.
+        name: of the pipeline among those of the launch.
+        epoch: that comes next.
+        tallies: of the epochs that this node has had whole.
+    """
+
+    leader: Leader
+    mode: Mode
+    preprocessors: int
+    order: Order
+    queue: int
+    decoder: Decoder
+    name: str
+    epoch: int = 0
+    tallies: list[Tally] = field(default_factory=list)
+    _meeting: Meeting | None = None
+
+    @property
+    def yields(self) -> str:
+        """What a shared stream may take its items for: batches that can be cut, or not."""
+        return "stacks" if self.decoder.collate is None else "batches"
+
+    def __len__(self) -> int:
+        """Batches of an epoch."""
+        return self.order.blocks
+
+    def set_epoch(self, epoch: int) -> None:
+        """Go to an epoch, the same at every node."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[Batch]:
+        return (block.batch for block in self.blocks())
+
+    def blocks(self) -> Iterator[Block]:
+        """The next epoch, with the numbers of its samples.
+
+        Raises:
+            NodeLost: another node died, left or was silent too long.
+            NodeFailed: a node, perhaps this one, could not decode a block.
+            InputError: the nodes were told different things.
+        """
+        whole = False
+        try:
+            yield from self._checked()
+            whole = True
+        finally:
+            if not whole:
+                self.close()
+
+    def close(self) -> None:
+        """Leave the other nodes; those that still wait for this one learn of it."""
+        if self._meeting is not None:
+            self._meeting.close()
+        self._meeting = None
+        self.decoder.close()
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _checked(self) -> Iterator[Block]:
+        tally, site = Tally(), self._site()
+        try:
+            for message in self.mode.flow(site):
+                numbers, batch = unpacked(message)
+                ids = numbers.cpu().numpy()
+                tally = tally.with_block(ids)
+                yield Block(epoch=self.epoch, ids=ids, batch=batch)
+        except NodeFailed:
+            with suppress(NodeLost):
+                self._told(tally)  # nobody leaves before all have read why
+            raise
+        self._agree(tally)
+        self.tallies.append(tally)
+        self.epoch += 1
+
+    def _site(self) -> Site:
+        own = self.mode.own(self.leader.rank, self.preprocessors, self.order.blocks)
+        mine = self.decoder.messages(own, epoch=self.epoch, queue=self.queue)
+        return Site(
+            rank=self.leader.rank,
+            nodes=self.leader.nodes,
+            preprocessors=self.preprocessors,
+            blocks=self.order.blocks,
+            queue=self.queue,
+            channels=self._met().channels,
+            mine=mine,
+        )
+
+    def _met(self) -> Meeting:
+        if self._meeting is None:
+            groups = self.mode.groups(self.leader.nodes, self.preprocessors)
+            self._meeting = Meeting(self.leader, groups, name=self.name)
+            self._meeting.same(
+                {
+                    "mode": list(MODES.values()).index(self.mode),
+                    "preprocessors": self.preprocessors,
+                    "samples": self.order.samples,
+                    "batch_size": self.order.batch_size,
+                    "shuffle": self.order.shuffle,
+                    "seed": self.order.seed,
+                    "epoch": self.epoch,
+                }
+            )
+        return self._meeting
+
+    def _agree(self, tally: Tally) -> None:
+        """Everybody has had every sample once, in the one order; else it is our bug, and told."""
+        due = Tally().with_block(self.order.ids(self.epoch))
+        for rank, (samples, checksum) in enumerate(self._told(tally)):
+            if Tally(samples=samples, checksum=checksum) != due:
+                raise NodeFailed(
+                    f"rank {rank} had {samples} samples of epoch {self.epoch} with checksum "
+                    f"{checksum}, and not {due.samples} with {due.checksum}. Please report it."
+                )
+
+    def _told(self, tally: Tally) -> list[list[int]]:
+        return self._met().gathered([tally.samples, tally.checksum])
+
+
+def pipeline(
+    dataset: Dataset[Any],
+    *,
+    mode: str,
+    batch_size: int,
+    preprocessors: int | None = None,
+    queue: int = 4,
+    workers: int = 0,
+    shuffle: bool = True,
+    seed: int = 0,
+    collate: Callable[[list[Any]], Batch] | None = None,
+    leader: Leader | None = None,
+    name: str = "input",
+) -> Pipeline:
+    """Batches of a dataset for this node, decoded by several nodes together.
+
+    Args:
+        dataset: map-style, the same at every node.
+        mode: "duplicate", "all-shared", "single-broadcast" or "multi-broadcast".
+        batch_size: samples per batch; the last one of an epoch holds the rest.
+        preprocessors: nodes that decode, for the two broadcasts; half of them by default.
+        queue: batches or rounds that may lie ready between two stages, so that decoding,
+            exchange and training overlap; 0 does them in turn.
+        workers: processes that decode at this node; 0 decodes in a thread.
+        shuffle: whether every epoch has an order of its own.
+        seed: of the orders.
+        collate: makes a batch of a list of samples; torch's default where it is None.
+        leader: this node; by default what the launcher's environment says.
+        name: of the pipeline; two at once need two names.
+
+    Raises:
+        InputError: an argument is wrong, or the environment does not describe this node.
+        MissingExtra: PyTorch is not installed.
+    """
+    require("torch", what="pipeline(...)")
+    if mode not in MODES:
+        raise InputError(f"unknown mode '{mode}'.{nearest(mode, MODES)} Known: {', '.join(MODES)}.")
+    if queue < 0:
+        raise InputError(f"queue must be at least 0, got {queue}.")
+    here = leader_from_environment() if leader is None else leader
+    order = Order(
+        samples=len(dataset),
+        batch_size=batch_size,
+        shuffle=shuffle,
+        seed=seed,
+    )
+    return Pipeline(
+        leader=here,
+        mode=MODES[mode],
+        preprocessors=_decoding(mode, preprocessors, here.nodes),
+        order=order,
+        queue=queue,
+        decoder=Decoder(
+            dataset=dataset, order=order, rank=here.rank, workers=workers, collate=collate
+        ),
+        name=name,
+    )
+
+
+def _decoding(mode: str, wanted: int | None, nodes: int) -> int:
+    if wanted is None:
+        return MODES[mode].preprocessors(nodes)
+    if not MODES[mode].chosen:
+        raise InputError(f"preprocessors cannot be chosen for '{mode}': every node decodes.")
+    if not 1 <= wanted <= nodes:
+        raise InputError(
+            f"preprocessors is {wanted}; with {nodes} nodes it goes from 1 to {nodes}."
+        )
+    return wanted

@@ -1,0 +1,249 @@
+"""Parts of a run: who trains at once, and up to which epoch, before members are compared.
+
+Launch: all members of an ensemble, part by part, on one stream or each with its own loader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from math import inf, nan
+
+from batchcast.stream import Stream
+from foretrain.ensemble.halving import Halving
+from foretrain.ensemble.result import Snapshot, State
+from foretrain.ensemble.run.inputs import counted, lag_of, stats_of, stream
+from foretrain.ensemble.run.looks import Looks, Report, StreamNow, added
+from foretrain.ensemble.run.member import Job
+from foretrain.ensemble.run.roster import Roster
+from foretrain.ensemble.run.setting import Setting
+from foretrain.ensemble.terms import Terms
+from foretrain.ensemble.waves import Wave, first_fit_decreasing, waves
+from foretrain.errors import ForetrainError
+from foretrain.measured.ensemble_study import EnsembleStudy, Probed, Recipe
+from foretrain.measured.members import Ensemble, Member
+
+
+def comparisons(study: EnsembleStudy) -> Halving | None:
+    """When members are compared; None where all train to their end.
+
+    The first comparison comes after the epochs that the study says, each further one after eta
+    times as many.
+
+    Source: jamieson2016, algorithm 1.
+    """
+    if study.halving is None:
+        return None
+    rungs, rung = [], study.halving.first
+    while rung < study.epochs:
+        rungs.append(float(rung))
+        rung *= study.halving.eta
+    return Halving(rungs=tuple(rungs), eta=study.halving.eta) if rungs else None
+
+
+def together(
+    recipes: Sequence[Recipe], probed: Probed, *, devices: int, memory: float
+) -> tuple[Mapping[str, int], ...]:
+    """Members that train at the same time, one group after another where not all have room.
+
+    Args:
+        recipes: who is to train.
+        probed: what each holds.
+        devices: GPUs on which they train; 0 for the cores of the host, which all share.
+        memory: bytes of a device that they may fill; of the host where they train on its cores.
+
+    Returns:
+        The device of each member of each group; 0 on the host.
+
+    Raises:
+        InputError: a member does not fit alone.
+    """
+    count = max(1, devices)
+    ensemble = Ensemble(
+        members=tuple(_member(each, probed) for each in recipes),
+        samples=probed.sample.count or 1,
+        devices=count,
+        devices_per_node=count,
+        memory=memory,
+    )
+    if devices:
+        return tuple(_places(wave) for wave in waves(Terms(ensemble=ensemble)).waves)
+    held = {place: probed.members[each.name].memory for place, each in enumerate(recipes)}
+    groups = first_fit_decreasing(held, memory)
+    return tuple({recipes[place].name: 0 for place in sorted(group)} for group in groups)
+
+
+def _places(wave: Wave) -> Mapping[str, int]:
+    """The device of each member of a wave."""
+    return {name: place for place, names in enumerate(wave.devices) for name in names}
+
+
+def threads(members: int, cores: int) -> int:
+    """Threads with which each of so many members computes: all cores, dealt out evenly."""
+    return max(1, cores // members)
+
+
+def _member(recipe: Recipe, probed: Probed) -> Member:
+    costs = probed.members[recipe.name]
+    on_device = costs.device_memory > 0
+    return Member(
+        name=recipe.name,
+        batch=recipe.batch,
+        epochs=float(recipe.epochs),
+        rates=(costs.rate,),
+        memory=costs.device_memory if on_device else costs.memory,
+    )
+
+
+Tells = Callable[[Snapshot], None]
+
+
+@dataclass(slots=True)
+class Launch:
+    """A run that goes on.
+
+    Attributes:
+        setting: what it is made with.
+        tell: told of every look.
+        stop: whether it is to keep its state and end.
+        looks: at members and stream.
+        ended: members that did worse than others and were ended, in that order.
+        compared: how often members were compared, in this run or the one that it goes on with.
+        reports: of every member that began, over all parts of this run.
+        trained: seconds of all parts, each from its first sample to its last.
+    """
+
+    setting: Setting
+    tell: Tells
+    stop: Callable[[], bool]
+    looks: Looks
+    ended: list[str] = field(default_factory=list)
+    compared: int = 0
+    reports: dict[str, Report] = field(default_factory=dict)
+    trained: float = 0.0
+
+    def run(self) -> None:
+        """Train everybody, with a comparison after each rung."""
+        study = self.setting.study
+        halving = comparisons(study)
+        rungs = [int(rung) for rung in halving.rungs] if halving else []
+        for rung, ends in enumerate([*rungs, study.epochs]):
+            if self.stop():
+                return
+            if rung < self.compared:
+                continue
+            active = [each for each in study.recipes if each.name not in self.ended]
+            self._train(active, ends)
+            if halving and rung < len(rungs) and not self.stop():
+                self._compare(halving, rung, self._contenders(active, ends))
+
+    def _compare(self, halving: Halving, rung: int, names: Sequence[str]) -> None:
+        """End the members that do worst; a run that goes on later must find the same ones ended."""
+        losses = {name: self._loss(name) for name in names}
+        self.ended += halving.after(rung, losses).stopped if losses else ()
+        self.compared = rung + 1
+        self.setting.folder.add({"compared": self.compared, "ended": self.ended})
+
+    def _contenders(self, active: Sequence[Recipe], ends: int) -> list[str]:
+        """Members that would go on; who failed or is done is not compared."""
+        failed = {name for name, each in self.reports.items() if each.state is State.FAILED}
+        return [each.name for each in active if each.name not in failed and each.epochs > ends]
+
+    def _loss(self, name: str) -> float:
+        kept = self.setting.folder.progress(name)
+        loss = kept["last"] if kept else None
+        return nan if loss is None else float(loss)
+
+    def _train(self, active: Sequence[Recipe], ends: int) -> None:
+        """Let members train up to an epoch, in as many waves as their memory needs."""
+        left = [each for each in active if self._epoch(each) < min(ends, each.epochs)]
+        left = [each for each in left if self._state(each) is not State.FAILED]
+        if not left:
+            return
+        setting = self.setting
+        for placed in together(
+            left, setting.probed, devices=setting.devices, memory=setting.memory
+        ):
+            part = [_placed(each, placed, setting.devices) for each in left if each.name in placed]
+            self._part(part, ends)
+            if self.stop():
+                return
+
+    def _state(self, recipe: Recipe) -> State:
+        return self.reports[recipe.name].state if recipe.name in self.reports else State.WAITING
+
+    def _epoch(self, recipe: Recipe) -> int:
+        """Epochs that a member has finished, in this run or an earlier one."""
+        kept = self.setting.folder.progress(recipe.name)
+        return int(kept["epoch"]) if kept else 0
+
+    def _part(self, recipes: Sequence[Recipe], ends: int) -> None:
+        """Let some members train at the same time."""
+        setting, before = self.setting, dict(self.reports)
+        with ExitStack() as stack:
+            names = self._streams(recipes)
+            opened = [
+                stack.enter_context(stream(setting, readers, name=name, ends=ends))
+                for name, readers in names.items()
+            ]
+            served = opened[0] if setting.way.shared else None
+            roster = stack.enter_context(Roster(setting.home))
+            reads = {each.name: name for name, readers in names.items() for each in readers}
+            roster.start(self._job(each, len(recipes), ends, reads=reads) for each in recipes)
+            workers = setting.way.workers
+            self.looks.begin(StreamNow())
+
+            def look() -> None:
+                stats = stats_of(served)
+                for name, report in roster.reports.items():
+                    now = replace(report, lag=lag_of(stats, name))
+                    self.reports[name] = added(before.get(name), now)
+                self.tell(self.looks.look(self.reports, counted(stats, workers=workers)))
+                if served is not None:
+                    _go_on_without(roster.reports, served)
+
+            last = roster.watch(look, every=setting.study.logs.every, stop=self.stop)
+            self.trained += max(each.seconds for each in last.values())
+
+    def _streams(self, recipes: Sequence[Recipe]) -> dict[str, Sequence[Recipe]]:
+        """Who reads which stream: all the same one, each its own, or nobody any."""
+        name, way = self.setting.study.name, self.setting.way
+        if way.shared:
+            return {name: recipes}
+        return {f"{name}.{n}": [each] for n, each in enumerate(recipes) if way.workers}
+
+    def _job(self, recipe: Recipe, members: int, ends: int, *, reads: Mapping[str, str]) -> Job:
+        setting = self.setting
+        kept = setting.study.checkpoints
+        return Job(
+            recipe=recipe,
+            reads=reads.get(recipe.name),
+            samples=setting.home.facts.samples,
+            ends=min(ends, recipe.epochs),
+            threads=threads(members, setting.cores),
+            folder=setting.folder,
+            every=kept.every if kept else inf,
+        )
+
+
+def _placed(recipe: Recipe, placed: Mapping[str, int], devices: int) -> Recipe:
+    """A member that may be on any GPU, on the one that it was given."""
+    if recipe.device == "auto" and devices:
+        return replace(recipe, device=f"cuda:{placed[recipe.name]}")
+    return recipe
+
+
+def _go_on_without(reports: Mapping[str, Report], stream: Stream) -> None:
+    """A stream begins when all are there; one that died on the way is not waited for.
+
+    Raises:
+        ForetrainError: all members died before they were attached.
+    """
+    failed = [each for each in reports.values() if each.state is State.FAILED]
+    lost = [each for each in failed if not each.attached]
+    if len(lost) == len(reports):
+        name, first = next(iter(reports.items()))
+        raise ForetrainError(f"{name}: {first.reason}. Nobody was trained.")
+    if lost:
+        stream.expect(len(reports) - len(lost))

@@ -1,0 +1,189 @@
+"""Logs: what a run writes while it goes on, for people and for other programs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from typing import Final
+
+from foretrain.ensemble.result import MemberNow, Snapshot, State
+from foretrain.errors import InputError
+from foretrain.measured.ensemble_study import Logs
+from foretrain.study.reading import exists, read_text
+from foretrain.study.writing import write_text
+
+Writes = Callable[[Snapshot], None]
+
+COLUMNS: Final = ("seconds", "member", "state", "epoch", "samples", "rate", "lag", "wait", "loss")
+
+MOST_BYTES: Final = 2**30
+"""Of a table that a resumed run goes on with: some twenty million rows."""
+
+METRICS: Final = (
+    ("samples_total", "counter", "Samples that the member trained on."),
+    ("cpu_seconds_total", "counter", "Processor time of the member."),
+    ("epoch", "gauge", "Epoch that the member is in."),
+    ("rate", "gauge", "Samples per second."),
+    ("lag_samples", "gauge", "Samples behind the member that is furthest."),
+    ("wait_ratio", "gauge", "Share of the time without a batch."),
+    ("loss", "gauge", "Mean loss since the last look."),
+)
+
+
+@dataclass(slots=True)
+class LogFiles:
+    """The logs of a run. One that takes no more is given up, and the run goes on.
+
+    Attributes:
+        writers: of each log, by its key in the study.
+        lost: what to say of those that were given up.
+    """
+
+    writers: dict[str, Writes] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+
+    def write(self, now: Snapshot) -> None:
+        """Hand a look at the run to every log."""
+        for key, write in list(self.writers.items()):
+            try:
+                write(now)
+            except (InputError, OSError) as error:
+                del self.writers[key]
+                self.lost.append(f"logs.{key}: {error}; nothing was added from then on.")
+
+
+@contextmanager
+def opened(logs: Logs, *, anew: bool) -> Iterator[LogFiles]:
+    """Every log that the study asks for.
+
+    Args:
+        logs: which, and where.
+        anew: whether earlier rows are dropped.
+
+    Raises:
+        InputError: a log cannot be written, or needs a package that is not installed.
+    """
+    with ExitStack() as stack:
+        files = LogFiles()
+        if logs.csv is not None:
+            files.writers["csv"] = _table(Path(logs.csv), anew=anew)
+        if logs.tensorboard is not None:
+            files.writers["tensorboard"] = stack.enter_context(_board(logs.tensorboard))
+        if logs.prometheus is not None:
+            path = Path(logs.prometheus)
+            files.writers["prometheus"] = lambda now: write_text(path, exposed(now))
+        yield files
+
+
+def check_logs(logs: Logs) -> None:
+    """Refuse a log whose package is missing, before anything is trained.
+
+    Raises:
+        InputError: naming the package.
+    """
+    if logs.tensorboard is not None and find_spec("tensorboard") is None:
+        raise InputError(
+            "logs.tensorboard: the package tensorboard is not installed. Run 'pip install"
+            " tensorboard', or log to csv."
+        )
+
+
+def exposed(now: Snapshot) -> str:
+    """A look as Prometheus reads it, in its text format 0.0.4."""
+    lines: list[str] = []
+    for name, kind, told in METRICS:
+        full = f"foretrain_member_{name}"
+        lines += [f"# HELP {full} {told}", f"# TYPE {full} {kind}"]
+        lines += [
+            f'{full}{{member="{each.name}"}} {value!r}'
+            for each in now.members
+            if (value := _values(each)[name]) is not None
+        ]
+    if now.fill is not None:
+        lines += ["# HELP foretrain_stream_fill_ratio Slots not yet read by all members."]
+        lines += ["# TYPE foretrain_stream_fill_ratio gauge"]
+        lines += [f"foretrain_stream_fill_ratio {now.fill!r}"]
+    return "\n".join([*lines, ""])
+
+
+def _values(member: MemberNow) -> dict[str, float | None]:
+    return {
+        "samples_total": float(member.samples),
+        "cpu_seconds_total": member.cpu,
+        "epoch": float(member.epoch),
+        "rate": member.rate,
+        "lag_samples": float(member.lag),
+        "wait_ratio": member.wait,
+        "loss": member.loss,
+    }
+
+
+def _table(path: Path, *, anew: bool) -> Writes:
+    """A row for each member and look; a resumed run adds to the table of the earlier one."""
+    before = "" if anew else _whole_lines(path)
+    write_text(path, before or _lines([COLUMNS]))
+
+    def write(now: Snapshot) -> None:
+        with path.open("a", newline="", encoding="utf-8") as file:
+            file.write(_lines(_row(now.seconds, each) for each in _active(now)))
+
+    return write
+
+
+def _whole_lines(path: Path) -> str:
+    """What an earlier run has written, but for a line in which it was cut off."""
+    if not exists(path):
+        return ""
+    text = read_text(path, most=MOST_BYTES)
+    return text[: text.rfind("\n") + 1]
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> str:
+    made = StringIO()
+    csv.writer(made, lineterminator="\n").writerows(rows)
+    return made.getvalue()
+
+
+def _row(seconds: float, member: MemberNow) -> tuple[object, ...]:
+    return (
+        f"{seconds:.3f}",
+        member.name,
+        member.state.value,
+        member.epoch,
+        member.samples,
+        f"{member.rate:.6g}",
+        member.lag,
+        f"{member.wait:.4f}",
+        "" if member.loss is None else f"{member.loss:.6g}",
+    )
+
+
+@contextmanager
+def _board(folder: str) -> Iterator[Writes]:
+    """A run of curves for each member."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    with ExitStack() as stack:
+        writers: dict[str, SummaryWriter] = {}
+
+        def write(now: Snapshot) -> None:
+            for each in _active(now):
+                if each.name not in writers:
+                    made = SummaryWriter(str(Path(folder) / each.name))
+                    writers[each.name] = made
+                    stack.callback(made.close)
+                for name in ("rate", "lag_samples", "wait_ratio", "loss"):
+                    value = _values(each)[name]
+                    if value is not None:
+                        writers[each.name].add_scalar(name, value, each.samples)
+
+        yield write
+
+
+def _active(now: Snapshot) -> Sequence[MemberNow]:
+    return [each for each in now.members if each.state is not State.WAITING]

@@ -1,0 +1,132 @@
+"""The machine: cores that a run may use, processor time and memory of all its processes."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from foretrain.ensemble.run.home import apart
+from foretrain.errors import InputError, require
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+"""Of a second."""
+
+
+@contextmanager
+def limited(cores: int | None) -> Iterator[int]:
+    """Keep this process, and all that are forked from it here, to so many cores.
+
+    Args:
+        cores: at most; None for all that this process may use.
+
+    Yields:
+        How many there are.
+
+    Raises:
+        InputError: this process may use fewer.
+    """
+    allowed = sorted(os.sched_getaffinity(0))
+    if cores is not None and cores > len(allowed):
+        raise InputError(
+            f"ensemble.cores is {cores} and this process may use {len(allowed)}. Write at most "
+            "that, or leave it out to use them all."
+        )
+    used = allowed if cores is None else allowed[:cores]
+    os.sched_setaffinity(0, used)
+    try:
+        yield len(used)
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def cores_here() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def processor_time() -> float:
+    """Seconds of processor time of this process and of all descendants that have ended."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    used = [resource.getrusage(kind) for kind in kinds]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def time_of_everything() -> float:
+    """Seconds of processor time of this process and all its descendants, ended or not."""
+    return processor_time() + sum(_ticks(process) for process in _below(os.getpid())) / _TICKS
+
+
+def time_of_descendants() -> float:
+    """Seconds of processor time of the descendants of this process that are still there."""
+    return 1e-9 * sum(_nanoseconds(process) for process in _below(os.getpid()))
+
+
+def memory_free() -> float:
+    """Bytes that new processes can have without anything being swapped."""
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    found = next(line for line in lines if line.startswith("MemAvailable"))
+    return 1024.0 * int(found.split()[1])
+
+
+def gpus() -> tuple[int, float]:
+    """How many GPUs PyTorch can use here, and the bytes that are free on the fullest of them.
+
+    Asked in a process of its own, as what asks a GPU holds memory on it until it ends.
+
+    Raises:
+        MissingExtra: PyTorch is not installed.
+    """
+    require("torch", what="device = 'auto', which asks for the GPUs of this machine,")
+    count, memory = apart(_gpus, what="the GPUs of this machine")
+    return int(count), float(memory)
+
+
+def memory_of_descendants() -> float:
+    """Bytes that the descendants of this process hold; what several share is counted once."""
+    return 1024.0 * sum(_share(process) for process in _below(os.getpid()))
+
+
+def _gpus() -> tuple[int, float]:
+    import torch
+
+    count = torch.cuda.device_count()
+    return count, min((torch.cuda.mem_get_info(n)[0] for n in range(count)), default=0.0)
+
+
+def _share(process: int) -> int:
+    """Kibibytes of a process, those shared by n processes as 1/n; 0 of one that is gone."""
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+
+
+def _nanoseconds(process: int) -> int:
+    """On a core, in nanoseconds; 0 of a process that is gone."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return 0
+
+
+def _ticks(process: int) -> int:
+    """Ticks of a process and of those of its descendants that have ended; 0 of one that is gone."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return sum(map(int, text.rsplit(")", 1)[1].split()[11:15]))
+
+
+def _below(process: int) -> Iterator[int]:
+    try:
+        text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
+    except OSError:
+        return
+    for child in map(int, text.split()):
+        yield child
+        yield from _below(child)

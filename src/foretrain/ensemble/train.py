@@ -1,0 +1,218 @@
+"""Train the members of an ensemble, and hold what was predicted against what happened."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import fmean
+from time import monotonic
+
+from foretrain.ensemble.plan import Planned, planned
+from foretrain.ensemble.result import Compared, EnsembleRan, MemberResult, Snapshot, State
+from foretrain.ensemble.run.checkpoint import RunFolder
+from foretrain.ensemble.run.errors import as_ours
+from foretrain.ensemble.run.launch import Launch
+from foretrain.ensemble.run.logs import opened as opened_logs
+from foretrain.ensemble.run.looks import Looks, Report
+from foretrain.ensemble.run.machine import time_of_everything
+from foretrain.ensemble.run.opened import WHAT, Opened, Told, known, opened
+from foretrain.ensemble.run.setting import Setting
+from foretrain.errors import ForetrainError, require
+from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
+from foretrain.show.document import fingerprint
+
+
+def ensemble_run(
+    study: EnsembleStudy,
+    *,
+    resume: bool = False,
+    progress: Told | None = None,
+    watch: Callable[[Snapshot], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> EnsembleRan:
+    """Train every member of an ensemble on this machine.
+
+    Args:
+        study: data, members, and what the run may use.
+        resume: go on with the run whose states are in the study's checkpoints.
+        progress: told what is measured before, how much of it, of how much.
+        watch: told of every look at the run.
+        stop: whether members are to keep their state and end.
+
+    Raises:
+        InputError: the study's code, checkpoints or logs cannot be used.
+        ForetrainError: every member failed.
+        MissingExtra: PyTorch is not installed.
+    """
+    require("torch", what=WHAT)
+    with as_ours(), ExitStack() as stack:
+        folder = _folder(study, stack)
+        question = fingerprint(_question(study))
+        kept = folder.claim(question, resume=resume)
+        found = stack.enter_context(opened(study))
+        probed = known(study, found, progress)
+        plan = planned(study, probed, cores=found.cores, fed=found.fed)
+        folder.add({"question": question, "name": study.name})
+        logs = stack.enter_context(opened_logs(study.logs, anew=not resume))
+        launch = Launch(
+            setting=_setting(study, found, plan, folder=folder),
+            tell=lambda now: _tell(now, logs.write, watch),
+            stop=stop or (lambda: False),
+            looks=Looks([recipe.name for recipe in study.recipes]),
+            ended=list(kept.get("ended", [])),
+            compared=kept.get("compared", 0),
+        )
+        began, used = monotonic(), time_of_everything()
+        launch.run()
+        answer = _answer(
+            study,
+            plan,
+            launch,
+            seconds=monotonic() - began,
+            cpu=time_of_everything() - used,
+            resumed=resume,
+            warnings=tuple(logs.lost),
+        )
+    _check_somebody_trained(answer)
+    return answer
+
+
+def _folder(study: EnsembleStudy, stack: ExitStack) -> RunFolder:
+    """Where states are kept; a folder that is gone afterwards where nobody asked for one."""
+    if study.checkpoints is not None:
+        return RunFolder(Path(study.checkpoints.folder))
+    made = stack.enter_context(tempfile.TemporaryDirectory(prefix="foretrain-"))
+    return RunFolder(Path(made))
+
+
+def _question(study: EnsembleStudy) -> tuple[object, ...]:
+    """What a resumed run must have in common with the one that it goes on with."""
+    data = (study.name, study.data, study.shared, study.shuffle, study.seed, study.on_error)
+    return (*data, study.recipes, study.halving)
+
+
+def _setting(study: EnsembleStudy, found: Opened, plan: Planned, *, folder: RunFolder) -> Setting:
+    return Setting(
+        study=study,
+        home=found.home,
+        probed=plan.probed,
+        way=plan.choice.way,
+        cores=found.cores,
+        memory=plan.memory,
+        devices=plan.devices,
+        folder=folder,
+    )
+
+
+def _tell(
+    now: Snapshot, write: Callable[[Snapshot], None], watch: Callable[[Snapshot], None] | None
+) -> None:
+    write(now)
+    if watch is not None:
+        watch(now)
+
+
+def _answer(
+    study: EnsembleStudy,
+    plan: Planned,
+    launch: Launch,
+    *,
+    seconds: float,
+    cpu: float,
+    resumed: bool,
+    warnings: tuple[str, ...],
+) -> EnsembleRan:
+    members = tuple(_member(recipe, launch) for recipe in study.recipes)
+    looks = launch.looks
+    return EnsembleRan(
+        name=study.name,
+        input=plan.choice.input,
+        why=plan.choice.why,
+        code=tuple(map(str, study.code)),
+        members=members,
+        seconds=seconds,
+        cpu=cpu,
+        memory=looks.memory,
+        fill=fmean(looks.fills) if looks.fills else None,
+        bottleneck=looks.overall(launch.reports),
+        compared=() if resumed else tuple(compared(plan, members, launch, cpu=cpu)),
+        resumed=resumed,
+        complete=all(each.state in {State.DONE, State.ENDED} for each in members),
+        folder=study.checkpoints.folder if study.checkpoints else "",
+        warnings=warnings,
+    )
+
+
+def _member(recipe: Recipe, launch: Launch) -> MemberResult:
+    """What became of a member; one that an earlier run had finished did nothing in this one."""
+    report = launch.reports.get(recipe.name, Report())
+    kept = launch.setting.folder.progress(recipe.name)
+    epochs = max(report.epoch, kept["epoch"] if kept else 0)
+    loss = report.epoch_loss if report.samples or kept is None else kept["last"]
+    return MemberResult(
+        name=recipe.name,
+        state=_state(recipe, report, launch, epochs=epochs),
+        epochs=epochs,
+        samples=report.samples,
+        seconds=report.seconds,
+        rate=report.samples / report.seconds if report.seconds else 0.0,
+        wait=min(1.0, report.waited / report.seconds) if report.seconds else 0.0,
+        loss=loss,
+        cpu=report.cpu,
+        dropped=report.dropped,
+        skipped=report.skipped,
+        reason=report.reason,
+    )
+
+
+def _state(recipe: Recipe, report: Report, launch: Launch, *, epochs: int) -> State:
+    if recipe.name in launch.ended:
+        return State.ENDED
+    if report.state is State.FAILED:
+        return State.FAILED
+    return State.DONE if epochs >= recipe.epochs else State.STOPPED
+
+
+def compared(
+    plan: Planned,
+    members: tuple[MemberResult, ...],
+    launch: Launch,
+    *,
+    cpu: float,
+) -> Iterator[Compared]:
+    """Predictions against reality, of a run that went through from its first epoch to its last."""
+    if any(each.state in {State.FAILED, State.STOPPED} for each in members):
+        return
+    expected = plan.forecast
+    if expected.seconds is not None and expected.cpu is not None:
+        trained = launch.trained
+        yield _compared("time of training", "s", predicted=expected.seconds, measured=trained)
+        yield _compared("processor time of everything", "s", predicted=expected.cpu, measured=cpu)
+    measured = fmean(each.rate for each in members)
+    rate = fmean(expected.rates.values())
+    yield _compared("rate of a member", "samples/s", predicted=rate, measured=measured)
+    own = fmean(each.cpu for each in plan.probed.members.values())
+    spent = sum(each.cpu for each in members) / max(1, sum(each.samples for each in members))
+    yield _compared("processor time of a member per sample", "s", predicted=own, measured=spent)
+    held = launch.looks.memory
+    if held is not None:
+        yield _compared("memory of all processes", "B", predicted=expected.memory, measured=held)
+
+
+def _compared(quantity: str, unit: str, *, predicted: float, measured: float) -> Compared:
+    return Compared(
+        quantity=quantity,
+        unit=unit,
+        predicted=predicted,
+        measured=measured,
+        error=predicted / measured - 1 if measured else None,
+    )
+
+
+def _check_somebody_trained(answer: EnsembleRan) -> None:
+    """Raise a ForetrainError with every reason where all members failed."""
+    if all(each.state is State.FAILED for each in answer.members):
+        reasons = "\n".join(f"- {each.name}: {each.reason}" for each in answer.members)
+        raise ForetrainError(f"every member failed.\n{reasons}")

@@ -1,0 +1,133 @@
+"""calibrate: which coefficients do runs of somebody's own speak for, and does it help?
+
+The report of `calibrate`: what measured runs made of the coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import expm1
+
+from rich.console import Group
+from rich.text import Text
+
+from foretrain.coefficients.calibration import Calibration
+from foretrain.errors import InputError
+from foretrain.evidence.anchor import anchor
+from foretrain.evidence.fit_runs import Engine, Fitting, fit_runs, fittable
+from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
+from foretrain.measured.run import MeasuredRun, UnreadRow
+from foretrain.plan.study import Study
+from foretrain.show import terminal
+from foretrain.show.table import Column, Table
+from foretrain.show.words import count, percent, written
+from foretrain.study.coefficients import SHIPPED
+from foretrain.units import SECONDS
+
+
+def calibrate(
+    ran: Sequence[MeasuredRun | UnreadRow] | Study,
+    *,
+    step_time: float | None = None,
+    anyway: bool = False,
+    called: str = "given in Python",
+    name: str = "mine",
+    date: str = "",
+    base: Calibration = SHIPPED,
+    engine: Engine = map,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Calibrated:
+    """Learn from measured runs, or from one measured step of a study.
+
+    What cannot be believed, or does not help on runs that were left out of the fit, is answered
+    with its doubts and not accepted.
+
+    Args:
+        ran: measured runs, those of a table that cannot be read left out; or a study of one plan,
+            with `step_time`.
+        step_time: seconds that a step of the study took.
+        anyway: whether to accept what is doubted.
+        called: what ran, as the set names it among its sources.
+        name: of the new set.
+        date: of it, year first.
+        base: the set before.
+        engine: applies a function to every item, in order.
+        progress: told in words what is done.
+
+    Raises:
+        InputError: no run is left to fit to; or the study is not one plan, or no pace makes its
+            step as long as that.
+    """
+    if isinstance(ran, Study):
+        if step_time is None:
+            raise InputError("calibrate: a study needs step_time, the seconds that its step took.")
+        return anchor(ran, step_time, run=called, name=name, date=date, base=base, anyway=anyway)
+    if step_time is not None:
+        raise InputError("calibrate: step_time is that of a study; runs have theirs.")
+    fitting = Fitting(
+        free=fittable(base),
+        kept_apart=frozenset(),
+        publishers=None,
+        name=name,
+        date=date,
+        command=f"foretrain calibrate {called}",
+        anyway=anyway,
+    )
+    runs = [each for each in ran if isinstance(each, MeasuredRun)]
+    return fit_runs(runs, fitting, priors=base, engine=engine, progress=progress)
+
+
+SHOWN = 5
+"""Odd runs that are listed."""
+
+COLUMNS = (
+    Column(name="coefficient"),
+    Column(name="before", number=True),
+    Column(name="after", number=True),
+    Column(name="interval"),
+    Column(
+        name="moved", meaning="standard deviations of what was known; above 3 is odd", number=True
+    ),
+    Column(name="runs", meaning="that tell of it", number=True),
+)
+
+
+def calibration_text(found: Calibrated) -> Group:
+    """What the terminal shows of a fit."""
+    told = [it for it in found.moved if it.rows]
+    silent = [it.name for it in found.moved if not it.rows]
+    runs = f"Set {found.calibration.name}, fitted to {count(len(found.rows), 'run')}"
+    off = f"; it predicts them {percent(expm1(found.error))} off (root mean square)"
+    unmoved = f"No run tells of {', '.join(silent)}." if silent else ""
+    return Group(
+        terminal.heading(f"{runs}{off if len(found.rows) > 1 else ''}"),
+        terminal.table(Table(columns=COLUMNS, rows=tuple(map(_row, told)))),
+        terminal.legend(COLUMNS),
+        *([terminal.note(unmoved)] if unmoved else []),
+        *([terminal.note(_left_out(found.judged))] if found.judged else []),
+        *(Text(f"Odd: {_odd(each)}") for each in found.odd[:SHOWN]),
+    )
+
+
+def _left_out(judged: Judged) -> str:
+    """What the fit is worth on runs that it has not seen."""
+    before, after = (percent(expm1(off)) for off in (judged.before, judged.after))
+    return f"On runs left out of it, each once: {after} off in the mean, {before} without this set."
+
+
+def _odd(each: Odd) -> str:
+    measured, predicted = (written(SECONDS, seconds) for seconds in (each.measured, each.predicted))
+    far = f"{each.deviations:+.0f} standard deviations"
+    return f"{each.run} took {measured}, and {predicted} are predicted ({far})"
+
+
+def _row(it: Moved) -> tuple[str, ...]:
+    unit = "" if it.unit == "1" else f" {it.unit}"
+    return (
+        it.name,
+        f"{it.prior:.4g}{unit}",
+        f"{it.value:.4g}{unit}",
+        f"{it.low:.4g} to {it.high:.4g}",
+        f"{it.score:+.2f}",
+        str(it.rows),
+    )

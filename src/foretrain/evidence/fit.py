@@ -1,0 +1,250 @@
+"""Observations: measured steps, ready to be predicted with many sets of coefficients.
+
+Fit: coefficients that explain measured runs, no farther from their priors than the runs demand.
+
+Least squares of log(predicted / measured), every source weighing the same, with what was known
+before as one more observation of each coefficient. Every trainer has a pace of its own that no
+coefficient explains, so that its runs tell more by how they differ than by how long they take.
+Large residuals count by their size, not by its square, so that a few odd rows do not decide.
+
+Sources: huber1964 (the loss); hoerl1970 (priors as a ridge); laird1982 (paces as random effects);
+bjorck1996, chapter 9 (Gauss-Newton).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.evidence.free import FARTHEST, TENTH, Floats, Free
+from foretrain.plan.plan import Plan
+from foretrain.plan.table import table_of
+from foretrain.step.factors import factors
+from foretrain.step.held import Held, hold
+from foretrain.step.setting import Setting, recalibrated
+from foretrain.step.step import step_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Observation:
+    """A measured step.
+
+    Attributes:
+        measured: seconds.
+        setting: what ran and where, with some coefficients.
+        held: the plan and what its stages hold; cuts stay as some coefficients balanced them.
+    """
+
+    measured: float
+    setting: Setting
+    held: Held
+
+    def log_seconds(self, coefficients: Coefficients) -> float:
+        """Logarithm of the seconds that a step takes, by the closed form."""
+        priced = recalibrated(self.setting, coefficients)
+        return log(float(step_time(priced, factors(priced, self.held))[0]))
+
+
+def observation(setting: Setting, plan: Plan, *, measured: float) -> Observation:
+    """A measured step of one plan."""
+    return Observation(measured=measured, setting=setting, held=hold(setting, table_of([plan])))
+
+
+NOISE = 0.12
+"""Standard deviation of the logarithm of one run about a model that is right in the mean.
+
+Runs of one configuration scatter by some 6 %; a model leaves out as much again and more.
+"""
+
+PACE = 0.16
+"""Standard deviation of the logarithm of a trainer's own pace.
+
+One framework's run predicts another's of the same source with a mean error of 18 % (runs of 2020),
+which two paces of this spread make.
+"""
+
+BEND = 1.5
+"""Standard deviations from which on a residual counts by its size."""
+
+SOURCE_ROWS = 12.0
+"""Rows that one source counts as, however many it has."""
+
+MOST_SCATTER = 0.1
+"""Standard deviation of the logarithm of repeats above which nothing is learned from a source."""
+
+STEP = 0.25
+"""Standard deviations by which a coefficient is moved to see what it does."""
+
+TURNS = 2
+"""Times that slopes are taken: at the start, and where the first ones lead."""
+
+ROUNDS = 4
+"""Steps with the same slopes, each of which needs only predictions."""
+
+STILL = 0.02
+"""Standard deviations below which a fit has come to rest."""
+
+UNTOUCHED = 1e-6
+"""Slopes below this are none: a link says nothing of a run without it."""
+
+Flags = NDArray[np.bool_]
+Ask = tuple[Floats, Flags]
+"""Scores, and the rows to predict with them. [free], [row]"""
+
+Predict = Callable[[Sequence[Ask]], Sequence[Floats]]
+"""Log seconds of the rows asked for, 0 for all others. [row]"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """The measured side of a fit. [row]
+
+    Attributes:
+        measured: log of what was measured.
+        weight: what a row counts.
+        trainer: 1 where a row is of a trainer. [row, trainer]
+        noise: standard deviation of the logarithm of one row about a model that is right in the
+            mean.
+    """
+
+    measured: Floats
+    weight: Floats
+    trainer: Floats
+    noise: float = NOISE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fit:
+    """What a fit found.
+
+    Attributes:
+        scores: of the free coefficients. [free]
+        paces: log of what each trainer takes beside that. [trainer]
+        slopes: of log predictions by score, at the end. [row, free]
+        predicted: log predictions at the end. [row]
+        covariance: of the scores. [free, free]
+    """
+
+    scores: Floats
+    paces: Floats
+    slopes: Floats
+    predicted: Floats
+    covariance: Floats
+
+    def interval(self, free: Sequence[Free], place: int) -> tuple[float, float]:
+        """Tenth and ninetieth percentile of a coefficient."""
+        half = TENTH * float(np.sqrt(self.covariance[place, place]))
+        score = float(self.scores[place])
+        return free[place].value(score - half), free[place].value(score + half)
+
+
+def noisy(groups: Sequence[str], repeats: Sequence[str], measured: Floats) -> frozenset[str]:
+    """Sources whose own repeats scatter, so that a row tells as little of a model as of another.
+
+    Judged by every run of a source: what makes some of them doubtful touches its others too.
+
+    Args:
+        groups: source of each row.
+        repeats: configuration of each row.
+        measured: log of what was measured. [row]
+    """
+    names, source = np.unique(np.asarray(groups), return_inverse=True)
+    _, same, times = np.unique(np.asarray(repeats), return_inverse=True, return_counts=True)
+    means = np.bincount(same, measured) / times
+    # Each group of n repeats has n - 1 deviations from its own mean that tell of the scatter.
+    apart = np.bincount(source, (measured - means[same]) ** 2)
+    told = np.bincount(source, 1.0 - 1.0 / times[same])
+    return frozenset(names[apart > MOST_SCATTER**2 * np.maximum(told, 1.0)].tolist())
+
+
+def weights(groups: Sequence[str], repeats: Sequence[str]) -> Floats:
+    """What each row counts: sources count alike, and runs of one configuration as one. [row]
+
+    Args:
+        groups: source of each row.
+        repeats: configuration of each row.
+    """
+    _, source = np.unique(np.asarray(groups), return_inverse=True)
+    _, same, times = np.unique(np.asarray(repeats), return_inverse=True, return_counts=True)
+    alone = 1.0 / times[same]
+    counted = np.bincount(source, alone)
+    found: Floats = alone * np.minimum(1.0, SOURCE_ROWS / counted)[source]
+    return found
+
+
+def membership(groups: Sequence[str]) -> Floats:
+    """1 where a row is of a group. [row, group]"""
+    names, place = np.unique(np.asarray(groups), return_inverse=True)
+    return np.eye(len(names))[place]
+
+
+def fit(rows: Rows, predict: Predict, *, start: Floats) -> Fit:
+    """Coefficients by Gauss-Newton, from a start.
+
+    Args:
+        rows: what was measured.
+        predict: log seconds at some scores; slopes are differences of it.
+        start: scores to begin with. [free]
+    """
+    slopes = np.ones((len(rows.measured), len(start)))
+    found = Fit(
+        scores=start,
+        paces=np.zeros(rows.trainer.shape[1]),
+        slopes=slopes,
+        predicted=rows.measured,
+        covariance=np.eye(len(start)),
+    )
+    for _ in range(TURNS):
+        slopes = _slopes(predict, found.scores, touched=np.abs(found.slopes) > UNTOUCHED)
+        found = refit(replace(found, slopes=slopes), rows, predict)
+    return found
+
+
+def refit(known: Fit, rows: Rows, predict: Predict) -> Fit:
+    """A fit from a known one, with its slopes: what a fold needs, whose left-out rows weigh 0."""
+    everything = np.ones(len(rows.measured), np.bool_)
+    found = known
+    for _ in range(ROUNDS):
+        before = found.scores
+        (predicted,) = predict([(before, everything)])
+        found = _stepped(rows, replace(found, predicted=predicted))
+        if np.max(np.abs(found.scores - before), initial=0.0) < STILL:
+            break
+    (predicted,) = predict([(found.scores, everything)])
+    return replace(found, predicted=predicted)
+
+
+def _slopes(predict: Predict, scores: Floats, *, touched: Flags) -> Floats:
+    """What each score does to log predictions. [row, free]"""
+    moves = STEP * np.eye(len(scores))
+    asks = [(scores + move, rows) for move, rows in zip(moves, touched.T, strict=True)]
+    anywhere: Flags = np.asarray(touched.any(axis=1))
+    here, *there = predict([(scores, anywhere), *asks])
+    slopes = np.zeros(touched.shape)
+    for place, each in enumerate(there):
+        rows = touched[:, place]
+        slopes[rows, place] = (each[rows] - here[rows]) / STEP
+    return slopes
+
+
+def _stepped(rows: Rows, known: Fit) -> Fit:
+    """One step of Gauss-Newton, with the weights that the residuals before it deserve."""
+    free = len(known.scores)
+    state = np.concatenate([known.scores, known.paces / PACE])
+    slopes = np.hstack([known.slopes, PACE * rows.trainer]) / rows.noise
+    residual = (rows.measured - known.predicted - rows.trainer @ known.paces) / rows.noise
+    weight = rows.weight * BEND / np.maximum(np.abs(residual), BEND)
+    curvature = slopes.T @ (weight[:, np.newaxis] * slopes) + np.eye(len(state))
+    covariance: Floats = np.asarray(np.linalg.inv(curvature))
+    moved = state + covariance @ (slopes.T @ (weight * residual) - state)
+    return replace(
+        known,
+        scores=np.clip(moved[:free], -FARTHEST, FARTHEST),
+        paces=PACE * moved[free:],
+        covariance=covariance[:free, :free],
+    )

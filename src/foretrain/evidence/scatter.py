@@ -1,0 +1,114 @@
+"""Measured against predicted: a dot for every row, and lines where both are equal or nearly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log10
+from types import MappingProxyType
+
+from foretrain.evidence.validate import ValidationRow
+from foretrain.measured.run import Subject
+from foretrain.show.axis import Axis, Ticks, axis_of
+from foretrain.show.words import percent, written
+from foretrain.units import BYTES, SAMPLES, SECONDS, Quantity
+
+COUNTED: Mapping[Subject, Quantity] = MappingProxyType(
+    {
+        Subject.STEP_TIME: SECONDS,
+        Subject.TRANSFER_TIME: SECONDS,
+        Subject.THROUGHPUT: SAMPLES,
+        Subject.PEAK_MEMORY: BYTES,
+        Subject.ACTIVATIONS: BYTES,
+        Subject.STATE: BYTES,
+    }
+)
+"""What each subject is counted in; a share is not drawn."""
+
+COLOURS = (
+    "forward", "expert", "recompute", "gradients", "backward",
+    "bubble", "tensor", "parameters", "pipeline", "update",
+)  # fmt: skip
+"""Of the sources with most rows, by names of the style sheet; the rest share one more."""
+
+REST = "other"
+NEAR = 1.25
+"""Ratio of predicted to measured at the dashed lines, and its inverse."""
+
+ROOM = 9.0
+"""Per cent between two ticks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """One row: per cent from the left and from the top."""
+
+    x: float
+    y: float
+    colour: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scatter:
+    """All rows of one subject; both axes are the same.
+
+    Attributes:
+        axis: of both.
+        dots: the rows.
+        near: per cent by which the dashed lines lie off the diagonal; 0 draws none.
+        legend: colours and the sources that have them.
+    """
+
+    axis: Ticks
+    dots: tuple[Dot, ...]
+    near: float
+    legend: tuple[tuple[str, str], ...]
+
+
+def scatter(rows: Sequence[ValidationRow], quantity: Quantity) -> Scatter:
+    """Rows that were measured and predicted, of one subject."""
+    values = [value for row in rows for value in (row.measured, row.predicted) if value]
+    axis = axis_of(values, quantity)
+    colours = _colours(rows)
+    return Scatter(
+        axis=Ticks(ticks=_spaced(axis.ticks), logarithmic=axis.logarithmic),
+        dots=tuple(_dot(row, axis, colours) for row in rows),
+        near=100 * log10(NEAR) / log10(axis.high / axis.low) if axis.logarithmic else 0.0,
+        legend=_legend(colours),
+    )
+
+
+def _colours(rows: Sequence[ValidationRow]) -> dict[str, str]:
+    """The colour of every source."""
+    largest = Counter(row.source_id for row in rows).most_common()
+    return {
+        source: COLOURS[place] if place < len(COLOURS) else REST
+        for place, (source, _) in enumerate(largest)
+    }
+
+
+def _legend(colours: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    named = [(colour, source) for source, colour in colours.items() if colour != REST]
+    return (*named, *(((REST, "other sources"),) * (REST in colours.values())))
+
+
+def _dot(row: ValidationRow, axis: Axis, colours: Mapping[str, str]) -> Dot:
+    measured, predicted = row.measured or axis.low, row.predicted or axis.low
+    both = (written(axis.quantity, value) for value in (measured, predicted))
+    return Dot(
+        x=axis.place(measured),
+        y=100 - axis.place(predicted),
+        colour=colours[row.source_id],
+        text="{}: measured {}, predicted {}, {}".format(row.id, *both, percent(row.error or 0.0)),
+    )
+
+
+def _spaced(ticks: Sequence[tuple[float, str]]) -> tuple[tuple[float, str], ...]:
+    """Ticks that leave one another room."""
+    kept: list[tuple[float, str]] = []
+    for at, text in sorted(ticks):
+        if not kept or at - kept[-1][0] >= ROOM:
+            kept.append((at, text))
+    return tuple(kept)

@@ -1,0 +1,333 @@
+"""What `validate` answers: predictions held against measurements, row by row.
+
+Validate: holds predictions against measurements, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from itertools import groupby
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.intervals import Situation
+from foretrain.errors import ForetrainError
+from foretrain.evidence.predict import Prediction, predict
+from foretrain.measured.run import MeasuredRun, Subject, UnreadRow
+from foretrain.plan.plan import AXES, Plan, Sharding
+from foretrain.step.result import Parts
+from foretrain.study.coefficients import DEFAULT
+
+
+class Quantity(StrEnum):
+    """What a row measured."""
+
+    STEP_TIME = "step_time"
+    PEAK_MEMORY = "peak_memory"
+    TRANSFER_TIME = "transfer_time"
+    THROUGHPUT = "throughput"
+
+
+class Status(StrEnum):
+    """What became of a row."""
+
+    PREDICTED = "predicted"
+    NOT_PREDICTED = "not_predicted"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationRow:
+    """One measured row beside its prediction.
+
+    Attributes:
+        id: the row's.
+        source_id: where it was published.
+        quantity: what kind of thing was measured.
+        subject: what was measured; it says the unit.
+        measured: seconds, bytes, samples/s or a fraction; None if the row does not state it.
+        predicted: the same; None if foretrain does not cover the row.
+        low: lower end of the prediction's interval.
+        high: upper end.
+        error: predicted / measured - 1.
+        fits: whether the plan is predicted to fit in memory; None where nothing is said of it.
+        status: predicted, not_predicted (foretrain does not cover it) or skipped (the row is not
+            to be scored).
+        reason: why a row was not predicted or is not scored; the defaults assumed for blanks.
+        framework: training software.
+        device: accelerator, as the table spells it.
+        devices: how many; None if the row does not state it.
+        strategy: what divides the work, in words; empty unless a step was predicted.
+        parts: seconds of which the predicted step consists; None unless a step was predicted.
+        situation: what the width of the interval follows from; None unless a step was predicted.
+    """
+
+    id: str
+    source_id: str
+    quantity: Quantity
+    subject: Subject
+    measured: float | None
+    predicted: float | None
+    low: float | None
+    high: float | None
+    error: float | None
+    fits: bool | None
+    status: Status
+    reason: str
+    framework: str = ""
+    device: str = ""
+    devices: int | None = None
+    strategy: str = ""
+    parts: Parts | None = None
+    situation: Situation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationSummary:
+    """The rows of one source and subject; errors are fractions.
+
+    Attributes:
+        rows: rows of the source.
+        predicted: rows that were predicted and scored.
+        mape: mean of the absolute errors; None without a scored row, like the rest.
+        median: their median.
+        p90: their ninetieth percentile.
+        bias: mean of the signed errors.
+        interval_coverage: share of measured values inside the predicted interval.
+        interval_width: mean width of the interval over the prediction.
+    """
+
+    source_id: str
+    quantity: Quantity
+    subject: Subject
+    rows: int
+    predicted: int
+    mape: float | None
+    median: float | None
+    p90: float | None
+    bias: float | None
+    interval_coverage: float | None
+    interval_width: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """Predictions held against measurements."""
+
+    rows: tuple[ValidationRow, ...]
+    summary: tuple[ValidationSummary, ...]
+
+
+Row = MeasuredRun | UnreadRow
+
+
+class Engine(Protocol):
+    """Applies a function to every item and gives the answers in the items' order, like `map`."""
+
+    def __call__(
+        self, function: Callable[[Row], ValidationRow], items: Sequence[Row], /
+    ) -> Iterable[ValidationRow]:
+        """The answers."""
+        ...
+
+
+QUANTITIES: Mapping[Subject, Quantity] = MappingProxyType(
+    {
+        Subject.STEP_TIME: Quantity.STEP_TIME,
+        Subject.TRANSFER_TIME: Quantity.TRANSFER_TIME,
+        Subject.THROUGHPUT: Quantity.THROUGHPUT,
+        Subject.PEAK_MEMORY: Quantity.PEAK_MEMORY,
+        Subject.ACTIVATIONS: Quantity.PEAK_MEMORY,
+        Subject.ACTIVATION_SHARE: Quantity.PEAK_MEMORY,
+        Subject.STATE: Quantity.PEAK_MEMORY,
+        Subject.PROCESS: Quantity.PEAK_MEMORY,
+    }
+)
+
+
+def validate(
+    runs: Sequence[Row],
+    *,
+    coefficients: Coefficients = DEFAULT,
+    played: bool = True,
+    engine: Engine = map,
+    progress: Callable[[int], None] | None = None,
+) -> Validation:
+    """How far are predictions from what was measured?
+
+    Args:
+        runs: measured runs; those that foretrain does not cover are listed with the reason, and so
+            are rows that could not be read.
+        coefficients: efficiencies and overheads to predict with.
+        played: whether the event simulation checks each step; without it large tables are done in
+            a fraction of the time, and a step is that of the closed form.
+        engine: applies a function to every item, in order; `map`, or one of several processes.
+        progress: told after every row how many are done.
+
+    Returns:
+        One row per run, in the order given, and a summary per source and subject. A run that was
+        written down from memory, failed its consistency check or ran out of memory is not scored.
+    """
+    row = partial(_row, coefficients=coefficients, played=played)
+    rows = tuple(_told(engine(row, runs), progress))
+    return Validation(rows=rows, summary=_summaries(rows))
+
+
+def _told(
+    rows: Iterable[ValidationRow], progress: Callable[[int], None] | None
+) -> Iterator[ValidationRow]:
+    """The rows, of which somebody is told as they come."""
+    for done, row in enumerate(rows, start=1):
+        if progress is not None:
+            progress(done)
+        yield row
+
+
+def _row(run: Row, *, coefficients: Coefficients, played: bool) -> ValidationRow:
+    if isinstance(run, UnreadRow):
+        return _unread(run)
+    try:
+        prediction = predict(run, coefficients, played=played)
+    except ForetrainError as error:
+        reason = "; ".join(str(error).splitlines())
+        return _as_row(run, Prediction(), status=Status.NOT_PREDICTED, reason=reason)
+    unscored = _unscored(run, prediction)
+    remarks = [unscored, prediction.remark, _assumed(prediction.assumed)]
+    return _as_row(
+        run,
+        prediction,
+        status=Status.SKIPPED if unscored else Status.PREDICTED,
+        reason="; ".join(remark for remark in remarks if remark),
+    )
+
+
+def _unread(row: UnreadRow) -> ValidationRow:
+    return ValidationRow(
+        id=row.id,
+        source_id=row.source_id,
+        quantity=QUANTITIES[row.subject],
+        subject=row.subject,
+        measured=None,
+        predicted=None,
+        low=None,
+        high=None,
+        error=None,
+        fits=None,
+        status=Status.NOT_PREDICTED,
+        reason="; ".join(row.reason.splitlines()),
+    )
+
+
+def _as_row(
+    run: MeasuredRun, prediction: Prediction, *, status: Status, reason: str
+) -> ValidationRow:
+    measured = _measured(run, prediction)
+    return ValidationRow(
+        id=run.id,
+        source_id=run.source_id,
+        quantity=QUANTITIES[run.subject],
+        subject=run.subject,
+        measured=measured,
+        predicted=prediction.value,
+        low=prediction.low,
+        high=prediction.high,
+        error=_error(prediction.value, measured),
+        fits=prediction.fits,
+        status=status,
+        reason=reason,
+        framework=run.framework,
+        device=run.place.device,
+        devices=run.place.devices,
+        strategy=_strategy(prediction.plan),
+        parts=prediction.parts,
+        situation=prediction.situation,
+    )
+
+
+def _strategy(plan: Plan | None) -> str:
+    """What divides the work: axes with more than one device, and shared parameters."""
+    if plan is None:
+        return ""
+    used = [axis for axis in (*AXES, "expert") if getattr(plan, axis) > 1]
+    shared = ["sharded"] * (plan.sharding is Sharding.PARAMETERS)
+    return " + ".join((*used, *shared)) or "one device"
+
+
+def _measured(run: MeasuredRun, prediction: Prediction) -> float | None:
+    return run.measured if prediction.measured is None else prediction.measured
+
+
+def _error(predicted: float | None, measured: float | None) -> float | None:
+    return None if predicted is None or measured is None else predicted / measured - 1
+
+
+def _unscored(run: MeasuredRun, prediction: Prediction) -> str:
+    """Why a run is not scored; empty if it is."""
+    if run.out_of_memory:
+        return "not scored: ran out of memory"
+    if _measured(run, prediction) is None:
+        return f"not scored: {run.subject} not stated"
+    if run.check:
+        return f"not scored: {run.check}"
+    return "not scored: written down from memory" if run.source_kind == "memory" else ""
+
+
+def _assumed(words: tuple[str, ...]) -> str:
+    return f"{len(words)} assumed: {', '.join(words)}" if words else ""
+
+
+def _summaries(rows: Sequence[ValidationRow]) -> tuple[ValidationSummary, ...]:
+    ordered = sorted(rows, key=_group)
+    return tuple(_summary(tuple(group)) for _, group in groupby(ordered, key=_group))
+
+
+def _group(row: ValidationRow) -> tuple[str, str, str]:
+    return row.source_id, row.quantity, row.subject
+
+
+def _summary(rows: tuple[ValidationRow, ...]) -> ValidationSummary:
+    """The scored rows of one source and subject."""
+    scored = [row for row in rows if row.status is Status.PREDICTED]
+    errors = [row.error for row in scored if row.error is not None]
+    sizes = [abs(error) for error in errors]
+    inside, widths = _intervals(scored)
+    return ValidationSummary(
+        source_id=rows[0].source_id,
+        quantity=rows[0].quantity,
+        subject=rows[0].subject,
+        rows=len(rows),
+        predicted=len(scored),
+        mape=_mean(sizes),
+        median=_quantile(sizes, 0.5),
+        p90=_quantile(sizes, 0.9),
+        bias=_mean(errors),
+        interval_coverage=_mean(inside),
+        interval_width=_mean(widths),
+    )
+
+
+def _intervals(rows: Sequence[ValidationRow]) -> tuple[list[float], list[float]]:
+    """Whether each interval holds the measured value (1 or 0), and each width over the value."""
+    inside: list[float] = []
+    widths: list[float] = []
+    for row in rows:
+        if row.low is None or row.high is None or row.measured is None or not row.predicted:
+            continue
+        inside.append(float(row.low <= row.measured <= row.high))
+        widths.append((row.high - row.low) / row.predicted)
+    return inside, widths
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _quantile(values: Sequence[float], share: float) -> float | None:
+    """By linear interpolation between the two nearest values."""
+    return float(np.quantile(values, share)) if values else None

@@ -1,1 +1,0 @@
-"""Why plans win and lose, and what would change that."""

@@ -1,1 +1,0 @@
-"""Documents and tables to nouns, with checked units."""

@@ -1,1 +1,0 @@
-"""Logs of clusters and job lists of simulators, a format each."""

@@ -1,0 +1,134 @@
+"""capacity: how many nodes does a response time need, under each policy?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+
+from foretrain.cluster.fleet import Fleet
+from foretrain.errors import InputError
+from foretrain.jobs.case import Case, Engine, run_case
+from foretrain.jobs.comparison import policy_result
+from foretrain.jobs.drawn import Kind
+from foretrain.jobs.result import Capacity, Enough, PolicyResult
+from foretrain.measured.queue_study import Quantity, QueueStudy, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is tried on one number of nodes after the other."""
+
+    study: QueueStudy
+    target: Target
+    kinds: tuple[Kind, ...]
+    load: float | None
+    engine: Engine
+
+    def on(self, policy: str, nodes: int) -> PolicyResult | None:
+        """What a policy does there; None where some job or quota does not fit at all."""
+        fleet = _sized(self.study.fleet, nodes)
+        try:
+            runs = [each.summary for each in self.engine(run_case, self._cases(policy, fleet))]
+        except InputError:
+            return None
+        return policy_result(fleet, runs)
+
+    def _cases(self, policy: str, fleet: Fleet) -> list[Case]:
+        """The runs of all seeds."""
+        return [
+            Case(
+                study=self.study,
+                fleet=fleet,
+                kinds=self.kinds,
+                policy=policy,
+                load=self.load,
+                seed=seed,
+            )
+            for seed in range(self.study.seeds)
+        ]
+
+    def value(self, result: PolicyResult | None) -> float:
+        """What the target is about, seconds."""
+        if result is None:
+            return inf
+        mean = self.target.quantity is Quantity.MEAN
+        return result.mean_response if mean else result.p95
+
+
+def capacity(
+    study: QueueStudy,
+    kinds: tuple[Kind, ...],
+    *,
+    engine: Engine = map,
+    tell: Callable[[str, int, int], None],
+) -> Capacity | None:
+    """The fewest nodes on which each policy keeps the study's target; None without a target.
+
+    Jobs come as they do at the highest load of the study, whatever the number of nodes. Response
+    times are taken to fall with nodes, so that halving finds the number.
+
+    Args:
+        study: the question.
+        kinds: of jobs, where they are drawn of models.
+        engine: where runs are done.
+        tell: told how many policies are done.
+
+    Raises:
+        InputError: the fleet has several kinds of nodes.
+    """
+    if study.target is None:
+        return None
+    answerable(study.fleet)
+    load = max(study.loads, default=None)
+    asked = _Asked(study=study, target=study.target, kinds=kinds, load=load, engine=engine)
+    found = []
+    for policy in study.policies:
+        found.append(_enough(asked, policy))
+        tell("capacities", len(found), len(study.policies))
+    return Capacity(
+        quantity=study.target.quantity.value,
+        seconds=study.target.seconds,
+        load=load,
+        policies=tuple(sorted(found, key=lambda each: (each.nodes or inf, each.response))),
+    )
+
+
+def answerable(fleet: Fleet) -> None:
+    """Refuse fleets of which more than a number of nodes would have to be said."""
+    if len(fleet.nodes) > 1:
+        raise InputError("simulation.target asks for a number of nodes; give nodes of one kind.")
+
+
+def _enough(asked: _Asked, policy: str) -> Enough:
+    """The fewest nodes that keep the target, by halving."""
+    most = asked.target.most
+    best = asked.on(policy, most)
+    if asked.value(best) > asked.target.seconds:
+        return _said(asked, policy, nodes=None, result=best)
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        result = asked.on(policy, middle)
+        if asked.value(result) <= asked.target.seconds:
+            high, best = middle, result
+        else:
+            low = middle
+    return _said(asked, policy, nodes=high, result=best)
+
+
+def _said(asked: _Asked, policy: str, *, nodes: int | None, result: PolicyResult | None) -> Enough:
+    fleet = _sized(asked.study.fleet, nodes or asked.target.most)
+    return Enough(
+        policy=policy,
+        nodes=nodes,
+        devices=fleet.devices,
+        response=asked.value(result),
+        utilisation=result.utilisation if result else 0.0,
+        price=fleet.price or None,
+    )
+
+
+def _sized(fleet: Fleet, nodes: int) -> Fleet:
+    """The fleet with another number of nodes."""
+    return replace(fleet, nodes=(replace(fleet.nodes[0], count=nodes),))

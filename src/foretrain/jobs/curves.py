@@ -1,0 +1,128 @@
+"""curves: what does a model get out of each number of devices, under its best plan there?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+
+from foretrain.cluster.fewer import fewer
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.ensemble.result import SharedInput
+from foretrain.ensemble.shared_input import alone, shared_input
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.jobs.result import CurvePoint, ModelCurve
+from foretrain.measured.queue_study import JobModel
+from foretrain.search.best_plans import best_plans
+from foretrain.step.result import Ranked
+from foretrain.study.coefficients import DEFAULT
+from foretrain.throughput import Point, ThroughputCurve
+
+WORTH = 0.75
+"""Samples per second and device, over those of the fewest devices, down to which a job asks for
+more. Optimus-like schedulers and users draw this line somewhere between a half and nine tenths;
+ours is an assumption that `devices` of the study replaces."""
+
+MOST = 0.25
+"""Share of all devices that a job asks for at most, so that several fit; an assumption likewise."""
+
+
+def curve_of(
+    model: JobModel,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    tell: Callable[[str, int], None] | None = None,
+) -> ModelCurve:
+    """The best plan of a model on each of its counts of devices.
+
+    Args:
+        model: the model, its workload and space.
+        coefficients: how well hardware and software do.
+        tell: told the model and the devices before each search.
+
+    Raises:
+        NoPlanFits: where nothing fits on any of them, or not on those that a job asks for.
+    """
+    points: list[CurvePoint] = []
+    refused: dict[int, str] = {}
+    for devices in model.counts:
+        if tell is not None:
+            tell(model.name, devices)
+        try:
+            best = _best(model, devices, coefficients)
+            fed = shared_input(model, devices, best) if model.members > 1 else None
+        except (NoPlanFits, InputError) as error:
+            refused[devices] = _first(str(error))
+        else:
+            points.append(_point(best, devices, before=points, fed=fed))
+    asks, why = _asks(model, points, refused)
+    return ModelCurve(
+        name=model.name,
+        points=tuple(points),
+        asks=asks,
+        why=why,
+        refused=refused,
+        members=model.members,
+    )
+
+
+def throughput(curve: ModelCurve) -> ThroughputCurve:
+    """The curve as a scheduler sees it."""
+    points = (
+        Point(devices=each.devices, rate=each.rate, low=each.low, high=each.high)
+        for each in curve.points
+    )
+    return ThroughputCurve(name=curve.name, points=tuple(points))
+
+
+def _best(model: JobModel, devices: int, coefficients: Coefficients) -> Ranked:
+    """The best plan on so many devices; of a member, on its share of them."""
+    whole = alone(model) if model.members > 1 else model.study
+    cluster = fewer(whole.cluster, devices // model.members)
+    study = replace(whole, cluster=cluster, offers=(), job=None)
+    return best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
+
+
+def _point(
+    best: Ranked, devices: int, *, before: list[CurvePoint], fed: SharedInput | None
+) -> CurvePoint:
+    """What a plan does, as far as its samples come quickly enough."""
+    found = best.estimate
+    alone = found.samples_per_second
+    rate = min(alone, fed.best.rate) if fed else alone
+    most = rate if fed and fed.best.limit != "training" else inf
+    unit = before[0].rate / before[0].devices if before else rate / devices
+    return CurvePoint(
+        devices=devices,
+        rate=rate,
+        low=min(rate, alone * found.step_time / found.step_time_high),
+        high=min(most, alone * found.step_time / found.step_time_low),
+        efficiency=rate / devices / unit,
+        plan=best.plan,
+        input=fed,
+    )
+
+
+def _asks(model: JobModel, points: list[CurvePoint], refused: dict[int, str]) -> tuple[int, str]:
+    """How many devices a job asks for, and why."""
+    if not points:
+        told = " ".join(f"On {count}: {why}" for count, why in refused.items())
+        raise NoPlanFits(f"{model.name}: no plan fits on any number of devices. {told}")
+    if model.asks is not None:
+        if model.asks in refused:
+            raise NoPlanFits(f"{model.name} on {model.asks} devices: {refused[model.asks]}")
+        return model.asks, "as the study says"
+    room = MOST * model.study.cluster.devices
+    few = [point for point in points if point.devices <= room] or points[:1]
+    worth = [point for point in few if point.efficiency >= WORTH]
+    if worth[-1] is few[-1]:
+        return few[-1].devices, f"the most in {100 * MOST:.0f} % of the cluster"
+    return worth[-1].devices, (
+        f"the most on which a device does {100 * WORTH:.0f} % of what it does on"
+        f" {points[0].devices}"
+    )
+
+
+def _first(text: str) -> str:
+    """The first line of an error."""
+    return text.partition("\n")[0]

@@ -1,0 +1,203 @@
+"""simulate: on a cluster where jobs keep arriving, how long do they take under each policy?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import fsum, inf
+
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.jobs.admission import that_fit
+from foretrain.jobs.capacity import answerable, capacity
+from foretrain.jobs.case import Case, Engine, Keeps, run_case
+from foretrain.jobs.comparison import pair, policy_result
+from foretrain.jobs.curves import curve_of, throughput
+from foretrain.jobs.drawn import Kind
+from foretrain.jobs.findings import findings, of_log, of_replays, of_wishes
+from foretrain.jobs.policies.table import named
+from foretrain.jobs.replay import POLICIES, replay, replayable
+from foretrain.jobs.result import CaseResult, LoadPoint, ModelCurve, Replayed, Simulated
+from foretrain.measured.job import Job, Log
+from foretrain.measured.queue_study import Drawn, QueueStudy
+from foretrain.show.document import fingerprint
+from foretrain.study.coefficients import DEFAULT
+
+Place = tuple[float | None, str, int]
+"""Load, policy and seed of a run."""
+
+Results = Mapping[Place, CaseResult]
+
+Tell = Callable[[str, int, int], None]
+"""Told what is done, how much of it, and of how much."""
+
+
+def simulate(
+    study: QueueStudy,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    engine: Engine = map,
+    kept: Keeps | None = None,
+    progress: Tell | None = None,
+) -> Simulated:
+    """Response times of jobs that share a fleet, under each policy and load.
+
+    Args:
+        study: fleet, jobs, policies, loads and seeds.
+        coefficients: how well hardware and software do, where jobs are drawn of models.
+        engine: where the runs are done, such as a pool of processes.
+        kept: results of runs that an earlier call has done; it gets those of this one.
+        progress: told what is done, how much of it, and of how much.
+
+    Raises:
+        InputError: an unknown policy, or a job that the fleet can never hold.
+        NoPlanFits: no plan of a model fits on any number of devices.
+    """
+    for policy in study.policies:
+        named(policy)
+    if study.target is not None:
+        answerable(study.fleet)
+    tell = progress or (lambda _what, _done, _all: None)
+    if isinstance(study.jobs, Log):
+        study = replace(study, jobs=that_fit(study.jobs, study.fleet))
+    curves = _curves(study, coefficients, tell)
+    kinds = _kinds(study, curves)
+    results = _done(_cases(study, kinds), engine=engine, kept=kept, tell=tell)
+    answer = _answer(study, curves, results)
+    enough = capacity(study, kinds, engine=engine, tell=tell)
+    told = (
+        *(of_log(study.jobs) if isinstance(study.jobs, Log) else ()),
+        *of_wishes(_listed(study), study.policies),
+        *of_replays(answer.replays),
+        *findings(answer.points, curves, enough),
+    )
+    return replace(answer, capacity=enough, findings=told)
+
+
+def _listed(study: QueueStudy) -> Sequence[Job]:
+    """The jobs of a log; those that are drawn ask for nothing."""
+    return study.jobs.trace.jobs if isinstance(study.jobs, Log) else ()
+
+
+def _done(
+    cases: Sequence[Case], *, engine: Engine, kept: Keeps | None, tell: Tell
+) -> dict[Place, CaseResult]:
+    """Every case done, those that were kept not again."""
+    keys = [fingerprint(case) for case in cases] if kept else [""] * len(cases)
+    found: dict[Place, CaseResult] = {}
+    for case, key in zip(cases, keys, strict=True):
+        before = kept.get(key) if kept else None
+        if before is not None:
+            found[_place(case)] = before
+    left = [pair for pair in zip(cases, keys, strict=True) if _place(pair[0]) not in found]
+    tell("runs", len(found), len(cases))
+    for (case, key), result in zip(left, engine(run_case, [case for case, _ in left]), strict=True):
+        found[_place(case)] = result
+        if kept is not None:
+            kept.put(key, result)
+        tell("runs", len(found), len(cases))
+    return found
+
+
+def _curves(study: QueueStudy, coefficients: Coefficients, tell: Tell) -> tuple[ModelCurve, ...]:
+    """What each model gets out of devices; none where jobs are not drawn of models."""
+    models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
+    total = sum(len(model.counts) for model in models)
+    done = 0
+
+    def told(_name: str, _devices: int) -> None:
+        nonlocal done
+        done += 1
+        tell("searches", done, total)
+
+    return tuple(curve_of(model, coefficients=coefficients, tell=told) for model in models)
+
+
+def _kinds(study: QueueStudy, curves: Sequence[ModelCurve]) -> tuple[Kind, ...]:
+    models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
+    return tuple(
+        Kind(
+            name=model.name,
+            curve=throughput(curve),
+            asks=curve.asks,
+            samples=model.study.workload.samples or 0.0,
+            vary=model.vary,
+            share=model.share,
+        )
+        for model, curve in zip(models, curves, strict=True)
+    )
+
+
+def _cases(study: QueueStudy, kinds: tuple[Kind, ...]) -> tuple[Case, ...]:
+    """Every run that is needed; those of the first seed at the last load are noted."""
+    loads: tuple[float | None, ...] = tuple(sorted(study.loads)) or (None,)
+    return tuple(
+        Case(
+            study=study,
+            fleet=study.fleet,
+            kinds=kinds,
+            policy=policy,
+            load=load,
+            seed=seed,
+            noted=load == loads[-1] and seed == 0,
+        )
+        for load in loads
+        for seed in range(study.seeds)
+        for policy in study.policies
+    )
+
+
+def _place(case: Case) -> Place:
+    return case.load, case.policy, case.seed
+
+
+def _answer(study: QueueStudy, curves: tuple[ModelCurve, ...], results: Results) -> Simulated:
+    loads = sorted({load for load, _, _ in results}, key=lambda load: load or 0.0)
+    points = tuple(_point(study, load, results) for load in loads)
+    jobs = sum(each.summary.counts.submitted for each in results.values())
+    seconds = fsum(each.seconds for each in results.values())
+    return Simulated(
+        devices=study.fleet.devices,
+        seeds=study.seeds,
+        policies=points[-1].policies,
+        points=points,
+        curves=curves,
+        histories=tuple(each.history for each in results.values() if each.history),
+        replays=_replays(study),
+        left_out=study.jobs.left_out if isinstance(study.jobs, Log) else (),
+        capacity=None,
+        findings=(),
+        jobs_per_second=jobs / seconds if seconds else 0.0,
+    )
+
+
+def _point(study: QueueStudy, load: float | None, results: Results) -> LoadPoint:
+    """All policies at one load."""
+    runs = {
+        policy: [results[load, policy, seed].summary for seed in range(study.seeds)]
+        for policy in study.policies
+    }
+    found = {policy: policy_result(study.fleet, some) for policy, some in runs.items()}
+    order = sorted(found, key=lambda policy: found[policy].mean_response)
+    pairs = tuple(pair(first, second, runs) for first, second in pairwise(order))
+    return LoadPoint(load=load, policies=found, pairs=pairs)
+
+
+def _replays(study: QueueStudy) -> tuple[Replayed, ...]:
+    """The log under its own policy before anybody asks it what if."""
+    log = study.jobs
+    if not isinstance(log, Log) or not replayable(log):
+        return ()
+    policies = (study.policy,) if study.policy else POLICIES
+    found = replay(log, policies=policies, shared=study.fleet)
+    return tuple(
+        Replayed(
+            policy=each.policy,
+            devices=each.devices,
+            gap=each.gap if each.gap < inf else None,
+            logged=each.logged,
+            simulated=each.simulated,
+            error=each.error if each.error < inf else None,
+        )
+        for each in found
+    )

@@ -1,0 +1,1 @@
+"""What trainers read and write: launch files, command lines, log lines."""

@@ -1,1 +1,0 @@
-"""Readers of models that others describe."""

@@ -1,1 +1,0 @@
-"""Run: engines that do work in other processes."""

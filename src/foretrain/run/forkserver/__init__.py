@@ -1,1 +1,0 @@
-"""A fork server: processes that start clean, from what is handed to them, beside any threads."""

@@ -1,1 +1,0 @@
-"""Nodes: one stream of batches, decoded by several nodes and delivered whole to each of them."""

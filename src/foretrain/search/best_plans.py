@@ -1,0 +1,322 @@
+"""best_plans: the best plans of one size on one kind of devices, and why the others lose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import gcd
+from time import process_time
+
+import numpy as np
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.plan.legality import (
+    device_problems,
+    either,
+    kind_problems,
+    precision_problems,
+    search_problems,
+    workload_problems,
+)
+from foretrain.plan.plan import Plan
+from foretrain.plan.study import Objective, Study
+from foretrain.plan.within import within
+from foretrain.search.bounded import promising_plans
+from foretrain.search.candidate import Candidate
+from foretrain.search.exhaustive import every_plan
+from foretrain.search.found import Corner, Found
+from foretrain.search.front import Front
+from foretrain.search.nearest_miss import nearest_miss
+from foretrain.search.recall import recall
+from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
+from foretrain.step.money import cost, energy
+from foretrain.step.objective import (
+    HOST_MEMORY,
+    MEMORY,
+    MEMORY_LIMIT,
+    over_job_limits,
+    spending,
+    value,
+)
+from foretrain.step.price import PriceTable, estimate_of, price_table
+from foretrain.step.result import Ranked
+from foretrain.step.setting import setting
+from foretrain.study.coefficients import DEFAULT
+from foretrain.units import DOLLARS, SECONDS
+
+NEAREST = {"fastest": Objective.TIME, "cheapest": Objective.COST}
+"""What the plans are called that come nearest to a deadline and to a limit of cost."""
+
+
+def best_plans(
+    study: Study,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    keep: int = 10,
+    exhaustive: bool = False,
+    known: Sequence[Plan] = (),
+    trade_offs: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> SearchResult:
+    """Find the best legal plans of the study's space, and those that no other beats.
+
+    Args:
+        study: workload, what may be rented, the space, the objective and limits.
+        coefficients: how well hardware and software do.
+        keep: how many of the best plans to answer with.
+        exhaustive: whether to price every plan instead of those that no bound excludes; the answer
+            is the same.
+        known: plans that may be good, such as `shown` of the answer to a similar question; a
+            bounded search is quicker with them, and the answer is the same.
+        trade_offs: whether to find the Pareto front too; without it more plans are excluded.
+        progress: told now and then how far the search has come.
+        stop: asked now and then; true ends the search with what was found.
+
+    Raises:
+        InputError: the space has no legal plan, or a limit cannot be checked.
+        NoPlanFits: no legal plan fits, with the nearest miss, or none keeps the limits.
+    """
+    _refuse(study, keep)
+    ask = stop or (lambda: False)
+    start = process_time()
+    settings = {
+        offer: setting(study.workload, offer.cluster, coefficients)
+        for offer in within(study.choices, study.limit)
+    }
+    found = _nothing_yet(study, keep, trade_offs=trade_offs)
+    if known and not exhaustive:
+        aside = _nothing_yet(study, keep, trade_offs=trade_offs)
+        found.recalled = recall(study, settings, known, found=aside)
+    told = progress or (lambda _: None)
+    engine = every_plan if exhaustive else promising_plans
+    engine(study, settings, found=found, tell=lambda: told(_progress(study, found)), stop=ask)
+    seconds = process_time() - start
+    plans = _ranked(study, coefficients, found, stop=ask)
+    if not plans:
+        raise _nothing(study, found, coefficients)
+    return _answer(study, found, plans, seconds=seconds)
+
+
+def _nothing_yet(study: Study, keep: int, *, trade_offs: bool) -> Found:
+    """What a search has found before it begins."""
+    front = Front(spending=spending(study)) if trade_offs else None
+    return Found(keep=keep, front=front)
+
+
+def _answer(
+    study: Study, found: Found, plans: tuple[Ranked, ...], *, seconds: float
+) -> SearchResult:
+    """What was found, as the verb answers it."""
+    gap, front = found.gap, found.front
+    assert gap is not None, "a search ended without a bound of what it left"
+    return SearchResult(
+        objective=study.objective,
+        best=plans[0],
+        plans=plans,
+        pareto=tuple(map(_point, front.ranked)) if isinstance(front, Front) else (),
+        space=found.space,
+        priced=found.priced,
+        excluded_by_bound=found.excluded,
+        rejected=dict(found.rejected),
+        unseen=found.space - found.settled,
+        cells=tuple(_cell(*degrees, corner) for degrees, corner in sorted(found.corners.items())),
+        seconds=seconds,
+        proven_optimal=gap == 0.0,
+        gap=gap,
+    )
+
+
+def _progress(study: Study, found: Found) -> Progress:
+    """How far a search has come."""
+    best = found.best[0] if found.best else None
+    return Progress(
+        objective=study.objective,
+        settled=found.settled,
+        space=found.space,
+        best=best.value if best else None,
+        plan=best.plan if best else None,
+        gap=found.gap,
+    )
+
+
+def _refuse(study: Study, keep: int) -> None:
+    """Questions that have no answer."""
+    workload, offers = study.workload, study.choices
+    wrong = [
+        *kind_problems(study),
+        *(text for offer in offers for text in precision_problems(workload, offer.cluster)),
+        *device_problems(offers, study.space),
+        *workload_problems(workload, study.space),
+        *search_problems(workload, offers, objective=study.objective, limit=study.limit),
+    ]
+    if not keep >= 1:
+        wrong.append(f"keep must be at least 1, got {keep}.")
+    if wrong:
+        raise InputError("\n".join(dict.fromkeys(wrong)))
+
+
+def _ranked(
+    study: Study, coefficients: Coefficients, found: Found, *, stop: Callable[[], bool]
+) -> tuple[Ranked, ...]:
+    """The best plans with their estimates, the event simulation included, in order.
+
+    The limits on the whole training are now held against whole jobs, with steps as the simulation
+    moves them.
+    """
+    ranked = []
+    for candidate, entry in _entries(study, coefficients, found, stop=stop):
+        estimate, cluster = entry.estimate, candidate.cluster
+        devices = np.array([float(candidate.plan.devices)])
+        whole = np.array([estimate.time_to_train], np.float64)
+        over = over_job_limits(study.limit, cluster, devices=devices, seconds=whole)
+        if any(broken[0] for broken in over.values()):
+            found.revoke(candidate, next(name for name, broken in over.items() if broken[0]))
+            continue
+        worth = value(
+            study.objective,
+            cluster,
+            devices=devices,
+            step_time=np.array([estimate.step_time]),
+            memory=np.array([candidate.memory]),
+        )
+        ranked.append((replace(candidate, value=float(worth[0])).rank, entry))
+    return tuple(entry for _, entry in sorted(ranked, key=lambda each: each[0]))
+
+
+def _entries(
+    study: Study, coefficients: Coefficients, found: Found, *, stop: Callable[[], bool]
+) -> list[tuple[Candidate, Ranked]]:
+    """The best plans, each with its step simulated.
+
+    Once stopped, the closed form alone answers for all of them: plans of two resolutions make no
+    ranking, and the gap of a search that was cut short is that of the closed form.
+    """
+    every = list(zip(found.best, _priced(study, coefficients, found.best), strict=True))
+    entries = []
+    for candidate, priced in every:
+        if stop():
+            return [(each, _entry(study, place, each, played=False)) for each, place in every]
+        entries.append((candidate, _entry(study, priced, candidate, played=True)))
+    return entries
+
+
+def _priced(
+    study: Study, coefficients: Coefficients, candidates: Sequence[Candidate]
+) -> list[tuple[PriceTable, int]]:
+    """Each plan on no more nodes than it uses: the table of those beside it, and its row there."""
+    together: dict[Cluster, list[Plan]] = {}
+    places = []
+    for candidate in candidates:
+        plans = together.setdefault(candidate.rented, [])
+        places.append((candidate.rented, len(plans)))
+        plans.append(candidate.plan)
+    tables = {
+        cluster: price_table(setting(study.workload, cluster, coefficients), plans)
+        for cluster, plans in together.items()
+    }
+    return [(tables[cluster], row) for cluster, row in places]
+
+
+def _entry(
+    study: Study, priced: tuple[PriceTable, int], candidate: Candidate, *, played: bool
+) -> Ranked:
+    """A plan as it is answered."""
+    (table, row), cluster = priced, candidate.rented
+    estimate = estimate_of(table, row, assumed=study.assumed, played=played, job=study.job)
+    return Ranked(plan=candidate.plan, estimate=estimate, cluster=cluster.name, nodes=cluster.nodes)
+
+
+def _point(candidate: Candidate) -> ParetoPoint:
+    devices, cluster = candidate.plan.devices, candidate.cluster
+    return ParetoPoint(
+        plan=candidate.plan,
+        step_time=candidate.step_time,
+        memory=candidate.memory,
+        cost_per_step=cost(cluster, candidate.step_time, devices=devices),
+        energy_per_step=energy(cluster, candidate.step_time, devices=devices),
+        cluster=cluster.name,
+        devices=devices,
+    )
+
+
+def _cell(tensor: int, pipeline: int, corner: Corner) -> Cell:
+    best = corner.best
+    return Cell(
+        tensor=tensor,
+        pipeline=pipeline,
+        plans=corner.plans,
+        best=best.value if best else None,
+        plan=best.plan if best else None,
+        bound=None if corner.bound == np.inf else corner.bound,
+    )
+
+
+def _nothing(study: Study, found: Found, coefficients: Coefficients) -> NoPlanFits | InputError:
+    """The error of a search that found no plan."""
+    if not found.space and found.complete:
+        return InputError(_no_legal_plan(study))
+    reasons = ", ".join(f"{count:,} by {reason}" for reason, count in found.rejected.items())
+    if not found.complete:
+        return NoPlanFits("the search was stopped before it found a plan that fits.")
+    if found.priced:
+        return NoPlanFits(
+            "each of the best plans is over search.limit once its step is simulated and its whole "
+            "job counted. Relax the limit, or ask for more plans with --keep."
+        )
+    text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
+    if sum(found.rejected[name] for name in (MEMORY, MEMORY_LIMIT, HOST_MEMORY)) < found.space:
+        return NoPlanFits(f"{text} {_over_limits(study, coefficients)}")
+    return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients)}")
+
+
+def _over_limits(study: Study, coefficients: Coefficients) -> str:
+    """The plan that comes nearest to each limit on the whole training, where none keeps them."""
+    limits = {"fastest": study.limit.deadline, "cheapest": study.limit.cost}
+    free = replace(study.limit, deadline=None, cost=None)
+    told = [
+        _nearest(replace(study, objective=NEAREST[called], limit=free), called, coefficients)
+        for called, limit in limits.items()
+        if limit is not None
+    ]
+    return "\n".join(["Without limits on the whole training:", *told, "Relax search.limit."])
+
+
+def _nearest(study: Study, called: str, coefficients: Coefficients) -> str:
+    """What a whole training takes under the best plan of a study."""
+    best = best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
+    days, dollars = best.estimate.time_to_train, best.estimate.cost_to_train
+    amounts = (SECONDS.write(days) if days else "", DOLLARS.write(dollars) if dollars else "")
+    home = f"{best.nodes:,} x {best.cluster}"
+    return f"- the {called} plan, {best.plan} on {home}: {', '.join(filter(None, amounts))}"
+
+
+def _no_legal_plan(study: Study) -> str:
+    """Why the degrees cannot multiply to the device count."""
+    model = study.workload.model
+    devices = either(sorted({each for offer in study.choices for each in offer.devices}))
+    units = gcd(*(o.units for _, o in model.operators if o.units and not o.experts))
+    axes, context, experts = "data x tensor x pipeline", "", ""
+    if model.attends:
+        axes = "data x tensor x context x pipeline"
+        context = f"2 x context divides the {model.tokens} tokens of a sample, "
+    if model.experts:
+        count = gcd(*(o.experts for _, o in model.operators if o.experts))
+        experts = f", and expert divides the {count} experts and data x tensor x context"
+    return (
+        f"the space has no legal plan for {model.name} on {devices} devices: {axes} must be "
+        f"{devices}, where tensor divides {units}, {context}pipeline divides the "
+        f"{model.cuttable_layers} layers and data divides the {study.workload.global_batch} "
+        f"samples of workload.global_batch{experts}. Free a key of [plan], or change batch or "
+        f"nodes.{_fewer(study)}"
+    )
+
+
+def _fewer(study: Study) -> str:
+    """How to let plans leave nodes idle, where all must be used."""
+    nodes = study.cluster.nodes
+    if study.offers or nodes == 1:
+        return ""
+    return f" Or let a plan use fewer: cluster.nodes = {{ least = 1, most = {nodes} }}."

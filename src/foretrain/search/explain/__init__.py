@@ -1,0 +1,1 @@
+"""What makes plans differ, and what would let one fit."""

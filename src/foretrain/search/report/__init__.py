@@ -1,0 +1,1 @@
+"""The answers of `search` in words, tables and charts."""

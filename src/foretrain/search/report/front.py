@@ -1,0 +1,165 @@
+"""The Pareto front as points: time to the right, memory upwards, money or devices as shade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from foretrain.plan.study import Study
+from foretrain.search.result import ParetoPoint, SearchResult
+from foretrain.show.axis import Axis, Scale, amounts, axis_of
+from foretrain.show.words import count, written
+from foretrain.step.result import Ranked
+from foretrain.units import BYTES, DOLLARS, SECONDS
+
+APART = (3.5, 5.0)  # per cent between the numbers of two points, sideways or upwards
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One plan in the plot: per cent from the left and from the top.
+
+    Attributes:
+        number: of its row in the table, from 1.
+        text: what it is, for who points at it.
+        shade: of its third objective; 0 where there is none.
+    """
+
+    x: float
+    y: float
+    number: int
+    text: str
+    shade: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Third:
+    """What the shades and sizes of points mean."""
+
+    name: str
+    values: tuple[float, ...]
+    scale: Scale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """What a device has: a line, per cent from the top; `label` tells several apart."""
+
+    y: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Time against memory: the Pareto front, the k best, the capacity of every kind of device.
+
+    Attributes:
+        numbered: points of the front whose numbers have room; the others' tooltips name them.
+        third: the third objective; None where all plans use the same devices, since money is then
+            nothing but time.
+    """
+
+    x: Axis
+    y: Axis
+    front: tuple[Mark, ...]
+    best: tuple[Mark, ...]
+    capacities: tuple[Capacity, ...]
+    numbered: frozenset[int]
+    third: Third | None
+
+
+def pareto_plot(study: Study, result: SearchResult) -> Plot:
+    """Step time to the right, memory upwards; the dearer or larger, the paler and the larger."""
+    memories = {it.cluster.device.name: it.cluster.device.memory for it in study.choices}
+    points, rivals = result.pareto, result.plans
+    times = [point.step_time for point in points] + [it.estimate.step_time for it in rivals]
+    held = [point.memory for point in points] + [it.estimate.memory.total for it in rivals]
+    x, y = axis_of(times, SECONDS), axis_of([*held, *memories.values()], BYTES)
+    third = third_objective(points)
+    front = _front(points, x, y, third=third)
+    return Plot(
+        x=x,
+        y=y,
+        front=front,
+        best=_rivals(rivals, x, y),
+        capacities=_capacities(memories, y),
+        numbered=_with_room(front),
+        third=third,
+    )
+
+
+def third_objective(points: Sequence[ParetoPoint]) -> Third | None:
+    """Cost, or devices where a plan has no price; None where all use the same devices."""
+    if len({(point.cluster, point.devices) for point in points}) == 1:
+        return None
+    costs = tuple(point.cost_per_step for point in points if point.cost_per_step is not None)
+    if len(costs) == len(points):
+        scale = amounts(costs, partial(written, DOLLARS))
+        return Third(name="cost per step", values=costs, scale=scale)
+    devices = tuple(float(point.devices) for point in points)
+    return Third(name="devices", values=devices, scale=amounts(devices, "{:,.0f}".format))
+
+
+def _front(
+    points: Sequence[ParetoPoint], x: Axis, y: Axis, *, third: Third | None
+) -> tuple[Mark, ...]:
+    return tuple(
+        Mark(
+            x=x.place(point.step_time),
+            y=100 - y.place(point.memory),
+            number=number,
+            text=_point_text(point, several=third is not None),
+            shade=third.scale.shade(third.values[number - 1]) if third else 0,
+        )
+        for number, point in enumerate(points, start=1)
+    )
+
+
+def _rivals(plans: Sequence[Ranked], x: Axis, y: Axis) -> tuple[Mark, ...]:
+    return tuple(
+        Mark(
+            x=x.place(entry.estimate.step_time),
+            y=100 - y.place(entry.estimate.memory.total),
+            number=number,
+            text=f"{_amounts(entry.estimate.step_time, entry.estimate.memory.total)}: {entry.plan}",
+        )
+        for number, entry in enumerate(plans, start=1)
+    )
+
+
+def _point_text(point: ParetoPoint, *, several: bool) -> str:
+    """What a point takes, on what if there is a choice, and its plan."""
+    money = point.cost_per_step
+    price = f", {written(DOLLARS, money)} per step" if money is not None else ""
+    place = f", {count(point.devices, 'device')} of {point.cluster}" if several else ""
+    return f"{_amounts(point.step_time, point.memory)}{price}{place}: {point.plan}"
+
+
+def _amounts(time: float, memory: float) -> str:
+    return f"{written(SECONDS, time)}, {written(BYTES, memory)}"
+
+
+def _capacities(memories: Mapping[str, float], y: Axis) -> tuple[Capacity, ...]:
+    """One line for each memory that devices have, with their names where there are several.
+
+    Of lines that nearly meet the uppermost one names all devices.
+    """
+    sizes = sorted(set(memories.values()))
+    lines, names = [], list[str]()
+    for size, above in zip(sizes, [*sizes[1:], None], strict=True):
+        names += [name for name, memory in memories.items() if memory == size]
+        last = above is None or y.place(above) - y.place(size) >= APART[1]
+        label = ", ".join(names) if last and len(sizes) > 1 else ""
+        lines.append(Capacity(y=100 - y.place(size), label=label))
+        names = [] if last else names
+    return tuple(lines)
+
+
+def _with_room(marks: Sequence[Mark]) -> frozenset[int]:
+    """Numbers of the points that stand far enough from each point numbered before."""
+    numbered: list[Mark] = []
+    for mark in marks:
+        if all(abs(mark.x - it.x) > APART[0] or abs(mark.y - it.y) > APART[1] for it in numbered):
+            numbered.append(mark)
+    return frozenset(mark.number for mark in numbered)

@@ -1,0 +1,123 @@
+"""The report of `robust`: whether the best plan stays the best while coefficients are unsure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Group
+
+from foretrain.search.result import Robust, Swing
+from foretrain.show import page as section
+from foretrain.show import terminal
+from foretrain.show.page import Section
+from foretrain.show.table import Column, Table
+from foretrain.show.words import count, percent, written
+from foretrain.units import BYTES, SECONDS, Quantity
+
+SHOWN = 10
+"""Ends of intervals that the terminal shows."""
+
+MEASURED: Mapping[str, Quantity] = {"s": SECONDS, "B": BYTES}
+"""What coefficients that are no ratios are measured in, by their unit."""
+
+TITLE = "What if a coefficient is not what we think?"
+NOTE = (
+    "Each coefficient in turn stands at one end of its interval, the others at their values. Ends "
+    "that change no distance between the plans are left out."
+)
+
+
+def robust_text(answer: Robust) -> Group:
+    """What the terminal shows of a robust choice."""
+    content = swings(answer)
+    shown = Table(columns=content.columns, rows=content.rows[:SHOWN])
+    more = len(content.rows) - SHOWN
+    return Group(
+        terminal.heading(TITLE),
+        *([terminal.table(shown)] if shown.rows else []),
+        *([terminal.note(f"... and {more} more: see --json or --html")] if more > 0 else []),
+        terminal.note(NOTE),
+        terminal.heading(verdict(answer)),
+    )
+
+
+def robust_section(answer: Robust) -> Section | None:
+    """The section of a page about a robust choice."""
+    words = f"{verdict(answer)} {NOTE}"
+    return section.tables("robust", TITLE, swings(answer), words=words)
+
+
+def swings(answer: Robust) -> Table:
+    """What the best plan and the robust choice lose under each end of an interval."""
+    several = answer.choice != 0
+    columns = (
+        Column(name="coefficient"),
+        Column(name="stands at"),
+        Column(name="value", number=True),
+        Column(name="best", meaning="plan of the ranking that is best then", number=True),
+        Column(name="plan 1 loses", number=True),
+        *((Column(name=f"plan {answer.choice + 1} loses", number=True),) * several),
+    )
+    rows = [
+        (
+            swing.coefficient,
+            f"its {swing.end} end",
+            _value(swing),
+            _best(swing),
+            _lost(swing, 0),
+            *((_lost(swing, answer.choice),) * several),
+        )
+        for swing in answer.swings
+    ]
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def verdict(answer: Robust) -> str:
+    """How far from the best of them the best plan may be, and which plan is never far."""
+    among = count(len(answer.plans), "best plan")
+    if not answer.swings:
+        return f"No coefficient, inside its interval, changes how far apart the {among} are."
+    first = answer.swings[0]
+    where = f"{first.coefficient} at its {first.end} end"
+    told = _kept(answer, among, where)
+    if answer.choice == 0:
+        return f"{told} None of the others does better."
+    return f"{told} {_instead(answer)}"
+
+
+def _kept(answer: Robust, among: str, where: str) -> str:
+    worst = answer.worst[0]
+    if worst is None:
+        fitting = max(each.regrets[0] or 0.0 for each in answer.swings)
+        return (
+            f"The best plan may not fit after all: {where}. Where it fits it stays within "
+            f"{percent(fitting)} of the best of the {among}."
+        )
+    return (
+        f"The best plan stays within {percent(worst)} of the best of the {among}, whatever one "
+        f"coefficient does inside its interval; worst: {where}."
+    )
+
+
+def _instead(answer: Robust) -> str:
+    """The robust choice, where it is another plan."""
+    worst, place = answer.worst[answer.choice], answer.choice + 1
+    if worst is None:
+        return f"Each may not fit; where it fits, plan {place} loses least."
+    return f"Plan {place} stays within {percent(worst)}: {answer.plans[answer.choice]}."
+
+
+def _value(swing: Swing) -> str:
+    """What the coefficient is then, with its unit."""
+    quantity = MEASURED.get(swing.unit)
+    return f"{swing.value:.4g}" if quantity is None else written(quantity, swing.value)
+
+
+def _best(swing: Swing) -> str:
+    """Place of the plan that is best under this end; nothing where none fits."""
+    return str(swing.regrets.index(0.0) + 1) if 0.0 in swing.regrets else ""
+
+
+def _lost(swing: Swing, plan: int) -> str:
+    regret = swing.regrets[plan]
+    return "does not fit" if regret is None else percent(regret)

@@ -1,0 +1,208 @@
+"""The report of `why_not`: one sentence that says why a plan loses, and the tables behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from foretrain.plan.study import Objective, Study
+from foretrain.search.result import Difference, Excess, Remedy, Verdict, WhyNot
+from foretrain.show import terminal
+from foretrain.show.page import Section
+from foretrain.show.table import Column, Table
+from foretrain.show.words import MEMORY, SPENT, percent, signed, written
+from foretrain.step.facts import ROUNDING
+from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS
+
+CALLED = {
+    "forward": "forward compute",
+    "backward": "backward compute",
+    "recompute": "recomputation",
+    "tensor": "tensor collectives",
+    "context": "context exchanges",
+    "expert": "expert exchanges",
+    "pipeline": "sends between stages",
+    "gradients": "gradient reduction",
+    "parameters": "parameter gathering",
+    "update": "optimizer update",
+    "offload": "moving to the host",
+    "input": "waiting for samples",
+}
+"""Parts of a step, as they stand in a sentence; others go by their name."""
+
+LIMITS = {"deadline": SECONDS, "cost limit": DOLLARS, "power limit": WATTS}
+"""What limits are measured in; those of memory in bytes, that of devices is a count."""
+
+TOLD = 3
+"""Differences that the sentence names, with the reason of the first; the table has all."""
+
+SMALL = 0.02
+"""Share of the largest difference below which a difference is not worth words."""
+
+
+def why_not_text(study: Study, answer: WhyNot) -> Group:
+    """What the terminal shows of why a plan is not the best."""
+    shown: list[RenderableType] = [terminal.heading(f"Why not {answer.asked}?")]
+    shown += map(Text, sentences(study, answer))
+    if answer.remedies:
+        shown += [
+            terminal.heading("What would make it fit"),
+            terminal.table(remedies(study, answer)),
+        ]
+    if answer.loss:
+        shown += [terminal.heading("Where it differs"), terminal.table(waterfall(study, answer))]
+    return Group(*shown)
+
+
+def why_not_section(study: Study, answer: WhyNot, *, number: int = 1) -> Section:
+    """The section of a page about one plan."""
+    shown = [remedies(study, answer)] if answer.remedies else []
+    shown += [waterfall(study, answer)] if answer.loss else []
+    return Section(
+        name=f"why-not-{number}",
+        title=f"Why not {answer.asked}?",
+        template="tables",
+        content={"words": " ".join(sentences(study, answer)), "tables": shown},
+    )
+
+
+def sentences(study: Study, answer: WhyNot) -> list[str]:
+    """The answer in words, what matters most first."""
+    return [*_meant(answer), *_verdict(study, answer), *_outlook(study, answer)]
+
+
+def waterfall(study: Study, answer: WhyNot) -> Table:
+    """Part by part what the plan spends more or less than the best; the rows add up."""
+    quantity = SPENT[study.objective]
+    columns = (
+        Column(name="difference", number=True, group="amount"),
+        Column(name="part"),
+        Column(name="this plan", number=True, spare=1, group="amount"),
+        Column(name="the best", number=True, spare=1, group="amount"),
+        Column(name="why", spare=2),
+    )
+    rows = [
+        (
+            signed(quantity, each.more),
+            _called(each.part, study.objective),
+            written(quantity, each.here),
+            written(quantity, each.best),
+            each.why,
+        )
+        for each in answer.differences
+        if _tells(each, answer, share=ROUNDING)
+    ]
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def remedies(study: Study, answer: WhyNot) -> Table:
+    """Changes with which the plan fits, the best first."""
+    value = Column(name=f"{study.objective.value} per step", number=True)
+    priced = study.objective in (Objective.COST, Objective.ENERGY)
+    columns = (
+        Column(name="step", meaning="time of one step, closed form", number=True),
+        *((value,) * priced),
+        Column(name="memory", meaning="on the heaviest device", number=True),
+        Column(name="change"),
+    )
+    rows = [_remedy(study, each, priced=priced) for each in answer.remedies]
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _remedy(study: Study, remedy: Remedy, *, priced: bool) -> tuple[str, ...]:
+    value = written(SPENT[study.objective], remedy.value)
+    return (
+        written(SECONDS, remedy.step_time),
+        *((value,) * priced),
+        written(BYTES, remedy.memory),
+        ", ".join(remedy.change),
+    )
+
+
+def _meant(answer: WhyNot) -> Iterator[str]:
+    """Which plan stands for what was asked, where that was not a whole plan."""
+    if answer.plan is None or str(answer.plan) == answer.asked:
+        return
+    leanest = answer.verdict is Verdict.MISFIT
+    how = "The plan with it that needs least memory" if leanest else "The best plan with it"
+    yield f"{how}: {answer.plan}."
+
+
+def _verdict(study: Study, answer: WhyNot) -> Iterator[str]:
+    """What keeps the plan from being the best."""
+    if answer.verdict is Verdict.ILLEGAL:
+        yield from (f"It is not legal: {rule}" for rule in answer.rules)
+    for excess in answer.excess:
+        yield _exceeds(excess)
+    if answer.verdict is Verdict.MISFIT:
+        yield f"On its heaviest device: {_held(answer)}."
+        if not answer.remedies:
+            yield "No change of one kind makes it fit."
+    for key in answer.excluded_by:
+        yield f"It is outside the space: {key}."
+    if answer.verdict is Verdict.BEST:
+        yield "It is the best plan." if answer.place == 1 else "It is as good as the best plan."
+    if answer.verdict is Verdict.RANKED:
+        yield f"It is plan {answer.place} of the ranking."
+
+
+def _exceeds(excess: Excess) -> str:
+    """What a plan needs too much of, and by how much."""
+    quantity = LIMITS.get(excess.limit, BYTES)
+    more = percent(excess.needed / excess.allowed - 1.0)
+    if excess.limit == "device limit":
+        return (
+            f"It breaks the device limit: {excess.needed:,.0f} where {excess.allowed:,.0f} may be."
+        )
+    needed, allowed = written(quantity, excess.needed), written(quantity, excess.allowed)
+    if excess.limit.endswith("memory"):
+        whose = "a device" if excess.limit == "device memory" else "the host of a node"
+        return f"It does not fit: it needs {needed} where {whose} has {allowed}, {more} too much."
+    the = "deadline" if excess.limit == "deadline" else excess.limit
+    return f"It breaks the {the}: it needs {needed} where {allowed} are allowed, {more} too much."
+
+
+def _held(answer: WhyNot) -> str:
+    """What fills the heaviest device, the largest first."""
+    assert answer.estimate, "a plan that does not fit was not priced"
+    stage = answer.estimate.memory.heaviest
+    parts = sorted(((getattr(stage, name), name) for name in MEMORY), reverse=True)
+    return ", ".join(f"{written(BYTES, amount)} {name}" for amount, name in parts if amount)
+
+
+def _outlook(study: Study, answer: WhyNot) -> Iterator[str]:
+    """By how much it loses or would, and where."""
+    if answer.verdict is Verdict.BEST or not answer.loss or answer.estimate is None:
+        return
+    quantity, loss = SPENT[study.objective], answer.loss
+    runs = answer.verdict in (Verdict.LOSES, Verdict.RANKED)
+    loses, beats = (
+        ("loses", "beats the best by") if runs else ("would lose", "would beat the best by")
+    )
+    amount = written(quantity, abs(sum(each.more for each in answer.differences)))
+    found = [each for each in answer.differences if _tells(each, answer)]
+    first = f" ({found[0].why})" if found[0].why else ""
+    told = [_told(each, study.objective) for each in islice(found, TOLD)]
+    parts = ", ".join([f"{told[0]}{first}", *told[1:]])
+    yield f"It {loses if loss > 0 else beats} {percent(abs(loss))} ({amount}): {parts}."
+    if runs and loss < 0:
+        yield "The search ranks by the closed form and simulates only what it keeps: ask for more."
+
+
+def _tells(difference: Difference, answer: WhyNot, *, share: float = SMALL) -> bool:
+    """Whether a difference is large enough to be told."""
+    return abs(difference.more) > share * abs(answer.differences[0].more)
+
+
+def _told(difference: Difference, objective: Objective) -> str:
+    """One difference in words: 1.4 s more bubble."""
+    amount = written(SPENT[objective], abs(difference.more))
+    more = "more" if difference.more > 0 else "less"
+    return f"{amount} {more} {_called(difference.part, objective)}"
+
+
+def _called(part: str, objective: Objective) -> str:
+    return part if objective is Objective.MEMORY else CALLED.get(part, part)

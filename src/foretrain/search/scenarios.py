@@ -1,0 +1,296 @@
+"""What becomes of a shape in a scenario: its value there, its regret, or why it cannot run.
+
+scenarios: which plan is best in each of several futures, and which is never far from it?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from math import fsum, inf
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.plan.enumeration import idle
+from foretrain.plan.legality import problems
+from foretrain.plan.plan import Plan, setting_of
+from foretrain.plan.shape import on
+from foretrain.plan.study import Scenario, Space, Study
+from foretrain.plan.within import within
+from foretrain.search.best_plans import best_plans
+from foretrain.search.explain.differences import spent
+from foretrain.search.explain.remedies import excesses
+from foretrain.search.regret import ROUNDING, Contest, Least, least_regret
+from foretrain.search.result import (
+    Choice,
+    Outcome,
+    Progress,
+    ScenarioAnswer,
+    Scenarios,
+    SearchResult,
+)
+from foretrain.step.price import price_plan
+from foretrain.step.setting import Setting, setting
+from foretrain.study.coefficients import DEFAULT
+from foretrain.study.scenario import GIVEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A shape on the devices of a scenario that suit it best.
+
+    Attributes:
+        plan: with its replicas; None if it cannot run.
+        value: what it has of the objective, closed form.
+        reason: why it cannot run, on the most devices that may be had.
+    """
+
+    plan: Plan | None
+    value: float | None
+    reason: str | None
+
+
+def placed(study: Study, shape: Plan, coefficients: Coefficients) -> Placed:
+    """A shape in a scenario, on the number of devices on which it has least of the objective."""
+    found = [
+        _on(setting(study.workload, cluster, coefficients), shape, study=study)
+        for cluster in _clusters(study)
+    ]
+    running = [each for each in found if each.value is not None]
+    return min(running, key=lambda each: (each.value or 0.0, str(each.plan)), default=found[0])
+
+
+def _clusters(study: Study) -> Iterator[Cluster]:
+    """Everything that may be rented within the limits, the largest of each offer first."""
+    for offer in within(study.choices, study.limit):
+        yield from (offer.of(devices) for devices in reversed(offer.devices))
+
+
+def _on(setting: Setting, shape: Plan, *, study: Study) -> Placed:
+    cluster = setting.cluster
+    plan = on(shape, cluster.devices)
+    if plan is None:
+        return _refused(
+            f"{cluster.devices:,} devices are no multiple of tensor x context x pipeline = "
+            f"{shape.tensor * shape.context * shape.pipeline:,}"
+        )
+    wrong = [*problems(study.workload, cluster, plan), *_outside(study, plan)]
+    if wrong:
+        return _refused(wrong[0].rstrip("."))
+    estimate = price_plan(setting, plan, played=False, job=study.job)
+    if not estimate.fits:
+        return _refused(str(estimate.reason))
+    over = [each.limit for each in excesses(setting, estimate, study.limit)]
+    if over:
+        return _refused(f"over the {over[0]}")
+    return Placed(plan=plan, value=spent(study.objective, estimate), reason=None)
+
+
+def _refused(reason: str) -> Placed:
+    return Placed(plan=None, value=None, reason=reason)
+
+
+def _outside(study: Study, plan: Plan) -> Iterator[str]:
+    """Keys of the scenario's [plan] that leave a plan out."""
+    quiet = idle(plan, study.workload.model)
+    for field in fields(Space):
+        choices, value = getattr(study.space, field.name), getattr(plan, field.name)
+        if choices is not None and value not in choices and field.name not in quiet:
+            yield f"its [plan] has no {setting_of(field.name, value).removeprefix('plan.')}"
+
+
+OVER = "in the closed form each of the best plans is over search.limit."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Field:
+    """A scenario that some plan can answer.
+
+    Attributes:
+        scenario: the scenario.
+        best: closed-form value of its best plan.
+        shapes: of its k best plans, the best of the closed form first.
+    """
+
+    scenario: Scenario
+    best: float
+    shapes: tuple[Plan, ...]
+
+
+def scenarios(
+    study: Study,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    keep: int = 10,
+    given: SearchResult | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Scenarios:
+    """The best plan of each scenario, and the plan with the least worst regret over all of them.
+
+    The regret of a plan in a scenario is its value there over the best value there, less 1. A plan
+    keeps its shape from one scenario to the next, and its data axis follows the devices. All
+    values are those of the closed form.
+
+    Args:
+        study: the question as it is given, with its scenarios.
+        coefficients: how well hardware and software do.
+        keep: how many plans of each scenario to begin with.
+        given: what `search` answered to the study itself; None to ask it here.
+        progress: told how far each search has come.
+        stop: asked now and then; true ends the search with what was found.
+
+    Raises:
+        NoPlanFits: no scenario has a plan.
+    """
+    if not keep >= 1:
+        raise InputError(f"keep must be at least 1, got {keep}.")
+    asked = (Scenario(name=GIVEN, study=study), *study.scenarios)
+    answers, fields = [], []
+    for scenario in asked:
+        known = given if scenario.study is study else None
+        try:
+            found = known or best_plans(
+                replace(scenario.study, scenarios=()),
+                coefficients=coefficients,
+                keep=keep,
+                trade_offs=False,
+                progress=progress,
+                stop=stop,
+            )
+        except (NoPlanFits, InputError) as error:
+            answers.append(_unanswered(scenario, str(error)))
+            continue
+        field, answer = _answered(scenario, found, coefficients)
+        answers.append(answer)
+        fields += [field] if field else []
+    if not fields:
+        told = "\n".join(f"{answer.name}: {answer.reason}" for answer in answers)
+        raise NoPlanFits(f"no plan fits in any scenario.\n{told}")
+    return _compared(answers, fields, coefficients=coefficients, keep=keep, stop=stop)
+
+
+def _at_once() -> bool:
+    """Stops what is asked to compare with best plans that are not known to be the best."""
+    return True
+
+
+def _unanswered(scenario: Scenario, reason: str) -> ScenarioAnswer:
+    return ScenarioAnswer(
+        name=scenario.name,
+        objective=scenario.study.objective,
+        best=None,
+        value=None,
+        proven_optimal=False,
+        reason=reason,
+    )
+
+
+def _answered(
+    scenario: Scenario, found: SearchResult, coefficients: Coefficients
+) -> tuple[_Field | None, ScenarioAnswer]:
+    """The best plan of the closed form among those that a search ranked."""
+    shapes = [replace(each.plan, data=1) for each in found.plans]
+    values = [placed(scenario.study, shape, coefficients).value for shape in shapes]
+    ranked = sorted((value, place) for place, value in enumerate(values) if value is not None)
+    if not ranked:
+        return None, _unanswered(scenario, OVER)
+    value, first = ranked[0]
+    answer = ScenarioAnswer(
+        name=scenario.name,
+        objective=scenario.study.objective,
+        best=found.plans[first],
+        value=value,
+        proven_optimal=found.proven_optimal,
+        reason=None,
+    )
+    in_order = tuple(shapes[place] for _, place in ranked)
+    return _Field(scenario=scenario, best=value, shapes=in_order), answer
+
+
+def _compared(
+    answers: Sequence[ScenarioAnswer],
+    fields: Sequence[_Field],
+    *,
+    coefficients: Coefficients,
+    keep: int,
+    stop: Callable[[], bool] | None,
+) -> Scenarios:
+    """The best plans in one another's scenarios, and the plan that loses least in the worst."""
+    known = {shape: None for field in fields for shape in field.shapes}
+    choices = {shape: _choice(shape, fields, coefficients) for shape in known}
+    rivals = {field.shapes[0]: choices[field.shapes[0]] for field in fields}
+    everywhere = [choice for choice in choices.values() if choice.worst is not None]
+    least = min(everywhere, key=_rank, default=None)
+    worst = inf if least is None or least.worst is None else least.worst
+    certain = all(answer.proven_optimal for answer in answers if answer.best)
+    ask = stop if certain else _at_once
+    found = _swept(fields, worst, coefficients=coefficients, keep=keep, stop=ask)
+    swept = [_choice(regret.shape, fields, coefficients) for regret in found.shapes]
+    kept = [choice for choice in swept if choice.worst is not None]
+    least = min([*everywhere, *kept], key=_rank, default=None)
+    reached = least is None or (least.worst or 0.0) <= found.bound + ROUNDING
+    return Scenarios(
+        answers=tuple(answers),
+        rivals=tuple(rivals.values()),
+        least=least,
+        proven=certain and found.proven and reached,
+        bound=found.bound,
+    )
+
+
+def _swept(
+    fields: Sequence[_Field],
+    worst: float,
+    *,
+    coefficients: Coefficients,
+    keep: int,
+    stop: Callable[[], bool] | None,
+) -> Least:
+    """The shapes with the least worst regret among all plans; nothing can be below no regret."""
+    if worst == 0.0:
+        return Least(shapes=(), proven=True, bound=0.0)
+    contests = [_contest(field, coefficients) for field in fields]
+    return least_regret(contests, known=worst, keep=keep, stop=stop or (lambda: False))
+
+
+def _contest(field: _Field, coefficients: Coefficients) -> Contest:
+    study = field.scenario.study
+    settings = {
+        offer: setting(study.workload, offer.cluster, coefficients)
+        for offer in within(study.choices, study.limit)
+    }
+    return Contest(study=study, settings=settings, best=field.best)
+
+
+def _choice(shape: Plan, fields: Sequence[_Field], coefficients: Coefficients) -> Choice:
+    """What becomes of a shape in every scenario that some plan can answer."""
+    outcomes = tuple(_outcome(shape, field, coefficients) for field in fields)
+    plan = next((each.plan for each in outcomes if each.plan is not None), shape)
+    regrets = [each.regret for each in outcomes if each.regret is not None]
+    everywhere = len(regrets) == len(outcomes)
+    return Choice(
+        plan=plan,
+        outcomes=outcomes,
+        worst=max(regrets) if everywhere else None,
+        mean=fsum(regrets) / len(regrets) if everywhere else None,
+    )
+
+
+def _outcome(shape: Plan, field: _Field, coefficients: Coefficients) -> Outcome:
+    found = placed(field.scenario.study, shape, coefficients)
+    return Outcome(
+        scenario=field.scenario.name,
+        plan=found.plan,
+        value=found.value,
+        regret=None if found.value is None else found.value / field.best - 1.0,
+        reason=found.reason,
+    )
+
+
+def _rank(choice: Choice) -> tuple[float, float, str]:
+    """Least worst regret, then least mean, then the canonical text."""
+    assert choice.worst is not None, "a plan that cannot run everywhere has no worst regret"
+    assert choice.mean is not None, "a plan that cannot run everywhere has no mean regret"
+    return (choice.worst, choice.mean, str(choice.plan))

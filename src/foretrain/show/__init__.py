@@ -1,0 +1,1 @@
+"""Answers as documents, tables, pages and charts; knows no question."""

@@ -1,0 +1,136 @@
+"""Where an answer comes from: enough to ask the same question again.
+
+Documents: a result as JSON, the contract between foretrain and other programs.
+
+Seconds, bytes, FLOP, dollars, joules; ratios are fractions. Keys stand in the order of the result's
+fields, so that the same answer is the same text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum, StrEnum
+from hashlib import sha256
+from math import isfinite
+
+from foretrain.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoefficientSource:
+    """One constant of the formulas and where it was found.
+
+    Attributes:
+        name: the coefficient's.
+        value: in `unit`.
+        unit: as text, empty for a plain ratio.
+        low: lower end of its interval.
+        high: upper end.
+        source: who measured or published it.
+        kind: how it was found (measured, published, assumed).
+    """
+
+    name: str
+    value: float
+    unit: str
+    low: float
+    high: float
+    source: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What an answer was computed from.
+
+    Attributes:
+        version: of foretrain.
+        inputs: fingerprint of the question.
+        coefficients: name of the coefficient set.
+        sources: every coefficient of the set.
+    """
+
+    version: str
+    inputs: str
+    coefficients: str
+    sources: tuple[CoefficientSource, ...] = ()
+
+
+Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
+
+
+def document(verb: str, result: object, provenance: Provenance) -> dict[str, Plain]:
+    """The JSON document of a verb's answer."""
+    answer = plain(result)
+    assert isinstance(answer, dict), f"the result of {verb} is not a record"
+    return {
+        "schema": f"foretrain/{verb}/1",
+        "foretrain": provenance.version,
+        "inputs": provenance.inputs,
+        "coefficients": provenance.coefficients,
+        **answer,
+    }
+
+
+def fingerprint(*nouns: object) -> str:
+    """The sha256 of what the nouns say: equal questions have equal fingerprints."""
+    told = _plain(nouns, open_ended=True)
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return sha256(text.encode()).hexdigest()
+
+
+def plain(value: object) -> Plain:
+    """A value as JSON knows it: enums in lower case, sets in order; nothing private.
+
+    Raises:
+        InputError: a number is not finite; JSON knows none, and it would be no answer.
+    """
+    return _plain(value, open_ended=False)
+
+
+class _NotFinite(InputError):
+    """A number that is not finite, and where it stands."""
+
+    def __init__(self, value: float, place: str = "") -> None:
+        self.value, self.place = value, place
+        super().__init__(
+            f"{place.lstrip('.') or 'a number'} of the answer is {value}: a number that it was"
+            " made of is out of all proportion. Look at the sizes, times, rates and prices that"
+            " you gave."
+        )
+
+
+def _plain(value: object, *, open_ended: bool) -> Plain:
+    """A value as JSON knows it; open-ended, numbers that are not finite are None."""
+    if isinstance(value, Enum):
+        return value.value if isinstance(value, StrEnum) else value.name.lower()
+    if isinstance(value, float):
+        if not isfinite(value) and not open_ended:
+            raise _NotFinite(value)
+        return float(value) if isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return _collection(value, open_ended=open_ended)
+
+
+def _collection(value: object, *, open_ended: bool) -> Plain:
+    def items(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, Plain]]:
+        for place, item in pairs:
+            try:
+                yield place, _plain(item, open_ended=open_ended)
+            except _NotFinite as error:
+                raise _NotFinite(error.value, f"{place}{error.place}") from None
+
+    if is_dataclass(value):
+        # What a noun does not show of itself (a function, a cache) is nothing that it says.
+        told = [each.name for each in fields(value) if each.repr and each.name[0] != "_"]
+        found = items((f".{name}", getattr(value, name)) for name in told)
+        return {name[1:]: item for name, item in found}
+    if isinstance(value, Mapping):
+        return {key[1:]: item for key, item in items((f".{key}", it) for key, it in value.items())}
+    if isinstance(value, frozenset | tuple | list):
+        ordered = sorted(value) if isinstance(value, frozenset) else value
+        return [item for _, item in items((f"[{n}]", it) for n, it in enumerate(ordered))]
+    raise TypeError(f"{type(value).__name__} has no place in a document: {value!r}")

@@ -1,1 +1,0 @@
-"""Event simulations that check the closed forms."""

@@ -1,0 +1,68 @@
+"""Collectives: (bytes, members, level) -> seconds, one file per algorithm.
+
+Each algorithm takes a group, which says how many members share a group of each level, and gives a
+line over the bytes. A new one is a file, a line in this table, a test and a row in
+docs/reference/collectives.md; `network.NCCL` names those that are chosen from by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from foretrain.step.collectives import (
+    direct,
+    dispatch,
+    doubling,
+    hierarchical,
+    in_network,
+    pairwise,
+    ring,
+    tree,
+)
+from foretrain.step.collectives.group import Algorithm
+from foretrain.step.collectives.relay import relayed
+from foretrain.step.strategies.strategy import Pattern
+
+ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
+    {
+        Pattern.REDUCE: {
+            "ring": ring.reduce,
+            **relayed("tree", tree.reduce),
+            "hierarchical": hierarchical.reduce,
+            **relayed("in-network", in_network.reduce),
+            **relayed("in-network-tree", in_network.reduce_over_trees),
+            "doubling": doubling.reduce,
+            "halving-doubling": doubling.reduce_in_halves,
+            "direct": direct.reduce,
+            "direct-at-once": direct.reduce_at_once,
+        },
+        Pattern.GATHER: {
+            "ring": ring.gather,
+            "hierarchical": hierarchical.gather,
+            **relayed("in-network", in_network.gather),
+            "doubling": doubling.gather,
+            "direct": direct.gather,
+        },
+        Pattern.ALL_TO_ALL: {
+            "pairwise": pairwise.all_to_all,
+            "hierarchical": hierarchical.all_to_all,
+            "doubling": doubling.all_to_all,
+            "direct": direct.all_to_all,
+        },
+        Pattern.DISPATCH: {
+            "direct-dispatch": dispatch.direct,
+            "forwarded": dispatch.forwarded,
+        },
+        Pattern.BROADCAST: {
+            **relayed("ring", ring.broadcast),
+            **relayed("tree", tree.broadcast),
+            **relayed("in-network", in_network.broadcast),
+            "halving-doubling": doubling.broadcast,
+        },
+    }
+)
+"""Every algorithm that is priced, by what it does and by its name."""
+
+EVERY = frozenset(name for algorithms in ALGORITHMS.values() for name in algorithms)
+"""Names of all of them."""

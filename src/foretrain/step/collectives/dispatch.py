@@ -1,0 +1,59 @@
+"""Dispatch: tokens to the members that hold their experts, once for all experts that one holds.
+
+Whoever holds k experts of a token gets it once, and adds up what they make of it before it goes
+back. The k members are taken to be drawn one by one from all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foretrain.step.collectives.group import Group, Stretch
+from foretrain.step.collectives.line import Line, Number
+
+
+def distinct_share(units: Number, copies: int) -> Number:
+    """Distinct units among those that `copies` draws from them name, over the draws. [group]
+
+    Source: deepseek2024v3, section 3.2.2 (tokens go once to each node); the expectation
+    `n (1 - (1 - 1/n)^k)`, worked out.
+    """
+    missed = np.ones_like(units)
+    for _ in range(copies):
+        missed = missed * (1.0 - 1.0 / units)
+    return units * (1.0 - missed) / copies
+
+
+def direct(group: Group) -> Line:
+    """From the sender to each of the members, all of them at once.
+
+    Source: deepep, its kernels inside a node (from memory).
+    """
+    sent = distinct_share(group.members, group.copies)
+    return Line(
+        fixed=group.farthest(),
+        per_byte=group.total(
+            lambda level: sent * (level.inside - level.below) / (group.members * level.all)
+        ),
+    )
+
+
+def forwarded(group: Group) -> Line:
+    """Once to each node, whose members hand it on inside, while others are still on the way.
+
+    Source: deepseek2024v3, section 3.2.2.
+    """
+
+    def carried(level: Stretch, *, chained: bool) -> Number:
+        # A unit of the level below gets what its members need, from outside or from its like.
+        sent = distinct_share(group.members / level.below, group.copies)
+        seconds = sent * (level.units - 1.0) / (level.units * level.all)
+        return seconds if level.chained is chained else np.zeros_like(seconds)
+
+    return Line(
+        fixed=group.total(lambda level: level.far * level.crossed),
+        per_byte=np.maximum(
+            group.total(lambda level: carried(level, chained=True)),
+            group.total(lambda level: carried(level, chained=False)),
+        ),
+    )

@@ -1,0 +1,127 @@
+"""Groups: how many members of a collective share a group of each level, and what links them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.step.collectives.line import Line, Number
+from foretrain.step.collectives.network import Network, Wire
+from foretrain.step.collectives.topologies import SHAPES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stretch:
+    """One level as a group uses it: so many units of `below` members each. [group]
+
+    Attributes:
+        inside: members inside a group of this level.
+        below: members inside a group of the level below.
+        hop: seconds to a neighbour.
+        far: seconds to the unit that is farthest away.
+        alone: bytes per second to a partner of a member that sends alone.
+        around: bytes per second of a member when all pass on to neighbours.
+        pairs: the same when each has one partner at a time.
+        all: the same when each sends to every other at once.
+        adding: the same into switches that add up; 0 where they do not.
+        into_switch: seconds of a hop into those.
+        chained: whether the library's trees are chains on it.
+    """
+
+    inside: Number
+    below: Number
+    hop: Number
+    far: Number
+    alone: Number
+    around: Number
+    pairs: Number
+    all: Number
+    adding: float
+    into_switch: float
+    chained: bool
+
+    @property
+    def units(self) -> Number:
+        """Groups of the level below that have members."""
+        return self.inside / self.below
+
+    @property
+    def crossed(self) -> NDArray[np.bool_]:
+        """Whether there is anybody to reach over this level."""
+        return self.inside > self.below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Group:
+    """Members of collectives. [group]
+
+    Attributes:
+        stretches: one per level, innermost first.
+        piece: bytes that a member receives before it hands them on.
+        copies: receivers of each value, drawn from all members, where it counts once for each.
+    """
+
+    stretches: tuple[Stretch, ...]
+    piece: float
+    copies: int = 1
+
+    @property
+    def members(self) -> Number:
+        """All of them."""
+        return self.stretches[-1].inside
+
+    def farthest(self) -> Number:
+        """Seconds to the member that takes longest to reach."""
+        return self.most(lambda level: level.far * level.crossed)
+
+    def total(self, value: Callable[[Stretch], Number]) -> Number:
+        """Something of every level, added up."""
+        total = value(self.stretches[0])
+        for stretch in self.stretches[1:]:
+            total = total + value(stretch)
+        return total
+
+    def most(self, value: Callable[[Stretch], Number]) -> Number:
+        """Something of whichever level has most of it."""
+        most = value(self.stretches[0])
+        for stretch in self.stretches[1:]:
+            most = np.maximum(most, value(stretch))
+        return most
+
+
+Algorithm = Callable[[Group], Line]
+"""A way to do a collective: what a group takes for it, its start-up apart."""
+
+
+def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
+    """The levels of a network as groups use them.
+
+    Args:
+        inside: members that share a group of each level, innermost first; the last is all.
+        net: the levels.
+        copies: receivers of each value, for a dispatch.
+    """
+    below = [np.ones_like(inside[0]), *inside[:-1]]
+    levels = zip(net.wires, inside, below, strict=True)
+    stretches = tuple(_stretch(wire, here, under) for wire, here, under in levels)
+    return Group(stretches=stretches, piece=net.piece, copies=copies)
+
+
+def _stretch(wire: Wire, inside: Number, below: Number) -> Stretch:
+    shape = SHAPES[wire.kind](inside / below, wire.members)
+    return Stretch(
+        inside=inside,
+        below=below,
+        hop=np.full_like(inside, wire.latency),
+        far=wire.latency * shape.hops,
+        alone=wire.alone * shape.pairs,
+        around=wire.share * shape.around,
+        pairs=wire.share * shape.pairs,
+        all=wire.share * shape.all,
+        adding=wire.adding,
+        into_switch=max(wire.latency, wire.into_switch),
+        chained=wire.chained,
+    )

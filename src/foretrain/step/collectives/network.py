@@ -1,0 +1,226 @@
+"""The levels of a cluster as collectives see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import inf
+from operator import mul
+from types import MappingProxyType
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.link import Level, Technology, Topology
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.links import Protocols
+from foretrain.step.collectives.line import WHOLE
+
+RELAYS = ("ring", "tree", "in-network", "in-network-tree")
+"""Algorithms whose members hand messages on, in pieces or as a whole."""
+
+LIBRARY = frozenset({*RELAYS, *(name + WHOLE for name in RELAYS), "pairwise"})
+"""Algorithms of the library that trainings use (NCCL, RCCL)."""
+
+NCCL = LIBRARY | {"hierarchical", "direct-dispatch", "forwarded"}
+"""The same with what frameworks on top of it make from its parts, or beside it for experts."""
+
+FABRICS = frozenset({Technology.INFINIBAND, Technology.ETHERNET})
+"""Links between nodes; inside a node the library's trees are chains."""
+
+CARRIED: Mapping[Technology, frozenset[str]] = MappingProxyType(
+    {
+        Technology.NVLINK: frozenset({"LL", "LL128"}),
+        Technology.PCIE: frozenset({"LL"}),
+        Technology.INFINITY_FABRIC: frozenset({"LL"}),
+        Technology.INFINIBAND: frozenset({"LL", "LL128"}),
+        Technology.ETHERNET: frozenset({"LL", "LL128"}),
+    }
+)
+"""Protocols for short messages that NCCL and RCCL have over links; other libraries have none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """One level as a collective sees it.
+
+    Attributes:
+        latency: seconds per hop.
+        alone: bytes per second of one device that sends alone.
+        share: the same when every device sends.
+        adding: the same into switches that add up what they pass on; 0 where they do not.
+        kind: shape of the level.
+        members: groups of the level below that it connects; all of them, used or not.
+        into_switch: least seconds of a hop into switches that add up.
+        chained: whether the library's trees are chains on it.
+        carries: protocols for short messages that work over it.
+    """
+
+    latency: float
+    alone: float
+    share: float
+    adding: float = 0.0
+    kind: Topology = Topology.SWITCH
+    members: int = 1
+    into_switch: float = 0.0
+    chained: bool = False
+    carries: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """A way to send short messages: flags travel with the data, so that nobody waits for signals.
+
+    Attributes:
+        name: LL or LL128.
+        start: seconds before a collective's first message.
+        hop: share of a hop's latency that is left.
+        share: share of the bandwidth that is left.
+    """
+
+    name: str
+    start: float
+    hop: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Every level of a cluster, innermost first.
+
+    Attributes:
+        wires: one per level.
+        start: seconds before a collective's first message.
+        known: names of the algorithms that the collective library has.
+        piece: bytes that a member receives before it hands them on.
+        protocols: those for short messages.
+    """
+
+    wires: tuple[Wire, ...]
+    start: float
+    known: frozenset[str] = NCCL
+    piece: float = 0.0
+    protocols: tuple[Protocol, ...] = ()
+
+    def over(self, protocol: Protocol) -> Network:
+        """The same as a protocol for short messages has it: flags let every word pass at once."""
+        wires = tuple(
+            replace(
+                wire,
+                latency=protocol.hop * wire.latency,
+                alone=protocol.share * wire.alone,
+                share=protocol.share * wire.share,
+                adding=0.0,
+            )
+            for wire in self.wires
+        )
+        return replace(self, wires=wires, start=protocol.start, piece=0.0)
+
+    def slowed(self, factor: float) -> Network:
+        """The same where everything takes so many times as long."""
+        if factor == 1.0:
+            return self
+        wires = tuple(
+            replace(
+                wire,
+                latency=wire.latency * factor,
+                into_switch=wire.into_switch * factor,
+                alone=wire.alone / factor,
+                share=wire.share / factor,
+                adding=wire.adding / factor,
+            )
+            for wire in self.wires
+        )
+        protocols = tuple(replace(each, start=each.start * factor) for each in self.protocols)
+        return replace(self, wires=wires, start=self.start * factor, protocols=protocols)
+
+
+def network(cluster: Cluster, coefficients: Coefficients) -> Network:
+    """The levels of a cluster with the bandwidth that collectives reach on them."""
+    wires: list[Wire] = []
+    below = 1
+    for level in cluster.levels:
+        # What leaves by an outer level has left by the ports of those between, save the innermost.
+        passed = wires[-1].share if len(wires) > 1 else inf
+        wires.append(_wire(level, coefficients, below=below, passed=passed))
+        below *= level.members
+    net = Network(
+        wires=tuple(wires),
+        start=coefficients.links.start,
+        piece=coefficients.protocols.piece,
+        protocols=_protocols(coefficients.protocols),
+    )
+    by_amd = any(level.link.technology is Technology.INFINITY_FABRIC for level in cluster.levels)
+    return _waiting(net, coefficients.protocols.rccl_wait) if by_amd else net
+
+
+def _protocols(reached: Protocols) -> tuple[Protocol, ...]:
+    flagged = Protocol(
+        name="LL", start=reached.ll_start, hop=reached.ll_hop, share=reached.ll_share
+    )
+    in_lines = Protocol(
+        name="LL128", start=reached.ll128_start, hop=reached.ll128_hop, share=reached.ll128_share
+    )
+    return flagged, in_lines
+
+
+def _waiting(net: Network, factor: float) -> Network:
+    """The same with longer starts and latencies."""
+    return replace(
+        net,
+        start=factor * net.start,
+        wires=tuple(replace(wire, latency=factor * wire.latency) for wire in net.wires),
+        protocols=tuple(replace(it, start=factor * it.start) for it in net.protocols),
+    )
+
+
+def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float) -> Wire:
+    """One level that connects groups of `below` devices, which get `passed` on the way to it."""
+    link, protocols = level.link, coefficients.protocols
+    # One direction at a time halves what a device can send while it receives.
+    reached = (1.0 if link.duplex else 0.5) * coefficients.links.share(link.technology)
+    alone = reached * link.bandwidth
+    capacity = inf if link.capacity is None else reached * link.capacity
+    share = min(alone, capacity / below, passed)
+    hop = protocols.ethernet_hop if link.technology is Technology.ETHERNET else 1.0
+    return Wire(
+        latency=hop * link.latency,
+        alone=alone,
+        share=share,
+        adding=coefficients.links.in_network * share if link.in_network else 0.0,
+        kind=link.kind,
+        members=level.members,
+        into_switch=protocols.switch_hop if link.in_network else 0.0,
+        chained=link.technology not in FABRICS,
+        carries=CARRIED.get(link.technology, frozenset()) if link.ordered else frozenset(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The slowest hop of a ring.
+
+    Attributes:
+        latency: seconds.
+        bandwidth: bytes per second of one device that sends alone, as the data sheet has it.
+    """
+
+    latency: float
+    bandwidth: float
+
+
+def span(cluster: Cluster, devices: int) -> Span:
+    """The slowest hop of a ring over the first devices of a cluster.
+
+    Args:
+        cluster: where.
+        devices: how many of them; a ring of one has the links of the innermost level.
+
+    Source: kahira2021, the spans of its oracle.
+    """
+    inside = accumulate((level.members for level in cluster.levels[:-1]), mul)
+    crossed = 1 + sum(devices > members for members in inside)
+    links = [level.link for level in cluster.levels[:crossed]]
+    return Span(
+        latency=max(link.latency for link in links),
+        bandwidth=min(link.bandwidth for link in links),
+    )

@@ -1,0 +1,62 @@
+"""Ring: every member passes on what it got from one neighbour to the other.
+
+The members below a level each carry one ring over it, so that their shares add up; the ring runs
+at the pace of the slowest level that it crosses. Nobody waits for the slowest hop in each step: a
+part meets every hop of the ring once a round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foretrain.step.collectives.group import Group, Stretch
+from foretrain.step.collectives.line import Line, Number
+from foretrain.step.collectives.relay import Relay
+
+
+def hops(group: Group) -> Number:
+    """Seconds of the n - 1 hops from a member around to the last one.
+
+    Source: nvidia-nccl, src/graph/tuning.cc (steps inside nodes and between them).
+    """
+    return group.total(lambda level: _steps(group, level) * level.hop)
+
+
+def byte_time(group: Group) -> Number:
+    """Seconds per byte that passes around."""
+    return group.most(lambda level: level.crossed / (level.below * level.around))
+
+
+def gather(group: Group) -> Line:
+    """Once around: n - 1 steps of `latency + size / (n bandwidth)`.
+
+    Source: thakur2005, section 4.1.
+    """
+    share = (group.members - 1.0) / group.members
+    return Line(fixed=hops(group), per_byte=share * byte_time(group))
+
+
+def reduce(group: Group) -> Line:
+    """Around to add up, around to hand out.
+
+    Source: patarasuk2009, equation 4.
+    """
+    return gather(group).twice()
+
+
+def broadcast(group: Group) -> Relay:
+    """From neighbour to neighbour: the last waits n - 1 hops.
+
+    Source: nvidia-nccl, ring broadcast.
+    """
+    return Relay(
+        hops=hops(group),
+        way=group.total(lambda level: _steps(group, level) / (level.below * level.around)),
+        busiest=byte_time(group),
+        at_once=np.ones_like(group.members),
+    )
+
+
+def _steps(group: Group, level: Stretch) -> Number:
+    """Hops over a level on the way from a member around to the last one."""
+    return group.members / level.inside * (level.units - 1.0)

@@ -1,0 +1,140 @@
+"""estimate: how long is a step of one plan, and what does it take?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from enum import Enum
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.errors import InputError
+from foretrain.plan.enumeration import idle
+from foretrain.plan.legality import kind_problems, problems
+from foretrain.plan.plan import AXES, Plan
+from foretrain.plan.study import Space, Study
+from foretrain.step.objective import over_job_limits
+from foretrain.step.price import price_plan
+from foretrain.step.result import Estimate
+from foretrain.step.setting import setting
+from foretrain.study.coefficients import DEFAULT
+
+
+def estimate(
+    study: Study, *, coefficients: Coefficients = DEFAULT, played: bool = True
+) -> Estimate:
+    """Predict one step of the study's one plan.
+
+    Args:
+        study: with one value per field of the plan; `data` follows from the devices, other absent
+            fields take the plan's neutral value and are named in the warnings.
+        coefficients: how well hardware and software do.
+        played: whether the event simulation checks the closed form.
+
+    Raises:
+        InputError: the plan is not one plan, or cannot run on the cluster.
+    """
+    plan, assumed = single_plan(study)
+    quiet = idle(plan, study.workload.model)
+    wrong = problems(study.workload, study.cluster, plan)
+    if wrong:
+        raise InputError("\n".join(wrong))
+    priced = setting(study.workload, study.cluster, coefficients)
+    silent = tuple(f"plan.{name} = " for name in quiet)
+    told = (*(text for text in study.assumed if not text.startswith(silent)), *assumed)
+    answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
+    warnings = (*answer.warnings, *_in_vain(plan, quiet), *_over_limits(study, answer))
+    return replace(answer, warnings=warnings)
+
+
+def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
+    """What a search with the study's limits would have dropped the plan for."""
+    limits = over_job_limits(
+        study.limit,
+        study.cluster,
+        devices=np.array([float(answer.devices)]),
+        seconds=np.array([answer.time_to_train], np.float64),
+    )
+    for reason, over in limits.items():
+        if over[0]:
+            yield f"the whole training is over the study's {reason}"
+    if study.limit.memory is not None and answer.memory.total > study.limit.memory:
+        yield "a device's memory is over the study's memory limit"
+
+
+QUIET = ("context", "shard", "recompute_layers")
+"""Fields whose absence nobody takes for a choice."""
+
+
+def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
+    """The one plan of a study, and what was assumed for absent fields.
+
+    Raises:
+        InputError: a field or the cluster leaves a choice, or `micro_batch` is missing.
+    """
+    space, wrong = study.space, []
+    values: dict[str, Any] = {}
+    for field in fields(Space):
+        choices = getattr(space, field.name)
+        if choices is not None and len(choices) != 1:
+            shown = ", ".join(map(_shown, choices))
+            wrong.append(
+                f"plan.{field.name}: has {len(choices)} choices ({shown}); give one value."
+            )
+        elif choices is not None:
+            values[field.name] = choices[0]
+    if space.micro_batch is None:
+        wrong.append('plan.micro_batch: is missing; give one value, or use "foretrain search".')
+    wrong += [*_several_clusters(study), *kind_problems(study)]
+    if wrong:
+        raise InputError("\n".join(wrong))
+    return _completed(study, values)
+
+
+def _several_clusters(study: Study) -> Iterator[str]:
+    """What [cluster] leaves open."""
+    names = list(dict.fromkeys(offer.cluster.name for offer in study.offers))
+    nodes = [str(nodes) for nodes in sorted({n for offer in study.offers for n in offer.nodes})]
+    for key, choices in {"name": names, "nodes": nodes}.items():
+        if len(choices) > 1:
+            few = choices if len(choices) < MANY else [*choices[:2], "...", choices[-1]]
+            yield f"cluster.{key}: has {len(choices)} choices ({', '.join(few)}); give one value."
+
+
+MANY = 6
+"""Choices of which a message shows the ends only."""
+
+
+def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:
+    """Absent fields filled in: replicas take the devices that are left, the rest is neutral.
+
+    Experts are divided like everything else unless each token has one member that sends it.
+    """
+    model = study.workload.model
+    others = prod(values.get(axis, 1) for axis in AXES if axis != "data")
+    values.setdefault("data", max(1, study.cluster.devices // others))
+    if model.experts and not values.get("sequence_parallel"):
+        values.setdefault("expert_tensor", values.get("tensor", 1))
+    plan = Plan(**values)
+    known = {*values, *QUIET, *idle(plan, model)}
+    absent = [field.name for field in fields(Plan) if field.name not in known]
+    axes = " = ".join(f"plan.{name}" for name in absent if name in AXES)
+    others = [f"plan.{n} = {_shown(getattr(plan, n))}" for n in absent if n not in AXES]
+    return plan, (*([f"{axes} = 1"] if axes else []), *others)
+
+
+def _in_vain(plan: Plan, quiet: Mapping[str, str]) -> Iterator[str]:
+    """What the study says about idle fields beyond their neutral values."""
+    for name, why in quiet.items():
+        value = getattr(plan, name)
+        if value != getattr(Plan(), name):
+            yield f"plan.{name} = {_shown(value)} has no effect with {why}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return (" > " if isinstance(value[0], str) else "-").join(map(str, value))
+    return value.name.lower() if isinstance(value, Enum) else str(value).lower()

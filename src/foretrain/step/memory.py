@@ -1,0 +1,230 @@
+"""Memory: bytes on one device of each stage.
+
+Sources: korthikanti2022, section 4 (activations), rajbhandari2020, section 3 (model states).
+
+Room: how sure it is that a plan fits, from how far predictions of memory have been off.
+
+Between the percentiles that are known, and beyond them, the normal score of log(measured /
+predicted) is a straight line of that logarithm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from itertools import pairwise
+from math import erf, exp, log, sqrt
+
+import numpy as np
+
+from foretrain.coefficients.memory import MemoryErrors
+from foretrain.plan.plan import Sharding
+from foretrain.plan.table import Column, Flags
+from foretrain.step.held import Held, Run
+from foretrain.step.placements import replicas_of
+from foretrain.step.setting import Setting
+from foretrain.step.strategies import offload, owners_of
+from foretrain.step.strategies.data import micro_batches
+from foretrain.step.strategies.pipeline import in_flight
+from foretrain.step.strategies.sharding import among
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MemoryColumns:
+    """Bytes per device. [plan]
+
+    Attributes:
+        weights: working copy of the parameters.
+        gradients: accumulated gradients.
+        optimizer: optimizer state and master copy.
+        activations: kept for the backward pass, all micro-batches in flight.
+        buffers: the layer being computed again, what passes through a layer, and `outside`.
+        outside: what the framework's allocator does not hand out, part of `buffers`.
+    """
+
+    weights: Column
+    gradients: Column
+    optimizer: Column
+    activations: Column
+    buffers: Column
+    outside: Column
+
+    @property
+    def total(self) -> Column:
+        """Their sum. [plan]"""
+        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
+
+    @property
+    def allocated(self) -> Column:
+        """What the framework's allocator hands out. [plan]"""
+        return self.total - self.outside
+
+
+def stage_memory(
+    setting: Setting, held: Held, *, run: Run, later: Column | float = 0.0
+) -> MemoryColumns:
+    """Bytes on a device of one stage of a run. [plan]
+
+    Args:
+        setting: workload, cluster and coefficients.
+        held: plans and what they hold.
+        run: position of the run, or of the run of each plan.
+        later: stages of the run before the one asked for; its first one keeps most.
+    """
+    plans, state, known = held.plans, _state(setting, held, run=run), setting.coefficients.memory
+    here, moving = _activations(setting, held, run=run, later=later)
+    gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
+    optimizer = state.optimizer * ~offload.of_optimizer(plans)
+    passing = (
+        held.of_stage("transient", run)
+        + held.of_stage("unpacked", run)
+        + moving
+        + _gathered(setting, held, run=run)
+        + known.temporaries * (held.of_stage("kept", run) + held.of_stage("met", run))
+    )
+    handed_out = state.weights + gradients + optimizer + here + passing
+    outside = known.fragmentation * handed_out + known.reserve
+    return MemoryColumns(
+        weights=state.weights,
+        gradients=gradients,
+        optimizer=optimizer,
+        activations=here,
+        buffers=passing + outside,
+        outside=outside,
+    )
+
+
+def heaviest_total(setting: Setting, held: Held) -> Column:
+    """Bytes on a device of the heaviest stage. [plan]"""
+    run = held.every_run
+    stages = stage_memory(setting, held, run=run).total * (held.stages(run) > 0)
+    heaviest: Column = np.maximum.reduce(stages, axis=0)
+    return heaviest
+
+
+def host_total(setting: Setting, held: Held) -> Column:
+    """Bytes in the memory of a node's host, as if all its devices held the heaviest stage. [plan]
+
+    A node's devices belong to one stage wherever the pipeline is the outermost axis.
+    """
+    plans, run = held.plans, held.every_run
+    state = _state(setting, held, run=run)
+    optimizer = state.optimizer * offload.of_optimizer(plans)
+    gradients = state.gradients * offload.of_gradients(plans)
+    kept = _kept(setting, held, run=run, later=0.0) * offload.of_activations(plans)
+    stages = (optimizer + gradients + kept) * (held.stages(run) > 0)
+    heaviest: Column = np.maximum.reduce(stages, axis=0)
+    return heaviest * float(setting.cluster.node_devices)
+
+
+def host_full(setting: Setting, held: Held) -> Flags:
+    """Whether what is offloaded is more than a host holds; never without a host. [plan]"""
+    host = setting.cluster.host
+    if host is None:
+        return np.zeros(len(held.plans), bool)
+    return np.greater(host_total(setting, held), host.memory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _State:
+    """Bytes of what belongs to parameters, wherever it is. [plan]
+
+    Attributes:
+        weights: working copy.
+        gradients: accumulated gradients.
+        feedback: what a lossy codec adds to the next step's gradients.
+        optimizer: state and master copy.
+    """
+
+    weights: Column
+    gradients: Column
+    feedback: Column
+    optimizer: Column
+
+
+def _state(setting: Setting, held: Held, *, run: Run) -> _State:
+    """What belongs to the parameters of a stage. [plan]
+
+    Parameters that are sharded and never dropped during a step are whole until the update.
+    """
+    workload, plans = setting.workload, held.plans
+    codec, optimizer, software = workload.gradients, workload.optimizer, setting.software
+    stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0)
+    weights, trained, reduced, owned = (np.zeros(1) for _ in range(4))
+    for holding in setting.holdings:
+        owners = owners_of(plans, replicas_of(plans, holding))
+        mine, parts = held.trained(run, holding), 1.0 if software.waits else owners.gradients
+        weights = weights + held.weights(run, holding) / np.where(stays, 1.0, owners.weights)
+        trained = trained + mine
+        reduced = reduced + held.graded(run, holding) / parts
+        owned = owned + mine / owners.optimizer
+    return _State(
+        weights=weights,
+        gradients=reduced * codec.held_bytes,
+        feedback=trained * codec.kept_bytes,
+        optimizer=owned * (optimizer.state_bytes + workload.precision.master_bytes),
+    )
+
+
+def _kept(setting: Setting, held: Held, *, run: Run, later: Column | float) -> Column:
+    """Bytes that micro-batches in flight keep. [plan]"""
+    flight = in_flight(
+        held.plans,
+        position=held.first(run) + later,
+        micro_batches=micro_batches(setting.workload, held.plans),
+    )
+    return flight * held.of_stage("kept", run)
+
+
+def _activations(
+    setting: Setting, held: Held, *, run: Run, later: Column | float
+) -> tuple[Column, Column]:
+    """Bytes of activations on the device, and of the two layers on their way to the host. [plan]"""
+    away, kept = offload.of_activations(held.plans), _kept(setting, held, run=run, later=later)
+    here = kept * ~away + held.of_stage("met", run)
+    return here, np.minimum(2.0 * held.of_stage("moving", run), kept) * away
+
+
+def _gathered(setting: Setting, held: Held, *, run: Run) -> Column:
+    """Bytes of the layers that are whole while the rest is sharded or away. [plan]
+
+    The layer that computes and the one that is on its way: parameters that are gathered for a pass,
+    gradients that are not reduced, or not on the host, yet.
+    """
+    workload, plans = setting.workload, held.plans
+    gathers = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard > 0)
+    reduces = plans.sharding >= Sharding.GRADIENTS
+    leaves = offload.of_gradients(plans)
+    total = np.zeros(1)
+    if not (reduces | leaves).any():
+        return total
+    for holding in setting.holdings:
+        shared = among(plans, replicas_of(plans, holding)) > 1
+        weights = held.of_holding("whole", run, holding) * (gathers & shared)
+        gradients = held.of_holding("learnt", run, holding) * (reduces & shared | leaves)
+        total = total + weights + gradients * workload.gradients.held_bytes
+    return total
+
+
+SCORES = (-2.0537, -1.2816, 0.0, 1.2816, 2.0537)
+"""Normal scores of the percentiles 2, 10, 50, 90 and 98."""
+
+
+def interval(total: float, errors: MemoryErrors, *, spread: float = 1.0) -> tuple[float, float]:
+    """Bytes that 10 and 90 % of runs stay below.
+
+    Args:
+        total: bytes that are predicted.
+        errors: percentiles of log(measured / predicted).
+        spread: factor by which all of them are wider, at least 1.
+    """
+    return total * exp(spread * errors.p10), total * exp(spread * errors.p90)
+
+
+def probability(total: float, room: float, errors: MemoryErrors, *, spread: float = 1.0) -> float:
+    """How likely a prediction of `total` bytes stays within `room`, from 0 to 1."""
+    margin = log(room / total) / spread
+    known = tuple(zip(astuple(errors), SCORES, strict=True))
+    pairs = tuple(pairwise(known))
+    (first, low), (second, high) = next((pair for pair in pairs if margin <= pair[1][0]), pairs[-1])
+    score = low + (margin - first) * (high - low) / (second - first)
+    return (1.0 + erf(score / sqrt(2.0))) / 2.0

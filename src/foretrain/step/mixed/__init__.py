@@ -1,0 +1,1 @@
+"""Two kinds of devices in one step."""

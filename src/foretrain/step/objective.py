@@ -1,0 +1,103 @@
+"""What counts: the value of a plan, its place among trade-offs, and the limits that it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.plan.study import Limit, Objective, Study
+from foretrain.plan.table import Column, Flags
+from foretrain.step.money import cost, energy
+
+Floats = NDArray[np.float64]
+
+
+def value(
+    objective: Objective, cluster: Cluster, *, devices: Column, step_time: Column, memory: Column
+) -> Column:
+    """What is minimised. [plan]"""
+    match objective:
+        case Objective.TIME:
+            return step_time
+        case Objective.MEMORY:
+            return memory
+        case Objective.COST:
+            spent = cost(cluster, step_time, devices=devices)
+        case Objective.ENERGY:
+            spent = energy(cluster, step_time, devices=devices)
+    assert spent is not None, "a search without a price or power was not refused"
+    return spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What trade-offs count beside time and memory, where device counts or clusters differ.
+
+    Attributes:
+        money: whether all clusters have a price; device-seconds count where one has none.
+        power: whether energy counts too, since clusters with power figures differ.
+        several: whether there is anything to choose; else cost and energy are multiples of time.
+    """
+
+    money: bool
+    power: bool
+    several: bool
+
+    def rates(self, cluster: Cluster, devices: Column) -> Floats:
+        """What one second of each respect but memory is worth: itself first. [respect, plan]"""
+        one = np.ones_like(devices)
+        if not self.several:
+            return one[np.newaxis]
+        spent = cost(cluster, one, devices=devices) if self.money else devices
+        drawn = energy(cluster, one, devices=devices) if self.power else None
+        return np.stack([rate for rate in (one, spent, drawn) if rate is not None])
+
+
+def spending(study: Study) -> Spending:
+    """What counts in a study."""
+    offers = study.choices
+    clusters = [offer.cluster for offer in offers]
+    return Spending(
+        money=all(cluster.price is not None for cluster in clusters),
+        power=len(offers) > 1 and all(cluster.node_power is not None for cluster in clusters),
+        several=len(offers) > 1 or len(offers[0].nodes) > 1,
+    )
+
+
+def over_limits(study: Study, cluster: Cluster, *, devices: Column, seconds: Column) -> Over:
+    """Which plans break a limit on the whole training with their steps alone. [plan]"""
+    samples = study.workload.samples
+    if samples is None:
+        return {}
+    whole = seconds * (samples / study.workload.global_batch)
+    return over_job_limits(study.limit, cluster, devices=devices, seconds=whole)
+
+
+def over_job_limits(limit: Limit, cluster: Cluster, *, devices: Column, seconds: Column) -> Over:
+    """Which plans break each limit with the seconds of a whole job; nan breaks none. [plan]"""
+    over: Over = {}
+    if limit.deadline is not None:
+        over["deadline"] = seconds > limit.deadline
+    if limit.cost is not None:
+        dollars = cost(cluster, seconds, devices=devices)
+        if dollars is not None:
+            over["cost limit"] = dollars > limit.cost
+    return over
+
+
+Over = dict[str, Flags]
+"""Plans that break a limit, by its name. [plan]"""
+
+
+def room(study: Study, cluster: Cluster) -> dict[str, float]:
+    """Bytes of a device that a plan may fill, by whose limit it is, the roomiest first."""
+    limits, most = {MEMORY: cluster.device.memory}, study.limit.room(cluster.device)
+    return limits if most == cluster.device.memory else limits | {MEMORY_LIMIT: most}
+
+
+MEMORY = "device memory"
+MEMORY_LIMIT = "memory limit"
+HOST_MEMORY = "host memory"

@@ -1,0 +1,347 @@
+"""What `search` answers where two kinds of devices train together.
+
+What one plan on two kinds of devices takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foretrain.cluster.mixed import Mixed, dollars, watts
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.plan.mixed import Mode, Pair
+from foretrain.plan.plan import Plan
+from foretrain.plan.study import Objective, Study
+from foretrain.plan.table import table_of
+from foretrain.step.factors import factors
+from foretrain.step.held import hold
+from foretrain.step.input import with_input
+from foretrain.step.mixed.replicas import of_share, replica_settings
+from foretrain.step.mixed.stages import outlook, staged, stretches
+from foretrain.step.price import AGREEMENT, PASSES, memory_of, model_flop, price_plan
+from foretrain.step.rates import peak
+from foretrain.step.result import Estimate, Memory
+from foretrain.step.setting import Setting
+from foretrain.step.simulation.step import simulate
+from foretrain.step.step import step_times
+from foretrain.step.timeline import StageTimes, StepTimes, closed_form
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of devices at work; the four stretches of seconds add up to the step.
+
+    Attributes:
+        cluster: its name.
+        device: name of the device.
+        devices: how many of them.
+        replicas: replicas that lie on them, as a whole or with some of their stages.
+        stages: pipeline stages of a replica that lie on them.
+        micro_batches: per step, of a replica.
+        share: of the global batch by replica, of the model's layers by stage.
+        compute: seconds that the busiest stage's passes take, collectives included.
+        update: seconds of its update and of gathering parameters.
+        other_kind: seconds that it waits for the slower kind.
+        rest: filling and draining the pipeline, sends, gradients that no pass hides, samples.
+        memory: bytes per device, heaviest stage and every stage.
+    """
+
+    cluster: str
+    device: str
+    devices: int
+    replicas: int
+    stages: int
+    micro_batches: int
+    share: float
+    compute: float
+    update: float
+    other_kind: float
+    rest: float
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedPlan:
+    """A plan on two kinds of devices, and what it takes.
+
+    Attributes:
+        mode: what lies on one kind as a whole, replicas or stages.
+        plan: of all devices.
+        kinds: at work, the one with the first stages first.
+        step_time: seconds of one step: the closed form, or the event simulation where the two
+            differ by more than 3 %.
+        closed_form: seconds by the closed form.
+        simulated: seconds by the event simulation; None if it was not run.
+        mfu: FLOP of the model per second over the peak of all devices.
+        cost_per_step: dollars; None unless both prices are known.
+        energy_per_step: joules; None unless both have power figures.
+        time_to_train: seconds of all steps; None without an amount.
+        cost_to_train: dollars of all steps.
+    """
+
+    mode: Mode
+    plan: Plan
+    kinds: tuple[Kind, Kind]
+    step_time: float
+    closed_form: float
+    simulated: float | None
+    mfu: float
+    cost_per_step: float | None
+    energy_per_step: float | None
+    time_to_train: float | None
+    cost_to_train: float | None
+
+    @property
+    def memory(self) -> float:
+        """Bytes on a device of the heaviest stage."""
+        return max(kind.memory.total for kind in self.kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """The best plan that leaves the other kind out.
+
+    Attributes:
+        cluster: name of the kind that works.
+        devices: how many of its devices.
+        estimate: of the best plan; None if there is none.
+        reason: why there is none, in words; None if there is one.
+    """
+
+    cluster: str
+    devices: int
+    estimate: Estimate | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedResult:
+    """The best plans on two kinds of devices, and on each of them alone.
+
+    Attributes:
+        objective: what was minimised.
+        best: the best plan on both kinds; the same as the first of `plans`.
+        plans: the k best, in order.
+        alone: the best on each kind alone.
+        gain: by what part of the best on one kind alone both together have less of the objective;
+            below 0 where one kind is better left out, None where no kind suffices alone.
+        rival: cluster of the better one of those; None where no kind suffices alone.
+        space: distinct plans on both kinds.
+        priced: those that fit and keep the limits.
+        excluded_by_bound: those that no cut makes one of the best.
+        rejected: plans that are refused, by reason.
+        seconds: processor seconds.
+        proven_optimal: whether no plan of the space can be better.
+        assumed: what was assumed and what is not counted, in words.
+    """
+
+    objective: Objective
+    best: MixedPlan
+    plans: tuple[MixedPlan, ...]
+    alone: tuple[Alone, Alone]
+    gain: float | None
+    rival: str | None
+    space: int
+    priced: int
+    excluded_by_bound: int
+    rejected: dict[str, int]
+    seconds: float
+    proven_optimal: bool
+    assumed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One kind at work.
+
+    Attributes:
+        place: of its cluster in the `Mixed`.
+        setting: the workload on it, as if all devices were of the kind.
+        times: what happens in a step of its replicas.
+        stages: which of the stages in them lie on it.
+        replicas: how many lie on it, as a whole or with those stages.
+        micro_batches: per step, of a replica.
+        share: of the global batch by replica, of the layers by stage.
+    """
+
+    place: int
+    setting: Setting
+    times: StepTimes
+    stages: range
+    replicas: int
+    micro_batches: int
+    share: float
+
+    @property
+    def busiest(self) -> StageTimes:
+        """The stage of its own that computes longest."""
+        own = [self.times.stages[stage] for stage in self.stages]
+        return max(own, key=lambda stage: stage.forward + stage.backward)
+
+    @property
+    def compute(self) -> float:
+        """Seconds of that stage's passes."""
+        return self.micro_batches * (self.busiest.forward + self.busiest.backward)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """Seconds of a step at both resolutions.
+
+    Attributes:
+        closed: by the closed form.
+        simulated: by the event simulation; None if it was not played.
+    """
+
+    closed: float
+    simulated: float | None
+
+    @property
+    def seconds(self) -> float:
+        """The one that counts."""
+        if self.simulated is None or abs(self.closed / self.simulated - 1.0) <= AGREEMENT:
+            return self.closed
+        return self.simulated
+
+
+def price_pair(study: Study, pair: Pair, coefficients: Coefficients) -> MixedPlan:
+    """What a plan on two kinds of devices takes, its step played.
+
+    Args:
+        study: workload and both clusters.
+        pair: the plan.
+        coefficients: how well hardware and software do.
+    """
+    both, workload = study.mixed, study.workload
+    assert both is not None, "a study of one kind was not refused"
+    works = (_by_replica if pair.mode is Mode.REPLICA else _by_stage)(study, pair, coefficients)
+    ends = [_end(work, pair) for work in works]
+    step = max(end.seconds for end in ends)
+    played = [end.simulated for end in ends if end.simulated is not None]
+    steps = None if workload.samples is None else workload.samples / workload.global_batch
+    rate, power = dollars(both), watts(both)
+    top = sum(peak(kind.device, workload.precision) * kind.devices for kind in both.kinds)
+    waits = _waits(pair, works, ends)
+    first, second = (
+        _kind(both, pair, work, step=step, waits=each)
+        for work, each in zip(works, waits, strict=True)
+    )
+    return MixedPlan(
+        mode=pair.mode,
+        plan=pair.plan,
+        kinds=(first, second),
+        step_time=step,
+        closed_form=max(end.closed for end in ends),
+        simulated=max(played) if len(played) == len(ends) else None,
+        mfu=model_flop(workload.model) * workload.global_batch / step / top,
+        cost_per_step=None if rate is None else rate * step,
+        energy_per_step=None if power is None else power * step,
+        time_to_train=None if steps is None else steps * step,
+        cost_to_train=None if steps is None or rate is None else steps * step * rate,
+    )
+
+
+def _by_replica(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[Work, Work]:
+    """Each kind passes its own share of the batch through whole replicas."""
+    assert study.mixed is not None
+    mixed, plan = study.mixed, pair.plan
+    settings = replica_settings(study.workload, mixed, coefficients)
+    plans = table_of([plan])
+
+    def of(place: int) -> Work:
+        many, devices = pair.micro_batches[place], mixed.kinds[place].devices
+        own = of_share(settings[place], many * plan.data * plan.micro_batch)
+        replicas = devices * plan.data // plan.devices
+        return Work(
+            place=place,
+            setting=own,
+            times=step_times(own, factors(own, hold(own, plans))),
+            stages=range(plan.pipeline),
+            replicas=replicas,
+            micro_batches=many,
+            share=replicas * many * plan.micro_batch / study.workload.global_batch,
+        )
+
+    return of(0), of(1)
+
+
+def _by_stage(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[Work, Work]:
+    """Both kinds work on every sample, one after the other."""
+    assert study.mixed is not None
+    kinds = stretches(study.workload, study.mixed, coefficients)
+    both = kinds[pair.places[0]], kinds[pair.places[1]]
+    plans = table_of([pair.plan])
+    found = staged(both, plans, outlook(both, plans).layers)
+    turn, times = int(found.turn[0]), found.times()
+
+    def of(nth: int, stages: range) -> Work:
+        return Work(
+            place=pair.places[nth],
+            setting=both[nth].setting,
+            times=times,
+            stages=stages,
+            replicas=pair.plan.data,
+            micro_batches=pair.micro_batches[nth],
+            share=_layers(found.plans.plan(0), stages),
+        )
+
+    return of(0, range(turn)), of(1, range(turn, pair.plan.pipeline))
+
+
+def _layers(plan: Plan, stages: range) -> float:
+    """Share of the layers that some stages hold."""
+    assert isinstance(plan.cut, tuple)
+    held = [size for chunk, size in enumerate(plan.cut) if chunk % plan.pipeline in stages]
+    return sum(held) / sum(plan.cut)
+
+
+def _end(work: Work, pair: Pair) -> End:
+    """The step of one kind by replica, of both by stage, with the wait for its samples."""
+    times, plans = work.times, table_of([pair.plan])
+    passes = len(times.stages) * times.micro_batches * times.interleaving
+
+    def fed(seconds: float) -> float:
+        return float(with_input(work.setting, plans, np.array([seconds]))[0])
+
+    return End(
+        closed=fed(closed_form(times)),
+        simulated=None if passes > PASSES else fed(simulate(times).seconds),
+    )
+
+
+def _waits(pair: Pair, works: tuple[Work, Work], ends: list[End]) -> tuple[float, float]:
+    """Seconds that each kind waits for the other, the slower one."""
+    if pair.mode is Mode.REPLICA:
+        first, second = (end.seconds for end in ends)
+    else:
+        first, second = (work.compute for work in works)
+    return max(0.0, second - first), max(0.0, first - second)
+
+
+def _kind(both: Mixed, pair: Pair, work: Work, *, step: float, waits: float) -> Kind:
+    """One kind as it is answered."""
+    own = both.kinds[work.place]
+    update = work.busiest.update + work.busiest.parameters
+    return Kind(
+        cluster=own.name,
+        device=own.device.name,
+        devices=own.devices,
+        replicas=work.replicas,
+        stages=len(work.stages),
+        micro_batches=work.micro_batches,
+        share=work.share,
+        compute=work.compute,
+        update=update,
+        other_kind=waits,
+        rest=step - work.compute - update - waits,
+        memory=_memory(pair, work),
+    )
+
+
+def _memory(pair: Pair, work: Work) -> Memory:
+    """Bytes on the stages of one kind."""
+    whole = price_plan(work.setting, pair.plan, played=False).memory
+    stages = tuple(whole.stages[stage] for stage in work.stages)
+    return memory_of(work.setting, max(stages, key=lambda stage: stage.total), stages)

@@ -1,0 +1,169 @@
+"""Placements: where the groups of plans lie on the levels of a cluster, and what they exchange by.
+
+The tensor, context, data and pipeline axis use every device once. Members of the context and the
+data axis hold the same parameters; a shard is so many neighbours among them. Experts fold over the
+devices of the first three axes: those that share an expert stand next to one another, then come
+those that share all experts, then those that hold the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.plan.plan import AXES, inner_members, neighbours
+from foretrain.plan.table import Column, PlanTable, Rows, distinct
+from foretrain.step.collective import Exchange, exchange, send
+from foretrain.step.collectives.line import Line
+from foretrain.step.setting import Holding, Setting
+from foretrain.step.spreads import quickest, quickest_of_any, quickest_send
+from foretrain.step.strategies.expert import expert_replicas
+from foretrain.step.strategies.sharding import among
+from foretrain.step.strategies.strategy import Axis, Group
+
+READS = ("order", *AXES, "shard", "expert", "expert_tensor")
+"""Fields of a plan that decide where its groups lie."""
+
+Levels = NDArray[np.float64]
+"""Members inside each level. [level, placement]"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placements:
+    """Groups of plans. [placement]
+
+    Attributes:
+        plans: a plan of each placement.
+        axes: collectives of the axes that exchange something for operators.
+        groups: collectives of those that hold the same parameters.
+        hop: one message between neighbouring stages.
+        place: which of the distinct spreads of those axes it is.
+    """
+
+    plans: PlanTable
+    axes: Mapping[Axis, Exchange]
+    groups: Mapping[tuple[Holding, Group], Exchange]
+    hop: Line
+    place: Rows
+
+
+def replicas_of(plans: PlanTable, holding: Holding) -> Column:
+    """Devices that hold the same parameters of a kind. [plan]"""
+    return expert_replicas(plans) if holding is Holding.EXPERTS else plans.replicas
+
+
+def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
+    """The distinct placements of some plans, and which of them each plan has."""
+    rows, group = distinct([getattr(plans, name) for name in READS])
+    few, net = plans.take(rows), setting.network
+    axes = _axes(setting, few)
+    folded = axes["tensor"] * axes["context"] * axes["data"]
+    same = {Holding.COMMON: axes["context"] * axes["data"]}
+    inside = {Axis.TENSOR: axes["tensor"]}
+    if setting.attends:
+        inside[Axis.CONTEXT] = axes["context"]
+    if Holding.EXPERTS in setting.holdings:
+        members = few.expert * few.expert_tensor
+        inside[Axis.EXPERT_TENSOR] = neighbours(folded, few.expert_tensor)
+        inside[Axis.EXPERT] = neighbours(folded, few.expert, stride=few.expert_tensor)
+        same[Holding.EXPERTS] = neighbours(folded, expert_replicas(few), stride=members)
+    _, place = distinct([level for levels in inside.values() for level in levels])
+    return Placements(
+        plans=few,
+        axes={axis: exchange(list(each), net) for axis, each in inside.items()},
+        groups={
+            (holding, name): exchange(list(levels), setting.between)
+            for holding, members in same.items()
+            for name, levels in _sharded(few, holding, members).items()
+        },
+        hop=send(list(axes["pipeline"]), net),
+        place=place,
+    ), group
+
+
+def any_placement(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
+    """Groups that lie as suits each of them best, and which placement a plan has.
+
+    No one order does that for all of them: what exchanges take here is a lower bound of what they
+    take in any order.
+    """
+    rows, index = distinct([getattr(plans, name) for name in READS if name != "order"])
+    few = plans.take(rows)
+    axes = any_axes(setting, few)
+    groups = {}
+    for holding in setting.holdings:
+        replicas = replicas_of(few, holding)
+        shard = among(few, replicas)
+        # Where nothing is sharded, a plan may say any number.
+        shard = np.where(replicas % shard == 0, shard, replicas)
+        sizes = {
+            Group.REPLICAS: replicas,
+            Group.SHARD: shard,
+            Group.ACROSS: replicas / shard,
+        }
+        for name, members in sizes.items():
+            groups[holding, name] = _quickest(setting, few, members)
+    return Placements(
+        plans=few,
+        axes=axes,
+        groups=groups,
+        hop=quickest_send(setting.network, few.devices, few.pipeline),
+        place=distinct([each.row for each in axes.values()])[1],
+    ), index
+
+
+def any_axes(
+    setting: Setting, plans: PlanTable, *, used: tuple[int, ...] = ()
+) -> dict[Axis, Exchange]:
+    """Axes that exchange something for operators, each as suits it best. [plan]
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        used: numbers of devices that they may have; empty for their own.
+    """
+    sizes = {Axis.TENSOR: plans.tensor}
+    if setting.attends:
+        sizes[Axis.CONTEXT] = plans.context
+    net = setting.network
+    found = {axis: quickest_of_any(net, members) for axis, members in sizes.items()}
+    if Holding.EXPERTS in setting.holdings:
+        folded = {Axis.EXPERT_TENSOR: plans.expert_tensor, Axis.EXPERT: plans.expert}
+        for axis, members in folded.items():
+            together = quickest_of_any(net, members, counts=used) if used else None
+            found[axis] = together or _quickest(setting, plans, members)
+    return found
+
+
+def _quickest(setting: Setting, plans: PlanTable, members: Column) -> Exchange:
+    experts = Holding.EXPERTS in setting.holdings
+    return quickest(setting.network, plans.devices, members, experts=experts)
+
+
+def _sharded(plans: PlanTable, holding: Holding, members: Levels) -> dict[Group, Levels]:
+    """Those that hold the same parameters, by what they share of them."""
+    replicas = replicas_of(plans, holding)
+    shard = among(plans, replicas)
+    return {
+        Group.REPLICAS: members,
+        Group.SHARD: neighbours(members, shard),
+        Group.ACROSS: neighbours(members, np.floor(replicas / shard), stride=shard),
+    }
+
+
+def _axes(setting: Setting, plans: PlanTable) -> dict[str, Levels]:
+    """Members inside each level of each axis' groups. [axis][level, placement]"""
+    levels = tuple(level.members for level in setting.cluster.levels)
+    placed = [
+        inner_members(
+            plans.orders[int(plans.order[row])],
+            tuple(int(getattr(plans, axis)[row]) for axis in AXES),
+            levels,
+        )
+        for row in range(len(plans))
+    ]
+    inside = np.array(placed, float).transpose(1, 2, 0)
+    return dict(zip(AXES, inside, strict=True))

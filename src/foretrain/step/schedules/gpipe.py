@@ -1,0 +1,63 @@
+"""GPipe: how long all forward passes and then all backward passes take.
+
+Equal micro-batches go through the stages, and over the links between them, as equal jobs through a
+row of machines: the first job takes the sum of what the machines take, and each further one comes
+as much later as the slowest machine takes. The way back is another such row, which begins when the
+last stage has made its forward passes. Exact for stages of any times and sends of either kind.
+
+Source: the schedule is that of huang2019, section 2.3; the flow shop is derived here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from foretrain.step.schedules.stages import Number, Passes, Passing, Stages
+
+
+def there_and_back(stages: Sequence[Stages], passing: Passing) -> Passes:
+    """How long do all passes of a step take?
+
+    Args:
+        stages: the pipeline from first to last. [plan]
+        passing: micro-batches and cost of sends. [plan]
+
+    Returns:
+        When each stage has made its last backward pass. [plan]
+
+    Source: the derivation at the top of this module.
+    """
+    degree: Number = 0.0
+    for kind in stages:
+        degree = degree + kind.count
+    send = np.where(degree > 1, passing.send, 0.0)
+    held = passing.blocking * send
+    turned = _there(stages, passing, degree=degree, send=send)
+    further = passing.micro_batches - 1
+    through: Number = 0.0
+    sum_back: Number = 0.0
+    slowest: Number = 0.0
+    finished = []
+    for kind in reversed(stages):
+        through = through + kind.count
+        sum_back = sum_back + kind.count * kind.backward
+        link = np.where(through > 1, send, 0.0)
+        machine = kind.backward + np.where(through < degree, held, 0.0)
+        slowest = np.maximum(slowest, np.maximum(np.minimum(kind.count, 1.0) * machine, link))
+        finished.append(turned + sum_back + (through - 1) * send + further * slowest)
+    return Passes(finished=finished[::-1], turn=0.0)
+
+
+def _there(stages: Sequence[Stages], passing: Passing, *, degree: Number, send: Number) -> Number:
+    """Seconds until the last stage has made all forward passes."""
+    through: Number = 0.0
+    seconds: Number = 0.0
+    slowest = send
+    for kind in stages:
+        through = through + kind.count
+        seconds = seconds + kind.count * kind.forward
+        held = np.where(through < degree, passing.blocking * send, 0.0)
+        slowest = np.maximum(slowest, np.minimum(kind.count, 1.0) * (kind.forward + held))
+    return seconds + (degree - 1) * send + (passing.micro_batches - 1) * slowest

@@ -1,0 +1,1 @@
+"""The second resolution: the step played event by event."""

@@ -1,0 +1,216 @@
+"""One step of many plans: the only place where compute and transfers meet.
+
+Transfers that nothing hides are settled here; the parts are what remains, and they add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from foretrain.plan.plan import Schedule, Sends
+from foretrain.plan.table import Column, PlanTable, Rows
+from foretrain.step import schedule
+from foretrain.step.factors import Factors
+from foretrain.step.held import weighted
+from foretrain.step.layers import Floats
+from foretrain.step.passes import exposed
+from foretrain.step.schedules.stages import Number, Passing, Stages
+from foretrain.step.setting import Setting
+from foretrain.step.strategies.data import micro_batches
+from foretrain.step.strategies.pipeline import boundary_bytes
+from foretrain.step.tail import straggling
+from foretrain.step.timeline import StageTimes, StepTimes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepColumns:
+    """Exposed seconds of each part, on the slowest stage's time line. [plan]
+
+    Fields as those of `results.estimate.Parts`.
+    """
+
+    forward: Column
+    backward: Column
+    recompute: Column
+    tensor: Column
+    context: Column
+    expert: Column
+    pipeline: Column
+    bubble: Column
+    gradients: Column
+    parameters: Column
+    update: Column
+    offload: Column
+    other: Column
+
+
+def step_time(setting: Setting, factors: Factors) -> Column:
+    """Seconds of a step. [plan]"""
+    stages = stage_columns(setting, factors)
+    return np.asarray(schedule.seconds(stages, order_columns(setting, factors)))
+
+
+def step(setting: Setting, factors: Factors) -> StepColumns:
+    """What a step consists of. [plan]"""
+    stages = stage_columns(setting, factors)
+    found = schedule.step(stages, order_columns(setting, factors))
+    slowest = _slowest(stages)
+    layer = _Slowest(setting, factors, slowest)
+    times, passes = factors.passes.times, factors.passes
+    moved = factors.tails.offload[slowest, factors.tail]
+    last = factors.stages.last[slowest, factors.stage]
+    gradients, parameters, offload = layer.of_passes(
+        [passes.gradients, passes.parameters, passes.offload]
+    )
+    parts: dict[str, Column] = {
+        **dict(
+            zip(ITS_OWN, layer.of_times([getattr(times, name) for name in ITS_OWN]), strict=True)
+        ),
+        "pipeline": _waiting(factors.plans, found.sends),
+        "bubble": _waiting(factors.plans, found.bubble),
+        "gradients": gradients + np.asarray(found.gradients) + last,
+        "parameters": parameters + np.asarray(found.parameters) - last,
+        "update": np.asarray(found.update) - moved,
+        "offload": offload + moved,
+    }
+    total = np.zeros(len(factors.plans))
+    for seconds in parts.values():
+        total = total + seconds
+    # All rounding ends here; near the total a difference is exact, so that the parts add up to it.
+    return StepColumns(**parts, other=found.seconds - total)
+
+
+ITS_OWN = ("forward", "backward", "recompute", "tensor", "context", "expert")
+"""Parts of a step that are parts of its layers."""
+
+
+class _Slowest:
+    """Seconds of all micro-batches on the slowest stage of each plan."""
+
+    def __init__(self, setting: Setting, factors: Factors, slowest: Rows) -> None:
+        held = factors.held
+        kinds = held.cuts.layers.shape[1]
+        self._counts = [held.cuts.layers[slowest, kind, held.cut] for kind in range(kinds)]
+        passes = micro_batches(setting.workload, factors.plans)
+        self._micro_batches = passes * straggling(setting, factors.plans)
+        self._passing = factors.passing
+        self._time = factors.passes.time[factors.passing]
+
+    def of_times(self, values: Sequence[Floats]) -> Column:
+        """Fields of the layers' times. [field, plan]"""
+        return self._of([each.take(self._time, axis=1) for each in values])
+
+    def of_passes(self, values: Sequence[Floats]) -> Column:
+        """Fields of the layers' passes. [field, plan]"""
+        return self._of([each.take(self._passing, axis=1) for each in values])
+
+    def _of(self, values: Sequence[Floats]) -> Column:
+        each = np.stack(np.broadcast_arrays(*values), axis=1)
+        return self._micro_batches * weighted(self._counts, each)
+
+
+def _waiting(plans: PlanTable, seconds: Number) -> Column:
+    """What stages wait for one another; differences of sums, whose rounding is dropped. [plan]"""
+    return np.where(plans.pipeline > 1, np.maximum(seconds, 0.0), 0.0)
+
+
+def step_times(setting: Setting, factors: Factors, *, row: int = 0) -> StepTimes:
+    """Everything that happens in one step of a plan, stage by stage."""
+    return step_of(stage_columns(setting, factors), order_columns(setting, factors), row=row)
+
+
+def step_of(runs: Sequence[Stages], order: Passing, *, row: int = 0) -> StepTimes:
+    """The same of one of some plans whose runs of stages and order are known."""
+    stages: list[StageTimes] = []
+    for run in runs:
+        times = {name: _at(getattr(run, name), row) for name in _STAGE_TIMES}
+        stage = StageTimes(**times, buckets=int(_at(run.buckets, row)))
+        stages += [stage] * int(_at(run.count, row))
+    return StepTimes(
+        stages=tuple(stages),
+        micro_batches=int(_at(order.micro_batches, row)),
+        interleaving=int(_at(order.interleaving, row)),
+        send=_at(order.send, row),
+        sends=Sends(int(_at(order.blocking, row))),
+        overlap=_at(order.overlap, row),
+        schedule=Schedule(int(_at(order.kind, row))),
+    )
+
+
+_STAGE_TIMES = tuple(field.name for field in fields(StageTimes) if field.name != "buckets")
+
+
+def _at(column: Number, row: int) -> float:
+    """One plan's value of a column, or the number that all plans have."""
+    values = np.ravel(column)
+    return float(values[row if len(values) > 1 else 0])
+
+
+def order_columns(setting: Setting, factors: Factors) -> Passing:
+    """The order of micro-batches and what its sends take. [plan]"""
+    workload, plans = setting.workload, factors.plans
+    beside = 0.0 if setting.software.late else setting.coefficients.overlap.gradients
+    hop = factors.placements.hop.take(factors.group)
+    size = boundary_bytes(workload.model, plans, value_bytes=workload.precision.value_bytes)
+    return Passing(
+        micro_batches=micro_batches(workload, plans),
+        interleaving=plans.interleaving,
+        send=hop.fixed + hop.per_byte * size,
+        blocking=plans.sends,
+        overlap=beside,
+        # A stage that is alone turns back after every micro-batch and puts nothing off.
+        kind=plans.schedule * (plans.pipeline > 1),
+    )
+
+
+def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
+    """One stage of every run: what it computes, exchanges and updates. [plan]"""
+    found, stage, tails, tail = factors.stages, factors.stage, factors.tails, factors.tail
+    slowest = straggling(setting, factors.plans)
+    waits = bool((factors.plans.schedule == Schedule.ZERO_BUBBLE).any())
+    return [
+        Stages(
+            count=factors.held.stages(run),
+            forward=slowest * found.forward[run].take(stage),
+            backward=slowest * found.backward[run].take(stage),
+            weights=slowest * found.weights[run].take(stage) if waits else 0.0,
+            gradients=tails.gradients[run].take(tail),
+            buckets=tails.buckets[run].take(tail),
+            update=tails.update[run].take(tail) + tails.offload[run].take(tail),
+            parameters=tails.parameters[run].take(tail)
+            + found.first[run].take(stage)
+            + found.last[run].take(stage)
+            + _first_gathered(setting, factors, run=run),
+        )
+        for run in factors.held.runs
+    ]
+
+
+def _first_gathered(setting: Setting, factors: Factors, *, run: int) -> Number:
+    """What the first forward pass of a step does not hide of gathering parameters. [plan]
+
+    At least one layer's worth, for nothing runs before it is there.
+    """
+    if not factors.tails.first.any():
+        return 0.0
+    first = factors.tails.first[run].take(factors.tail)
+    one = first / factors.tails.buckets[run].take(factors.tail)
+    forward = factors.stages.forward[run].take(factors.stage)
+    overlap = setting.coefficients.overlap.gradients
+    left: Number = np.maximum(one, exposed(first, forward, overlap=overlap))
+    return left
+
+
+def _slowest(stages: Sequence[Stages]) -> Rows:
+    """Run of the stage that computes longest, the first of equals. [plan]"""
+    slowest = np.zeros(np.shape(stages[0].forward), np.intp)
+    longest = np.full(np.shape(stages[0].forward), -1.0)
+    for run, stage in enumerate(stages):
+        busy = stage.forward + stage.backward
+        longer = (stage.count > 0) & (busy > longest)
+        longest = np.where(longer, busy, longest)
+        slowest = np.where(longer, run, slowest)
+    return slowest

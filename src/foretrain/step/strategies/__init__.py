@@ -1,0 +1,71 @@
+"""Parallel strategies: one file and one line each.
+
+The pipeline (`pipeline.py`, `cut.py`), recomputation (`recompute.py`) and offloading (`offload.py`)
+are not in the table: they decide which layers a stage has, how often it runs them and where it
+keeps what, not which part of an operator a device has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import mul
+from types import MappingProxyType
+
+from foretrain.plan.table import Column, PlanTable
+from foretrain.step.strategies import context, data, expert, sequence, sharding, tensor
+from foretrain.step.strategies.strategy import (
+    Owners,
+    ParameterTransfer,
+    Share,
+    Strategy,
+    Transfer,
+    alone,
+    nothing,
+    whole,
+)
+from foretrain.workload.columns import Operators
+from foretrain.workload.workload import Workload
+
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
+    {
+        "data": data.STRATEGY,
+        "sharding": sharding.STRATEGY,
+        "tensor": tensor.STRATEGY,
+        "sequence": sequence.STRATEGY,
+        "context": context.STRATEGY,
+        "expert": expert.STRATEGY,
+    }
+)
+
+
+SHARING = tuple(each for each in STRATEGIES.values() if each.share is not whole)
+SENDING = tuple(each for each in STRATEGIES.values() if each.transfers is not nothing)
+"""Those that divide operators, and those that exchange something for them."""
+
+
+def share_of(operators: Operators, plans: PlanTable) -> Share:
+    """The part of each operator that one device has, all strategies together."""
+    return reduce(mul, (each.share(operators, plans) for each in SHARING))
+
+
+def transfers_of(operators: Operators, plans: PlanTable) -> list[Transfer]:
+    """What is exchanged for each operator."""
+    return [transfer for each in SENDING for transfer in each.transfers(operators, plans)]
+
+
+def parameter_transfers_of(
+    workload: Workload, plans: PlanTable, replicas: Column
+) -> list[ParameterTransfer]:
+    """What is exchanged for each parameter that so many devices hold."""
+    return [
+        transfer
+        for each in STRATEGIES.values()
+        for transfer in each.parameter_transfers(workload, plans, replicas)
+    ]
+
+
+def owners_of(plans: PlanTable, replicas: Column) -> Owners:
+    """Devices that share one copy of what belongs to a parameter that so many devices hold."""
+    owning = [each for each in STRATEGIES.values() if each.owners is not alone]
+    return reduce(mul, (each.owners(plans, replicas) for each in owning))

@@ -1,0 +1,77 @@
+"""Context parallelism: members share the tokens of each sample.
+
+Everything but attention works on tokens one by one, so a member has its part of the tokens and
+nothing is exchanged. In attention every query meets every key before it:
+
+- ring: the keys and values of every member go round while it attends to those it has. The backward
+  pass sends them round again, and their gradients with them. Attention hides what it can.
+- all-to-all: members exchange their tokens for heads before attention, and back after it: queries,
+  keys, values and outputs, each by itself; nothing hides it.
+
+A member takes one block of tokens from the front and one from the back of a sample, so that all
+have the same part of the causal half.
+
+Source: liu2023, section 3 (ring); jacobs2023, section 3 (all-to-all); grattafiori2024, section
+3.3.2 (two blocks each).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foretrain.plan.plan import ContextExchange
+from foretrain.plan.table import PlanTable
+from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
+from foretrain.workload.columns import Operators
+
+
+def share(operators: Operators, plans: PlanTable) -> Share:
+    """The tokens of every operator; heads of those that attend where they take the place."""
+    heads = (operators.attention >= 0) & (plans.exchange == ContextExchange.ALL_TO_ALL)
+    return Share(
+        rows=np.where(heads, 1.0, plans.context),
+        batch=np.where(heads, plans.context, 1.0),
+        moved=plans.context,
+        kept=plans.context,
+        boundary=plans.context,
+    )
+
+
+def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
+    """Keys and values that go round, or tokens that become heads and back."""
+    shared = plans.context > 1
+    if not shared.any():
+        return ()
+    ring = shared & (plans.exchange == ContextExchange.RING)
+    heads = shared & (plans.exchange == ContextExchange.ALL_TO_ALL)
+    round_trip = operators.keys * ring / plans.tensor
+    each = heads / (2.0 * plans.tensor * plans.context)
+    return (
+        _transfer(Phase.FORWARD, Pattern.GATHER, round_trip),
+        _transfer(Phase.BACKWARD, Pattern.GATHER, round_trip, times=2.0),
+        *(
+            _transfer(phase, Pattern.ALL_TO_ALL, both * each, times=2.0)
+            for phase in Phase
+            for both in (operators.keys, operators.queries)
+        ),
+    )
+
+
+def _transfer(
+    phase: Phase,
+    pattern: Pattern,
+    values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    *,
+    times: float = 1.0,
+) -> Transfer:
+    return Transfer(
+        axis=Axis.CONTEXT,
+        phase=phase,
+        pattern=pattern,
+        values=values,
+        times=times,
+        beside=pattern is Pattern.GATHER,
+    )
+
+
+STRATEGY = Strategy(reads=("tensor", "context", "exchange"), share=share, transfers=transfers)

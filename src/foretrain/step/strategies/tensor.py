@@ -1,0 +1,79 @@
+"""Tensor parallelism: members share each operator.
+
+A pair of matrix products is divided by columns, then by depth, so that the values between them
+never meet. The forward pass adds up the outputs of a product divided by depth; the backward pass
+adds up the gradients of the input of one divided by columns. Experts have a degree of their own.
+
+Source: shoeybi2019, section 3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foretrain.plan.table import Column, PlanTable
+from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
+from foretrain.workload.columns import Floats, Operators
+from foretrain.workload.operator import Split
+
+AXES = ((Axis.TENSOR, False), (Axis.EXPERT_TENSOR, True))
+"""Axes that add up partial sums, and whether those of experts."""
+
+
+def degree(operators: Operators, plans: PlanTable) -> Column:
+    """Members that share an operator. [operator, plan]"""
+    return np.where(operators.experts > 0, plans.expert_tensor, plans.tensor)
+
+
+def summed(operators: Operators, split: Split, *, experts: bool) -> Floats:
+    """Values per sample that the members of one kind of operator add up. [operator, 1]
+
+    Nobody adds up gradients of the input of a product that has no backward pass.
+    """
+    kind = (operators.experts > 0) if experts else (operators.experts == 0)
+    idle = operators.matmul & (operators.backward_flop == 0) & operators.split_is(Split.COLUMNS)
+    values: Floats = operators.output * (operators.split_is(split) & kind & ~idle)
+    return values
+
+
+def share(operators: Operators, plans: PlanTable) -> Share:
+    """Products divided by depth write whole outputs, of partial sums, and keep part of their input.
+
+    Those divided by columns keep a whole input. [operator, plan]
+    """
+    columns, depth, heads = (
+        operators.split_is(split) for split in (Split.COLUMNS, Split.DEPTH, Split.HEADS)
+    )
+    members = degree(operators, plans)
+    return Share(
+        columns=np.where(columns, members, 1.0),
+        depth=np.where(depth, members, 1.0),
+        batch=np.where(heads, members, 1.0),
+        moved=np.where(columns | heads, members, 1.0),
+        kept=np.where(depth | heads, members, 1.0),
+        weights=np.where(columns | depth | heads, members, 1.0),
+    )
+
+
+def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
+    """All-reduces, unless sequence parallelism takes their place."""
+    mine = (plans.tensor > 1) & (plans.sequence_parallel == 0)
+    if not mine.any():
+        return ()
+    return tuple(
+        Transfer(
+            axis=axis,
+            phase=phase,
+            pattern=Pattern.REDUCE,
+            values=summed(operators, split, experts=experts) * mine / plans.context,
+        )
+        for axis, experts in AXES[: 1 + bool(operators.experts.any())]
+        for phase, split in ((Phase.FORWARD, Split.DEPTH), (Phase.BACKWARD, Split.COLUMNS))
+    )
+
+
+STRATEGY = Strategy(
+    reads=("tensor", "expert_tensor", "context", "sequence_parallel"),
+    share=share,
+    transfers=transfers,
+)

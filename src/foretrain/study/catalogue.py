@@ -1,0 +1,232 @@
+"""The catalogue: devices and clusters that foretrain knows by name, with a source per number.
+
+A file of `cluster/catalogue` holds a family of entries and the sources they share. An entry looks
+like the description a user would write, but each number is a table of its value, source and
+confidence (and date, where it ages). An entry that is `like` another one says what differs.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import dropwhile
+from typing import Any, TypeGuard, TypeVar
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.device import Device
+from foretrain.errors import InputError, nearest
+from foretrain.study.entries import Figure
+from foretrain.study.levels import with_nodes
+from foretrain.study.problems import Problems, validated, written
+
+Noun = TypeVar("Noun")
+Entry = dict[str, Any]
+ABOUT = ("family", "summary", "aliases", "like")
+OWN = (*ABOUT, "price")
+
+MAKERS = frozenset({"nvidia", "amd", "instinct", "tesla", "geforce"})
+"""What drivers and PyTorch put before the name of a device; it tells none from another."""
+
+
+def names() -> Mapping[str, tuple[str, ...]]:
+    """The names of all entries, by kind: devices and clusters."""
+    return {kind: tuple(_entries(kind)) for kind in ("devices", "clusters")}
+
+
+def device(name: str) -> Device:
+    """A device by its name or by another spelling of it ("A100 SXM 80GB").
+
+    Raises:
+        InputError: if the catalogue has no such device.
+    """
+    return _noun(Device, device_document(name))
+
+
+def cluster(name: str, nodes: int) -> Cluster:
+    """A cluster of the catalogue with some number of nodes.
+
+    Raises:
+        InputError: if the catalogue has no such cluster, nodes is below 1, or they cannot be spread
+            evenly over its levels.
+    """
+    if not nodes >= 1:
+        raise InputError(f"cluster '{name}': nodes must be at least 1, got {nodes}.")
+    document = cluster_document(name)
+    try:
+        levels = with_nodes(document["levels"], nodes)
+    except InputError as error:
+        raise InputError(f"cluster '{document['name']}': {error}") from None
+    return _noun(Cluster, {**document, "levels": levels})
+
+
+def device_document(name: str) -> dict[str, Any]:
+    """A device as a user would describe it in a study."""
+    found = find("devices", name)
+    return {"name": found, **_plain(_entries("devices")[found])}
+
+
+def cluster_document(name: str) -> dict[str, Any]:
+    """A cluster as a user would describe it in a study, before `nodes` fills its levels."""
+    found = find("clusters", name)
+    entry = _entries("clusters")[found]
+    described = {**_plain(entry), "device": device_document(entry["device"])}
+    if "price" in entry:
+        described["price_date"] = first_day(entry["price"]["date"])
+    return {"name": found, **described}
+
+
+def first_day(month: str) -> str:
+    """The day since which a price of the catalogue has held: "2025-06" is 2025-06-01."""
+    return f"{month}-01"
+
+
+def find(kind: str, name: str) -> str:
+    """The name under which the catalogue has what a user calls `name`.
+
+    Args:
+        kind: devices or clusters.
+        name: a name or an alias; capitals, blanks and underscores do not matter, nor who made a
+            device ("NVIDIA A100-SXM4-80GB", as a driver has it).
+
+    Raises:
+        InputError: with the nearest name.
+    """
+    spelled, known = _spelled(name), _spellings(kind)
+    if spelled not in known:
+        raise InputError(
+            f"unknown {kind.removesuffix('s')} '{name}'.{nearest(spelled, known)} "
+            f"'foretrain catalogue' lists all {len(_entries(kind))}."
+        )
+    return known[spelled]
+
+
+@cache
+def _spellings(kind: str) -> Mapping[str, str]:
+    """The entry of each name and alias."""
+    return {other: entry for entry in _entries(kind) for other in spellings(kind, entry)}
+
+
+def spellings(kind: str, entry: str) -> Iterator[str]:
+    """What an entry may be called, in lower case with hyphens."""
+    return map(_spelled, (entry, *_entries(kind)[entry].get("aliases", ())))
+
+
+def summary(kind: str, name: str) -> str:
+    """One line about an entry."""
+    return str(_entries(kind)[find(kind, name)]["summary"])
+
+
+def family(kind: str, name: str) -> str:
+    """What the file of an entry holds, such as "NVIDIA Hopper"."""
+    return str(_entries(kind)[find(kind, name)]["family"])
+
+
+def figures(kind: str, name: str) -> tuple[Figure, ...]:
+    """Every number of an entry with its source."""
+    return tuple(_figures(_entries(kind)[find(kind, name)], ()))
+
+
+def words(kind: str, name: str) -> dict[str, str]:
+    """What an entry says in words: its device, and the name and the technology of each level."""
+    entry = _entries(kind)[find(kind, name)]
+    plain = {key: value for key, value in entry.items() if key not in ABOUT}
+    return {key: str(value) for key, value in leaves(plain)}
+
+
+def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str, str | int]]:
+    """Every text and number below a value, with its key; figures have sources and are left out."""
+    if isinstance(value, bool):
+        yield written(path), "yes" if value else "no"
+    elif isinstance(value, str | int):
+        yield written(path), value
+    elif isinstance(value, dict | list) and not _is_figure(value):
+        for key, item in _inside(value):
+            yield from leaves(item, (*path, key))
+
+
+@cache
+def _entries(kind: str) -> Mapping[str, Entry]:
+    """All entries of one kind, by name, those that are like another one completed."""
+    folder = files("foretrain") / "cluster" / "catalogue" / kind
+    found: dict[str, Entry] = {}
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".toml"):
+            found |= _family(tomllib.loads(file.read_text("utf-8")))
+    return {name: _completed(entry, found) for name, entry in found.items()}
+
+
+def _family(document: Entry) -> dict[str, Entry]:
+    """The entries of a file, their sources written out."""
+    title, sources = document.pop("family"), document.pop("sources")
+    for value in document.values():
+        _write_sources(value, sources)
+    return {name: {"family": title, **entry} for name, entry in document.items()}
+
+
+def _write_sources(value: object, sources: Mapping[str, str]) -> None:
+    """Put the source of each figure below a value in the place of the source's key."""
+    if _is_figure(value):
+        value["source"] = sources[value["source"]]
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _write_sources(item, sources)
+
+
+def _completed(entry: Entry, others: Mapping[str, Entry]) -> Entry:
+    """An entry with what it leaves to the one it is like; a price is always an entry's own."""
+    if "like" not in entry:
+        return entry
+    model = _completed(others[entry["like"]], others)
+    return {**{key: value for key, value in model.items() if key not in OWN}, **entry}
+
+
+def _spelled(name: str) -> str:
+    words = name.lower().replace("_", " ").replace("-", " ").split()
+    return "-".join(dropwhile(MAKERS.__contains__, words))
+
+
+def _is_figure(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict) and "value" in value
+
+
+def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry with the values of its numbers alone."""
+    return {key: _value(value) for key, value in entry.items() if key not in ABOUT}
+
+
+def _value(value: object) -> object:
+    if isinstance(value, list):
+        return [_value(item) for item in value]
+    if isinstance(value, dict):
+        return value["value"] if _is_figure(value) else _plain(value)
+    return value
+
+
+def _figures(value: object, path: tuple[str | int, ...]) -> Iterator[Figure]:
+    """The figures below a value, in the order of the file."""
+    if _is_figure(value):
+        yield Figure(
+            key=written(path),
+            value=value["value"],
+            source=value["source"],
+            confidence=value["confidence"],
+            date=value.get("date"),
+        )
+    elif isinstance(value, dict | list):
+        for key, item in _inside(value):
+            yield from _figures(item, (*path, key))
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> Iterable[tuple[str | int, Any]]:
+    return enumerate(value) if isinstance(value, list) else value.items()
+
+
+def _noun(kind: type[Noun], document: Mapping[str, Any]) -> Noun:
+    """The noun of a catalogue entry; a fault in it would be ours."""
+    problems = Problems(f"catalogue entry {document['name']}")
+    noun = validated(kind, document, path="", problems=problems)
+    problems.check()
+    assert noun is not None
+    return noun

@@ -1,0 +1,203 @@
+"""Sets of coefficients: TOML files that say of each value its unit, interval and source.
+
+`priors.toml` holds every coefficient as it was known before anything was fitted. A set says only
+what differs from it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+
+from foretrain.coefficients.calibration import Calibration
+from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.uncertainty import Covers, Fitted
+from foretrain.errors import InputError
+from foretrain.study.documents import from_toml
+
+SETS = files("foretrain.coefficients") / "sets"
+PRIORS_FILE = "priors"
+DEFAULT_SET = "2026-11"
+COVERS = "covers"
+SPAN = re.compile(r"(?P<name>.+-)(?P<first>[0-9]{1,18})\.\.(?P=name)(?P<last>[0-9]{1,18})")
+
+
+def calibration(text: str, *, over: Calibration | None = None, where: str) -> Calibration:
+    """A calibration from the text of a set.
+
+    Args:
+        text: the TOML document.
+        over: what holds for coefficients that the set leaves out.
+        where: names the text in messages.
+
+    Raises:
+        InputError: it is not such a document.
+    """
+    document = from_toml(text, where)
+    known = dict(over.known) if over else {}
+    for name, entry in _entries(document):
+        known[name] = _coefficient(name, entry, known.get(name), where=where)
+    return Calibration(
+        name=str(document.get("name", where)),
+        date=str(document.get("date", "")),
+        known=known,
+        covers=_covers(document.get(COVERS, {})),
+    )
+
+
+def _covers(entry: Mapping[str, Any]) -> Covers:
+    least, most = entry.get("parameters", (0.0, 0.0))
+    fewest, largest = entry.get("counts", (0.0, 0.0))
+    return Covers(
+        devices=frozenset(entry.get("devices", ())),
+        parameters=(float(least), float(most)),
+        counts=(float(fewest), float(largest)),
+        kinds=frozenset(entry.get("kinds", ())),
+        samples=frozenset(entry.get("samples", ())),
+        multiplied=float(entry.get("multiplied", 0.0)),
+        runs=tuple(map(_fitted, entry.get("runs", ()))),
+    )
+
+
+def _fitted(entry: Mapping[str, Any]) -> Fitted:
+    fewest, most = entry["devices"]
+    kinds = frozenset(entry["kinds"])
+    return Fitted(**{**entry, "devices": (int(fewest), int(most)), "kinds": kinds})
+
+
+def _entries(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for group, inside in document.items():
+        if isinstance(inside, dict) and group != COVERS:
+            yield from ((f"{group}.{field}", entry) for field, entry in inside.items())
+
+
+def _coefficient(
+    name: str, entry: Mapping[str, Any], before: Coefficient | None, *, where: str
+) -> Coefficient:
+    unit = entry.get("unit", before.unit if before else None)
+    try:
+        return Coefficient(
+            value=float(entry["value"]),
+            unit=str(unit),
+            low=float(entry["low"]),
+            high=float(entry["high"]),
+            kind=Kind(entry["kind"]),
+            source=str(entry["source"]),
+            rows=tuple(row for each in entry.get("rows", ()) for row in rows_of(each)),
+        )
+    except KeyError as error:
+        raise InputError(f"{where}: {name} does not say {error}.") from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {name}: {error}") from None
+
+
+def rows_of(text: str) -> Iterator[str]:
+    """One id, or those from a first to a last one (`mpt-0081..mpt-0113`)."""
+    span = SPAN.fullmatch(text)
+    if span is None:
+        yield text
+        return
+    for number in range(int(span["first"]), int(span["last"]) + 1):
+        yield f"{span['name']}{number:0{len(span['first'])}}"
+
+
+def _shipped(name: str, over: Calibration | None = None) -> Calibration:
+    file = f"{name}.toml"
+    return calibration((SETS / file).read_text("utf-8"), over=over, where=file)
+
+
+def as_toml(made: Calibration, *, over: Calibration, about: str, digits: int = 6) -> str:
+    """The text of a set: what differs from another one.
+
+    Args:
+        made: the set.
+        over: what holds for coefficients that the text leaves out.
+        about: comment at its head, one line.
+        digits: of every value.
+    """
+    entries = [
+        _entry(name, it, digits) for name, it in made.known.items() if it != over.known.get(name)
+    ]
+    named = f"name = {_text(made.name)}\ndate = {made.date}\nover = {_text(over.name)}\n"
+    head = f"# {about}\n\n{named}"
+    covered = "" if made.covers == over.covers else _covered(made.covers)
+    return "\n".join([head, *filter(None, [covered]), *entries])
+
+
+def _covered(covers: Covers) -> str:
+    devices, kinds, samples = (
+        _list(names) for names in (covers.devices, covers.kinds, covers.samples)
+    )
+    sizes, counts = (
+        ", ".join(f"{end:.6g}" for end in ends) for ends in (covers.parameters, covers.counts)
+    )
+    return (
+        f"[{COVERS}]\ndevices = {devices}\nparameters = [{sizes}]\ncounts = [{counts}]\n"
+        f"kinds = {kinds}\nsamples = {samples}\nmultiplied = {covers.multiplied:.6g}\n"
+        f"runs = [\n{''.join(map(_run, covers.runs))}]\n"
+    )
+
+
+def _run(run: Fitted) -> str:
+    """A line of those that were fitted to."""
+    texts = (
+        f"{name} = {_text(getattr(run, name))}" for name in ("id", "model", "device", "sample")
+    )
+    fewest, most = run.devices
+    numbers = f"parameters = {run.parameters:.4g}, devices = [{fewest}, {most}]"
+    tail = f"kinds = {_list(run.kinds)}, rows = {run.rows}, error = {run.error:.3f}"
+    return f"    {{ {', '.join(texts)}, {numbers}, {tail} }},\n"
+
+
+def _list(names: Iterable[str]) -> str:
+    return f"[{', '.join(map(_text, sorted(names)))}]"
+
+
+def _entry(name: str, it: Coefficient, digits: int) -> str:
+    numbers = (f"{key} = {getattr(it, key):.{digits}g}" for key in ("value", "low", "high"))
+    lines = [f"[{name}]", *numbers, f'kind = "{it.kind}"', f"source = {_text(it.source)}"]
+    if it.rows:
+        lines += ["rows = [", *(f"    {_text(each)}," for each in _spans(it.rows)), "]"]
+    return "\n".join([*lines, ""])
+
+
+def _text(text: str) -> str:
+    """A text as TOML writes it, which escapes as JSON does."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _spans(rows: tuple[str, ...]) -> Iterator[str]:
+    """Ids, neighbours as a first and a last one."""
+    span: list[str] = []
+    for row in rows:
+        if span and row == _next(span[-1]):
+            span.append(row)
+            continue
+        yield from _span(span)
+        span = [row]
+    yield from _span(span)
+
+
+def _span(span: list[str]) -> Iterator[str]:
+    if len(span) > 1:
+        yield f"{span[0]}..{span[-1]}"
+    else:
+        yield from span
+
+
+def _next(row: str) -> str:
+    name, _, number = row.rpartition("-")
+    return f"{name}-{int(number) + 1:0{len(number)}}" if number.isdigit() else ""
+
+
+PRIORS: Calibration = _shipped(PRIORS_FILE)
+"""Every coefficient as it was known before anything was fitted."""
+
+SHIPPED: Calibration = _shipped(DEFAULT_SET, PRIORS)
+"""The set that predictions use unless another is given."""
+
+DEFAULT: Coefficients = SHIPPED.coefficients

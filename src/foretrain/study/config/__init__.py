@@ -1,0 +1,1 @@
+"""Configurations of models as other software writes them."""

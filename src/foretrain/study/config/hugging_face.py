@@ -1,0 +1,147 @@
+"""Configurations of Hugging Face: the keys of a config.json become a model.
+
+Nothing is downloaded and no code of a model runs: a family is a function of the table below, which
+knows the keys of its configurations and what their absence means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from foretrain.errors import InputError, UnsupportedModel, nearest
+from foretrain.study.config import deepseek, encoders, gpt, llama
+from foretrain.study.config.config import Config
+from foretrain.study.config.pictures import TEXT_OF, text_of
+from foretrain.units import as_written
+from foretrain.workload.graph import Model
+from foretrain.workload.library.variants import model_of_shape, with_positions
+from foretrain.workload.library.vit import VisionTransformer, vision_transformer
+from foretrain.workload.parts.electra import Electra
+from foretrain.workload.parts.encoder_decoder import EncoderDecoder
+from foretrain.workload.parts.language_model import LanguageModel
+
+Shape = LanguageModel | EncoderDecoder | VisionTransformer
+
+FAMILIES: Mapping[str, Callable[[Config], Shape]] = MappingProxyType(
+    {
+        "bart": encoders.bart,
+        "bert": encoders.bert,
+        "bloom": gpt.bloom,
+        "deepseek_v2": deepseek.deepseek_v2,
+        "deepseek_v3": deepseek.deepseek_v3,
+        "electra": encoders.electra,
+        "falcon": gpt.falcon,
+        "gemma": llama.gemma,
+        "gemma2": llama.gemma2,
+        "gemma3_text": llama.gemma3,
+        "gpt2": gpt.gpt2,
+        "gpt_neox": gpt.gpt_neox,
+        "gpt_oss": llama.gpt_oss,
+        "gptj": gpt.gptj,
+        "kimi_k2": deepseek.deepseek_v3,
+        "llama": llama.llama,
+        "llama4_text": llama.llama4,
+        "mistral": llama.mistral,
+        "mixtral": llama.mixtral,
+        "mpt": gpt.mpt,
+        "mt5": encoders.t5,
+        "nemotron": llama.nemotron,
+        "nemotron_h": deepseek.nemotron_h,
+        "opt": gpt.opt,
+        "phi3": llama.phi3,
+        "qwen2": llama.qwen2,
+        "qwen2_moe": llama.qwen2_moe,
+        "qwen3": llama.qwen3,
+        "qwen3_moe": llama.qwen3_moe,
+        "roberta": encoders.roberta,
+        "t5": encoders.t5,
+        "umt5": encoders.umt5,
+        "vit": encoders.vit,
+    }
+)
+"""Families by model_type."""
+
+
+def shape_of(config: Mapping[str, object]) -> Shape:
+    """The shape of the model that a configuration describes.
+
+    Raises:
+        UnsupportedModel: of no family that is known here.
+        InputError: a key is missing, is of the wrong kind, or contradicts another.
+    """
+    if str(config.get("model_type")) in TEXT_OF:
+        return _read(text_of(config).keys, place="text_config.model_type")
+    return _read(config, place="model_type")
+
+
+def _read(config: Mapping[str, object], *, place: str) -> Shape:
+    """The shape of a model of text or of images alone, whose family stands at a place."""
+    family = config.get("model_type")
+    if not isinstance(family, str):
+        raise InputError(f"{place} is {as_written(family)}; it names the family of the model.")
+    if family not in FAMILIES:
+        raise UnsupportedModel(
+            f"{place} is {as_written(family)}, which foretrain cannot read."
+            f"{nearest(family, FAMILIES)} Known: {', '.join(sorted([*FAMILIES, *TEXT_OF]))}."
+        )
+    return FAMILIES[family](Config(config, family))
+
+
+def model_of(
+    config: Mapping[str, object],
+    *,
+    sequence: int | None = None,
+    image: int | None = None,
+    positions: int | None = None,
+) -> Model:
+    """The model that a configuration describes, for samples of one size.
+
+    Args:
+        config: the keys of a config.json.
+        sequence: tokens per sample, for models of text.
+        image: pixels per side, for models of images; None for the configuration's image_size.
+        positions: tokens for which a learned table of positions is to have rows; None for the
+            configuration's.
+
+    Raises:
+        UnsupportedModel: of no family that is known here.
+        InputError: a key is missing, is of the wrong kind, or contradicts another; or the sample's
+            size is missing, superfluous or too large.
+    """
+    given = shape_of(config)
+    shape = given if positions is None else with_positions(given, positions)
+    return build(shape, named(config), sequence=sequence, image=_image(config, image))
+
+
+def named(config: Mapping[str, object]) -> str:
+    """What to call the model: the name that it was saved under, or its family."""
+    saved = config.get("_name_or_path")
+    name = saved if isinstance(saved, str) and saved else str(config.get("model_type"))
+    return f"{name} (text alone)" if str(config.get("model_type")) in TEXT_OF else name
+
+
+def build(
+    shape: Shape | Electra, name: str, *, sequence: int | None = None, image: int | None = None
+) -> Model:
+    """The model of a shape for samples of one size. Arguments as `model_of`'s.
+
+    Raises:
+        InputError: the sample's size is missing, superfluous or too large.
+    """
+    source = "config.json"
+    if isinstance(shape, VisionTransformer):
+        if sequence is not None or image is None:
+            raise InputError(f"model '{name}' reads images: give image (pixels), no sequence.")
+        return vision_transformer(name, shape, image=image, source=source)
+    if image is not None or sequence is None:
+        raise InputError(f"model '{name}' reads tokens: give sequence (tokens), no image.")
+    return replace(model_of_shape(name, shape, sequence), source=source)
+
+
+def _image(config: Mapping[str, object], image: int | None) -> int | None:
+    """The size of an image; the configuration's is used where a study gives none."""
+    if image is not None or config.get("model_type") != "vit":
+        return image
+    return Config(config, "vit").count("image_size", 224)

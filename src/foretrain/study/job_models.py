@@ -1,0 +1,150 @@
+"""Models that jobs of a shared cluster train: [[jobs.models]]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Annotated, Any, Final
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.fewer import even, fewer
+from foretrain.errors import ForetrainError, InputError
+from foretrain.measured.queue_study import JobModel
+from foretrain.plan.study import Study
+from foretrain.study.keys import Count, Reads
+from foretrain.study.problems import Problems
+from foretrain.study.study import study_from
+from foretrain.units import BYTES, SHARE, as_written
+
+NO_ENSEMBLE: Final = "is 1, which is no ensemble. Leave it out, or say at least 2."
+ALONE: Final = "is what members of an ensemble share. Say how many there are: members = 8."
+NO_PREPARED: Final = (
+    "must be said, above 0 bytes. Members hand prepared samples on:"
+    " '150 kB' is a picture of 224 x 224 in one byte per colour."
+)
+NO_PREPARE: Final = (
+    "must be said, above 0 s. What members share is preparing samples: write its time on one core,"
+    " such as data = { samples = 1281167, sample_bytes = '110 kB', prepare = '9 ms' }."
+)
+NO_HOST: Final = "is missing. Members share the cores of a host: say them in [cluster.host]."
+UNEVEN: Final = "{count} devices are no equal shares for {members} members."
+NO_COUNTS: Final = (
+    "{members} members divide none of the usual numbers of devices ({usual}) equally. Say counts"
+    " that they do, or have other members."
+)
+
+
+def _ratio(value: object) -> float:
+    """A number above 0, such as a load.
+
+    Raises:
+        InputError: for anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
+        raise InputError(f"{as_written(value)} is not a number above 0.")
+    return float(value)
+
+
+Ratio = Annotated[float, Reads(_ratio, {"type": "number", "exclusiveMinimum": 0})]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSection:
+    """Jobs of one model, as they are written; `JobModel` has the meanings."""
+
+    name: str
+    workload: dict[str, Any]
+    plan: dict[str, Any] = field(default_factory=dict)
+    share: Ratio = 1.0
+    counts: tuple[Count, ...] = ()
+    devices: Count | None = None
+    vary: Annotated[float, SHARE] = 1.0
+    members: Count | None = None
+    prepared: Annotated[float, BYTES] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReader:
+    """A section on its way to a model.
+
+    Attributes:
+        section: as it is written.
+        cluster: that all jobs share.
+        path: of the section, for messages.
+        problems: takes mistakes.
+        today: the day by which prices age; None for that of this machine.
+    """
+
+    section: ModelSection
+    cluster: Cluster
+    path: str
+    problems: Problems
+    today: date | None
+
+    def model(self, cluster: Mapping[str, Any]) -> JobModel | None:
+        """Jobs of one model; None where a mistake, noted in the problems, hides them.
+
+        Args:
+            cluster: the section [cluster], as it is written.
+        """
+        document = {
+            "workload": self.section.workload,
+            "cluster": cluster,
+            "plan": self.section.plan,
+        }
+        try:
+            study = study_from(document, self.problems.where, today=self.today)
+            lacking = [*self._lacking(study)]
+            for key, text in lacking:
+                self.problems.add(key, text)
+            return None if lacking else self._noun(study, self._counts())
+        except ForetrainError as error:
+            where = f"{self.problems.where}: "
+            self.problems.add(self.path, str(error).removeprefix(where))
+            return None
+
+    def _noun(self, study: Study, counts: tuple[int, ...]) -> JobModel:
+        section = self.section
+        return JobModel(
+            name=section.name,
+            study=study,
+            share=section.share,
+            counts=counts,
+            asks=section.devices,
+            vary=section.vary,
+            members=section.members or 1,
+            prepared=section.prepared,
+        )
+
+    def _counts(self) -> tuple[int, ...]:
+        """Devices to look at; of the usual numbers those that members divide equally."""
+        section, members = self.section, self.section.members or 1
+        usual = tuple(count for count in even(self.cluster) if count % members == 0)
+        counts = sorted({*(section.counts or usual), *filter(None, [section.devices])})
+        for count in counts:
+            if count > self.cluster.devices:
+                raise InputError(f"{count} devices; the cluster has {self.cluster.devices}.")
+            if count % members:
+                raise InputError(UNEVEN.format(count=count, members=members))
+            fewer(self.cluster, count)
+        if not counts:
+            usual_ones = ", ".join(map(str, even(self.cluster)))
+            raise InputError(NO_COUNTS.format(members=members, usual=usual_ones))
+        return tuple(counts)
+
+    def _lacking(self, study: Study) -> Iterator[tuple[str, str]]:
+        """Keys of an ensemble that do not say what they must, and why."""
+        section, data = self.section, study.workload.data
+        if section.members == 1:
+            yield f"{self.path}.members", NO_ENSEMBLE
+        if section.members is None and section.prepared is not None:
+            yield f"{self.path}.prepared", ALONE
+        if section.members is None or section.members == 1:
+            return
+        if not section.prepared:
+            yield f"{self.path}.prepared", NO_PREPARED
+        if not (data and data.prepare):
+            yield f"{self.path}.workload.data.prepare", NO_PREPARE
+        if self.cluster.host is None:
+            yield "cluster.host", NO_HOST

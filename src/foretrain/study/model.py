@@ -1,0 +1,174 @@
+"""The key `model` of a study: a name, a file, or the totals of a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Final
+
+from foretrain.errors import InputError, nearest
+from foretrain.study.config.hugging_face import build as build_shape
+from foretrain.study.config.hugging_face import model_of, named, shape_of
+from foretrain.study.documents import from_json
+from foretrain.study.keys import Count, Reads
+from foretrain.study.problems import inner
+from foretrain.study.reading import read_text
+from foretrain.units import FLOP, PARAMETERS, VALUES, as_written
+from foretrain.workload.graph import Model
+from foretrain.workload.library.entries import ENTRIES, build, find, known
+from foretrain.workload.library.repositories import REPOSITORIES
+from foretrain.workload.library.variants import Routing, routed
+from foretrain.workload.parts.language_model import language_model
+from foretrain.workload.totals import Totals, model_of_totals
+
+REPOSITORY: Final = re.compile(r"[\w-][\w.-]*/[\w.-]*(?<!\.onnx)(?<!\.py)")
+"""Organisation and name, as Hugging Face has them."""
+
+MOST_BYTES: Final = 2**20
+"""Of a config.json; published ones have a few KiB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalsSection:
+    """The totals of a model, as they are written."""
+
+    parameters: Annotated[float, PARAMETERS]
+    flop: Annotated[float, FLOP]
+    activations: Annotated[float, VALUES]
+    layers: Count | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """The path of a config.json, as it is written."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The size of a sample: tokens, pixels per side, or neither; tokens that have positions."""
+
+    sequence: int | None = None
+    image: int | None = None
+    positions: int | None = None
+
+
+Source = str | ConfigFile | Totals
+
+
+def _source(value: object) -> Source:
+    """A name of the library, a file, or totals.
+
+    Raises:
+        InputError: if the library has no such model, or it is a form that nothing reads yet.
+    """
+    if isinstance(value, Mapping):
+        found = inner(TotalsSection, value)
+        return Totals(
+            parameters=found.parameters,
+            flop=found.flop,
+            activations=found.activations,
+            layers=found.layers,
+        )
+    if not isinstance(value, str):
+        raise InputError(
+            f"{as_written(value)} is no model. Write the name of one, such as 'llama-3-70b', "
+            "the path of a config.json, or { parameters, flop, activations }."
+        )
+    if value.endswith(".json"):
+        return ConfigFile(value)
+    if known(value) is None and ("/" in value or ":" in value or value.endswith(".onnx")):
+        raise InputError(_elsewhere(value))
+    return find(value).name
+
+
+def _elsewhere(value: str) -> str:
+    """Why a text is refused that names something outside of the library."""
+    if REPOSITORY.fullmatch(value):
+        near = nearest(value, (each for ids in REPOSITORIES.values() for each in ids))
+        return (
+            f"{as_written(value)} is a repository whose sizes foretrain does not know.{near} "
+            "Download its config.json and write the path of that."
+        )
+    return (
+        f"{as_written(value)} is a file or Python code, which foretrain does not read yet. "
+        "Write the name of a model, such as 'llama-3-70b', or the path of a config.json."
+    )
+
+
+SCHEMA: Final[Mapping[str, object]] = {
+    "anyOf": [
+        {"type": "string", "examples": [*ENTRIES, "path/config.json"]},
+        {
+            "type": "object",
+            "properties": {
+                "parameters": {"type": ["string", "number"]},
+                "flop": {"type": "string", "description": "of the forward pass of one sample"},
+                "activations": {"type": ["string", "number"]},
+                "layers": {"type": "integer", "minimum": 1},
+            },
+            "required": ["parameters", "flop", "activations"],
+            "additionalProperties": False,
+        },
+    ]
+}
+SomeModel = Annotated[Source, Reads(_source, SCHEMA)]
+
+
+def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path | None) -> Model:
+    """The model that a study names.
+
+    Args:
+        source: what the study says.
+        sample: the size of a sample.
+        routing: how experts are used.
+        folder: of the study's file; None for a study that is no file, which may name none either.
+
+    Raises:
+        ForetrainError: the file cannot be read, is of no known family, or misses something; or the
+            sample's size does not suit the model.
+    """
+    if isinstance(source, ConfigFile):
+        return _of_file(source, sample, routing=routing, folder=folder)
+    if isinstance(source, Totals):
+        if sample.image is not None or sample.positions is not None or routing:
+            raise InputError(
+                "a model known by its totals has neither image nor positions nor experts."
+            )
+        return model_of_totals(source, tokens=sample.sequence)
+    model = build(source, sequence=sample.sequence, image=sample.image, positions=sample.positions)
+    if not routing:
+        return model
+    shape = routed(find(source).shape, routing)
+    return language_model(source, shape, sequence=model.tokens, source=model.source)
+
+
+def _of_file(source: ConfigFile, sample: Sample, *, routing: Routing, folder: Path | None) -> Model:
+    """The model of a config.json; a relative path starts at the study's folder."""
+    if folder is None:
+        raise InputError(f"'{source.path}' is a file, which only a study in a file can name.")
+    path = folder / source.path
+    config = _keys(path)
+    try:
+        if routing:
+            shape = routed(shape_of(config), routing)
+            model = build_shape(shape, named(config), sequence=sample.sequence, image=sample.image)
+        else:
+            model = model_of(
+                config, sequence=sample.sequence, image=sample.image, positions=sample.positions
+            )
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return replace(model, source=source.path)
+
+
+def _keys(path: Path) -> Mapping[str, object]:
+    """The keys of a JSON file.
+
+    Raises:
+        InputError: if it cannot be read, or is something else.
+    """
+    return from_json(read_text(path, most=MOST_BYTES), str(path))

@@ -1,0 +1,349 @@
+"""The section [plan] of a study: one value or a list of choices for each field of a plan.
+
+Plans in one line: keys and values of [plan], or the text that a ranking prints.
+
+`tensor=8 pipeline=16 recompute=full` names three fields; `tp4+sp, pp8x12, dp16, mbs2, recompute
+none` is a whole plan, in which what is not said is neutral.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import Annotated, Any, Final, TypeVar
+
+from foretrain.errors import InputError
+from foretrain.plan.plan import (
+    AXES,
+    ContextExchange,
+    Cut,
+    Offload,
+    Order,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
+from foretrain.plan.study import Space
+from foretrain.study.documents import from_toml
+from foretrain.study.keys import COUNT, LARGEST, Reads, count, known, reader, table
+from foretrain.study.problems import Problems, validated
+from foretrain.units import as_written
+from foretrain.workload.operator import Attention
+
+Value = TypeVar("Value")
+
+MOST_CHOICES: Final = 1000
+"""Of one field, and chunks of one cut."""
+Name = TypeVar("Name", bound=IntEnum)
+
+
+def _choices(one: Callable[[object], Value], schema: Mapping[str, object]) -> Reads:
+    """A field that takes one value, described by a JSON Schema, or a list of them."""
+
+    def read(value: object) -> tuple[Value, ...]:
+        items = value if isinstance(value, list) else [value]
+        found = _all(one, items)
+        if not found:
+            raise InputError("an empty list leaves no choice; leave the key out to free it.")
+        twice = [item for item in found if found.count(item) > 1]
+        if twice:
+            raise InputError(f"{as_written(value)} names a choice twice.")
+        return found
+
+    return Reads(read, {"anyOf": [schema, {"type": "array", "items": schema, "minItems": 1}]})
+
+
+def _all(one: Callable[[object], Value], items: list[object]) -> tuple[Value, ...]:
+    """Every item read, or one error that tells what is wrong with each of them."""
+    if len(items) > MOST_CHOICES:
+        raise InputError(f"has {len(items):,} choices; at most {MOST_CHOICES:,} are read.")
+    found, wrong = [], []
+    for item in items:
+        try:
+            found.append(one(item))
+        except InputError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise InputError(" ".join(dict.fromkeys(wrong)))
+    return tuple(found)
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{as_written(value)} is neither true nor false.")
+    return value
+
+
+def _named(names: type[Name]) -> Reads:
+    """A field that takes members of an enumeration."""
+    return _choices(reader(names), {"enum": list(known(names))})
+
+
+def _order(value: object) -> Order:
+    """All axes, or all but `context`, which then stands beside `tensor`."""
+    names = list(map(str, value)) if isinstance(value, list) else []
+    if names and "context" not in names and "tensor" in names:
+        names.insert(names.index("tensor") + 1, "context")
+    if sorted(names) != sorted(AXES):
+        raise InputError(
+            f"{as_written(value)} does not name {', '.join(AXES)} once each, innermost first."
+        )
+    first, second, third, fourth = names
+    return first, second, third, fourth
+
+
+def _cut(value: object) -> Cut:
+    if value == "even":
+        return "even"
+    if value == "balanced":
+        return "balanced"
+    if not isinstance(value, list) or not value:
+        raise InputError(
+            f"{as_written(value)} is neither 'even', nor 'balanced', nor a list of layers per "
+            "chunk such as [9, 10, 10, 9]."
+        )
+    if len(value) > MOST_CHOICES:
+        raise InputError(f"has {len(value):,} chunks; at most {MOST_CHOICES:,} are read.")
+    wrong = [as_written(item) for item in value if type(item) is not int or item < 1]
+    if wrong:
+        raise InputError(f"layers of a chunk are whole numbers of at least 1, not {_or(wrong)}.")
+    return tuple(value)
+
+
+def _or(words: list[str]) -> str:
+    """Words told one after the other, the last after an "or"."""
+    *most, last = dict.fromkeys(words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _cuts(value: object) -> tuple[Cut, ...]:
+    """One cut, or a list of them; numbers alone are one cut."""
+    several = isinstance(value, list) and any(isinstance(item, list | str) for item in value)
+    return _all(_cut, value if isinstance(value, list) and several else [value])
+
+
+def _orders(value: object) -> tuple[Order, ...]:
+    """One order, or a list of them."""
+    one = isinstance(value, list) and not any(isinstance(item, list) for item in value)
+    return _all(_order, value if isinstance(value, list) and not one else [value])
+
+
+def _from_zero(everything: str) -> Reads:
+    """A field that takes whole numbers of at least 0, which stands for everything."""
+
+    def read(value: object) -> int:
+        if type(value) is int and 0 <= value <= LARGEST:
+            return value
+        raise InputError(
+            f"{as_written(value)} is not a whole number of at least 0 (0: {everything})."
+        )
+
+    return _choices(read, {**COUNT, "minimum": 0})
+
+
+ORDER = f"{', '.join(AXES)}, innermost first; or a list of such orders"
+CUT = "'even', 'balanced', or layers of each chunk in order; or a list of such cuts"
+Counts = Annotated[tuple[int, ...], _choices(count, COUNT)]
+Flags = Annotated[tuple[bool, ...], _choices(_flag, {"type": "boolean"})]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSection:
+    """The section as it is written; `Space` has the meanings."""
+
+    data: Counts | None = None
+    tensor: Counts | None = None
+    context: Counts | None = None
+    pipeline: Counts | None = None
+    expert: Counts | None = None
+    expert_tensor: Counts | None = None
+    interleaving: Counts | None = None
+    micro_batch: Counts | None = None
+    sequence_parallel: Flags | None = None
+    exchange: Annotated[tuple[ContextExchange, ...], _named(ContextExchange)] | None = None
+    sharding: Annotated[tuple[Sharding, ...], _named(Sharding)] | None = None
+    shard: Annotated[tuple[int, ...], _from_zero("all replicas")] | None = None
+    reshard: Flags | None = None
+    recompute: Annotated[tuple[Recompute, ...], _named(Recompute)] | None = None
+    recompute_layers: Annotated[tuple[int, ...], _from_zero("all layers")] | None = None
+    offload: Annotated[tuple[Offload, ...], _named(Offload)] | None = None
+    attention: Annotated[tuple[Attention, ...], _named(Attention)] | None = None
+    schedule: Annotated[tuple[Schedule, ...], _named(Schedule)] | None = None
+    sends: Annotated[tuple[Sends, ...], _named(Sends)] | None = None
+    cut: Annotated[tuple[Cut, ...], Reads(_cuts, {"description": CUT})] | None = None
+    order: (
+        Annotated[tuple[Order, ...], Reads(_orders, {"type": "array", "description": ORDER})] | None
+    ) = None
+
+
+def read_space(section: dict[str, object], problems: Problems) -> Space:
+    """The plans that a study asks about; a key with a mistake, noted in `problems`, is free."""
+    found = validated(PlanSection, section, path="plan", problems=problems) or PlanSection()
+    chosen = {field.name: getattr(found, field.name) for field in fields(PlanSection)}
+    return Space(**{name: value for name, value in chosen.items() if value is not None})
+
+
+Named = Mapping[str, tuple[Any, ...]]
+"""Fields of a plan, and the choices that were named for each."""
+
+KEY_AND_VALUE: Final = re.compile(r"(\w+)\s*=\s*(\[[\[\]\w\s,\"'>]*\]|\"[^\"]*\"|'[^']*'|[^\s,]+)")
+WORDS: Final = tuple(
+    re.compile(rf"(?:{pattern})(?![\w+>])", re.IGNORECASE)
+    for pattern in (
+        r"tp(?P<tensor>\d+)(?P<sequence_parallel>\+sp)?",
+        r"cp(?P<context>\d+)(?P<exchange>a2a)?",
+        r"pp(?P<pipeline>\d+)(?:x(?P<interleaving>\d+))?",
+        r"dp(?P<data>\d+)",
+        r"ep(?P<expert>\d+)(?:etp(?P<expert_tensor>\d+))?",
+        r"mbs(?P<micro_batch>\d+)",
+        r"recompute (?P<recompute>\w+)(?: of (?P<recompute_layers>\d+) layers)?",
+        r"sharded (?P<sharding>\w+)(?: among (?P<shard>\d+))?(?P<reshard>, kept)?",
+        r"offload (?P<offload>\w+)",
+        r"(?P<attention>plain|flash) attention",
+        r"(?P<schedule>gpipe|zero bubble|1f1b)",
+        r"(?P<sends>overlapped|blocking) sends",
+        r"cut (?P<cut>[a-z]+|[\dx-]+)",
+        r"order (?P<order>\w+(?:>\w+)*)",
+    )
+)
+"""The words of `Plan.__str__`, each with the fields that it fills."""
+
+BETWEEN: Final = re.compile(r"\A[\s,;]+")
+"""What stands between words: all that ends one, or none would ever be read to its end."""
+
+MOST_LETTERS: Final = 2000
+MOST_DIGITS: Final = 9
+
+MARKS: Final = {"+sp": True, "a2a": "all_to_all", ", kept": False}
+"""Words that stand for the value of a field by being there."""
+
+TELLING: Final = {"tensor", "pipeline", "data", "micro_batch", "recompute"}
+"""Fields that the text of a plan always has; words that fill them all are a whole plan."""
+
+
+def read_named(text: str, *, where: str) -> Named:
+    """The fields that a text names; all of them where it is the text of a whole plan.
+
+    Args:
+        text: keys and values, or words of a plan's text, in any mixture.
+        where: what to call it in messages.
+
+    Raises:
+        InputError: with every word that is not understood and every value that cannot be.
+    """
+    if len(text) > MOST_LETTERS:
+        told = f"{as_written(text)} has {len(text):,} letters; at most {MOST_LETTERS:,} are read."
+        raise InputError(f"{where}: {told}")
+    problems = Problems(where)
+    written: dict[str, object] = {}
+    worded: set[str] = set()
+    for word, found in _words(text, problems):
+        problems.add_all(
+            f"plan.{name}: is named twice in {as_written(text)}; name it once."
+            for name in set(found) & set(written)
+        )
+        written |= found
+        worded |= set() if "=" in word else set(found)
+    section = table(written, "plan", problems)
+    space = read_space(section, problems)
+    problems.check()
+    if not written:
+        raise InputError(
+            f"{where}: {as_written(text)} names nothing. Write tensor=8, for example, or tp8."
+        )
+    named = {name: getattr(space, name) for name in section}
+    return named if not worded >= TELLING else _neutral() | named
+
+
+def read_plan(text: str, *, where: str) -> Plan:
+    """The plan of a text that is a whole plan's.
+
+    Raises:
+        InputError: the text cannot be read, or leaves fields open.
+    """
+    named = read_named(text, where=where)
+    plan = whole(named)
+    if plan is None:
+        raise InputError(f"{where}: {as_written(text)} is no whole plan.")
+    return plan
+
+
+def whole(named: Named) -> Plan | None:
+    """The plan in which every field is named once; None where a field is open."""
+    if len(named) < len(fields(Plan)) or any(len(choices) > 1 for choices in named.values()):
+        return None
+    return Plan(**{name: choices[0] for name, choices in named.items()})
+
+
+def named_by(plan: Plan) -> Named:
+    """Every field of a plan."""
+    return {field.name: (getattr(plan, field.name),) for field in fields(Plan)}
+
+
+def _neutral() -> dict[str, tuple[Any, ...]]:
+    """What the text of a plan says by its silence."""
+    return dict(named_by(Plan()))
+
+
+def _words(text: str, problems: Problems) -> Iterator[tuple[str, dict[str, object]]]:
+    """The words of a text, each with the fields that it fills."""
+    place = 0
+    while rest := BETWEEN.sub("", text[place:], count=1):
+        place = len(text) - len(rest)
+        match = _match(rest)
+        if match is None:
+            word = re.split(r"[\s,;]", rest, maxsplit=1)[0]
+            wrong = f"{as_written(word)} is no key of [plan] with a value and no word of a plan."
+            problems.add("", f"{wrong} Write tensor=8, for example, or tp8.")
+            place += len(word)
+            continue
+        place += match.end()
+        yield match[0], _pair(match) if match.re is KEY_AND_VALUE else _filled(match)
+
+
+def _match(rest: str) -> re.Match[str] | None:
+    """The word with which a text begins."""
+    found = (pattern.match(rest) for pattern in (KEY_AND_VALUE, *WORDS))
+    return next((match for match in found if match), None)
+
+
+def _pair(match: re.Match[str]) -> dict[str, object]:
+    """One key and its value, as TOML has it or bare: recompute=full."""
+    key, value = match.groups()
+    try:
+        return {key: from_toml(f"value = {value}", key)["value"]}
+    except InputError:
+        return {key: _value("order" if ">" in value else key, value)}
+
+
+def _filled(match: re.Match[str]) -> dict[str, object]:
+    """The fields that a word of a plan's text fills."""
+    given = {name: value for name, value in match.groupdict().items() if value is not None}
+    return {name: _value(name, value) for name, value in given.items()}
+
+
+def _value(name: str, word: str) -> object:
+    """What a word means as the value of a key of [plan]."""
+    word = word.lower()
+    if word in MARKS:
+        return MARKS[word]
+    if name == "order":
+        return word.split(">")
+    if name == "cut" and word[0].isdigit():
+        return _unfolded(word)
+    return int(word) if word.isdecimal() and len(word) <= MOST_DIGITS else word.replace(" ", "_")
+
+
+def _unfolded(text: str) -> list[int]:
+    """Layers of each chunk, of a text such as 1-62x2-1."""
+    layers: list[int] = []
+    for run in text.split("-"):
+        many, _, each = run.rpartition("x")
+        if max(len(many), len(each)) > MOST_DIGITS or int(many or 1) > MOST_CHOICES:
+            raise InputError(f"cut {as_written(text)} has more than {MOST_CHOICES:,} chunks.")
+        layers += [int(each or 0)] * int(many or 1)
+    return layers

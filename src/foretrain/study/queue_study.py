@@ -1,0 +1,369 @@
+"""Studies of a shared cluster: [cluster] or [fleet], [jobs] and [simulation]."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
+from foretrain.errors import ForetrainError, InputError
+from foretrain.measured.job import Log
+from foretrain.measured.queue_study import (
+    Conditions,
+    Drawn,
+    JobModel,
+    Placement,
+    Quantity,
+    QueueStudy,
+    Target,
+)
+from foretrain.study.cluster import read_cluster
+from foretrain.study.documents import read_toml
+from foretrain.study.job_models import ModelReader, ModelSection, Ratio
+from foretrain.study.keys import Count
+from foretrain.study.problems import Noun, Problems, of_field, unknown_key, validated
+from foretrain.study.traces.read import read_log
+from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
+
+SECTIONS: Final = ("cluster", "fleet", "jobs", "simulation")
+
+NO_FLEET: Final = (
+    "is missing. Say what the jobs share: [fleet] with nodes and devices, or [cluster] with a name"
+    " of the catalogue and nodes."
+)
+TWO_FLEETS: Final = "stands beside [cluster]. Both say what jobs share; keep one."
+NO_JOBS: Final = "is missing. Name a trace, or write draw = 5000 for as many drawn jobs."
+TWO_SOURCES: Final = "says trace and draw. Jobs come from one of them; keep one."
+UNKNOWN_KIND: Final = (
+    "{jobs} of its jobs ran on {kinds}, and [fleet] has {there}. Call kinds as the log does, or"
+    " leave kind out of [fleet]: then any devices serve."
+)
+NO_PLANS: Final = "needs [cluster] instead of [fleet]: plans depend on it."
+UNUSED: Final = "is for jobs that are {these}, and these are {those}. Leave it out."
+WRITTEN: Final = {"fleet.count": "fleet.nodes", "jobs.jobs": "jobs.draw"}
+"""How fields of nouns are called in a study, where it is not the same."""
+
+OF_DRAWN: Final = ("jobs.models", "jobs.ends", "simulation.loads", "simulation.seeds")
+OF_LOGGED: Final = ("jobs.format", "jobs.columns", "jobs.policy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesSection:
+    """Equal nodes, as they are written; `Nodes` has the meanings."""
+
+    nodes: Count
+    devices: Count
+    kind: str = ""
+    rack: Count | None = None
+    price: Annotated[float, DOLLARS_PER_SECOND] | None = None
+
+    @property
+    def noun(self) -> Nodes:
+        """What they are."""
+        return Nodes(
+            count=self.nodes,
+            devices=self.devices,
+            kind=self.kind,
+            rack=self.rack or 0,
+            price=self.price or 0.0,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindsSection:
+    """Nodes of several kinds, as they are written."""
+
+    kinds: tuple[NodesSection, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaSection:
+    """Devices of groups, as they are written."""
+
+    quota: dict[str, Count] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsSection:
+    """The jobs, as they are written."""
+
+    trace: str | None = None
+    format: str | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    draw: Count | None = None
+    serial: Annotated[float, SHARE] | None = None
+    ends: bool = True
+    restart: Annotated[float, SECONDS] = 0.0
+    policy: str | None = None
+    models: tuple[ModelSection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSection:
+    """A response time to be kept, as it is written."""
+
+    mean: Annotated[float, SECONDS] | None = None
+    p95: Annotated[float, SECONDS] | None = None
+    most: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailuresSection:
+    """How nodes fail, as it is written; `NodeFailures` has the meanings."""
+
+    between: Annotated[float, SECONDS]
+    repair: Annotated[float, SECONDS]
+    checkpoint: Annotated[float, SECONDS]
+
+    @property
+    def noun(self) -> NodeFailures:
+        """What it means."""
+        return NodeFailures(between=self.between, repair=self.repair, checkpoint=self.checkpoint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationSection:
+    """How it is simulated, as it is written."""
+
+    policies: tuple[str, ...] = ("fifo", "las", "srtf")
+    loads: tuple[Ratio, ...] = ()
+    seeds: Count = 1
+    warm_up: Annotated[float, SHARE] = 0.0
+    round: Annotated[float, SECONDS] = 0.0
+    placement: Placement = Placement.ANY
+    admit: Annotated[float, SECONDS] = 0.0
+    failures: FailuresSection | None = None
+    target: TargetSection | None = None
+
+
+def read_queue_study(path: Path | str, *, today: date | None = None) -> QueueStudy:
+    """The study of a shared cluster in a TOML file.
+
+    Args:
+        path: the file.
+        today: the day by which prices age; None for that of this machine.
+
+    Raises:
+        InputError: with every problem of the file and of the trace that it names.
+    """
+    problems = Problems(str(path))
+    document = read_toml(Path(path), problems)
+    return _Reader(document, problems, folder=Path(path).parent, today=today).study()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A document on its way to a study."""
+
+    document: Mapping[str, Any]
+    problems: Problems
+    folder: Path
+    today: date | None
+
+    def study(self) -> QueueStudy:
+        """The study; raises an InputError with every problem."""
+        for key in self.document:
+            if key not in SECTIONS:
+                self.problems.add(key, unknown_key(key, SECTIONS))
+        for key in SECTIONS:
+            if not isinstance(self.document.get(key, {}), Mapping):
+                self.problems.add(key, f"is not a table; write [{key}] and its keys below.")
+                self.problems.check()
+        cluster = self._cluster()
+        fleet = self._made("cluster", partial(_fleet_of, cluster)) if cluster else self._fleet()
+        written = self.document.get("jobs", {})
+        section = validated(JobsSection, written, path="jobs", problems=self.problems)
+        said = self.document.get("simulation", {})
+        how = validated(SimulationSection, said, path="simulation", problems=self.problems)
+        jobs = self._jobs(section, cluster, fleet) if section else None
+        if isinstance(jobs, Log) and fleet:
+            jobs = self._of_kinds(jobs, fleet if cluster is None else None)
+        if section and (section.trace is None) != (section.draw is None):
+            self._unused(traced=section.trace is not None)
+        if how and not how.policies:
+            self.problems.add("simulation.policies", "is empty. Name one, such as fifo.")
+        target = self._target(how.target) if how else None
+        self.problems.check()
+        assert fleet
+        assert section
+        assert how
+        assert jobs
+        study = self._made(
+            "simulation", lambda: _study(fleet, jobs, section=section, how=how, target=target)
+        )
+        self.problems.check()
+        assert study
+        return study
+
+    def _unused(self, *, traced: bool) -> None:
+        """Note keys that say nothing of jobs as these are."""
+        these, those = ("drawn", "of a trace") if traced else ("of a trace", "drawn")
+        for path in OF_DRAWN if traced else OF_LOGGED:
+            section, _, key = path.partition(".")
+            if key in self.document.get(section, {}):
+                self.problems.add(path, UNUSED.format(these=these, those=those))
+
+    def _cluster(self) -> Cluster | None:
+        if "cluster" not in self.document:
+            if "fleet" not in self.document:
+                self.problems.add("fleet", NO_FLEET)
+            return None
+        if "fleet" in self.document:
+            self.problems.add("fleet", TWO_FLEETS)
+        return read_cluster(dict(self.document["cluster"]), self.problems, self.folder)
+
+    def _fleet(self) -> Fleet | None:
+        if "fleet" not in self.document:
+            return None
+        written = dict(self.document["fleet"])
+        told = {"quota": written.pop("quota", {})}
+        quotas = validated(QuotaSection, told, path="fleet", problems=self.problems)
+        kind: type[KindsSection] | type[NodesSection]
+        kind = KindsSection if "kinds" in written else NodesSection
+        found = validated(kind, written, path="fleet", problems=self.problems, taken=("quota",))
+        if found is None or quotas is None:
+            return None
+        groups = found.kinds if isinstance(found, KindsSection) else (found,)
+        return self._made(
+            "fleet", lambda: Fleet(nodes=tuple(each.noun for each in groups), quota=quotas.quota)
+        )
+
+    def _made(self, path: str, make: Callable[[], Noun]) -> Noun | None:
+        """A noun; None where what it has against its parts, noted in the problems, forbids it."""
+        try:
+            return make()
+        except InputError as error:
+            field, said = of_field(str(error))
+            key = ".".join([path, *field])
+            self.problems.add(WRITTEN.get(key, key), said)
+            return None
+
+    def _jobs(
+        self, section: JobsSection, cluster: Cluster | None, fleet: Fleet | None
+    ) -> Log | Drawn | None:
+        written = {"trace", "draw"} & self.document.get("jobs", {}).keys()
+        if len(written) != 1:
+            self.problems.add("jobs", TWO_SOURCES if written else NO_JOBS)
+            return None
+        if section.trace is not None:
+            return self._trace(section)
+        if section.draw is None:
+            return None  # what was written instead is noted
+        names = [each.name for each in section.models]
+        if len({*names}) < len(names):
+            self.problems.add("jobs.models", f"two have one name: {', '.join(names)}.")
+        models = tuple(self._models(section.models, cluster))
+        return self._made(
+            "jobs",
+            partial(
+                Drawn, jobs=section.draw, models=models, serial=section.serial, ends=section.ends
+            ),
+        )
+
+    def _models(
+        self, sections: Sequence[ModelSection], cluster: Cluster | None
+    ) -> Iterator[JobModel]:
+        """The models; mistakes, noted in the problems, hide those that have them."""
+        for place, section in enumerate(sections):
+            path = f"jobs.models[{place}]"
+            if cluster is None:
+                self.problems.add(path, NO_PLANS)
+                continue
+            reader = ModelReader(
+                section, cluster, path=path, problems=self.problems, today=self.today
+            )
+            model = reader.model(self.document["cluster"])
+            yield from [model] if model else []
+
+    def _trace(self, section: JobsSection) -> Log | None:
+        assert section.trace
+        try:
+            return read_log(
+                self.folder / section.trace,
+                format=section.format,
+                columns=section.columns,
+                serial=section.serial,
+            )
+        except ForetrainError as error:
+            self.problems.add("jobs.trace", str(error))
+            return None
+
+    def _of_kinds(self, log: Log, fleet: Fleet | None) -> Log:
+        """The log, whose jobs ask for kinds of devices only where the study names kinds."""
+        if fleet is None or not any(each.kind for each in fleet.nodes):
+            jobs = tuple(replace(job, kinds=()) for job in log.trace.jobs)
+            return replace(log, trace=replace(log.trace, jobs=jobs))
+        there = {each.kind for each in fleet.nodes}
+        lost = Counter(
+            "|".join(job.kinds)
+            for job in log.trace.jobs
+            if job.kinds and there.isdisjoint(job.kinds)
+        )
+        if lost.total() < len(log.trace.jobs):
+            return log  # what some jobs lack is told with the answer
+        for kinds, jobs_of in sorted(lost.items()):
+            told = UNKNOWN_KIND.format(jobs=jobs_of, kinds=kinds, there=", ".join(sorted(there)))
+            self.problems.add("jobs.trace", told)
+        return log
+
+    def _target(self, section: TargetSection | None) -> Target | None:
+        if section is None:
+            return None
+        if (section.mean is None) == (section.p95 is None):
+            self.problems.add("simulation.target", "needs one of mean and p95, such as '2 h'.")
+            return None
+        seconds = section.p95 if section.mean is None else section.mean
+        assert seconds is not None
+        quantity = Quantity.P95 if section.mean is None else Quantity.MEAN
+        return Target(quantity=quantity, seconds=seconds, most=section.most)
+
+
+def _fleet_of(cluster: Cluster) -> Fleet:
+    """The nodes of a cluster, as jobs share them."""
+    return Fleet(
+        nodes=(
+            Nodes(
+                count=cluster.nodes,
+                devices=cluster.node_devices,
+                kind=cluster.device.name,
+                price=cluster.price or 0.0,
+            ),
+        )
+    )
+
+
+def _study(
+    fleet: Fleet,
+    jobs: Log | Drawn,
+    *,
+    section: JobsSection,
+    how: SimulationSection,
+    target: Target | None,
+) -> QueueStudy:
+    drawn = isinstance(jobs, Drawn)
+    loads: Sequence[float] = how.loads or ((0.8,) if drawn else ())
+    assumed = ["simulation.loads = [0.8]"] if drawn and not how.loads else []
+    return QueueStudy(
+        fleet=fleet,
+        jobs=jobs,
+        policies=how.policies,
+        loads=tuple(loads),
+        seeds=how.seeds if drawn else 1,
+        warm_up=how.warm_up,
+        conditions=Conditions(
+            period=how.round,
+            placement=how.placement,
+            admit=how.admit,
+            failures=how.failures.noun if how.failures else None,
+        ),
+        restart=section.restart,
+        policy=section.policy,
+        target=target,
+        assumed=tuple(assumed),
+    )

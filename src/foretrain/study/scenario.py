@@ -1,0 +1,130 @@
+"""The tables [[scenario]] of a study: each is the whole study with some keys written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from foretrain.errors import InputError
+from foretrain.study.keys import SHORT_FORMS
+from foretrain.study.problems import Problems, unknown_key
+from foretrain.units import as_written
+
+GIVEN = "as given"
+"""What the study itself is called among its scenarios."""
+
+KEY: Final = "scenario"
+UNRANKED: Final = (
+    "scenarios compare the plans of rankings; with search.maximise or devices of two kinds there "
+    "is none. Leave one of them out."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioTable:
+    """One scenario, as it is written.
+
+    Attributes:
+        name: the user's.
+        path: where it stands, for messages.
+        document: the study's sections with the scenario's keys in place of their own.
+    """
+
+    name: str
+    path: str
+    document: Mapping[str, object]
+
+
+def scenario_tables(
+    document: Mapping[str, object], sections: Sequence[str], problems: Problems
+) -> tuple[ScenarioTable, ...]:
+    """The scenarios of a document, each as a study of its own.
+
+    Args:
+        document: the study.
+        sections: what a scenario may write anew.
+        problems: takes what is wrong with the tables themselves.
+    """
+    written = document.get(KEY, [])
+    if not isinstance(written, list) or not all(isinstance(each, Mapping) for each in written):
+        problems.add(KEY, "is not a list of tables; write [[scenario]] above each.")
+        return ()
+    base = {name: item for name, item in document.items() if name in sections}
+    return tuple(
+        ScenarioTable(
+            name=name,
+            path=f"{KEY}[{place}]",
+            document={**base, **_overridden(base, table, sections)},
+        )
+        for place, (table, name) in enumerate(zip(written, _names(written, problems), strict=True))
+        if _known(table, sections, path=f"{KEY}[{place}]", problems=problems)
+    )
+
+
+def add_below(path: str, found: Problems, problems: Problems) -> None:
+    """Note what is wrong with a scenario only, under its own keys.
+
+    A mistake of the study itself is told once, not again for every scenario.
+    """
+    for key, text in found.found:
+        if (key, text) not in problems.found:
+            problems.add(f"{path}.{key}" if key else path, text)
+
+
+def _names(tables: Sequence[Mapping[str, object]], problems: Problems) -> Iterator[str]:
+    """The name of each scenario; every problem with one is noted."""
+    taken = {GIVEN}
+    for place, table in enumerate(tables):
+        try:
+            yield _name(table, taken)
+        except InputError as error:
+            problems.add(f"{KEY}[{place}].name", str(error))
+            yield ""
+
+
+def _name(table: Mapping[str, object], taken: set[str]) -> str:
+    """A name that no other scenario has."""
+    if "name" not in table:
+        raise InputError("is missing. Say in a few words what is different.")
+    name = table["name"]
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"{as_written(name)} is not a text.")
+    if name in taken:
+        raise InputError(f"{as_written(name)} is another scenario's name; write a new one.")
+    taken.add(name)
+    return name
+
+
+def _known(
+    table: Mapping[str, object], sections: Sequence[str], *, path: str, problems: Problems
+) -> bool:
+    """Whether a scenario changes something, and only what a study has."""
+    known = ("name", *sections)
+    for key in table:
+        if key not in known:
+            problems.add(f"{path}.{key}", unknown_key(key, known))
+    if not table.keys() & set(sections):
+        problems.add(path, f"changes nothing. Write keys of {', '.join(sections)} anew.")
+        return False
+    return True
+
+
+def _overridden(
+    base: Mapping[str, object], table: Mapping[str, object], sections: Sequence[str]
+) -> dict[str, object]:
+    """The sections that a scenario changes, merged key by key."""
+    return {
+        name: _merged(base.get(name, {}), item, SHORT_FORMS.get(name, {}))
+        for name, item in table.items()
+        if name in sections
+    }
+
+
+def _merged(base: object, new: object, short: Mapping[str, str]) -> object:
+    """A table with another's keys in place of its own, under either of their names."""
+    if not isinstance(base, Mapping) or not isinstance(new, Mapping):
+        return new
+    anew = {short.get(key, key) for key in new}
+    kept = {key: value for key, value in base.items() if short.get(key, key) not in anew}
+    return kept | {key: _merged(base.get(key), value, {}) for key, value in new.items()}

@@ -1,0 +1,1 @@
+"""Logs of clusters, format by format."""

@@ -1,0 +1,86 @@
+"""How software executes a plan: one kernel after another, as a compiled graph, or hand-tuned.
+
+Software: what a trainer does by its own habits, whatever the plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Execution(StrEnum):
+    """Kinds of training software, by how kernels come about and how they are launched."""
+
+    EAGER = "eager"
+    """One operator after another from Python, each its own kernel: PyTorch without compiling."""
+    GRAPH = "graph"
+    """A graph known before it runs: fewer and fused kernels, launched without Python."""
+    TUNED = "tuned"
+    """Kernels fused by hand for transformers or for a benchmark, launches kept off the way."""
+
+
+class AttentionKernel(StrEnum):
+    """Generations of fused attention kernels.
+
+    Source: dao2022; dao2023; shah2024; transformer-engine (cuDNN).
+    """
+
+    FIRST = "1"
+    SECOND = "2"
+    THIRD = "3"
+    CUDNN = "cudnn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Software:
+    """Habits of a trainer that decide what it holds and how long kernels take.
+
+    Attributes:
+        flat: whether the parameters of a layer are one tensor, so that every one of them has a
+            gradient as soon as one of them is trained.
+        waits: whether gradients of a shard are added up whole, and reduced with the last
+            micro-batch alone.
+        unpacked: copies of the weights that a product unpacks from fewer bits, while it runs.
+        execution: how kernels come about and are launched.
+        graphs: whether kernels are launched as graphs.
+        relays: whether matrix units are handed pictures channel by channel, to be laid out anew.
+        compiled: whether a compiler fuses what it can of the kernels between products.
+        whole: whether the device runs nothing else than what a compiler makes of the whole network.
+        overlaps: whether exchanges of the tensor axis run beside the products they belong to, where
+            tokens are divided too.
+        grouped: whether the products of all experts are one kernel, and those that feed it leave
+            whole blocks of rows; otherwise every expert has its own, whose rows a copy fills up.
+        once: whether a token goes once to a member that holds several of its experts; otherwise
+            copies are sorted by expert before they are sent.
+        late: whether gradients that are reduced once per step wait for the last pass; otherwise
+            they leave beside the passes as they become ready.
+        kernel: generation of the fused attention kernel; None if there is none or not known.
+    """
+
+    flat: bool = False
+    waits: bool = False
+    unpacked: int = 1
+    execution: Execution = Execution.TUNED
+    graphs: bool = False
+    relays: bool = False
+    compiled: bool = False
+    whole: bool = False
+    overlaps: bool = True
+    grouped: bool = True
+    once: bool = True
+    late: bool = False
+    kernel: AttentionKernel | None = None
+
+
+SHARED = Software()
+"""What plans are priced with: gradients of what is trained, reduced as the plan says."""
+
+FLAT_SHARDS = Software(flat=True, waits=True)
+"""PyTorch's first FSDP, driven without synchronisation between steps.
+
+Source: zhao2023, section 4.2 (flat parameters) and 3.3.4 (accumulation without communication).
+"""
+
+CAST_AFTER_UNPACKING = Software(unpacked=2)
+"""bitsandbytes in 2023 unpacked to fp16 and then cast to bf16 (from memory)."""

@@ -1,1 +1,0 @@
-"""One file per verb: the only place where questions meet."""

@@ -1,0 +1,1 @@
+"""Networks over pictures and volumes, written down from input to output."""

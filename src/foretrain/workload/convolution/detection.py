@@ -1,0 +1,174 @@
+"""Networks that find objects: a classifier's groups, a pyramid of pictures, and heads on them.
+
+Heads share their weights between the pictures of a pyramid and run on one picture after the other.
+Matching boxes to objects and the sum of the losses are not counted. The stem
+and the first group of a backbone stay as they were trained before, and so do all its norms
+(torchvision and the rules of MLPerf, from memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from foretrain.workload.convolution.operators import connection, loss
+from foretrain.workload.convolution.operators import regions as regions_of
+from foretrain.workload.convolution.picture import Picture, Window, square
+from foretrain.workload.convolution.resnet import ResNet, resnet_groups
+from foretrain.workload.convolution.trunk import POINT, Network, Trunk
+
+THREE = Window(size=3)
+HALVE = Window(size=3, stride=2)
+PYRAMID = 256
+"""Channels of every picture of a pyramid. Source: lin2017, section 3."""
+
+SSD_BOXES = (4, 6, 6, 6, 4, 4)
+"""Boxes per pixel of each picture. Source: liu2016, section 3.1."""
+
+SSD_TOTAL = 8732
+"""Boxes of all pictures for images of 300 pixels. Source: liu2016, section 3.1."""
+
+
+def ssd(backbone: ResNet, image: int, *, classes: int = 81, norm: bool) -> Network:
+    """SSD on the first three groups of a ResNet, the third of them without its stride.
+
+    Args:
+        backbone: the ResNet.
+        image: pixels per side, 300.
+        classes: with the background.
+        norm: whether the added convolutions are normalised.
+
+    Source: liu2016, figure 2; MLPerf and NVIDIA (backbone, added channels), from memory.
+    """
+    trunk = Trunk(square(image))
+    resnet_groups(trunk, backbone, strides=(1, 2, 1))
+    _ssd_heads(trunk, SSD_BOXES[0], classes)
+    for index, outer in enumerate((512, 512, 256, 256, 256), start=1):
+        window = HALVE if index <= 3 else Window(size=3, padding=0)
+        _ssd_unit(trunk, f"reduce {index}", outer // 2, norm=norm)
+        _ssd_unit(trunk, f"convolve {index}", outer, window=window, norm=norm)
+        _ssd_heads(trunk, SSD_BOXES[index], classes)
+    trunk.append(loss(float(SSD_TOTAL * classes)))
+    return trunk.finish("heads", cuttable=False)
+
+
+def _ssd_unit(
+    trunk: Trunk, name: str, channels: int, *, window: Window = POINT, norm: bool
+) -> None:
+    trunk.convolve(name, channels, window=window, bias=not norm)
+    if norm:
+        trunk.normalise(f"{name} norm")
+    trunk.activate(f"{name} activation")
+
+
+def _ssd_heads(trunk: Trunk, boxes: int, classes: int) -> None:
+    side = trunk.picture.sides[0]
+    for name, features in (("corners", 4), ("classes", classes)):
+        head = trunk.at(trunk.picture, kept=side > 1 or name == "classes")
+        head.convolve(f"{name} {side}", boxes * features, window=THREE, bias=True)
+
+
+def _pyramid(trunk: Trunk, below: Sequence[Picture]) -> list[Picture]:
+    """Each picture, the smallest first, plus the one above it enlarged.
+
+    Source: lin2017, section 3.
+    """
+    made = []
+    for index, picture in enumerate((trunk.picture, *below)):
+        side = trunk.at(picture, kept=index > 0)
+        side.convolve(f"lateral {index}", PYRAMID, bias=True)
+        if index:
+            side.add(f"top down {index}")
+        side.convolve(f"smooth {index}", PYRAMID, window=THREE, bias=True)
+        made.append(side.picture)
+    return made
+
+
+def _heads(trunk: Trunk, pictures: Sequence[Picture], name: str, *, layers: int) -> list[Trunk]:
+    """Convolutions on each picture of a pyramid, with a ReLU each."""
+    heads = [trunk.at(picture, kept=name != "classes") for picture in pictures]
+    for layer in range(1, layers + 1):
+        _convolve_each(heads, f"{name} {layer}", PYRAMID, window=THREE)
+        for place, head in enumerate(heads):
+            head.activate(f"{name} {layer} activation {place}")
+    return heads
+
+
+def _convolve_each(heads: Sequence[Trunk], name: str, channels: int, *, window: Window) -> None:
+    """One convolution on every picture; the weights are counted with the first."""
+    for place, head in enumerate(heads):
+        head.convolve(f"{name} {place}", channels, window=window, bias=True, shared=place > 0)
+
+
+def retinanet(backbone: ResNet, image: int, *, classes: int) -> Network:
+    """RetinaNet with a pyramid from the third group on and 9 boxes per pixel.
+
+    Source: lin2017b, section 4; torchvision (two more pictures from the pyramid's smallest).
+    """
+    backbone = replace(backbone, frozen=1)
+    trunk = Trunk(square(image), frozen_norms=True)
+    resnet_groups(trunk, backbone, carried=2)
+    pictures = _pyramid(trunk, [trunk.take(), trunk.take()])
+    top = trunk.at(pictures[0])
+    for name in ("sixth", "seventh"):
+        top.convolve(name, PYRAMID, window=HALVE, bias=True)
+        pictures.append(top.picture)
+    labels = _heads(trunk, pictures, "classes", layers=4)
+    _convolve_each(labels, "classes", 9 * classes, window=THREE)
+    labels[-1].append(loss(sum(head.picture.values for head in labels)))
+    corners = _heads(trunk, pictures, "corners", layers=4)
+    _convolve_each(corners, "corners", 9 * 4, window=THREE)
+    return trunk.finish("heads", cuttable=False)
+
+
+def mask_rcnn(
+    backbone: ResNet, sides: tuple[int, int], *, classes: int = 91, proposals: int = 512
+) -> Network:
+    """Mask R-CNN with a pyramid, trained on so many proposals per image, a quarter with an object.
+
+    Source: he2017, sections 3 and 3.1; torchvision (3 boxes per pixel, sizes of the heads).
+    """
+    backbone = replace(backbone, frozen=1)
+    trunk = Trunk(Picture(channels=3, sides=sides), frozen_norms=True)
+    resnet_groups(trunk, backbone, carried=3)
+    pictures = _pyramid(trunk, [trunk.take() for _ in range(3)])
+    top = trunk.at(pictures[0])
+    top.pool("sixth", Window(size=1, stride=2), average=True)
+    _proposals(trunk, [*pictures, top.picture])
+    _boxes(trunk, proposals, classes)
+    _masks(trunk, proposals // 4, classes)
+    return trunk.finish("heads", cuttable=False)
+
+
+def _proposals(trunk: Trunk, pictures: Sequence[Picture]) -> None:
+    heads = [trunk.at(picture, kept=False) for picture in pictures]
+    _convolve_each(heads, "proposals", PYRAMID, window=THREE)
+    for place, head in enumerate(heads):
+        head.activate(f"proposals activation {place}")
+    corners = [head.fork() for head in heads]
+    _convolve_each(heads, "proposal scores", 3, window=POINT)
+    _convolve_each(corners, "proposal corners", 12, window=POINT)
+
+
+def _boxes(trunk: Trunk, proposals: int, classes: int) -> None:
+    values = PYRAMID * 7 * 7
+    trunk.append(regions_of("box regions", float(proposals * values)))
+    rows = (
+        ("box first", values, 1024),
+        ("box second", 1024, 1024),
+        ("box classes", 1024, classes),
+        ("box corners", 1024, 4 * classes),
+    )
+    for name, inputs, outputs in rows:
+        trunk.append(connection(name, inputs, outputs, rows=proposals))
+
+
+def _masks(trunk: Trunk, regions: int, classes: int) -> None:
+    head = trunk.at(Picture(channels=PYRAMID, sides=(14 * regions, 14)), kept=False)
+    head.append(regions_of("mask regions", head.picture.values))
+    for index in range(1, 5):
+        head.convolve(f"mask {index}", PYRAMID, window=THREE, bias=True)
+        head.activate(f"mask {index} activation")
+    head.enlarge("mask enlarge", PYRAMID)
+    head.activate("mask enlarge activation")
+    head.convolve("masks", classes, bias=True)

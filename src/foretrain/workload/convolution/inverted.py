@@ -1,0 +1,209 @@
+"""Inverted residuals: MobileNet v2, EfficientNet and EfficientNet v2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.trunk import Network, Trunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Blocks of one width.
+
+    Attributes:
+        expansion: channels inside a block over those it reads.
+        size: of the depthwise window.
+        stride: of the first block.
+        channels: that each block hands on.
+        blocks: how many.
+        squeeze: whether squeeze and excitation follows the depthwise convolution.
+        fused: whether one convolution replaces expansion and depthwise.
+    """
+
+    expansion: int
+    size: int
+    stride: int
+    channels: int
+    blocks: int
+    squeeze: bool = True
+    fused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inverted:
+    """The shape of a network of inverted residuals.
+
+    Attributes:
+        stem: channels of the first convolution.
+        groups: of blocks, in order.
+        head: channels of the last convolution.
+        smooth: whether activations are smooth (SiLU) rather than a bounded ReLU.
+        wide: whether the channels that squeeze and excitation leaves are a quarter of those inside
+            the block rather than of those it reads.
+    """
+
+    stem: int
+    groups: tuple[Group, ...]
+    head: int
+    smooth: bool = True
+    wide: bool = False
+
+
+def _groups(
+    rows: tuple[tuple[int, int, int, int, int], ...], *, squeeze: bool
+) -> tuple[Group, ...]:
+    return tuple(
+        Group(expansion=t, size=k, stride=s, channels=c, blocks=n, squeeze=squeeze)
+        for t, k, s, c, n in rows
+    )
+
+
+_B0 = (
+    (1, 3, 1, 16, 1),
+    (6, 3, 2, 24, 2),
+    (6, 5, 2, 40, 2),
+    (6, 3, 2, 80, 3),
+    (6, 5, 1, 112, 3),
+    (6, 5, 2, 192, 4),
+    (6, 3, 1, 320, 1),
+)
+"""Expansion, window, stride, channels, blocks. Source: tan2019, table 1."""
+
+MOBILENET_V2 = Inverted(
+    stem=32,
+    groups=_groups(
+        (
+            (1, 3, 1, 16, 1),
+            (6, 3, 2, 24, 2),
+            (6, 3, 2, 32, 3),
+            (6, 3, 2, 64, 4),
+            (6, 3, 1, 96, 3),
+            (6, 3, 2, 160, 3),
+            (6, 3, 1, 320, 1),
+        ),
+        squeeze=False,
+    ),
+    head=1280,
+    smooth=False,
+)
+"""Source: sandler2018, table 2."""
+
+
+def _version_2(*rows: tuple[int, int, int, int]) -> Inverted:
+    """Expansion, stride, channels, blocks; the first three groups are fused, all windows are 3."""
+    groups = tuple(
+        Group(
+            expansion=expansion,
+            size=3,
+            stride=stride,
+            channels=channels,
+            blocks=blocks,
+            squeeze=index >= 3,
+            fused=index < 3,
+        )
+        for index, (expansion, stride, channels, blocks) in enumerate(rows)
+    )
+    return Inverted(stem=groups[0].channels, groups=groups, head=1280)
+
+
+EFFICIENTNET_V2_S = _version_2(
+    (1, 1, 24, 2), (4, 2, 48, 4), (4, 2, 64, 4), (4, 2, 128, 6), (6, 1, 160, 9), (6, 2, 256, 15)
+)
+"""Source: tan2021, table 4."""
+
+EFFICIENTNET_V2_M = _version_2(
+    (1, 1, 24, 3),
+    (4, 2, 48, 5),
+    (4, 2, 80, 5),
+    (4, 2, 160, 7),
+    (6, 1, 176, 14),
+    (6, 2, 304, 18),
+    (6, 1, 512, 5),
+)
+"""Source: tan2021, section 3.3 and its published code."""
+
+EFFICIENTNET_V2_L = _version_2(
+    (1, 1, 32, 4),
+    (4, 2, 64, 7),
+    (4, 2, 96, 7),
+    (4, 2, 192, 10),
+    (6, 1, 224, 19),
+    (6, 2, 384, 25),
+    (6, 1, 640, 7),
+)
+"""Source: tan2021, section 3.3 and its published code."""
+
+
+def efficientnet_shape(*, width: float, depth: float, wide: bool = False) -> Inverted:
+    """EfficientNet-B0 made wider and deeper.
+
+    Source: tan2019, section 3.3 (channels are rounded to multiples of 8, blocks up).
+    """
+    rows = tuple((t, k, s, _eights(width * c), ceil(depth * n)) for t, k, s, c, n in _B0)
+    return Inverted(
+        stem=_eights(32 * width),
+        groups=_groups(rows, squeeze=True),
+        head=_eights(1280 * width),
+        wide=wide,
+    )
+
+
+def _eights(channels: float) -> int:
+    """The nearest multiple of 8 that is not more than a tenth below."""
+    rounded = max(8, int(channels + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * channels else rounded
+
+
+def inverted(shape: Inverted, image: int) -> Network:
+    """A network of inverted residuals for square images and 1000 classes."""
+    trunk = Trunk(square(image))
+    inverted_groups(trunk, shape)
+    trunk.unit("head", shape.head, smooth=shape.smooth)
+    return trunk.classify(1000)
+
+
+def inverted_groups(
+    trunk: Trunk, shape: Inverted, *, carried: frozenset[int] = frozenset()
+) -> None:
+    """The stem and all groups; the pictures of some are carried past the sections that follow."""
+    trunk.unit("stem", shape.stem, window=Window(size=3, stride=2), smooth=shape.smooth)
+    trunk.section("stem", cuttable=False)
+    for index, group in enumerate(shape.groups, start=1):
+        _block(trunk, shape, group, stride=group.stride)
+        trunk.section(f"group {index} first")
+        if group.blocks > 1:
+            _block(trunk, shape, group)
+            trunk.section(f"group {index} rest", repeats=group.blocks - 1)
+        if index in carried:
+            trunk.skip()
+
+
+def _block(trunk: Trunk, shape: Inverted, group: Group, *, stride: int = 1) -> None:
+    before = trunk.picture
+    inside = group.expansion * before.channels
+    window = Window(size=group.size, stride=stride)
+    if group.fused:
+        _fused(trunk, group, inside=inside, window=window)
+    else:
+        if group.expansion > 1:
+            trunk.unit("expand", inside, smooth=shape.smooth)
+        trunk.unit("depthwise", inside, window=window, groups=inside, smooth=shape.smooth)
+        if group.squeeze:
+            left = (inside if shape.wide else before.channels) // 4
+            trunk.squeeze("squeeze", left, smooth=True)
+        trunk.convolve("project", group.channels)
+        trunk.normalise("project norm")
+    if trunk.picture == before:
+        trunk.add("residual")
+
+
+def _fused(trunk: Trunk, group: Group, *, inside: int, window: Window) -> None:
+    if group.expansion == 1:
+        trunk.unit("convolve", group.channels, window=window, smooth=True)
+        return
+    trunk.unit("expand", inside, window=window, smooth=True)
+    trunk.convolve("project", group.channels)
+    trunk.normalise("project norm")

@@ -1,0 +1,178 @@
+"""Operators between pictures: what they compute, move, and keep for the backward pass.
+
+A convolution and a normalisation keep their input. A ReLU works in place: its result is kept by
+whatever reads it. Smooth activations keep their input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from foretrain.workload.convolution.picture import Picture, Window, along
+from foretrain.workload.operator import UNDIVIDED, Family, Kind, Matrices, Operator, Size, matmul
+
+UNSPLIT_UNIT = f"convolutions have {UNDIVIDED}"
+TAPS = 16
+"""Values that one value of an aligned region reads: four points, each between four pixels.
+
+Source: he2017, section 3 (RoIAlign).
+"""
+
+
+def convolution(
+    name: str,
+    pictures: tuple[Picture, Picture],
+    window: Window,
+    *,
+    groups: int = 1,
+    bias: bool = False,
+    kept: float = 0.0,
+) -> Operator:
+    """The convolution that makes the second picture of the first.
+
+    A window over every channel alone is no matrix product: it is limited by memory traffic.
+    """
+    picture, result = pictures
+    area = window.area(len(picture.sides))
+    weights = picture.channels * result.channels * area // groups + bias * result.channels
+    if groups == picture.channels > 1:
+        return _depthwise(
+            name, pictures, flop=2.0 * area * result.values, weights=weights, kept=kept
+        )
+    product = matmul(
+        name,
+        Matrices(
+            rows=result.pixels,
+            columns=result.channels // groups,
+            depth=picture.channels // groups * area,
+            batch=float(groups),
+            reuse=result.pixels * area / picture.pixels,
+        ),
+        weights=weights,
+        kept=Size(values=kept),
+        units=1,
+        unit=UNSPLIT_UNIT,
+    )
+    return replace(product, family=_family(picture, window, groups=groups), window=float(area))
+
+
+def _family(picture: Picture, window: Window, *, groups: int) -> Family:
+    if groups > 1:
+        return Family.GROUPED
+    dimensions = len(picture.sides)
+    sizes, strides = along(window.size, dimensions), along(window.stride, dimensions)
+    square = sizes == (3, 3) and strides == (1, 1)
+    return Family.SQUARE if square else Family.CONVOLUTION
+
+
+def _depthwise(
+    name: str, pictures: tuple[Picture, Picture], *, flop: float, weights: float, kept: float
+) -> Operator:
+    """Its backward pass reads the input and, twice, the gradient of the result."""
+    moved = pictures[0].values + pictures[1].values
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        weights=weights,
+        flop=flop,
+        backward_flop=2.0 * flop,
+        forward=Size(values=moved),
+        backward=Size(values=2.0 * moved),
+        kept=Size(values=kept),
+        family=Family.DEPTHWISE,
+        window=flop / (2.0 * pictures[1].values),
+    )
+
+
+def transposed(
+    name: str, pictures: tuple[Picture, Picture], window: Window, *, bias: bool, kept: float
+) -> Operator:
+    """The convolution whose backward pass would make the first picture of the second."""
+    picture, result = pictures
+    area = window.area(len(picture.sides))
+    return matmul(
+        name,
+        Matrices(rows=picture.pixels, columns=result.channels * area, depth=picture.channels),
+        weights=picture.channels * result.channels * area + bias * result.channels,
+        kept=Size(values=kept),
+        units=1,
+        unit=UNSPLIT_UNIT,
+    )
+
+
+def connection(
+    name: str, inputs: int, outputs: int, *, rows: int = 1, bias: bool = True
+) -> Operator:
+    """A fully connected layer, which keeps its input."""
+    return matmul(
+        name,
+        Matrices(rows=rows, columns=outputs, depth=inputs),
+        weights=(inputs + bias) * outputs,
+        kept=Size(values=rows * inputs),
+        units=1,
+        unit=UNSPLIT_UNIT,
+    )
+
+
+def normalisation(name: str, picture: Picture, *, kept: float) -> Operator:
+    """Batch, instance or group normalisation: statistics first, so it reads twice."""
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        weights=2 * picture.channels,
+        forward=Size(values=3 * picture.values),
+        backward=Size(values=5 * picture.values),
+        kept=Size(values=kept),
+        family=Family.NORM,
+    )
+
+
+def scaling(name: str, picture: Picture) -> Operator:
+    """A frozen normalisation: every channel times a number, plus another; nothing is kept."""
+    frozen = pointwise(name, picture.values, read=1, family=Family.FUSIBLE)
+    return replace(
+        frozen, backward=frozen.forward, weights=float(2 * picture.channels), trained=0.0
+    )
+
+
+def pointwise(
+    name: str,
+    values: float,
+    *,
+    read: int,
+    kept: float = 0.0,
+    family: Family = Family.PICTURE,
+) -> Operator:
+    """An activation, addition or pooling of `read` inputs."""
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        forward=Size(values=(read + 1) * values),
+        backward=Size(values=(read + 2) * values),
+        kept=Size(values=kept),
+        family=family,
+    )
+
+
+def regions(name: str, values: float) -> Operator:
+    """Aligned regions of pictures: gradients are added up where they were read."""
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        forward=Size(values=(TAPS + 1) * values),
+        backward=Size(values=(2 * TAPS + 1) * values),
+        family=Family.PICTURE,
+    )
+
+
+def loss(values: float) -> Operator:
+    """Softmax or sigmoid of the outputs, and the loss, in fp32, which keeps the probabilities."""
+    return Operator(
+        name="loss",
+        kind=Kind.MEMORY,
+        forward=Size(values=values, fixed=16 * values),
+        backward=Size(values=values, fixed=12 * values),
+        kept=Size(fixed=4 * values),
+        kernels=4,
+        family=Family.PICTURE,
+    )

@@ -1,0 +1,167 @@
+"""Residual networks: ResNet (v1.5), ResNeXt, wide ResNet and their squeeze-and-excitation kin.
+
+DenseNet: every layer reads what all layers before it in its block made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foretrain.errors import InputError
+from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.trunk import Network, Trunk
+
+WIDTHS = (64, 128, 256, 512)
+POOL = Window(size=3, stride=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResNet:
+    """The shape of a residual network.
+
+    Attributes:
+        blocks: blocks of each of the four groups.
+        bottleneck: whether a block is 1x1, 3x3, 1x1 (four times as wide at its end) or two 3x3.
+        groups: groups of the 3x3 convolution of a bottleneck.
+        width: channels per group of channels in the first group of blocks; 64 for one group.
+        squeeze: channels over those that squeeze and excitation leaves; 0 without.
+        stem: window of the first convolution; 3 for small images, which are not halved there.
+        early: whether a bottleneck's first 1x1 strides (v1, the original), not its 3x3 (v1.5).
+        classes: outputs of the classifier.
+        frozen: groups that are not trained, the stem with them; norms are then frozen in all.
+    """
+
+    blocks: tuple[int, int, int, int]
+    bottleneck: bool = True
+    groups: int = 1
+    width: int = 64
+    squeeze: int = 0
+    stem: int = 7
+    early: bool = False
+    classes: int = 1000
+    frozen: int = 0
+
+    @property
+    def expansion(self) -> int:
+        """Channels at the end of a block over those of its group."""
+        return 4 if self.bottleneck else 1
+
+
+def resnet(shape: ResNet, image: int) -> Network:
+    """A residual network for square images of `image` pixels.
+
+    Source: he2016, table 1 (v1.5 moves the stride of a bottleneck into its 3x3 convolution).
+    """
+    if not image >= 32:
+        raise InputError(f"image must be at least 32 pixels for a resnet, got {image}.")
+    trunk = Trunk(square(image))
+    resnet_groups(trunk, shape)
+    return trunk.classify(shape.classes)
+
+
+def resnet_groups(
+    trunk: Trunk,
+    shape: ResNet,
+    *,
+    strides: tuple[int, ...] = (1, 2, 2, 2),
+    carried: int = 0,
+) -> None:
+    """The stem and as many groups as there are strides.
+
+    Args:
+        trunk: where they are written down.
+        shape: of the network.
+        strides: of each group's first block.
+        carried: groups before the last whose pictures are carried past the sections that follow.
+    """
+    small = shape.stem == 3
+    trunk.unit("stem", 64, window=Window(size=shape.stem, stride=1 if small else 2))
+    if not small:
+        trunk.pool("stem pooling", POOL)
+    trunk.section("stem", cuttable=False, frozen=shape.frozen > 0)
+    for index, stride in enumerate(strides):
+        first, rest = f"group {index + 2} first", f"group {index + 2} rest"
+        frozen = index < shape.frozen
+        _block(trunk, shape, width=WIDTHS[index], stride=stride)
+        trunk.section(first, frozen=frozen)
+        if shape.blocks[index] > 1:
+            _block(trunk, shape, width=WIDTHS[index])
+            trunk.section(rest, repeats=shape.blocks[index] - 1, frozen=frozen)
+        if len(strides) - 1 - carried <= index < len(strides) - 1:
+            trunk.skip()
+
+
+def _block(trunk: Trunk, shape: ResNet, *, width: int, stride: int = 1) -> None:
+    channels = shape.expansion * width
+    shortcut = trunk.fork()
+    if shape.bottleneck:
+        _bottleneck(trunk, shape, width=width, stride=stride)
+    else:
+        trunk.unit("first", width, window=Window(size=3, stride=stride))
+        trunk.convolve("second", width, window=Window(size=3))
+        trunk.normalise("second norm")
+    if shape.squeeze:
+        trunk.squeeze("squeeze", channels // shape.squeeze)
+    if shortcut.picture != trunk.picture:
+        shortcut.convolve("project", channels, window=Window(stride=stride))
+        shortcut.normalise("project norm")
+    trunk.add("residual activation")
+
+
+def _bottleneck(trunk: Trunk, shape: ResNet, *, width: int, stride: int) -> None:
+    inner = width * shape.width // 64 * shape.groups
+    first, second = (stride, 1) if shape.early else (1, stride)
+    trunk.unit("reduce", inner, window=Window(stride=first))
+    trunk.unit("convolve", inner, window=Window(size=3, stride=second), groups=shape.groups)
+    trunk.convolve("expand", 4 * width)
+    trunk.normalise("expand norm")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DenseNet:
+    """The shape of a DenseNet.
+
+    Attributes:
+        growth: channels that a layer adds.
+        blocks: layers of each block.
+    """
+
+    growth: int
+    blocks: tuple[int, ...]
+
+
+def densenet(shape: DenseNet, image: int) -> Network:
+    """A DenseNet with bottlenecks and halving transitions, for 1000 classes.
+
+    Source: huang2017, table 1.
+    """
+    trunk = Trunk(square(image))
+    trunk.unit("stem", 2 * shape.growth, window=Window(size=7, stride=2))
+    trunk.pool("stem pooling", Window(size=3, stride=2))
+    trunk.section("stem", cuttable=False)
+    for block, layers in enumerate(shape.blocks, start=1):
+        for index in range(1, layers + 1):
+            _layer(trunk, shape.growth)
+            trunk.section(f"layer {block}.{index}")
+        if block < len(shape.blocks):
+            _transition(trunk)
+            trunk.section(f"transition {block}")
+    trunk.normalise("final norm")
+    trunk.activate("final activation")
+    return trunk.classify(1000)
+
+
+def _layer(trunk: Trunk, growth: int) -> None:
+    before = trunk.fork()
+    trunk.normalise("norm")
+    trunk.activate("activation")
+    trunk.unit("reduce", 4 * growth)
+    trunk.convolve("convolve", growth, window=Window(size=3))
+    trunk.join("join", before)
+
+
+def _transition(trunk: Trunk) -> None:
+    trunk.normalise("norm")
+    trunk.activate("activation")
+    trunk.convolve("reduce", trunk.picture.channels // 2)
+    trunk.pool("pooling", Window(size=2, stride=2, padding=0), average=True)

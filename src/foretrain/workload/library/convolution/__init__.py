@@ -1,1 +1,0 @@
-"""Networks of convolutions: pictures, the blocks between them, and the published networks."""

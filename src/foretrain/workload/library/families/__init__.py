@@ -1,1 +1,0 @@
-"""Named models, one file per family; each exports a tuple ENTRIES."""

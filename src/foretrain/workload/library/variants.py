@@ -1,0 +1,98 @@
+"""Routing: how evenly the tokens of a model with experts spread over them.
+
+Positions: the shape of a model of text with another table of learned positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from foretrain.errors import InputError
+from foretrain.workload.graph import Model
+from foretrain.workload.parts.block import Block
+from foretrain.workload.parts.electra import Electra, electra
+from foretrain.workload.parts.encoder_decoder import EncoderDecoder, encoder_decoder
+from foretrain.workload.parts.experts import Experts
+from foretrain.workload.parts.language_model import Decoder, LanguageModel, language_model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routing:
+    """What a workload says about experts; every absent field leaves the model as it is.
+
+    Attributes:
+        capacity: room of an expert over its mean number of tokens; what overflows is dropped.
+        imbalance: tokens of the busiest member of the expert axis over the mean.
+    """
+
+    capacity: float | None = None
+    imbalance: float | None = None
+
+    def __bool__(self) -> bool:
+        """Whether it says anything."""
+        return self.capacity is not None or self.imbalance is not None
+
+
+def routed(shape: object, routing: Routing) -> LanguageModel:
+    """The shape of a model whose experts are used in this way.
+
+    Raises:
+        InputError: it has no experts, or they are no part of a shape.
+    """
+    if not isinstance(shape, LanguageModel) or not any(
+        isinstance(block.feed_forward, Experts) for run in shape.runs for block in run.blocks
+    ):
+        raise InputError("it has no experts; leave out expert_capacity and expert_imbalance.")
+    runs = tuple(
+        replace(run, blocks=tuple(_block(block, routing) for block in run.blocks))
+        for run in shape.runs
+    )
+    return replace(shape, runs=runs)
+
+
+def _block(block: Block, routing: Routing) -> Block:
+    experts = block.feed_forward
+    if not isinstance(experts, Experts):
+        return block
+    imbalance = experts.imbalance if routing.imbalance is None else routing.imbalance
+    capacity = experts.capacity if routing.capacity is None else routing.capacity
+    return replace(block, feed_forward=replace(experts, capacity=capacity, imbalance=imbalance))
+
+
+Shape = LanguageModel | EncoderDecoder | Electra
+
+
+def with_positions(shape: object, tokens: int) -> LanguageModel | EncoderDecoder | Electra:
+    """The same model, made for samples of up to so many tokens.
+
+    Args:
+        shape: of a model with a learned table of positions.
+        tokens: for which the new table has a row each.
+
+    Raises:
+        InputError: the model has no such table.
+    """
+    composed = shape.composed if isinstance(shape, Decoder) else shape
+    table = composed.embedding if isinstance(composed, Shape) else None
+    if not isinstance(composed, Shape) or table is None or table.positions is None:
+        raise InputError(
+            "workload.positions: the model has no learned table of positions, so samples may have "
+            "any length. Leave it out."
+        )
+    return replace(
+        composed,
+        embedding=replace(table, positions=tokens + table.first, follows=False),
+    )
+
+
+def model_of_shape(name: str, shape: Shape, sequence: int) -> Model:
+    """The model of a shape for samples of `sequence` tokens.
+
+    Raises:
+        InputError: samples are longer than its table of positions.
+    """
+    if isinstance(shape, EncoderDecoder):
+        return encoder_decoder(name, shape, sequence=sequence)
+    if isinstance(shape, Electra):
+        return electra(name, shape, sequence=sequence)
+    return language_model(name, shape, sequence=sequence)

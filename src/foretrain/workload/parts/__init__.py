@@ -1,0 +1,1 @@
+"""Parts that transformers are made of, each a shape that says its operators."""

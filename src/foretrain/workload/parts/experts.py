@@ -1,0 +1,253 @@
+"""Mixture of experts: a router sends every token to a few of many feed-forward parts.
+
+The products of all experts are one operator, whose rows are the tokens of one of them. The weights
+of the router are multiplied in before the second product, so that combining keeps nothing.
+Selective recomputation runs the activation between the products again.
+
+Sources: shazeer2017, section 2; fedus2022 (capacity); deepseek2024, section 2.2 (shared experts);
+deepseek2024v3, section 3.2.3 (recomputation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from foretrain.errors import InputError
+from foretrain.workload.operator import (
+    NOTHING,
+    Kind,
+    Matrices,
+    Operator,
+    Reach,
+    Size,
+    Split,
+    matmul,
+)
+from foretrain.workload.parts.feed_forward import FeedForward, activation, feed_forward
+from foretrain.workload.parts.stream import Division, Stream, at_least, linear
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experts:
+    """The shape of a feed-forward part made of experts.
+
+    Attributes:
+        count: routed experts.
+        chosen: experts that a token is sent to.
+        each: the shape of one routed expert.
+        shared: a part that every token passes besides, as wide as all shared experts together.
+        shared_gate: whether a learned number per token weighs the shared part.
+        router_bias: whether the router has one more number per expert.
+        latent: width that tokens are brought to before they are sent, and back from afterwards;
+            None for the stream's.
+        capacity: room of an expert over its mean number of tokens; what overflows is dropped and
+            the rest is padding. None drops no token.
+        imbalance: tokens of the busiest member of the expert axis over the mean, where no token is
+            dropped.
+        clamped: whether both branches of a gated expert are clamped before one gates the other.
+    """
+
+    count: int
+    chosen: int
+    each: FeedForward
+    shared: FeedForward | None = None
+    shared_gate: bool = False
+    router_bias: bool = False
+    latent: int | None = None
+    capacity: float | None = None
+    imbalance: float = 1.0
+    clamped: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "count", "chosen", "imbalance")
+        if self.latent is not None:
+            at_least(self, 1, "latent")
+        if self.chosen > self.count:
+            raise InputError(
+                f"Experts.chosen must be at most the {self.count} experts, got {self.chosen}."
+            )
+        if self.capacity is not None and not self.capacity > 0:
+            raise InputError(f"Experts.capacity must be above 0, got {self.capacity}.")
+        if self.capacity is not None and self.imbalance != 1:
+            raise InputError(
+                "expert_imbalance has no meaning beside expert_capacity, which every expert "
+                "fills; give one of them."
+            )
+        if self.clamped and not self.each.gated:
+            raise InputError("Experts.clamped needs gated experts: give Experts.each.gated.")
+        if self.shared_gate and self.shared is None:
+            raise InputError("Experts.shared_gate needs a shared part: give Experts.shared.")
+
+    def copies(self, tokens: int) -> float:
+        """Tokens that all experts together work on, padding included."""
+        return tokens * self.chosen * (1.0 if self.capacity is None else self.capacity)
+
+
+def experts(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """From the norm (without it) to the residual (without it)."""
+    sent = replace(stream, hidden=shape.latent or stream.hidden)
+    down = [] if shape.latent is None else [_whole("latent down", stream, sent)]
+    up = [] if shape.latent is None else [_whole("latent up", sent, stream)]
+    return (
+        *_router(shape, stream),
+        *_shared(shape, stream),
+        *(replace(each, kept=NOTHING) for each in down),
+        _exchange("dispatch", shape, sent, kernels=5),
+        _product("experts in", shape, sent, split=Split.COLUMNS),
+        *_clamps(shape, sent),
+        _activation(shape, sent),
+        _product("experts out", shape, sent, split=Split.DEPTH),
+        *_bias(shape, sent),
+        _exchange("combine", shape, sent, kernels=3),
+        *up,
+    )
+
+
+def _whole(name: str, before: Stream, after: Stream) -> Operator:
+    """A product from one width to another, on the tokens that a member has."""
+    features = (before.hidden, after.hidden)
+    return replace(
+        linear(name, before.tokens, features, bias=False, division=Division(split=Split.NONE)),
+        sequence=True,
+    )
+
+
+def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """Scores in fp32, of which the best are chosen; every member of the tensor axis does it.
+
+    The input is kept at the precision of activations, however narrow other products read it.
+    """
+    scores = stream.tokens * shape.count
+    product = linear(
+        "router",
+        stream.tokens,
+        (stream.hidden, shape.count),
+        bias=shape.router_bias,
+        division=Division(split=Split.NONE),
+    )
+    choice = Operator(
+        name="choice of experts",
+        kind=Kind.MEMORY,
+        forward=Size(fixed=3 * 4 * scores),
+        backward=Size(fixed=3 * 4 * scores),
+        kept=Size(values=stream.values, fixed=4 * scores),
+        kernels=8,
+        sequence=True,
+    )
+    return replace(product, sequence=True, wide=True, kept=NOTHING), choice
+
+
+def _shared(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """Shared experts; the router keeps their input."""
+    if shape.shared is None:
+        return ()
+    first, *others = feed_forward(shape.shared, stream, prefix="shared expert")
+    gate = Operator(
+        name="shared expert gate",
+        kind=Kind.MEMORY,
+        weights=stream.hidden,
+        forward=Size(values=3 * stream.values),
+        backward=Size(values=5 * stream.values),
+        kept=Size(values=stream.values),
+        sequence=True,
+    )
+    return (replace(first, kept=NOTHING), *others, *([gate] if shape.shared_gate else []))
+
+
+def _bias(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """Biases of the second product, weighed by the router in fp32 before they are added.
+
+    Forward a product, a sum, a copy of all experts' rows and a cast; backward their gradients,
+    those of the bias and of the weight, and the rows of all experts joined again. Source:
+    megatron-core, grouped experts (from memory).
+    """
+    if not shape.each.bias:
+        return ()
+    values = shape.copies(stream.tokens) * stream.hidden
+    bias = Operator(
+        name="expert bias",
+        kind=Kind.MEMORY,
+        forward=Size(values=2 * values, fixed=6 * 4 * values),
+        backward=Size(values=4 * values, fixed=8 * 4 * values),
+        kernels=4,
+        experts=shape.count,
+        imbalance=shape.imbalance,
+        reach=Reach.STRETCHED,
+    )
+    return (bias,)
+
+
+def _clamps(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+    """Both branches clamped, each by itself, and joined again for the kernel that gates.
+
+    Backward each reads its gradient and what it clamped, and both are joined.
+    Source: megatron-core, weighted quick GeGLU (from memory).
+    """
+    if not shape.clamped:
+        return ()
+    values = shape.each.branches * shape.copies(stream.tokens) * shape.each.width
+    clamps = Operator(
+        name="expert clamps",
+        kind=Kind.MEMORY,
+        forward=Size(values=4 * values),
+        backward=Size(values=5 * values),
+        kept=Size(values=values),
+        kernels=3,
+        split=Split.HEADS,
+        selective=True,
+        experts=shape.count,
+        imbalance=shape.imbalance,
+        reach=Reach.STRETCHED,
+    )
+    return (clamps,)
+
+
+def _exchange(name: str, shape: Experts, stream: Stream, *, kernels: int) -> Operator:
+    """Tokens sorted by expert, and back; the expert axis exchanges them.
+
+    Kernels count what goes where, send, receive and sort. Source: deepep (from memory).
+    """
+    values = shape.copies(stream.tokens) * stream.hidden
+    return Operator(
+        name=name,
+        kind=Kind.MEMORY,
+        forward=Size(values=2 * values),
+        backward=Size(values=2 * values),
+        kernels=kernels,
+        sequence=True,
+        imbalance=shape.imbalance,
+        routed=values,
+        copies=shape.chosen,
+    )
+
+
+def _product(name: str, shape: Experts, stream: Stream, *, split: Split) -> Operator:
+    """The first or second product of every expert, one independent product each."""
+    each, copies = shape.each, shape.copies(stream.tokens)
+    into = split is Split.COLUMNS
+    inputs = stream.hidden if into else each.width
+    outputs = each.branches * each.width if into else stream.hidden
+    product = matmul(
+        name,
+        Matrices(rows=copies / shape.count, columns=outputs, depth=inputs, batch=shape.count),
+        weights=shape.count * (inputs * outputs + (outputs if each.bias else 0)),
+        kept=Size(values=copies * inputs),
+        split=split,
+        units=each.width,
+        unit="expert columns",
+    )
+    return replace(
+        product, experts=shape.count, imbalance=shape.imbalance, dropped=split is Split.DEPTH
+    )
+
+
+def _activation(shape: Experts, stream: Stream) -> Operator:
+    values = shape.copies(stream.tokens) * shape.each.width
+    operator = activation("expert activation", values, branches=shape.each.branches)
+    return replace(
+        operator,
+        experts=shape.count,
+        imbalance=shape.imbalance,
+        selective=True,
+        dropped=shape.clamped,
+    )

@@ -1,0 +1,87 @@
+"""The arena: as large as asked for at most, and every sample comes back from its slot."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.needs import needs
+
+from batchcast.arena import MOST, Columns, arena_bytes, available_memory, make_arena, slots_within
+from batchcast.errors import ArgumentError, SampleFailed, StreamGarbled
+from batchcast.layout import Layout, Leaf, layout_of
+
+torch = needs("torch")
+
+
+def layout(size, varying=False):
+    leaf = Leaf(dtype="uint8", shape=(size,), most=size if varying else 0)
+    return Layout(form=["leaf"], batch=["leaf"], leaves=(leaf, Leaf(dtype="int64", shape=())))
+
+
+def columns_for(sample, slots=4, most=None):
+    form = layout_of([sample], most=most)
+    descriptor = make_arena(form, slots)
+    columns = Columns(descriptor, form, slots=slots, writable=True)
+    os.close(descriptor)
+    return columns
+
+
+@given(memory=st.integers(60_000, 10**9), size=st.integers(1, 5000), together=st.integers(1, 300))
+def test_an_arena_never_exceeds_its_bound_and_wastes_little(memory, size, together):
+    slots = slots_within(memory, layout(size, varying=True), together=together)
+    assert arena_bytes(layout(size, varying=True), slots) <= memory
+    assert slots % together == 0 or slots < together
+    larger = slots + 2 * together + 40_000 // size
+    assert slots > MOST - together or arena_bytes(layout(size, varying=True), larger) > memory
+
+
+def test_an_arena_that_holds_less_than_two_samples_is_refused_with_what_it_takes():
+    with pytest.raises(ArgumentError, match=r"a memory of \d+ bytes") as told:
+        slots_within(33_000, layout(1000), together=1)
+    enough = int(str(told.value).split("memory of ")[1].split()[0])
+    assert slots_within(enough, layout(1000), together=1) == 2
+
+
+def test_an_arena_larger_than_memory_is_refused():
+    with pytest.raises(ArgumentError, match="smaller memory"):
+        make_arena(layout(available_memory()), 2)
+
+
+def test_samples_come_back_from_their_slots():
+    columns = columns_for(("äb", np.arange(6).reshape(2, 3)))
+    columns.write(2, ("xyz", np.arange(6).reshape(2, 3)), number=7, sample_id=9)
+    assert columns.varying(0, 2).tobytes() == b"xyz"
+    assert columns.fixed(1)[2].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert (columns.numbers[2], columns.ids[2]) == (7, 9)
+    copy = [np.array(part) for part in columns.record(2)]
+    for part, value in zip(columns.record(1), copy, strict=True):
+        part[...] = value
+    assert columns.varying(0, 1).tobytes() == b"xyz"
+
+
+@pytest.mark.parametrize(
+    ("sample", "told"),
+    [
+        (("x" * 257, np.zeros(2)), "longest=514"),
+        (("x", np.zeros(3)), r"the shape \[3\] and the first samples had \[2\].*longest=48"),
+        (("x", np.zeros(2, np.float32)), "is float32"),
+        (("x", torch.zeros(2)), "is tensor and that of the first samples was array"),
+        (("x",), "same fields"),
+        (("x", torch.zeros(2, device="meta")), "lies on meta"),
+    ],
+)
+def test_a_sample_that_does_not_fit_is_told(sample, told):
+    with pytest.raises(SampleFailed, match=told):
+        columns_for(("x", np.zeros(2))).write(0, sample, number=0, sample_id=0)
+
+
+@pytest.mark.parametrize("shape", [(-1, 1), (-1, -1), (3, 3), (1 << 40, 1)])
+def test_a_shape_that_no_sample_has_is_not_read(shape):
+    columns = columns_for(torch.zeros(2, 2), most=32)
+    columns.write(1, torch.ones(2, 2), number=0, sample_id=0)
+    assert (columns.varying(0, 1) == 1).all()
+    columns.record(1)[2][:2] = shape
+    with pytest.raises(StreamGarbled, match="exceeds its 32 bytes"):
+        columns.varying(0, 1)

@@ -1,0 +1,56 @@
+"""What the machine tells of processes, and the cores that a run is kept to."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from foretrain.ensemble.run import machine
+from foretrain.errors import InputError
+
+
+def test_what_the_machine_tells_of_processes():
+    fields = Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()
+    names = ["state", *range(4, 53)]
+    times = dict(zip(names, fields, strict=False))
+    before = machine._ticks(os.getpid())
+    assert before >= sum(int(times[key]) for key in (14, 15, 16, 17))
+    assert before - sum(int(times[key]) for key in (14, 15, 16, 17)) <= 2
+    assert machine._nanoseconds(os.getpid()) > 0
+    assert machine._share(os.getpid()) > 1000
+    for gone in (machine._ticks, machine._nanoseconds, machine._share):
+        assert gone(2**22 + 1) == 0
+    assert list(machine._below(2**22 + 1)) == []
+
+
+def test_a_process_of_so_many_ticks_is_read_whatever_its_name(monkeypatch):
+    text = "7 (a) b) (c) S 1 7 7 0 -1 4194560 9 8 7 6 100 200 30 4 20 0 1"
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: text)
+    assert machine._ticks(7) == 334
+
+
+def test_what_descendants_take_is_added_up(monkeypatch):
+    monkeypatch.setattr(machine, "_below", lambda process: iter([1, 2]))
+    monkeypatch.setattr(machine, "_share", lambda process: 10 * process)
+    monkeypatch.setattr(machine, "_nanoseconds", lambda process: 10**9 * process)
+    monkeypatch.setattr(machine, "_ticks", lambda process: machine._TICKS * process)
+    monkeypatch.setattr(machine, "processor_time", lambda: 0.5)
+    assert machine.memory_of_descendants() == 30 * 1024
+    assert machine.time_of_descendants() == 3.0
+    assert machine.time_of_everything() == 3.5
+
+
+def test_a_run_is_kept_to_so_many_cores_and_gives_them_back():
+    allowed = os.sched_getaffinity(0)
+    with machine.limited(1) as cores:
+        assert (cores, machine.cores_here()) == (1, 1)
+    assert os.sched_getaffinity(0) == allowed
+    with machine.limited(None) as cores:
+        assert cores == machine.cores_here() == len(allowed)
+    with machine.limited(len(allowed)) as cores:
+        assert cores == len(allowed)
+    with (
+        pytest.raises(InputError, match=f"this process may use {len(allowed)}"),
+        machine.limited(len(allowed) + 1),
+    ):
+        pass

@@ -1,0 +1,137 @@
+"""Calibrate: a fit to a few runs over what is known."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.small import gpt_study
+
+from foretrain.coefficients.coefficient import Kind
+from foretrain.errors import InputError
+from foretrain.evidence.calibrate import calibrate
+from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable
+from foretrain.evidence.free import free_of
+from foretrain.study.coefficients import PRIORS, SHIPPED
+from foretrain.study.measurements import read_runs
+
+TABLES = Path(__file__).parents[2] / "validation" / "tables"
+FREE = ("matrix.sustained", "links.ethernet")
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """A few runs of one node."""
+    listed = [f"mpt-{number:04}" for number in (1, 5, 9)]
+    return [run for run in read_runs(TABLES / "llm_training.csv") if run.id in listed]
+
+
+def fitting(**changes):
+    question = {
+        "free": FREE,
+        "kept_apart": frozenset(),
+        "publishers": None,
+        "name": "mine",
+        "date": "2026-11-22",
+        "command": "foretrain calibrate runs.csv",
+    }
+    return Fitting(**(question | changes))
+
+
+@pytest.mark.parametrize("known", [PRIORS, SHIPPED], ids=["priors", "shipped"])
+def test_whatever_is_fittable_can_be_fitted(known):
+    names = fittable(known)
+    assert "matrix.sustained" in names
+    assert all(free_of(name, known.known[name]).spread > 0 for name in names)
+
+
+def test_neither_the_pace_nor_widths_nor_memory_are_fitted_to_steps():
+    groups = {name.split(".")[0] for name in fittable()}
+    assert not groups & {"step", "uncertainty", "memory", "memory_errors"}
+
+
+def test_few_runs_move_little_and_only_what_they_tell_of(runs):
+    found = fit_runs(runs, fitting(), priors=SHIPPED)
+    compute, link = found.moved
+    assert compute.rows == 3
+    assert 0 < abs(compute.score) < 1
+    assert link.rows == 0
+    assert found.calibration.known["links.ethernet"] == SHIPPED.known["links.ethernet"]
+    assert found.calibration.known["matrix.sustained"].kind is Kind.MEASURED
+    assert found.calibration.known["matrix.sustained"].source == "foretrain calibrate runs.csv"
+
+
+def test_nobody_is_left_out_unless_publishers_are_named(runs):
+    assert not fit_runs(runs, fitting(), priors=SHIPPED).folds
+    folds = fit_runs(runs, fitting(publishers={"mpt": "mosaic"}), priors=SHIPPED).folds
+    assert set(folds) == {"mosaic"}
+
+
+def test_runs_without_a_step_time_are_refused(runs):
+    with pytest.raises(InputError, match="Runs need a measured step time"):
+        fit_runs([], fitting())
+    with pytest.raises(InputError, match="Runs need a measured step time"):
+        fit_runs(runs, fitting(kept_apart={"mpt"}))
+
+
+def slower(run, times, **changes):
+    """A run as if it had taken so many times as long."""
+    rate = None if run.token_rate is None else run.token_rate / times
+    measured = None if run.measured is None else times * run.measured
+    return replace(run, measured=measured, token_rate=rate, **changes)
+
+
+@pytest.fixture(scope="module")
+def several():
+    """Runs of ten sizes and lengths."""
+    listed = [f"mpt-{number:04}" for number in range(1, 11)]
+    return [run for run in read_runs(TABLES / "llm_training.csv") if run.id in listed]
+
+
+def judged(runs, **asked):
+    return calibrate(runs, date="2026-11-23", **asked)
+
+
+def test_fit_is_judged_on_runs_that_were_left_out_of_it(several):
+    found = judged([slower(run, 1.3) for run in several])
+    assert found.judged.rows == len(several)
+    assert found.judged.helps
+    assert found.judged.before - found.judged.after > found.judged.error > 0
+    assert (found.doubts, found.accepted) == ((), True)
+
+
+def test_fit_to_a_few_runs_of_a_mixed_source_is_not_accepted(several):
+    """What makes half of the runs slow is not in the rows, and the others pay for it."""
+    mixed = [slower(run, 1.8 if place % 3 else 0.7) for place, run in enumerate(several)]
+    found = judged(mixed)
+    assert not found.judged.helps
+    assert not found.accepted
+    assert "it does not help: runs that were left out of the fit are predicted" in found.doubts[0]
+
+
+def test_repeats_of_one_configuration_are_left_out_together(several):
+    """Else a run would be predicted from its own twin."""
+    twins = [replace(run, id=f"{run.id}-{n}", repeat=run.id) for run in several[:4] for n in "ab"]
+    assert judged([slower(run, 1.3) for run in twins]).judged is None
+
+
+def test_one_figure_of_few_that_is_hard_to_believe_is_not_accepted(several):
+    milliseconds = slower(several[0], 1000.0)
+    found = judged([milliseconds, *several[1:4]])
+    assert [(each.run, each.deviations > 4) for each in found.odd] == [(several[0].id, True)]
+    assert not {run.id for run in several[1:]} & {each.run for each in found.odd}
+    assert not found.accepted
+    assert "1 of 4 runs are not to be believed, mpt-0001 least: " in found.doubts[0]
+
+
+def test_study_and_runs_each_have_their_own_step_time(several):
+    with pytest.raises(InputError, match="a study needs step_time"):
+        calibrate(gpt_study())
+    with pytest.raises(InputError, match="runs have theirs"):
+        calibrate(several, step_time=1.0)
+
+
+def test_doubtful_repeats_that_scatter_silence_their_whole_source(runs):
+    odd = replace(runs[0], measured=2 * runs[0].measured, doubt="twice as slow", repeat="same")
+    its = [replace(runs[0], repeat="same"), odd, runs[1]]
+    with pytest.raises(InputError, match="must agree within 10%"):
+        fit_runs(its, fitting())

@@ -1,0 +1,61 @@
+"""What terminal and page show of a simulation."""
+
+from rich.console import Console
+
+from foretrain.cluster.fleet import fleet
+from foretrain.jobs.page import simulate_page
+from foretrain.jobs.report import responses, simulate_text
+from foretrain.jobs.simulate import simulate
+from foretrain.measured.job import Job, Log, Trace
+from foretrain.measured.queue_study import Quantity, QueueStudy, Target
+from foretrain.show.provenance import provenance
+from foretrain.throughput import rigid
+
+STUDY = QueueStudy(
+    fleet=fleet(2),
+    jobs=Log(
+        trace=Trace(
+            name="by hand",
+            jobs=tuple(
+                Job(
+                    name=f"job-{number}",
+                    arrival=float(number),
+                    work=50.0 - number,
+                    curve=rigid(1 + number % 2),
+                    devices=1 + number % 2,
+                    group="abc"[number % 3],
+                    user="<b>",
+                )
+                for number in range(12)
+            ),
+        )
+    ),
+    policies=("fifo", "srtf"),
+    target=Target(quantity=Quantity.MEAN, seconds=100.0, most=8),
+)
+ANSWER = simulate(STUDY)
+
+
+def test_the_terminal_shows_the_best_policy_first():
+    assert [row[0] for row in responses(ANSWER.points[0]).rows] == ["srtf", "fifo"]
+
+
+def test_the_terminal_shows_every_part_of_the_answer():
+    console = Console(width=80, record=True, file=None, quiet=False)
+    with console.capture() as captured:
+        console.print(simulate_text(ANSWER))
+    text = captured.get()
+    for said in ("Response times", "By group, under srtf", "How many nodes", "What follows"):
+        assert said in text
+
+
+def test_a_page_is_complete_in_itself():
+    html = simulate_page(STUDY, ANSWER, provenance(STUDY))
+    assert "<polyline" in html
+    assert "src=" not in html
+    assert "Who ran when" in html
+
+
+def test_names_of_users_are_texts_not_markup():
+    html = simulate_page(STUDY, ANSWER, provenance(STUDY))
+    assert "<b>" not in html

@@ -1,0 +1,136 @@
+"""The report of why a plan is not the best: every kind of answer in words, at every width."""
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from tests.small import gpt_study, with_memory
+
+from foretrain.plan.study import Objective
+from foretrain.search.report.why_not import (
+    remedies,
+    sentences,
+    waterfall,
+    why_not_section,
+    why_not_text,
+)
+from foretrain.search.result import Excess, Verdict
+from foretrain.search.search import search
+from foretrain.search.why_not import why_not
+
+STUDY = gpt_study()
+ANSWER = search(STUDY)
+ASKED = {
+    "illegal": "tensor=3",
+    "loses": "tp8",
+    "ranked": str(ANSWER.plans[3].plan),
+    "best": str(ANSWER.best.plan),
+    "outside": "tensor=2 pipeline=8 cut=balanced",
+}
+FOUND = {name: why_not(STUDY, text, answer=ANSWER) for name, text in ASKED.items()}
+
+
+def told(found, study=STUDY):
+    return " ".join(sentences(study, found))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("name", FOUND)
+def test_no_line_is_longer_than_the_terminal(name, width):
+    console = Console(file=StringIO(), width=width)
+    console.print(why_not_text(STUDY, FOUND[name]))
+    text = console.file.getvalue()
+    assert f"Why not {ASKED[name][:20]}" in text
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_plan_that_loses_says_by_how_much_and_where():
+    text = told(FOUND["loses"])
+    assert text.startswith("The best plan with it: tp8+sp, ")
+    assert "It loses " in text
+    assert (
+        " more tensor collectives (tensor 8 with sequence parallelism over the node's nvlink; "
+        "the best: no tensor" in text
+    )
+
+
+def test_plan_of_the_ranking_says_its_place():
+    assert told(FOUND["ranked"]).startswith("It is plan 4 of the ranking. It loses ")
+
+
+def test_best_plan_is_told_to_be_the_best_and_nothing_else():
+    assert told(FOUND["best"]) == "It is the best plan."
+
+
+def test_plan_as_good_as_the_best_is_told_so():
+    assert told(replace(FOUND["best"], place=None)) == "It is as good as the best plan."
+
+
+def test_rules_are_told_with_what_would_be_legal():
+    assert "It is not legal: plan.tensor: 3 does not divide the cluster's 16 devices." in told(
+        FOUND["illegal"]
+    )
+
+
+def test_key_that_leaves_a_plan_out_is_told_before_what_the_plan_would_do():
+    text = told(FOUND["outside"])
+    assert "It is outside the space: plan.cut is" in text
+    assert "It would lose " in text
+
+
+def test_plan_that_beats_the_best_says_why_it_was_not_found():
+    found = replace(FOUND["loses"], loss=-0.02)
+    assert "It beats the best by 2.0 %" in told(found)
+    assert "ask for more" in told(found)
+
+
+def test_plan_that_does_not_fit_says_what_fills_the_device():
+    found = why_not(STUDY, "dp16 mbs1 sharding=none", answer=ANSWER)
+    study = with_memory(STUDY, 0.8 * found.estimate.memory.total)
+    found = why_not(study, str(found.plan), answer=ANSWER)
+    text = told(found, study)
+    assert "It does not fit: it needs " in text
+    assert "25 % too much" in text
+    assert "On its heaviest device: " in text
+    table = remedies(study, found)
+    assert len(table.rows) == len(found.remedies) > 0
+    assert any('plan.sharding = "' in row[-1] for row in table.rows)
+
+
+def test_plan_that_no_single_change_saves_is_told_so():
+    study = with_memory(STUDY, 1e6)
+    found = why_not(study, ANSWER.best.plan, answer=ANSWER)
+    assert told(found, study).endswith("No change of one kind makes it fit.")
+
+
+@pytest.mark.parametrize(
+    ("limit", "needed", "allowed", "words"),
+    [
+        ("deadline", 86_400.0 * 40, 86_400.0 * 30, "the deadline: it needs 40 d where 30 d are"),
+        ("cost limit", 2e6, 1e6, "the cost limit: it needs 2 MUSD where 1 MUSD are allowed, 100 %"),
+        ("memory limit", 2.0**31, 2.0**30, "the memory limit: it needs 2 GiB where 1 GiB are"),
+        ("power limit", 2e5, 1e5, "the power limit: it needs 200 kW where 100 kW are allowed"),
+        ("device limit", 16.0, 8.0, "the device limit: 16 where 8 may be."),
+        ("host memory", 2.0**31, 2.0**30, "it needs 2 GiB where the host of a node has 1 GiB"),
+    ],
+)
+def test_every_limit_is_told_in_its_own_unit(limit, needed, allowed, words):
+    excess = Excess(limit=limit, needed=needed, allowed=allowed)
+    found = replace(FOUND["loses"], verdict=Verdict.OVER_LIMIT, excess=(excess,))
+    assert words in told(found)
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_waterfall_is_in_the_unit_of_the_objective(objective):
+    study = gpt_study(objective=objective)
+    table = waterfall(study, why_not(study, "tp8", answer=search(study)))
+    unit = {"time": "s", "cost": "USD", "energy": "J", "memory": "iB"}[objective]
+    assert all(row[0][0] in "+-" and row[0].endswith(unit) for row in table.rows)
+
+
+def test_section_of_a_page_says_the_same():
+    section = why_not_section(STUDY, FOUND["loses"], number=2)
+    assert section.name == "why-not-2"
+    assert section.content["words"] == told(FOUND["loses"])
+    assert [len(table.rows) > 0 for table in section.content["tables"]] == [True]

@@ -1,0 +1,272 @@
+"""The verb `search`: the best plan, its rivals, what became of the rest, and what has no answer."""
+
+import re
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from tests.builders import GIB
+from tests.small import (
+    CLASSIC,
+    cluster,
+    expert_study,
+    gpt_study,
+    listed,
+    llama_study,
+    long_study,
+    on_ethernet,
+    resnet_study,
+    with_memory,
+)
+
+from foretrain.errors import InputError, NoPlanFits
+from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.plan import AXES, Offload, Sends, Sharding
+from foretrain.plan.study import Limit, Objective, Space
+from foretrain.search import exhaustive
+from foretrain.search.search import search
+from foretrain.step.price import price_plan
+from foretrain.step.setting import setting
+from foretrain.study.catalogue import cluster as catalogued
+from foretrain.study.coefficients import DEFAULT
+from foretrain.units import SECONDS
+
+# Pipelines whose two resolutions differ, so that playing the best plans changes their order.
+PIPELINES = on_ethernet(
+    llama_study(
+        space=replace(
+            CLASSIC,
+            pipeline=(3, 6),
+            attention=None,
+            sends=(Sends.BLOCKING,),
+            sharding=(Sharding.NONE,),
+        )
+    )
+)
+
+VALUES = {
+    Objective.TIME: lambda estimate: estimate.step_time,
+    Objective.COST: lambda estimate: estimate.cost_per_step,
+    Objective.ENERGY: lambda estimate: estimate.energy_per_step,
+    Objective.MEMORY: lambda estimate: estimate.memory.total,
+}
+
+
+@pytest.fixture(scope="module")
+def pipelines():
+    return search(PIPELINES, keep=40)
+
+
+def test_best_plan_is_the_first_of_the_plans(pipelines):
+    assert pipelines.best is pipelines.plans[0]
+    assert len(pipelines.plans) == 40
+    assert len({str(each.plan) for each in pipelines.plans}) == 40
+
+
+def test_estimates_are_those_of_their_plans(pipelines):
+    priced = setting(PIPELINES.workload, PIPELINES.cluster, DEFAULT)
+    for each in pipelines.plans:
+        assert each.estimate == price_plan(priced, each.plan)
+
+
+def test_best_plans_are_ranked_again_by_what_their_estimates_say(pipelines):
+    closed = [each.estimate.closed_form for each in pipelines.plans]
+    times = [each.estimate.step_time for each in pipelines.plans]
+    assert times == pytest.approx(sorted(times), rel=1e-12)
+    assert closed != sorted(closed)
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_plans_are_in_the_order_of_the_objective(objective):
+    answer = search(replace(PIPELINES, objective=objective), keep=150)
+    values = [VALUES[objective](each.estimate) for each in answer.plans]
+    assert answer.objective is objective
+    assert values == pytest.approx(sorted(values), rel=1e-12)
+
+
+def test_memory_is_not_scaled_with_the_simulated_step():
+    answer = search(replace(PIPELINES, objective=Objective.MEMORY), keep=1)
+    priced = setting(PIPELINES.workload, PIPELINES.cluster, DEFAULT)
+    # Where the groups lie changes no memory: one order of each plan is enough.
+    every = {replace(plan, order=AXES) for plan in listed(PIPELINES)}
+    plans = [price_plan(priced, plan, played=False) for plan in every]
+    assert answer.best.estimate.memory.total == min(each.memory.total for each in plans)
+
+
+def test_plans_are_counted_once_by_what_became_of_them():
+    front = search(gpt_study()).pareto
+    study = with_memory(gpt_study(), front[len(front) // 2].memory)
+    answer = search(study)
+    assert answer.space == len(listed(study))
+    assert set(answer.rejected) == {"device memory"}
+    assert answer.priced + answer.excluded_by_bound + sum(answer.rejected.values()) == answer.space
+    assert answer.proven_optimal
+    assert all(each.estimate.fits for each in answer.plans)
+
+
+def test_front_holds_the_fastest_and_the_smallest_plan():
+    answer = search(gpt_study())
+    smallest = search(gpt_study(objective=Objective.MEMORY)).best
+    first, last = answer.pareto[0], answer.pareto[-1]
+    assert first.step_time == answer.best.estimate.closed_form
+    assert last.memory == smallest.estimate.memory.total
+    for point in answer.pareto:
+        assert point.cost_per_step == pytest.approx(16 * 2.5 / 3600 * point.step_time)
+        assert point.energy_per_step == pytest.approx(2 * 10_200 * point.step_time)
+
+
+def test_images_are_searched_too():
+    answer = search(resnet_study())
+    assert answer.best.plan.tensor == 1
+    assert answer.best.estimate.fits
+
+
+def test_what_the_reader_assumed_stands_with_every_estimate():
+    answer = search(replace(resnet_study(), assumed=("workload.precision: bf16",)), keep=3)
+    for each in answer.plans:
+        assert each.estimate.warnings[0] == "assumed workload.precision: bf16"
+
+
+def test_same_question_has_the_same_answer():
+    one, two = search(gpt_study()), search(gpt_study())
+    assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
+
+
+def test_progress_is_told_up_to_the_whole_space():
+    seen = []
+    answer = search(gpt_study(), progress=seen.append)
+    assert seen[-1].settled == seen[-1].space == answer.space
+
+
+@pytest.fixture
+def short_tables(monkeypatch):
+    """Tables of a few plans each, so that a small search has many of them."""
+    monkeypatch.setattr(exhaustive, "plan_tables", partial(plan_tables, rows=100))
+
+
+def test_search_that_is_stopped_says_that_nothing_is_proven(short_tables):
+    asked = iter([False, False])
+    answer = search(gpt_study(), exhaustive=True, stop=lambda: next(asked, True))
+    assert not answer.proven_optimal
+    assert answer.unseen > 0
+    assert answer.space == answer.priced + sum(answer.rejected.values()) + answer.unseen
+    assert answer.best.estimate.step_time >= search(gpt_study()).best.estimate.step_time
+
+
+def test_search_that_is_stopped_at_once_has_a_plan_all_the_same(short_tables):
+    answer = search(gpt_study(), exhaustive=True, stop=lambda: True)
+    assert answer.best.estimate.fits
+    assert not answer.proven_optimal
+
+
+def test_search_in_which_nothing_fits_names_the_nearest_miss():
+    study = with_memory(gpt_study(), GIB)
+    least = search(gpt_study(objective=Objective.MEMORY)).best.estimate.memory.total
+    plans = {str(plan): plan for plan in listed(study)}
+    with pytest.raises(NoPlanFits) as caught:
+        search(study)
+    text = str(caught.value)
+    assert f"all {len(plans):,} legal plans are refused ({len(plans):,} by device memory)" in text
+    assert f" needs {least / GIB:.2f} GiB per device, h100-sxm-80gb has 1 GiB." in text
+    [name] = re.findall(r"Nearest miss: (.*) needs", text)
+    priced = setting(study.workload, study.cluster, DEFAULT)
+    assert price_plan(priced, plans[name]).memory.total == least
+
+
+@pytest.mark.parametrize(
+    ("limit", "called", "objective"),
+    [
+        (Limit(deadline=1.0), "fastest", Objective.TIME),
+        (Limit(cost=0.01), "cheapest", Objective.COST),
+    ],
+)
+def test_search_in_which_nothing_keeps_a_limit_names_the_plan_that_is_nearest(
+    limit, called, objective
+):
+    with pytest.raises(NoPlanFits, match=r" by (deadline|cost limit)\)\. Without limits") as caught:
+        search(gpt_study(limit=limit))
+    best = search(gpt_study(objective=objective)).best
+    assert f"\n- the {called} plan, {best.plan} on " in str(caught.value)
+    assert f": {SECONDS.write(best.estimate.time_to_train)}, " in str(caught.value)
+    assert str(caught.value).endswith("\nRelax search.limit.")
+
+
+def test_limits_that_every_plan_keeps_change_nothing():
+    wide = search(gpt_study(limit=Limit(devices=16, deadline=1e9, cost=1e9)))
+    assert replace(wide, seconds=0.0) == replace(search(gpt_study()), seconds=0.0)
+
+
+def test_space_without_a_legal_plan_is_refused_with_what_to_do():
+    with pytest.raises(InputError) as caught:
+        search(gpt_study(cluster=cluster(nodes=3, node_devices=8)))
+    assert str(caught.value) == (
+        "the space has no legal plan for small-gpt on 24 devices: data x tensor x context x "
+        "pipeline must be 24, where tensor divides 16, 2 x context divides the 1024 tokens of a "
+        "sample, pipeline divides the 8 layers and data divides the 16 samples of "
+        "workload.global_batch. Free a key of [plan], or change batch or nodes. Or let a plan use "
+        "fewer: cluster.nodes = { least = 1, most = 3 }."
+    )
+
+
+def test_space_without_a_legal_plan_of_experts_names_them():
+    study = expert_study(cluster=cluster(nodes=5, node_devices=1))
+    with pytest.raises(InputError, match="expert divides the 4 experts and data x tensor x contex"):
+        search(study)
+
+
+def test_hosts_that_are_too_small_for_every_plan_are_no_limit_of_the_study():
+    study = long_study(space=Space(context=(4,), offload=(Offload.BOTH,)))
+    host = replace(study.cluster.host, memory=1e6)
+    small = replace(study, cluster=replace(study.cluster, host=host))
+    with pytest.raises(NoPlanFits, match=r"by host memory\)\. Nearest miss: .* asks the hosts"):
+        search(small)
+
+
+def test_choices_of_which_none_is_legal_are_refused_by_name():
+    with pytest.raises(InputError, match=r"^plan\.tensor: none of 3, 5 can run\. "):
+        search(gpt_study(space=Space(tensor=(3, 5))))
+
+
+def test_questions_without_an_answer_are_refused_with_every_reason_at_once():
+    study = gpt_study(
+        space=Space(tensor=(3,), micro_batch=(5,)),
+        limit=Limit(devices=8, cost=1.0, deadline=1.0),
+        cluster=replace(catalogued("dgx-1-v100", nodes=2), price=None),
+    )
+    study = replace(study, workload=replace(study.workload, samples=None))
+    with pytest.raises(InputError) as caught:
+        search(study, keep=0)
+    keys = [line.partition(" ")[0].rstrip(":") for line in str(caught.value).splitlines()]
+    assert keys == [
+        "workload.precision",
+        "plan.tensor",
+        "plan.micro_batch",
+        "plan.tensor",
+        "search.limit.cost",
+        "search.limit.cost",
+        "search.limit.deadline",
+        "search.limit.devices",
+        "keep",
+    ]
+    assert "8 is too few: the smallest choice, 2 nodes of dgx-1-v100, has 16" in str(caught.value)
+
+
+@pytest.mark.parametrize("objective", [Objective.COST, Objective.ENERGY])
+def test_objective_without_its_price_is_refused_rather_than_replaced(objective):
+    study = gpt_study(objective=objective)
+    free = replace(study.cluster, price=None, node_power=None)
+    with pytest.raises(InputError, match=r"^search\.objective: (cost|energy) needs cluster\."):
+        search(replace(study, cluster=free))
+
+
+def test_plans_that_only_the_simulation_finds_too_slow_are_dropped_and_counted():
+    study = resnet_study()
+    estimates = [each.estimate for each in search(study, keep=400).plans]
+    slower = [each for each in estimates if each.step_time > each.closed_form]
+    between = min(slower, key=lambda each: each.closed_form)
+    steps = study.workload.samples / study.workload.global_batch
+    deadline = steps * (between.closed_form + between.step_time) / 2
+    answer = search(replace(study, limit=Limit(deadline=deadline)), keep=400)
+    assert all(each.estimate.time_to_train <= deadline for each in answer.plans)
+    assert between.plan not in [each.plan for each in answer.plans]
+    assert answer.space == answer.priced + sum(answer.rejected.values())

@@ -1,0 +1,74 @@
+"""Rates: data sheets times what was measured, no more than they promise."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.random_nouns import devices
+
+from foretrain.errors import InputError
+from foretrain.step.rates import flash_share, peak, rates
+from foretrain.study.catalogue import device
+from foretrain.study.coefficients import DEFAULT
+from foretrain.trainers.software import AttentionKernel, Execution, Software
+from foretrain.workload.workload import Precision
+
+
+def test_measured_product_counts_more_than_the_data_sheet():
+    chip, matrix = device("a100-sxm-80gb"), DEFAULT.matrix
+    found = rates(chip, Precision.BF16, DEFAULT)
+    assert found.matmul == pytest.approx(chip.matmul * matrix.sustained, rel=1e-12)
+    guessed = rates(replace(chip, matmul=None), Precision.BF16, DEFAULT)
+    assert guessed.matmul == 312e12 * (matrix.best * matrix.sustained)
+
+
+def test_plain_fp32_reaches_a_share_of_its_own():
+    found = rates(device("a100-sxm-80gb"), Precision.FP32, DEFAULT)
+    assert found.matmul == 19.5e12 * DEFAULT.matrix.fp32
+
+
+def test_precision_without_units_is_refused_with_those_there_are():
+    with pytest.raises(InputError, match=r"has no bf16 units\. Known for it: fp32, fp16\."):
+        peak(device("v100-sxm2-16gb"), Precision.BF16)
+
+
+@given(chip=devices(), precision=st.sampled_from(Precision))
+def test_no_rate_exceeds_the_data_sheet(chip, precision):
+    found = rates(chip, precision, DEFAULT)
+    top = peak(chip, precision)
+    assert max(found.matmul, found.flash_forward, found.flash_backward) <= top
+    assert found.memory <= chip.memory_bandwidth
+
+
+@given(chip=devices(), precision=st.sampled_from(Precision), execution=st.sampled_from(Execution))
+def test_everything_of_a_slower_trainer_takes_as_many_times_as_long(chip, precision, execution):
+    software = Software(execution=execution)
+    one = rates(chip, precision, DEFAULT, software=software)
+    slow = DEFAULT.changed({"step.factor": 2.0 * DEFAULT.step.factor})
+    two = rates(chip, precision, slow, software=software)
+    assert one.matmul == 2.0 * two.matmul
+    assert one.memory == 2.0 * two.memory
+    assert one.flash_forward == 2.0 * two.flash_forward
+    assert (two.launch, two.gap) == (2.0 * one.launch, 2.0 * one.gap)
+    assert (one.narrow, one.unfused) == (two.narrow, two.unfused)
+
+
+def test_graph_that_was_launched_before_leaves_the_host_nothing_to_do():
+    chip = device("h100-sxm")
+    assert rates(chip, Precision.BF16, DEFAULT, software=Software(graphs=True)).launch == 0.0
+
+
+def test_kernels_written_for_older_devices_lose_on_newer_ones():
+    old, new, known = device("a100-sxm-80gb"), device("h100-sxm"), DEFAULT.attention
+    second = Software(kernel=AttentionKernel.SECOND)
+    assert flash_share(new, second, known) == known.legacy * flash_share(old, second, known)
+    assert flash_share(new, Software(), known) == known.asynchronous
+
+
+def test_kernel_that_nobody_names_is_the_newest_in_tuned_software_alone():
+    new, known = device("h100-sxm"), DEFAULT.attention
+    eager = Software(execution=Execution.EAGER)
+    assert flash_share(new, eager, known) == known.legacy * known.second
+    old = device("a100-sxm-80gb")
+    assert flash_share(old, Software(), known) == flash_share(old, eager, known) == known.second

@@ -1,0 +1,40 @@
+"""Collectives of all devices of a cluster."""
+
+import numpy as np
+import pytest
+
+from foretrain.step.collective import algorithms, transfer
+from foretrain.step.strategies.strategy import Pattern
+from foretrain.study.catalogue import cluster
+from foretrain.study.coefficients import DEFAULT
+
+OF_DEVICES = [*(each for each in Pattern if each is not Pattern.DISPATCH), None]
+"""Patterns of a library; a dispatch is one of a mixture's layer."""
+
+SIZES = [2.0**power for power in range(10, 36)]
+
+
+@pytest.mark.parametrize("pattern", OF_DEVICES)
+def test_more_bytes_never_take_less_time(pattern):
+    place = cluster("aws-p5-48xlarge", nodes=2)
+    seconds = transfer(place, DEFAULT, pattern, sizes=SIZES)
+    assert (np.diff(seconds) > 0).all()
+
+
+@pytest.mark.parametrize("pattern", OF_DEVICES)
+def test_a_size_takes_as_long_as_it_does_alone(pattern):
+    place = cluster("dgx-a100", nodes=4)
+    together = transfer(place, DEFAULT, pattern, sizes=SIZES)
+    alone = [float(transfer(place, DEFAULT, pattern, sizes=[size])[0]) for size in SIZES]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_library_alone_has_no_collectives_of_frameworks():
+    place = cluster("aws-p4de-24xlarge", nodes=2)
+    assert "hierarchical" not in algorithms(place, DEFAULT, Pattern.REDUCE, sizes=SIZES)
+
+
+def test_a_gigabyte_among_eight_h100_takes_what_nccl_tests_print():
+    # aws-nccl-0095: 4253 us, 441.8 GB/s of bus bandwidth.
+    seconds = transfer(cluster("dgx-h100", nodes=1), DEFAULT, Pattern.REDUCE, sizes=[2.0**30])
+    assert seconds[0] == pytest.approx(4253e-6, rel=0.05)

@@ -1,0 +1,51 @@
+"""Every network of pictures, speech and ratings: what all of them must satisfy."""
+
+import pytest
+
+from foretrain.workload.library import (
+    convolutional,
+    detection,
+    recommendation,
+    segmentation,
+    speech,
+)
+from foretrain.workload.library.entry import Reads
+
+FAMILIES = (convolutional, detection, segmentation, speech, recommendation)
+SIZES = {Reads.IMAGE: 256, Reads.TOKENS: 400, Reads.NOTHING: 1}
+MODELS = [
+    pytest.param(entry.build(SIZES[entry.reads]), id=entry.name)
+    for family in FAMILIES
+    for entry in family.ENTRIES
+]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_layers_hand_on_what_the_next_one_reads(model):
+    for before, after in zip(model.layers, model.layers[1:], strict=False):
+        assert before.output == after.input
+    assert model.layers[-1].output == 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_repeated_layer_hands_on_as_much_as_it_reads(model):
+    assert all(layer.input == layer.output for layer in model.layers if layer.repeats > 1)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_operators_of_a_layer_have_different_names(model):
+    for layer in model.layers:
+        names = [operator.name for operator in layer.operators]
+        assert len(set(names)) == len(names), layer.name
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_products_say_that_the_tensor_axis_cannot_split_them(model):
+    products = [operator for _, operator in model.operators if operator.matrices]
+    assert products
+    assert all(operator.units == 1 and operator.unit for operator in products)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_tokens_are_frames_of_speech_and_one_elsewhere(model):
+    assert model.tokens in {1, SIZES[Reads.TOKENS]}

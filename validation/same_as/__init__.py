@@ -1,0 +1,1 @@
+"""Whether this tree answers what another commit answered."""

@@ -1,0 +1,137 @@
+"""Whether this tree answers what another commit answered, before the code was moved.
+
+    python -m validation.same_as e1feb8c                # examples, pages, 200 random studies
+    python -m validation.same_as e1feb8c --random 2000 --seed 4711
+    python -m validation.same_as e1feb8c --tenth        # a random tenth of all of it
+
+Both trees answer the same questions: JSON must be equal, but for the keys of `RENAMED` and for what
+a processor took; error messages must be equal to the letter. The exit status is 1 if one differs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random, SystemRandom
+from tempfile import TemporaryDirectory
+
+from validation.same_answers import lay, tables, timeless
+from validation.same_as.studies import studies
+
+ROOT = Path(__file__).parents[2]
+ANSWERING = Path(__file__).with_name("answering.py")
+
+RENAMED: Mapping[str, str] = {}
+"""Keys that were renamed since, old to new."""
+
+OF_EACH: Sequence[Sequence[str]] = (
+    ("estimate",),
+    ("search",),
+    ("search", "--keep", "3", "--robust"),
+    ("search", "--keep", "2", "--why-not", "tp2", "--why-not", "recompute=full"),
+)
+OF_TABLES: Sequence[Sequence[str]] = (("validate",), ("calibrate", "--anyway"))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Ask both trees; 1 if an answer differs."""
+    parser = ArgumentParser(prog="python -m validation.same_as")
+    parser.add_argument("commit")
+    parser.add_argument("--random", type=int, default=200, help="random studies")
+    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6))
+    parser.add_argument("--tenth", action="store_true")
+    asked = parser.parse_args(arguments)
+    print(f"{asked.random} random studies, seed {asked.seed}", flush=True)
+    random = Random(asked.seed)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        questions = list(_questions(folder, asked.random, random))
+        if asked.tenth:
+            questions = random.sample(questions, len(questions) // 10)
+        before = folder / "before"
+        git = ["git", "-C", str(ROOT), "archive", asked.commit, "src"]
+        archive = subprocess.run(git, capture_output=True, check=True).stdout
+        before.mkdir()
+        subprocess.run(["tar", "-x", "-C", str(before)], input=archive, check=True)
+        running = [_ask(tree, questions, folder) for tree in (before, ROOT)]
+        old, new = (_answers(process, place) for process, place in running)
+        different = [
+            (question, *pair)
+            for question, *pair in zip(questions, old, new, strict=True)
+            if _plain(pair[0], folder) != _plain(pair[1], folder)
+        ]
+    for question, was, now in different:
+        print(f"DIFFERENT {' '.join(question).replace(name + '/', '')}")
+        print(*(f"  {each}" for each in _first_difference(was, now)), sep="\n")
+    answers = sum(each["code"] == 0 for each in new)
+    print(f"{len(questions)} questions ({answers} answered, the others refused):", end=" ")
+    print(f"{len(different)} differ from {asked.commit} (must be 0)")
+    return bool(different)
+
+
+def _questions(folder: Path, count: int, random: Random) -> Iterator[list[str]]:
+    found = lay(folder)
+    for number, text in enumerate(studies(count, random)):
+        path = folder / f"random-{number}.toml"
+        path.write_text(text)
+        found.append(path)
+    for path in found:
+        text = path.read_text()
+        if "[[members]]" in text or "[ensemble]" in text:
+            continue  # their answers are measurements
+        asked = [("simulate",)] if "[jobs]" in text else OF_EACH
+        yield from ([*each, str(path), "--json"] for each in asked)
+    for path in tables(folder):
+        yield from ([*each, str(path), "--json"] for each in OF_TABLES)
+    yield from ([name, "--json"] for name in ("catalogue",))
+
+
+def _ask(
+    tree: Path, questions: Sequence[Sequence[str]], folder: Path
+) -> tuple[subprocess.Popen[bytes], Path]:
+    told, answers = folder / "questions.json", folder / f"answers-{tree.name}.json"
+    told.write_text(json.dumps(questions))
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "NO_COLOR": "1", "COLUMNS": "100"}
+    command = [sys.executable, str(ANSWERING), str(told), str(answers), str(folder)]
+    return subprocess.Popen(command, env=environment), answers
+
+
+def _answers(process: subprocess.Popen[bytes], place: Path) -> list[Mapping[str, object]]:
+    if process.wait() != 0:
+        raise SystemExit(f"answering ended with status {process.returncode}")
+    found: list[Mapping[str, object]] = json.loads(place.read_text())
+    return found
+
+
+def _plain(answer: Mapping[str, object], folder: Path) -> object:
+    """An answer as it is compared: JSON as values with the new keys, else its text."""
+    out = str(answer["out"])
+    if answer["code"] != 0:
+        return answer["code"], answer["err"]
+    return _renamed(timeless(json.loads(out.replace(str(folder), ""))))
+
+
+def _renamed(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {RENAMED.get(key, key): _renamed(item) for key, item in value.items()}
+    return [_renamed(item) for item in value] if isinstance(value, list) else value
+
+
+def _first_difference(was: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
+    """Where two answers part."""
+    for name, each in (("was", was), ("is", now)):
+        text = str(each["err"] or each["out"])
+        other = str((now if each is was else was)["err"] or (now if each is was else was)["out"])
+        place = next(
+            (at for at, pair in enumerate(zip(text, other, strict=False)) if pair[0] != pair[1]), 0
+        )
+        yield f"{name}: {each['code']} ...{text[max(0, place - 60) : place + 100]!r}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
