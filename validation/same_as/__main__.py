@@ -1,8 +1,8 @@
 """Whether this tree answers what another commit answered, before the code was moved.
 
-    python -m validation.same_as e1feb8c                # examples, pages, 200 random studies
-    python -m validation.same_as e1feb8c --random 2000 --seed 4711
-    python -m validation.same_as e1feb8c --tenth        # a random tenth of all of it
+    python -m validation.same_as 6dfc0fc                # examples, pages, 200 random studies
+    python -m validation.same_as 6dfc0fc --random 2000 --seed 4711
+    python -m validation.same_as 6dfc0fc --tenth        # a random tenth of all of it
 
 Both trees answer the same questions: JSON must be equal, but for the keys of `RENAMED` and for what
 a processor took; error messages must be equal to the letter. The exit status is 1 if one differs.
