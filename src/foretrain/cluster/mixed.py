@@ -35,7 +35,9 @@ class Mixed:
 
     def __post_init__(self) -> None:
         for cluster in self.kinds:
-            if self.link is None and _node_is_outermost(cluster):
+            if self.link is None and (
+                len(cluster.levels) == 1 or cluster.levels[-1].name == "node"
+            ):
                 raise InputError(
                     f"Mixed.link: '{cluster.name}' has no level outside its node; say what "
                     "connects its devices with those of the other kind."
@@ -134,7 +136,3 @@ def _slower(one: Link, other: Link, *, ratio: float) -> Link:
         in_network=one.in_network and other.in_network,
         ordered=one.ordered and other.ordered,
     )
-
-
-def _node_is_outermost(cluster: Cluster) -> bool:
-    return len(cluster.levels) == 1 or cluster.levels[-1].name == "node"

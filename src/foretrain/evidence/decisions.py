@@ -187,11 +187,9 @@ def least_pipeline(choice: Choice) -> float:
 
 def most_data(choice: Choice) -> float:
     """The most replicas, stated or following from the number of devices."""
-    return -float(_layout(choice).data or _followed(choice))
-
-
-def _followed(choice: Choice) -> float:
-    return (choice.run.place.devices or 1) / least_model_parallelism(choice)
+    return -float(
+        _layout(choice).data or ((choice.run.place.devices or 1) / least_model_parallelism(choice))
+    )
 
 
 def largest_micro_batch(choice: Choice) -> float:

@@ -128,7 +128,10 @@ def fit(rows: Sequence[MemoryRow], priors: Mapping[str, Coefficient]) -> Fitted:
         np.array([getattr(priors[name], end) for name in NAMES]) for end in ("low", "high")
     )
     start = np.array([priors[name].value for name in NAMES])
-    width, share = (high - low) / (2.0 * TENTH), _shares(rows)
+    # What a row counts in a fit: all of a group once, by how far it may scatter.
+    noise = np.array([NOISE if row.allocated else WHOLE_NOISE for row in rows])
+    shares: Floats = _votes(rows) / noise**2
+    width, share = (high - low) / (2.0 * TENTH), shares
     values, certainty = start, np.diag(1.0 / width**2)
     for _ in range(ROUNDS):
         errors, slopes = _linear(rows, _reserve(values))
@@ -183,13 +186,6 @@ def percentile_range(
         {name: min(each[name] for each in found) for name in names},
         {name: max(each[name] for each in found) for name in names},
     )
-
-
-def _shares(rows: Sequence[MemoryRow]) -> Floats:
-    """What a row counts in a fit: all of a group once, by how far it may scatter."""
-    noise = np.array([NOISE if row.allocated else WHOLE_NOISE for row in rows])
-    shares: Floats = _votes(rows) / noise**2
-    return shares
 
 
 def _votes(rows: Sequence[MemoryRow]) -> Floats:

@@ -116,7 +116,26 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         raise NotCovered(f"{run.subject} is not covered")
     case = case_of(run, CATALOGUE)
     if run.subject is Subject.STEP_TIME:
-        prediction = _step_time(run, case, coefficients, played=played)
+        found, choices = _lightest(case, coefficients, played=played)
+        situation = replace(
+            among(found.confidence.situation, found.closed_form, choices), assumed=len(case.assumed)
+        )
+        wide = interval(coefficients, situation)
+        recompute = f"recompute {found.plan.recompute.name.lower()}" if case.heavier else ""
+        misfit = "" if found.fits else f"predicted not to fit: {found.reason}"
+        left_out = found.parts.update if run.task.startswith(PASSES) else 0.0
+        kept = 1.0 - left_out / found.step_time
+        prediction = Prediction(
+            value=kept * found.step_time,
+            low=kept * found.step_time * wide.low_factor,
+            high=kept * found.step_time * wide.high_factor,
+            measured=measured_seconds(run, case),
+            fits=found.fits,
+            remark="; ".join(filter(None, (recompute, misfit))),
+            plan=found.plan,
+            parts=replace(found.parts, update=found.parts.update - left_out),
+            situation=situation,
+        )
     else:
         prediction = _PREDICTORS[run.subject](run, case, coefficients)
     return replace(prediction, assumed=case.assumed)
@@ -139,31 +158,6 @@ def _transfer_time(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
     pattern = PATTERNS[case.collective]
     (seconds,) = transfer(case.cluster, coefficients, pattern, sizes=[case.size])
     return Prediction(value=float(seconds), assumed=case.assumed)
-
-
-def _step_time(
-    run: MeasuredRun, case: Case, coefficients: Coefficients, *, played: bool
-) -> Prediction:
-    found, choices = _lightest(case, coefficients, played=played)
-    situation = replace(
-        among(found.confidence.situation, found.closed_form, choices), assumed=len(case.assumed)
-    )
-    wide = interval(coefficients, situation)
-    recompute = f"recompute {found.plan.recompute.name.lower()}" if case.heavier else ""
-    misfit = "" if found.fits else f"predicted not to fit: {found.reason}"
-    left_out = found.parts.update if run.task.startswith(PASSES) else 0.0
-    kept = 1.0 - left_out / found.step_time
-    return Prediction(
-        value=kept * found.step_time,
-        low=kept * found.step_time * wide.low_factor,
-        high=kept * found.step_time * wide.high_factor,
-        measured=measured_seconds(run, case),
-        fits=found.fits,
-        remark="; ".join(filter(None, (recompute, misfit))),
-        plan=found.plan,
-        parts=replace(found.parts, update=found.parts.update - left_out),
-        situation=situation,
-    )
 
 
 def _lightest(

@@ -176,7 +176,9 @@ def validate(
     """
     row = partial(_row, coefficients=coefficients, played=played)
     rows = tuple(_told(engine(row, runs), progress))
-    return Validation(rows=rows, summary=_summaries(rows))
+    ordered = sorted(rows, key=_group)
+    summaries = tuple(_summary(tuple(group)) for _, group in groupby(ordered, key=_group))
+    return Validation(rows=rows, summary=summaries)
 
 
 def _told(
@@ -198,7 +200,9 @@ def _row(run: Row, *, coefficients: Coefficients, played: bool) -> ValidationRow
         reason = "; ".join(str(error).splitlines())
         return _as_row(run, Prediction(), status=Status.NOT_PREDICTED, reason=reason)
     unscored = _unscored(run, prediction)
-    remarks = [unscored, prediction.remark, _assumed(prediction.assumed)]
+    words = prediction.assumed
+    assumed = f"{len(words)} assumed: {', '.join(words)}" if words else ""
+    remarks = [unscored, prediction.remark, assumed]
     return _as_row(
         run,
         prediction,
@@ -237,7 +241,9 @@ def _as_row(
         predicted=prediction.value,
         low=prediction.low,
         high=prediction.high,
-        error=_error(prediction.value, measured),
+        error=None
+        if prediction.value is None or measured is None
+        else prediction.value / measured - 1,
         fits=prediction.fits,
         status=status,
         reason=reason,
@@ -263,10 +269,6 @@ def _measured(run: MeasuredRun, prediction: Prediction) -> float | None:
     return run.measured if prediction.measured is None else prediction.measured
 
 
-def _error(predicted: float | None, measured: float | None) -> float | None:
-    return None if predicted is None or measured is None else predicted / measured - 1
-
-
 def _unscored(run: MeasuredRun, prediction: Prediction) -> str:
     """Why a run is not scored; empty if it is."""
     if run.out_of_memory:
@@ -276,15 +278,6 @@ def _unscored(run: MeasuredRun, prediction: Prediction) -> str:
     if run.check:
         return f"not scored: {run.check}"
     return "not scored: written down from memory" if run.source_kind == "memory" else ""
-
-
-def _assumed(words: tuple[str, ...]) -> str:
-    return f"{len(words)} assumed: {', '.join(words)}" if words else ""
-
-
-def _summaries(rows: Sequence[ValidationRow]) -> tuple[ValidationSummary, ...]:
-    ordered = sorted(rows, key=_group)
-    return tuple(_summary(tuple(group)) for _, group in groupby(ordered, key=_group))
 
 
 def _group(row: ValidationRow) -> tuple[str, str, str]:

@@ -157,15 +157,12 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
     if run.precision.startswith(PURE):
         return Optimizer.ADAMW_16BIT
     if run.optimizer:
-        return _stated_optimizer(run.optimizer)
+        name = run.optimizer
+        if name not in set(Optimizer):
+            raise NotCovered(f"optimizer '{name}' is not covered")
+        return Optimizer(name)
     images = reads_images(run)
     return assumptions.take(defaults.MOMENTUM if images else defaults.ADAM)
-
-
-def _stated_optimizer(name: str) -> Optimizer:
-    if name not in set(Optimizer):
-        raise NotCovered(f"optimizer '{name}' is not covered")
-    return Optimizer(name)
 
 
 def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) -> Software:

@@ -81,7 +81,13 @@ class Ensemble:
             )
         if not self.memory > 0:
             raise InputError(f"Ensemble.memory must be above 0 bytes, got {self.memory}.")
-        if problems := [*self._doubled(), *self._too_large()]:
+        counts = Counter(member.name for member in self.members)
+        doubled = [
+            f"Ensemble.members: {count} members are called '{name}'. Give each its own name."
+            for name, count in counts.items()
+            if count > 1
+        ]
+        if problems := [*doubled, *self._too_large()]:
             raise InputError("\n".join(problems))
 
     @property
@@ -97,18 +103,14 @@ class Ensemble:
         """Steps of a member until it ends; the last one of an epoch may be short."""
         return member.epochs * ceil(self.samples / member.batch)
 
-    def _doubled(self) -> list[str]:
-        counts = Counter(member.name for member in self.members)
-        return [
-            f"Ensemble.members: {count} members are called '{name}'. Give each its own name."
-            for name, count in counts.items()
-            if count > 1
-        ]
-
     def _too_large(self) -> list[str]:
         if self.memory == inf:
             return []
-        return [self._misfit(each) for each in self.members if not _fits(each, self.memory)]
+        return [
+            self._misfit(each)
+            for each in self.members
+            if not (each.memory is not None and each.memory <= self.memory)
+        ]
 
     def _misfit(self, member: Member) -> str:
         if member.memory is None:
@@ -117,7 +119,3 @@ class Ensemble:
             f"{member} holds {member.memory:.4g} bytes, and a device has {self.memory:.4g}. "
             "Give it a smaller batch, or a larger device."
         )
-
-
-def _fits(member: Member, memory: float) -> bool:
-    return member.memory is not None and member.memory <= memory

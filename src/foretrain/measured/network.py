@@ -119,23 +119,19 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     if run.table is Table.OTHER_TRAINING:
         return listed_of(run, assumptions)
     if by_litgpt(run):
-        return _tuned(run, assumptions)
+        # A model that LitGPT fine-tunes; the table gives names and sizes apart.
+        network = run.network
+        name = network.name
+        if not _known(name) and network.parameters is not None:
+            name = f"{name} {network.parameters / 1e9:g}b"
+        if not _known(name):
+            raise NotCovered(f"'{name}' is not in the library")
+        tokens = network.sequence or longest(name, assumptions)
+        return tuned(run, _built(find(name).name, tokens))
     model = _language_model(run, assumptions)
     if run.task.startswith("LoRA"):
         return _with_adapters(model, assumptions.take(defaults.LORA))
     return model
-
-
-def _tuned(run: MeasuredRun, assumptions: Assumptions) -> Model:
-    """A model that LitGPT fine-tunes; the table gives names and sizes apart."""
-    network = run.network
-    name = network.name
-    if not _known(name) and network.parameters is not None:
-        name = f"{name} {network.parameters / 1e9:g}b"
-    if not _known(name):
-        raise NotCovered(f"'{name}' is not in the library")
-    tokens = network.sequence or longest(name, assumptions)
-    return tuned(run, _built(find(name).name, tokens))
 
 
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
@@ -148,10 +144,6 @@ def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
         if network.parameters is not None and not _known(network.name):
             tokens = stated(network.sequence, "sequence length")
             return _decoder(network.name, sized(network, assumptions), tokens)
-    return _in_library(run, assumptions)
-
-
-def _in_library(run: MeasuredRun, assumptions: Assumptions) -> Model:
     network = run.network
     if not _known(network.name) and network.family == FAMILY and network.layers is not None:
         return encoder_of(network, assumptions, sequence=_sequence(network, assumptions))

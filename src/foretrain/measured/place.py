@@ -149,7 +149,12 @@ def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> 
     device = _device(place, catalogue)
     template = template_of(place)
     node = _node(catalogue.cluster(template.cluster, 1))
-    node_devices = _node_devices(place, node, assumptions)
+    members = min(
+        stated(place.devices, "number of devices"),
+        assumptions.fill(place.node_devices, NODE_DEVICES),
+    )
+    host = prod(level.members for level in node)
+    node_devices = min(members, host) if node[-1].link.technology in HOSTLESS else members
     nodes, rest = divmod(stated(place.devices, "number of devices"), node_devices)
     if rest:
         raise NotCovered(f"{place.devices} devices do not fill nodes of {node_devices}")
@@ -174,15 +179,6 @@ def _node(cluster: Cluster) -> tuple[Level, ...]:
     """The levels of one node, the innermost first."""
     names = [level.name for level in cluster.levels]
     return cluster.levels[: names.index("node") + 1]
-
-
-def _node_devices(place: Place, node: tuple[Level, ...], assumptions: Assumptions) -> int:
-    members = min(
-        stated(place.devices, "number of devices"),
-        assumptions.fill(place.node_devices, NODE_DEVICES),
-    )
-    host = prod(level.members for level in node)
-    return min(members, host) if node[-1].link.technology in HOSTLESS else members
 
 
 def _filled(node: tuple[Level, ...], devices: int) -> tuple[Level, ...]:

@@ -56,16 +56,7 @@ class JobModel:
     prepared: float | None = None
 
     def __post_init__(self) -> None:
-        self._check_members()
-        if not self.share > 0:
-            raise InputError(f"JobModel.share must be above 0, got {self.share}.")
-        if not self.vary >= 0:
-            raise InputError(f"JobModel.vary must be at least 0, got {self.vary}.")
-        if self.study.workload.samples is None:
-            raise InputError(f"the workload of {self.name} needs an amount, such as '90 epochs'.")
-
-    def _check_members(self) -> None:
-        """Refuse an ensemble whose input or whose share of the devices cannot be told."""
+        # Refuse an ensemble whose input or whose share of the devices cannot be told.
         if not self.members >= 1:
             raise InputError(f"JobModel.members must be at least 1, got {self.members}.")
         if any(count % self.members for count in self.counts):
@@ -81,6 +72,12 @@ class JobModel:
             )
         if self.members > 1 and self.study.cluster.host is None:
             raise InputError(f"the ensemble {self.name} needs a cluster that says its host.")
+        if not self.share > 0:
+            raise InputError(f"JobModel.share must be above 0, got {self.share}.")
+        if not self.vary >= 0:
+            raise InputError(f"JobModel.vary must be at least 0, got {self.vary}.")
+        if self.study.workload.samples is None:
+            raise InputError(f"the workload of {self.name} needs an amount, such as '90 epochs'.")
 
 
 MOST_DRAWN: Final = 200_000

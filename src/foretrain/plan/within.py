@@ -17,8 +17,12 @@ def within(offers: Sequence[Offer], limit: Limit) -> tuple[Offer, ...]:
     """
     if limit.devices is None and limit.power is None:
         return tuple(offers)
+    # The clusters that an offer stands for, the largest first.
     return offers_of(
-        cluster for offer in offers for cluster in _sizes(offer) if _keeps(cluster, limit)
+        cluster
+        for offer in offers
+        for cluster in (part(offer.cluster, nodes) for nodes in reversed(offer.nodes))
+        if _keeps(cluster, limit)
     )
 
 
@@ -44,11 +48,6 @@ def limit_problems(offers: Sequence[Offer], limit: Limit) -> Iterator[str]:
     if not said and weakest.draw is not None and not within(offers, limit):
         said.append("search.limit: devices and power together leave nothing to rent.")
     yield from (f"{text} Lower cluster.nodes." for text in said)
-
-
-def _sizes(offer: Offer) -> Iterator[Cluster]:
-    """The clusters that an offer stands for, the largest first."""
-    return (part(offer.cluster, nodes) for nodes in reversed(offer.nodes))
 
 
 def _keeps(cluster: Cluster, limit: Limit) -> bool:

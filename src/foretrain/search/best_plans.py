@@ -268,20 +268,18 @@ def _nothing(study: Study, found: Found, coefficients: Coefficients) -> NoPlanFi
         )
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
     if sum(found.rejected[name] for name in (MEMORY, MEMORY_LIMIT, HOST_MEMORY)) < found.space:
-        return NoPlanFits(f"{text} {_over_limits(study, coefficients)}")
+        limits = {"fastest": study.limit.deadline, "cheapest": study.limit.cost}
+        free = replace(study.limit, deadline=None, cost=None)
+        told = [
+            _nearest(replace(study, objective=NEAREST[called], limit=free), called, coefficients)
+            for called, limit in limits.items()
+            if limit is not None
+        ]
+        over_limits = "\n".join(
+            ["Without limits on the whole training:", *told, "Relax search.limit."]
+        )
+        return NoPlanFits(f"{text} {over_limits}")
     return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients)}")
-
-
-def _over_limits(study: Study, coefficients: Coefficients) -> str:
-    """The plan that comes nearest to each limit on the whole training, where none keeps them."""
-    limits = {"fastest": study.limit.deadline, "cheapest": study.limit.cost}
-    free = replace(study.limit, deadline=None, cost=None)
-    told = [
-        _nearest(replace(study, objective=NEAREST[called], limit=free), called, coefficients)
-        for called, limit in limits.items()
-        if limit is not None
-    ]
-    return "\n".join(["Without limits on the whole training:", *told, "Relax search.limit."])
 
 
 def _nearest(study: Study, called: str, coefficients: Coefficients) -> str:

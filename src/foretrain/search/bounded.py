@@ -161,7 +161,15 @@ def _look(ground: _Ground, regions: Regions, levels: Sequence[_Level]) -> None:
         if further:
             _look(ground, found, further)
         else:
-            _price(ground, found, held)
+            # Price plans in all their orders: first those that may exclude the others.
+            left = np.arange(len(found))
+            for choose in (_leading, _all):
+                left = _promising(ground, found, rows=left)
+                first = left[choose(ground.found, found.bounds.take(left))]
+                few = held.take(first, found.plans.take(first))
+                memory = found.bounds.memory[first]
+                price(ground.study, ground.setting, few, memory=memory, found=ground.found)
+                left = np.setdiff1d(left, first)
 
 
 def _divided(ground: _Ground, regions: Regions, level: _Level) -> tuple[Regions, Held]:
@@ -189,18 +197,6 @@ def _bounded(ground: _Ground, regions: Regions, seconds: Column, *, memory: Colu
     """The same regions with other bounds."""
     bounds = valued(ground.study, ground.setting, regions.plans, seconds=seconds, memory=memory)
     return Regions(bounds=bounds, chunks=regions.chunks, many=regions.many)
-
-
-def _price(ground: _Ground, regions: Regions, held: Held) -> None:
-    """Price plans in all their orders: first those that may exclude the others."""
-    left = np.arange(len(regions))
-    for choose in (_leading, _all):
-        left = _promising(ground, regions, rows=left)
-        first = left[choose(ground.found, regions.bounds.take(left))]
-        few = held.take(first, regions.plans.take(first))
-        memory = regions.bounds.memory[first]
-        price(ground.study, ground.setting, few, memory=memory, found=ground.found)
-        left = np.setdiff1d(left, first)
 
 
 def _all(_found: Found, bounds: Priced) -> Rows:

@@ -70,7 +70,9 @@ class Front:
                 for some in by_count(priced.plans.devices)
             ]
         )
-        points = self._points(priced, rows)
+        seconds, devices = priced.step_time[rows], priced.plans.devices[rows]
+        rates = self.spending.rates(priced.cluster, devices)
+        points = np.concatenate([rates * seconds, priced.memory[np.newaxis, rows]])
         if len(self.members):
             stays = ~_beaten(points, self.points)
             rows, points = rows[stays], points[:, stays]
@@ -93,11 +95,6 @@ class Front:
                 kept[point] = place
         self.members = [found[place] for place in kept.values()]
         self.points = points[:, list(kept.values())]
-
-    def _points(self, priced: Priced, rows: Rows) -> Floats:
-        seconds, devices = priced.step_time[rows], priced.plans.devices[rows]
-        rates = self.spending.rates(priced.cluster, devices)
-        return np.concatenate([rates * seconds, priced.memory[np.newaxis, rows]])
 
     def beats(self, bounds: Priced, rows: Rows) -> Flags:
         """Whether a member beats whatever takes at least as long and as many bytes. [row]

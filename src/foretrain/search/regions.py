@@ -120,19 +120,16 @@ def regions_of(
     # Degrees whose layers are alike come together, so that a piece has few layers to price.
     every = every.take(np.lexsort((every.context, every.tensor)))
     used = tuple(np.unique(every.devices).astype(int).tolist())
-    pieces = [_no_region(study, setting, every)]
+    # A table without a row.
+    nothing = np.zeros(0)
+    bounds = valued(study, setting, every.take(np.arange(0)), seconds=nothing, memory=nothing)
+    no_region = Regions(bounds=bounds, chunks=nothing, many=np.zeros(0, np.intp))
+    pieces = [no_region]
     for some in in_pieces(every, DEGREES):
         grown_up = _unbounded(study, setting, some, question=question, found=found)
         pieces += _bounded(study, setting, grown_up, question=question, used=used, found=found)
     regions = joined(pieces)
     return regions.take(np.argsort(regions.bounds.value, kind="stable"))
-
-
-def _no_region(study: Study, setting: Setting, plans: PlanTable) -> Regions:
-    """A table without a row."""
-    nothing = np.zeros(0)
-    bounds = valued(study, setting, plans.take(np.arange(0)), seconds=nothing, memory=nothing)
-    return Regions(bounds=bounds, chunks=nothing, many=np.zeros(0, np.intp))
 
 
 def _unbounded(

@@ -143,11 +143,7 @@ def _common(
             return []
     if max(near.count for near in lists) > ONE_BY_ONE:
         return None
-    return _losses(contests, lists)
-
-
-def _losses(contests: Sequence[Contest], lists: Sequence[_Near]) -> list[Regret]:
-    """The shapes that stand on every list, and what they lose."""
+    # The shapes that stand on every list, and what they lose.
     alive: dict[Plan, tuple[float, ...]] = {}
     for place, (contest, near) in enumerate(zip(contests, lists, strict=True)):
         here: dict[Plan, float] = {}
@@ -176,7 +172,17 @@ class _Near:
 
     def add(self, priced: Priced) -> None:
         """Look at more plans."""
-        rows = np.flatnonzero((priced.value <= self.most) & _fits_all(priced.plans, self.contests))
+        # Which plans have a shape whose replicas and micro-batches may come out even.
+        plans = priced.plans
+        others = plans.tensor * plans.context * plans.pipeline
+        fits = np.ones(len(plans), bool)
+        for contest in self.contests:
+            samples, even = contest.study.workload.global_batch, np.zeros(len(plans), bool)
+            for devices in {each.devices for each in contest.rooms}:
+                passed = devices / others * plans.micro_batch
+                even |= (devices % others == 0) & (samples % passed == 0)
+            fits &= even
+        rows = np.flatnonzero((priced.value <= self.most) & fits)
         self.pieces.append(priced.take(rows))
         self.count += len(rows)
 
@@ -238,16 +244,3 @@ def _lost(contest: Contest, near: _Near) -> Iterator[tuple[Plan, float]]:
             here = Room(devices=plan.devices, levels=levels)
             for shape in shapes_of(plan, here, rooms=rooms, spaces=spaces, experts=experts):
                 yield shape, regret
-
-
-def _fits_all(plans: PlanTable, contests: Sequence[Contest]) -> Flags:
-    """Which plans have a shape whose replicas and micro-batches may come out even. [plan]"""
-    others = plans.tensor * plans.context * plans.pipeline
-    fits = np.ones(len(plans), bool)
-    for contest in contests:
-        samples, even = contest.study.workload.global_batch, np.zeros(len(plans), bool)
-        for devices in {each.devices for each in contest.rooms}:
-            passed = devices / others * plans.micro_batch
-            even |= (devices % others == 0) & (samples % passed == 0)
-        fits &= even
-    return fits

@@ -62,7 +62,16 @@ def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: 
     ordered, source = with_orders(held.plans, setting.cluster, study.space)
     for rows in _by_schedule(ordered):
         some = held.take(source[rows], ordered.take(rows))
-        _rank(study, setting, some, memory=memory[source[rows]], found=found)
+        # Time plans in the orders that they have, drop those over a limit, rank the rest.
+        plans = some.plans
+        seconds = with_input(setting, plans, step_time(setting, factors(setting, some)))
+        priced = valued(study, setting, plans, seconds=seconds, memory=memory[source[rows]])
+        kept = np.ones(len(seconds), bool)
+        limits = over_limits(study, setting.cluster, devices=plans.devices, seconds=seconds)
+        for reason, over in limits.items():
+            found.reject(reason, int((kept & over).sum()))
+            kept &= ~over
+        found.add(priced if kept.all() else priced.take(np.flatnonzero(kept)))
 
 
 def _by_schedule(plans: PlanTable) -> Iterator[Rows]:
@@ -70,19 +79,6 @@ def _by_schedule(plans: PlanTable) -> Iterator[Rows]:
     for schedule in np.unique(plans.schedule):
         rows = np.flatnonzero(plans.schedule == schedule)
         yield from np.array_split(rows, -(-len(rows) // TIMED))
-
-
-def _rank(study: Study, setting: Setting, held: Held, *, memory: Column, found: Found) -> None:
-    """Time plans in the orders that they have, drop those over a limit, rank the rest."""
-    plans = held.plans
-    seconds = with_input(setting, plans, step_time(setting, factors(setting, held)))
-    priced = valued(study, setting, plans, seconds=seconds, memory=memory)
-    kept = np.ones(len(seconds), bool)
-    limits = over_limits(study, setting.cluster, devices=plans.devices, seconds=seconds)
-    for reason, over in limits.items():
-        found.reject(reason, int((kept & over).sum()))
-        kept &= ~over
-    found.add(priced if kept.all() else priced.take(np.flatnonzero(kept)))
 
 
 def valued(

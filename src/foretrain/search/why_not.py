@@ -16,7 +16,7 @@ from foretrain.plan.study import FIXED, Space, Study
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import Site, differences, spent
 from foretrain.search.explain.remedies import MEMORIES, Changed, excesses, remedies
-from foretrain.search.nearest_miss import Nearest, clusters_of, freed, nearest_plan
+from foretrain.search.nearest_miss import clusters_of, freed, nearest_plan
 from foretrain.search.result import Excess, Remedy, SearchResult, Verdict, WhyNot
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
@@ -99,23 +99,22 @@ def _found(study: Study, named: Named, *, keep: int, coefficients: Coefficients)
     for each in chain((asked,), (more.study for more in freed(asked, but=named))):
         lean = nearest_plan(each, coefficients)
         if lean is not None:
-            return _best(each, lean, keep=keep, coefficients=coefficients)
+            # The best plan of a space of which one fits, or the leanest where none does.
+            if not lean.fits:
+                return _priced(each, setting(each.workload, lean.cluster, coefficients), lean.plan)
+            try:
+                best = best_plans(each, keep=keep, coefficients=coefficients, trade_offs=False).best
+            except NoPlanFits:
+                kept = replace(each.limit, cost=None, deadline=None)
+                best = best_plans(
+                    replace(each, limit=kept),
+                    keep=keep,
+                    coefficients=coefficients,
+                    trade_offs=False,
+                ).best
+            cluster = _cluster(each, best.cluster, best.nodes)
+            return _Found(plan=best.plan, cluster=cluster, estimate=best.estimate)
     return None
-
-
-def _best(study: Study, lean: Nearest, *, keep: int, coefficients: Coefficients) -> _Found:
-    """The best plan of a space of which one fits, or the leanest where none does."""
-    if not lean.fits:
-        return _priced(study, setting(study.workload, lean.cluster, coefficients), lean.plan)
-    try:
-        best = best_plans(study, keep=keep, coefficients=coefficients, trade_offs=False).best
-    except NoPlanFits:
-        kept = replace(study.limit, cost=None, deadline=None)
-        best = best_plans(
-            replace(study, limit=kept), keep=keep, coefficients=coefficients, trade_offs=False
-        ).best
-    cluster = _cluster(study, best.cluster, best.nodes)
-    return _Found(plan=best.plan, cluster=cluster, estimate=best.estimate)
 
 
 def _priced(study: Study, setting: Setting, plan: Plan) -> _Found:

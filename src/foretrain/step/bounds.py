@@ -24,7 +24,7 @@ from foretrain.step.held import Held, weighted
 from foretrain.step.input import with_input
 from foretrain.step.layers import layer_times
 from foretrain.step.placements import any_axes, any_placement
-from foretrain.step.schedules.stages import Number, Passing, Stages
+from foretrain.step.schedules.stages import Number
 from foretrain.step.setting import Setting
 from foretrain.step.step import order_columns, stage_columns, step_time
 from foretrain.step.strategies.data import micro_batches
@@ -53,7 +53,21 @@ def any_stages(setting: Setting, held: Held, *, chunks: Column, waits: bool) -> 
     ways = [_Way(count=run.count, forward=run.forward, backward=run.backward) for run in stages]
     seconds = _passes(ways, np.asarray(passing.micro_batches), chunks=chunks, waits=waits)
     if not waits:
-        seconds = seconds + _tail(stages, passing, held.plans.pipeline, chunks=chunks)
+        # Seconds that the first stage, the last one to finish, takes after its passes.
+        first = stages[0]
+        longest: Number = 0.0
+        for kind in stages:
+            longest = np.maximum(longest, np.minimum(kind.count, 1.0) * kind.backward)
+        hidden = np.where(
+            held.plans.pipeline > 1.0,
+            held.plans.pipeline * (longest + 2.0 * chunks * passing.send),
+            first.backward,
+        )
+        beside = passing.overlap * first.gradients
+        reduced = np.maximum(beside - hidden, beside / first.buckets)
+        alone = (1.0 - passing.overlap) * first.gradients
+        tail = alone + reduced + first.update + first.parameters
+        seconds = seconds + tail
     return with_input(setting, held.plans, seconds) * (1.0 - ROUNDING)
 
 
@@ -131,20 +145,3 @@ def _passes(
             busy, last = np.asarray(busy).take(row), np.asarray(last).take(row)
         longest = np.maximum(longest, micro_batches * busy + last / chunks)
     return longest
-
-
-def _tail(
-    stages: Sequence[Stages], passing: Passing, pipeline: Column, *, chunks: Column
-) -> Number:
-    """Seconds that the first stage, the last one to finish, takes after its passes. [plan]"""
-    first = stages[0]
-    longest: Number = 0.0
-    for kind in stages:
-        longest = np.maximum(longest, np.minimum(kind.count, 1.0) * kind.backward)
-    hidden = np.where(
-        pipeline > 1.0, pipeline * (longest + 2.0 * chunks * passing.send), first.backward
-    )
-    beside = passing.overlap * first.gradients
-    reduced = np.maximum(beside - hidden, beside / first.buckets)
-    alone = (1.0 - passing.overlap) * first.gradients
-    return alone + reduced + first.update + first.parameters

@@ -25,9 +25,9 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.table import Rows, distinct
 from foretrain.step.collectives import ALGORITHMS
-from foretrain.step.collectives.group import Group, group
+from foretrain.step.collectives.group import group
 from foretrain.step.collectives.line import Line, Number
-from foretrain.step.collectives.network import LIBRARY, Network, Protocol, network
+from foretrain.step.collectives.network import LIBRARY, Network, network
 from foretrain.step.strategies.strategy import Pattern
 
 FLAGGED = ("ring", "tree")
@@ -166,19 +166,13 @@ def _lines(
     for protocol in net.protocols:
         over = net.over(protocol)
         quicker = group(members, over)
-        never = _refused(groups, net, protocol)
+        never = np.zeros_like(groups.members)
+        for level, wire in zip(groups.stretches, net.wires, strict=True):
+            if protocol.name not in wire.carries:
+                never = np.where(level.crossed, np.inf, never)
         for name in (name for name in FLAGGED if name in known):
             line = known[name](quicker).after(over.start)
             yield f"{name} {protocol.name}", replace(line, fixed=line.fixed + never)
-
-
-def _refused(groups: Group, net: Network, protocol: Protocol) -> Number:
-    """Infinitely long where a level on the way does not carry a protocol, otherwise nothing."""
-    refused = np.zeros_like(groups.members)
-    for level, wire in zip(groups.stretches, net.wires, strict=True):
-        if protocol.name not in wire.carries:
-            refused = np.where(level.crossed, np.inf, refused)
-    return refused
 
 
 def shortened(menu: Menu) -> Menu:

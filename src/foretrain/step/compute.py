@@ -69,7 +69,11 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     if operators.family.any():
         product, left, right = _convolved(work, rate, (product, left, right))
         forward, backward = _over_pictures(work, rate, (forward, backward))
-    unpacked = _unpacking(work) / rate.memory
+    # Bytes moved to widen weights that are stored in fewer bits, once a pass.
+    stored = work.operators.stored
+    moved = np.where(stored > 0, stored + work.precision.value_bytes, 0.0)
+    unpacking = work.operators.weights * moved / work.share.weights
+    unpacked = unpacking / rate.memory
     forward = np.where(operators.matmul, product, forward) + unpacked
     backward = np.where(operators.matmul, left + right, backward) + unpacked
     lost = kernels_of(operators, rate) * rate.gap / _each_divided(work, rate)
@@ -84,13 +88,6 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
 def _each_divided(work: Work, rate: Rates) -> Column:
     """Devices that share the kernels of an operator, one for each expert. [operator, plan]"""
     return np.where(each_expert(work.operators, rate) > 1, work.share.batch, 1.0)
-
-
-def _unpacking(work: Work) -> Column:
-    """Bytes moved to widen weights that are stored in fewer bits, once a pass. [operator, plan]"""
-    stored = work.operators.stored
-    moved = np.where(stored > 0, stored + work.precision.value_bytes, 0.0)
-    return work.operators.weights * moved / work.share.weights
 
 
 def _reached(operators: Operators, rate: Rates) -> Column:

@@ -81,7 +81,13 @@ def exchanged(
         computed: what the passes compute, in the same order.
     """
     blocks = block_kernels(setting, plans) * setting.rate.gap
-    shares = _hidden_shares(setting, plans)
+    # Share of each part of a step that may run beside other compute of its layer.
+    overlap, software = setting.coefficients.overlap, setting.software
+    cuts = software.overlaps and software.execution is Execution.TUNED
+    shares = {
+        "tensor": overlap.tensor * cuts * (plans.sequence_parallel > 0).astype(np.float64),
+        "expert": np.full(len(plans), overlap.experts),
+    }
     return [
         _beside_products(
             _beside_attention(found, core=mine.core, blocks=blocks),
@@ -152,16 +158,6 @@ def _beside_attention(
     parts, beside = found
     context = parts["context"] + np.maximum(beside - core, 0.0) + blocks
     return Exchanged(parts=parts | {"context": context}, hidden=np.minimum(beside, core))
-
-
-def _hidden_shares(setting: Setting, plans: PlanTable) -> Mapping[str, Column]:
-    """Share of each part of a step that may run beside other compute of its layer. [plan]"""
-    overlap, software = setting.coefficients.overlap, setting.software
-    cuts = software.overlaps and software.execution is Execution.TUNED
-    return {
-        "tensor": overlap.tensor * cuts * (plans.sequence_parallel > 0).astype(np.float64),
-        "expert": np.full(len(plans), overlap.experts),
-    }
 
 
 def _beside_products(found: Exchanged, spare: Floats, *, shares: Mapping[str, Column]) -> Exchanged:

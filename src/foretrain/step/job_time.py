@@ -53,7 +53,11 @@ def job_of(setting: Setting, plan: Plan, *, parts: Parts, wanted: JobPlan | None
         wanted: start, checkpoints and restarts; None leaves them and failures out.
     """
     saved = checkpoint(setting.workload, plan)
-    beside = job.NOTHING if wanted is None else _upkeep(setting, saved, wanted)
+    beside = (
+        job.NOTHING
+        if wanted is None
+        else job.upkeep(saved, setting.cluster, plan=wanted, coefficients=setting.coefficients)
+    )
     remarks = [*input_gaps(setting.workload, setting.cluster), *beside.remarks]
     if wanted is not None and setting.workload.samples is None:
         remarks.append("[job] tells no time to train: add workload.amount")
@@ -67,10 +71,6 @@ def job_of(setting: Setting, plan: Plan, *, parts: Parts, wanted: JobPlan | None
         if found is None and beside.between is not None:
             remarks.append(_hopeless(whole=whole))
     return PricedJob(time=_told(setting, saved, beside, found=found), remarks=tuple(remarks))
-
-
-def _upkeep(setting: Setting, saved: Checkpoint, wanted: JobPlan) -> job.Upkeep:
-    return job.upkeep(saved, setting.cluster, plan=wanted, coefficients=setting.coefficients)
 
 
 def _steps(setting: Setting, plan: Plan, full: float) -> tuple[tuple[float, ...], list[str]]:

@@ -58,7 +58,11 @@ def _launched(
 ) -> Launches:
     """What the host takes for some of the operators of each kind of layer."""
     returns, learns = backward_kernels(operators)
-    kernels = (kernels_of(operators, rate) + _calls_beside(operators, rate)) * some
+    # What the host calls beside kernels, as many times as long as it starts one.
+    kernels = (
+        kernels_of(operators, rate)
+        + (operators.narrowed * (rate.cast_calls - rate.casts) * each_expert(operators, rate))
+    ) * some
     forward = kernels * rate.launch
     second = learns * each_expert(operators, rate) * some * rate.launch
     # Nothing comes back to samples: only the gradient of its weights is left of a first product.
@@ -91,11 +95,6 @@ def _as_fused(operators: Operators, rate: Rates) -> Floats:
     if not operators.family.any():
         return general
     return np.where(operators.family > 0, kernels_of_pictures(operators, rate.pictures), general)
-
-
-def _calls_beside(operators: Operators, rate: Rates) -> Floats:
-    """What the host calls beside kernels, as many times as long as it starts one. [operator, 1]"""
-    return operators.narrowed * (rate.cast_calls - rate.casts) * each_expert(operators, rate)
 
 
 def each_expert(operators: Operators, rate: Rates) -> Floats:

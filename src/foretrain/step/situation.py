@@ -46,6 +46,15 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
         parts: what its step consists of.
     """
     model = setting.workload.model
+    # Share of the forward passes that the host needs to start their kernels, at most 1.
+    workload, host = setting.workload, setting.launches
+    passes = workload.global_batch / (plan.data * plan.micro_batch) / plan.pipeline
+    every = host.forward[:, plan.attention]
+    if host.experts is not None:
+        every = every + host.experts.forward[:, plan.attention] / plan.expert
+    repeats = [layer.repeats for layer in workload.model.layers]
+    starts = passes * float(every @ repeats)
+    host_bound = min(1.0, starts / parts.forward) if parts.forward > 0 else 1.0
     return Situation(
         device=setting.cluster.device.name,
         devices=plan.devices,
@@ -60,7 +69,7 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
         sample=SAMPLES[model.tokens > 1, model.dimensions],
         multiplied=model.multiplied,
         vague=model.spread,
-        host_bound=_host_bound(setting, plan, parts),
+        host_bound=host_bound,
     )
 
 
@@ -71,18 +80,6 @@ def _unfused(model: Model, plan: Plan) -> bool:
         for _, operator in model.operators
         if operator.attention in (None, plan.attention)
     )
-
-
-def _host_bound(setting: Setting, plan: Plan, parts: Parts) -> float:
-    """Share of the forward passes that the host needs to start their kernels, at most 1."""
-    workload, host = setting.workload, setting.launches
-    passes = workload.global_batch / (plan.data * plan.micro_batch) / plan.pipeline
-    every = host.forward[:, plan.attention]
-    if host.experts is not None:
-        every = every + host.experts.forward[:, plan.attention] / plan.expert
-    repeats = [layer.repeats for layer in workload.model.layers]
-    starts = passes * float(every @ repeats)
-    return min(1.0, starts / parts.forward) if parts.forward > 0 else 1.0
 
 
 def among(found: Situation, seconds: float, choices: tuple[float, ...]) -> Situation:

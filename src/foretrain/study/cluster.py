@@ -60,7 +60,10 @@ def read_cluster(
     taken = ("nodes", "prices")
     found = validated(Cluster, document, path="cluster", problems=problems, taken=taken)
     if found and found.price_date is not None:
-        _check_day(found.price_date, problems)
+        try:
+            day(found.price_date)
+        except InputError as error:
+            problems.add("cluster.price_date", str(error))
     unsure = any(problems.touch(f"cluster.{key}") for key in ("name", "nodes", "levels"))
     return None if unsure or found is None else _with_node_power(found)
 
@@ -71,13 +74,6 @@ def _with_node_power(cluster: Cluster) -> Cluster:
     if cluster.node_power is not None or devices is None or host is None:
         return cluster
     return replace(cluster, node_power=cluster.node_devices * devices / (1 - host))
-
-
-def _check_day(text: str, problems: Problems) -> None:
-    try:
-        day(text)
-    except InputError as error:
-        problems.add("cluster.price_date", str(error))
 
 
 def cluster_remarks(
@@ -120,7 +116,8 @@ def _described(section: Mapping[str, object], problems: Problems) -> dict[str, A
     name = section.get("name")
     if "levels" in section:
         return {"name": "inline"}
-    if _one_device(section):
+    # Whether a device is asked for that has no other to reach.
+    if "device" in section and "name" not in section and section.get("nodes") == 1:
         return {"name": "one device", "levels": alone()}
     if "device" in section:
         near = nearest(str(name), names()["clusters"])
@@ -128,11 +125,6 @@ def _described(section: Mapping[str, object], problems: Problems) -> dict[str, A
     elif name is None:
         problems.add("cluster.name", NAME_MISSING)
     return cluster_document(SUBSTITUTE)
-
-
-def _one_device(section: Mapping[str, object]) -> bool:
-    """Whether a device is asked for that has no other to reach."""
-    return "device" in section and "name" not in section and section.get("nodes") == 1
 
 
 def level_documents(section: dict[str, object]) -> Sequence[LevelDocument]:

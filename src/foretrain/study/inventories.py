@@ -68,7 +68,17 @@ def read_inventories(path: Path) -> Inventories:
     wrong: dict[str, str] = {}
     for line in lines:
         try:
-            inventory = _inventory(line.row(COLUMNS))
+            cells = line.row(COLUMNS)
+            inventory = Inventory(
+                name=cells["name"],
+                image=int(cells["image"]),
+                parameters=float(cells["parameters"]),
+                kept=float(cells["kept"]),
+                convolutions=tuple(_each(cells["convolutions"], _CONVOLUTION, _convolution)),
+                products=tuple(_each(cells["products"], _PRODUCT, _product)),
+                moves=tuple(_each(cells["moves"], _MOVE, _move)),
+                source=cells["source"],
+            )
         except ValueError as error:
             name = line.cells[0] if line.cells else ""
             wrong[name] = f"{path.name}: line {line.line}: {error}"
@@ -100,19 +110,6 @@ def _with_inventory(
             reason=inventories.wrong[network.name],
         )
     return replace(row, network=replace(network, inventory=inventory))
-
-
-def _inventory(cells: Mapping[str, str]) -> Inventory:
-    return Inventory(
-        name=cells["name"],
-        image=int(cells["image"]),
-        parameters=float(cells["parameters"]),
-        kept=float(cells["kept"]),
-        convolutions=tuple(_each(cells["convolutions"], _CONVOLUTION, _convolution)),
-        products=tuple(_each(cells["products"], _PRODUCT, _product)),
-        moves=tuple(_each(cells["moves"], _MOVE, _move)),
-        source=cells["source"],
-    )
 
 
 def _each(text: str, form: re.Pattern[str], make: Callable[[re.Match[str]], T]) -> Iterator[T]:

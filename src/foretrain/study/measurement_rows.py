@@ -229,6 +229,8 @@ _READINGS: Mapping[Table, Callable[[Cells], Reading]] = MappingProxyType(
 
 
 def _network(cells: Cells, table: Table) -> Network:
+    billions = _number(cells, "params_b")
+    parameters = None if billions is None else 1e9 * billions
     return Network(
         name=cells.get("model") or cells.get("collective", ""),
         family=cells.get("family", ""),
@@ -239,7 +241,7 @@ def _network(cells: Cells, table: Table) -> Network:
         kv_heads=_count(cells, "kv_heads"),
         vocabulary=_count(cells, "vocab"),
         experts=_count(cells, "experts"),
-        parameters=_parameters(cells),
+        parameters=parameters,
         sequence=_count(cells, "seq_len"),
         fill=_number(cells, "sequence_fill"),
         token_prediction=_flag(cells, "token_prediction"),
@@ -256,11 +258,6 @@ def _message(cells: Cells) -> Message:
         datatype=cells.get("dtype", ""),
         placement=cells.get("placement", ""),
     )
-
-
-def _parameters(cells: Cells) -> float | None:
-    billions = _number(cells, "params_b")
-    return None if billions is None else 1e9 * billions
 
 
 def _place(cells: Cells, table: Table) -> Place:

@@ -152,12 +152,9 @@ def _header_problems(header: list[str], table: Table) -> Iterator[str]:
         yield f"unknown column {as_written(name)}.{nearest(name, known)}{told}"
     for name in REQUIRED[table]:
         if name not in header:
-            yield f"column '{name}' is missing.{_written_as(name, unknown)}"
-
-
-def _written_as(name: str, unknown: list[str]) -> str:
-    hint = nearest(name, unknown)
-    return hint.replace("Did you mean", "Is it") if hint else ""
+            hint = nearest(name, unknown)
+            written_as = hint.replace("Did you mean", "Is it") if hint else ""
+            yield f"column '{name}' is missing.{written_as}"
 
 
 def _cell_problems(cells: Mapping[str, str]) -> Iterator[str]:

@@ -256,7 +256,8 @@ def read_named(text: str, *, where: str) -> Named:
             f"{where}: {as_written(text)} names nothing. Write tensor=8, for example, or tp8."
         )
     named = {name: getattr(space, name) for name in section}
-    return named if not worded >= TELLING else _neutral() | named
+    # What the text of a plan says by its silence.
+    return named if not worded >= TELLING else dict(named_by(Plan())) | named
 
 
 def read_plan(text: str, *, where: str) -> Plan:
@@ -282,11 +283,6 @@ def whole(named: Named) -> Plan | None:
 def named_by(plan: Plan) -> Named:
     """Every field of a plan."""
     return {field.name: (getattr(plan, field.name),) for field in fields(Plan)}
-
-
-def _neutral() -> dict[str, tuple[Any, ...]]:
-    """What the text of a plan says by its silence."""
-    return dict(named_by(Plan()))
 
 
 def _words(text: str, problems: Problems) -> Iterator[tuple[str, dict[str, object]]]:

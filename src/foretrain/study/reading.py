@@ -187,18 +187,14 @@ def _until(descriptor: int, most: int) -> Iterator[bytes]:
     """What can be read, in chunks, until it is more than the most."""
     taken = 0
     while taken <= most:
-        chunk = _chunk(descriptor, min(CHUNK, most + 1 - taken))
+        # What can be read at once; of a pipe, as soon as somebody has written to it.
+        if not select.select([descriptor], [], [], PATIENCE)[0]:
+            raise TimeoutError(0, f"nothing was written to this pipe for {PATIENCE:g} s")
+        chunk = os.read(descriptor, min(CHUNK, most + 1 - taken))
         if not chunk:
             return
         taken += len(chunk)
         yield chunk
-
-
-def _chunk(descriptor: int, size: int) -> bytes:
-    """What can be read at once; of a pipe, as soon as somebody has written to it."""
-    if not select.select([descriptor], [], [], PATIENCE)[0]:
-        raise TimeoutError(0, f"nothing was written to this pipe for {PATIENCE:g} s")
-    return os.read(descriptor, size)
 
 
 def _named(path: Path) -> str:

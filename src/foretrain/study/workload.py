@@ -229,7 +229,13 @@ def read_workload(
     model = _model(found, problems, folder) if found else None
     if found is None or model is None:
         return None
-    counted = _counted(found, model)
+    # How many samples a step, a token and an epoch are.
+    counted = Counted(
+        model=model.name,
+        step=float(found.global_batch),
+        token=1 / model.tokens if found.sequence else None,
+        epoch=found.data.samples if found.data else None,
+    )
     return Workload(
         model=model,
         global_batch=found.global_batch,
@@ -253,16 +259,6 @@ def _model(found: WorkloadSection, problems: Problems, folder: Path | None) -> M
     except ForetrainError as error:
         problems.add("workload", str(error))
         return None
-
-
-def _counted(found: WorkloadSection, model: Model) -> Counted:
-    """How many samples a step, a token and an epoch are."""
-    return Counted(
-        model=model.name,
-        step=float(found.global_batch),
-        token=1 / model.tokens if found.sequence else None,
-        epoch=found.data.samples if found.data else None,
-    )
 
 
 def with_length(section: Mapping[str, object], tokens: int, folder: Path | None = None) -> Workload:

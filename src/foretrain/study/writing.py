@@ -78,13 +78,9 @@ def _replace(place: Path, write: Callable[[IO[bytes]], object]) -> None:
         with suppress(OSError):
             part.unlink()
         raise
-    _sync(place.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Make the new name outlive a power failure, where the system can."""
+    # Make the new name outlive a power failure, where the system can.
     with suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
+        number = os.open(place.parent, os.O_RDONLY)
         try:
             os.fsync(number)
         finally:

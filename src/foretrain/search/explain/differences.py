@@ -47,7 +47,7 @@ def differences(
     What they add up to is the difference of what the two spend.
     """
     mine, theirs = _parts(objective, here[1]), _parts(objective, best[1])
-    says = _reasons(objective)
+    says = OF_MEMORY if objective is Objective.MEMORY else OF_TIME
     found = [
         Difference(
             part=part,
@@ -67,10 +67,6 @@ def _parts(objective: Objective, estimate: Estimate) -> dict[str, float]:
         return {name: getattr(estimate.memory, name) for name in OF_MEMORY}
     rate = spent(objective, estimate) / estimate.step_time
     return {field.name: rate * getattr(estimate.parts, field.name) for field in fields(Parts)}
-
-
-def _reasons(objective: Objective) -> Mapping[str, Callable[[Site], str]]:
-    return OF_MEMORY if objective is Objective.MEMORY else OF_TIME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

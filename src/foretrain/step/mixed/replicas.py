@@ -126,7 +126,16 @@ def shares(settings: Settings, plans: PlanTable, *, devices: tuple[int, int]) ->
     """
     possible = ways(settings[0].workload, plans, devices=devices)
     steps = _step(settings[0], plans), _step(settings[1], plans)
-    crossing = _crossing(possible, steps)
+    # The first way in which the first kind is no quicker than the second, or the last.
+    crossing, high = np.zeros_like(possible.last), np.maximum(possible.last, 0.0)
+    while (crossing < high).any():
+        middle = np.floor((crossing + high) / 2)
+        first, second = possible.at(middle)
+        slow = steps[0](first) >= steps[1](second)
+        crossing, high = (
+            np.where(slow, crossing, np.minimum(middle + 1, high)),
+            np.where(slow, middle, high),
+        )
     found = [_taken(possible, steps, way=way) for way in (np.maximum(crossing - 1, 0.0), crossing)]
     before, after = found
     chosen = np.maximum(*before.seconds) <= np.maximum(*after.seconds)
@@ -149,17 +158,6 @@ def _step(setting: Setting, plans: PlanTable) -> Callable[[Column], Column]:
         return np.maximum(computed, needed * micro_batches)
 
     return seconds
-
-
-def _crossing(ways: Ways, steps: Steps) -> Column:
-    """The first way in which the first kind is no quicker than the second, or the last. [plan]"""
-    low, high = np.zeros_like(ways.last), np.maximum(ways.last, 0.0)
-    while (low < high).any():
-        middle = np.floor((low + high) / 2)
-        first, second = ways.at(middle)
-        slow = steps[0](first) >= steps[1](second)
-        low, high = np.where(slow, low, np.minimum(middle + 1, high)), np.where(slow, middle, high)
-    return low
 
 
 def _taken(ways: Ways, steps: Steps, *, way: Column) -> Shares:

@@ -120,10 +120,14 @@ def outlook(both: Both, plans: PlanTable) -> Outlook:
     cuts = tuple((*[1] * (int(many) - 1), layers - int(many) + 1) for many in chunks)
     held = hold(both[0].setting, plans.but(cut=index.reshape(-1).astype(np.float64), cuts=cuts))
     seconds = _layer_seconds(both[0].setting, held), _layer_seconds(both[1].setting, held)
+    # Memory of one device of every stage together.
+    turn = _turn(both, plans)
+    first, second = (kind.setting.cluster.device.memory for kind in both)
+    room = turn * first + (plans.pipeline - turn) * second
     return Outlook(
         layers=seconds,
         seconds=_least_seconds(both, plans, seconds),
-        fits=_least_memory(both[0].setting, held) <= _room(both, plans),
+        fits=_least_memory(both[0].setting, held) <= room,
     )
 
 
@@ -161,13 +165,6 @@ def _least_memory(setting: Setting, held: Held) -> Column:
     each = found.weights + found.gradients + found.optimizer + found.activations
     total: Column = np.add.reduce(held.stages(run) * each, axis=0)
     return total + held.plans.pipeline * setting.coefficients.memory.reserve
-
-
-def _room(both: Both, plans: PlanTable) -> Column:
-    """Memory of one device of every stage together. [plan]"""
-    turn = _turn(both, plans)
-    first, second = (kind.setting.cluster.device.memory for kind in both)
-    return turn * first + (plans.pipeline - turn) * second
 
 
 def staged(both: Both, plans: PlanTable, layers: Layers) -> Staged:

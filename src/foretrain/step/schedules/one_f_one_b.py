@@ -200,6 +200,9 @@ def _pipeline(
     around = degree * send
     rise = np.maximum(forward + around, degree * (longest_forward + held))
     turn: Number = np.maximum(backward + around, degree * (longest_backward + held))
+    pace = kinds[0].pace
+    for kind in kinds[1:]:
+        pace = np.where(kind.count > 0, kind.pace, pace)
     return _Pipeline(
         degree=degree,
         send=send,
@@ -210,18 +213,10 @@ def _pipeline(
         fill=further * rise + forward + around - send,
         drain=further * turn + backward + around - send,
         turn=turn,
-        group=degree * _last_pace(kinds),
+        group=degree * pace,
         climb=np.maximum(forward, backward) / degree + send,
         climbs=(passing.micro_batches - degree) * further,
     )
-
-
-def _last_pace(kinds: Sequence[_Kind]) -> Number:
-    """The pace of the last stage, whose kind is not the last one where a plan has fewer kinds."""
-    pace = kinds[0].pace
-    for kind in kinds[1:]:
-        pace = np.where(kind.count > 0, kind.pace, pace)
-    return pace
 
 
 def _longest(seconds: Sequence[Number]) -> Number:
@@ -255,7 +250,12 @@ def _paths(kind: _Kind, pipeline: _Pipeline) -> _Paths:
     feeds = alternating >= np.minimum(kind.after, 1.0)
     warm = there.before + down + (warm_up + 1) * there.own
     start = np.maximum(warm, np.where(feeds, fill, 0.0))
-    left = start + _stay(kind, pipeline, alternating=alternating)
+    climb = pipeline.climbs * np.maximum(pipeline.climb - kind.pace, 0.0)
+    trips = np.ceil(alternating / np.maximum(kind.count, 1.0))
+    computing = alternating * (kind.forward.own + kind.backward.own)
+    sending = 2 * (alternating - trips) * pipeline.send * (1 - pipeline.interleaved)
+    stay: Number = np.maximum(alternating * kind.pace + climb, computing + sending)
+    left = start + stay
     cool = back.before + down + (warm_up + 1) * back.own
     present = np.minimum(kind.count, 1.0)
     return _Paths(through=present * (left + drain), own=present * (left + cool))
@@ -272,16 +272,6 @@ def _around(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:
     seconds = pipeline.group + (kind.before + 1) * pipeline.send - skipped * kind.pace
     around: Number = np.where(possible, seconds, -np.inf)
     return around
-
-
-def _stay(kind: _Kind, pipeline: _Pipeline, *, alternating: Number) -> Number:
-    """What happens between start and end: alternating, with climbs or short trips if longer."""
-    climb = pipeline.climbs * np.maximum(pipeline.climb - kind.pace, 0.0)
-    trips = np.ceil(alternating / np.maximum(kind.count, 1.0))
-    computing = alternating * (kind.forward.own + kind.backward.own)
-    sending = 2 * (alternating - trips) * pipeline.send * (1 - pipeline.interleaved)
-    stay: Number = np.maximum(alternating * kind.pace + climb, computing + sending)
-    return stay
 
 
 def _round_trips(kind: _Kind, passing: Passing, pipeline: _Pipeline) -> Number:

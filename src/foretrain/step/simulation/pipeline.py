@@ -80,21 +80,18 @@ class Pipeline:
         receiver = stage if successor is None else self._stage[successor]
         sends = receiver != stage and self._send > 0
         if sends and successor is not None:
-            self._start_send(stage, number)
+            now, free = self._now, self._link_free[stage]
+            start = free if free > now else now
+            end = start + self._send
+            self._link_free[stage] = end
+            self.sent[number] = (start, end)
+            self._asked += 1
+            heappush(self._queue, (end, self._asked, -1 - number))
         elif successor is not None:
             self._receive(receiver, successor)
         if not (sends and self._blocking):
             self._busy[stage] = False
             self._advance(stage)
-
-    def _start_send(self, stage: int, number: int) -> None:
-        now, free = self._now, self._link_free[stage]
-        start = free if free > now else now
-        end = start + self._send
-        self._link_free[stage] = end
-        self.sent[number] = (start, end)
-        self._asked += 1
-        heappush(self._queue, (end, self._asked, -1 - number))
 
     def _deliver(self, number: int) -> None:
         """End the send of a pass's result."""

@@ -84,7 +84,14 @@ def balanced_over(kinds: Sequence[Row], parts: Sequence[int]) -> tuple[int, ...]
     many = (ends - ends[:, np.newaxis]).astype(float)
     squares = [np.where(t <= slowest * (1 + ROUNDING), many * many, np.inf) for t in times]
     costs = [squares[kind] for kind in parts]
-    return _lengths(costs, _least(costs, join=np.add))
+    # Layers of each part: of the cuts of least sum, each part as short as can be.
+    least = _least(costs, join=np.add)
+    lengths, start = [], 0
+    for part, rest in zip(costs, reversed(least[:-1]), strict=True):
+        end = int(np.argmin(part[start] + rest))
+        lengths.append(end - start)
+        start = end
+    return tuple(lengths)
 
 
 def _times(seconds: Sequence[float], *, first: float, last: float) -> Costs:
@@ -116,13 +123,3 @@ def _least(costs: Sequence[Costs], *, join: np.ufunc) -> list[Costs]:
     for part in reversed(costs):
         least.append(join(part, least[-1]).min(axis=1))
     return least
-
-
-def _lengths(costs: Sequence[Costs], least: list[Costs]) -> tuple[int, ...]:
-    """Layers of each part: of the cuts of least sum, each part as short as can be."""
-    lengths, start = [], 0
-    for part, rest in zip(costs, reversed(least[:-1]), strict=True):
-        end = int(np.argmin(part[start] + rest))
-        lengths.append(end - start)
-        start = end
-    return tuple(lengths)
