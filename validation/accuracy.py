@@ -23,13 +23,13 @@ from typing import TypeVar
 from validation.claims import Claim
 from validation.cold import Judged, folds, judged, stand_ins
 from validation.coverage import coverage
+from validation.fitting.classes import is_hybrid
+from validation.fitting.collectives import errors, fitted
 from validation.order import apart, of_order
 from validation.record import Recorded, told
 from validation.scores import of_intervals, of_pictures, of_texts
 
 from foretrain.app.engine import engine
-from foretrain.evidence.classes import is_hybrid
-from foretrain.evidence.collectives import errors, fitted
 from foretrain.evidence.validate import validate
 from foretrain.measured.run import MeasuredRun
 from foretrain.study.coefficients import PRIORS

@@ -18,13 +18,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from validation.cold import FOLDS, HERE, publishers
+from validation.fitting.classes import is_hybrid, is_of_experts
 from validation.images import fittable as of_pictures
 from validation.images import learned
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient
-from foretrain.evidence.classes import is_hybrid, is_of_experts
 from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable
 from foretrain.evidence.result import Calibrated
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml

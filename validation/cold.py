@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from validation.fitting.scores import Scored, scored_rows
 from validation.publishers import read_publishers
 
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.evidence.scores import Scored, scored_rows
 from foretrain.evidence.validate import Engine, ValidationRow, validate
 from foretrain.measured.run import MeasuredRun
 from foretrain.study.coefficients import DEFAULT, PRIORS, calibration

@@ -17,16 +17,16 @@ from statistics import fmean
 
 import numpy as np
 from validation.cold import HERE, folds, judged, publishers
+from validation.fitting.images import Measured, Pictures, benches_of, fitted, taught_by
+from validation.fitting.scaling import scaling
+from validation.fitting.scores import Scored, anchored, score
 
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError
 from foretrain.evidence.fit import Fit, Observation, observation
 from foretrain.evidence.free import Free, free_of
-from foretrain.evidence.images import Measured, Pictures, benches_of, fitted, taught_by
 from foretrain.evidence.predict import CATALOGUE
-from foretrain.evidence.scaling import scaling
-from foretrain.evidence.scores import Scored, anchored, score
 from foretrain.measured.case import PASSES, Case, case_of
 from foretrain.measured.run import MeasuredRun
 from foretrain.step.setting import setting

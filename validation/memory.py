@@ -16,9 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-
-from foretrain.errors import ForetrainError
-from foretrain.evidence.memory import (
+from validation.fitting.memory import (
     Fitted,
     MemoryRow,
     Need,
@@ -30,6 +28,8 @@ from foretrain.evidence.memory import (
     percentiles,
     ratio,
 )
+
+from foretrain.errors import ForetrainError
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.study.coefficients import DEFAULT, PRIORS
 from foretrain.study.measurements import read_runs

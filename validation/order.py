@@ -19,9 +19,7 @@ from statistics import fmean, quantiles
 
 from validation.claims import Claim, table
 from validation.cold import folds, judged
-
-from foretrain.app.engine import engine
-from foretrain.evidence.decisions import (
+from validation.fitting.decisions import (
     RULES,
     Choice,
     Decision,
@@ -31,8 +29,10 @@ from foretrain.evidence.decisions import (
     regrets,
     repeat_scatter,
 )
-from foretrain.evidence.lessons import UNSTEADY
-from foretrain.evidence.scores import Scored, grouped
+from validation.fitting.lessons import UNSTEADY
+from validation.fitting.scores import Scored, grouped
+
+from foretrain.app.engine import engine
 
 
 def main() -> int:

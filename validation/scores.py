@@ -18,13 +18,13 @@ from statistics import fmean
 
 from validation.claims import Claim, table
 from validation.cold import Judged, folds, judged, stand_ins
+from validation.fitting.classes import CLASSES
+from validation.fitting.lessons import Held, held_out, interval_score, lessons_of, observed
+from validation.fitting.scaling import Scaling, scaling
+from validation.fitting.scores import Score, Scored, anchored, grouped, score
 from validation.widths import taught
 
 from foretrain.app.engine import engine
-from foretrain.evidence.classes import CLASSES
-from foretrain.evidence.lessons import Held, held_out, interval_score, lessons_of, observed
-from foretrain.evidence.scaling import Scaling, scaling
-from foretrain.evidence.scores import Score, Scored, anchored, grouped, score
 from foretrain.study.coefficients import PRIORS
 
 BARS = {

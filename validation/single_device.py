@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from validation.fitting.images import Measured, benches_of, left_out
 
 from foretrain.errors import ForetrainError
 from foretrain.evidence.free import Free, free_of
-from foretrain.evidence.images import Measured, benches_of, left_out
 from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.case import PASSES, Case, case_of
 from foretrain.measured.coverage import blanks

@@ -16,14 +16,14 @@ from statistics import median
 
 from validation.calibrate import FILE, kept_apart
 from validation.cold import folds, judged
+from validation.fitting.lessons import Lessons, learned, lessons_of
+from validation.fitting.scores import Scored, grouped
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Kind
 from foretrain.coefficients.intervals import KINDS, covered
 from foretrain.coefficients.uncertainty import Fitted
-from foretrain.evidence.lessons import Lessons, learned, lessons_of
-from foretrain.evidence.scores import Scored, grouped
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 
 TABLES = ("llm_training", "cnn_training")

@@ -10,6 +10,7 @@ from importlib import import_module
 from types import ModuleType
 
 _HOMES = {
+    "Answers": "foretrain.search.answers",
     "Cluster": "foretrain.cluster.cluster",
     "Coefficients": "foretrain.coefficients.coefficients",
     "Device": "foretrain.cluster.device",
@@ -54,6 +55,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Answers",
     "Cluster",
     "Coefficients",
     "Device",

@@ -6,7 +6,7 @@ from math import log
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from tests.evidence.scored_rows import SITUATION
+from tests.validation.fitting.scored_rows import SITUATION
 
 from foretrain.coefficients.intervals import ENOUGH, FEATURES, beyond, covered, outside
 

@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from tests import examples
-from tests.evidence.scored_rows import SITUATION, row
-
-from foretrain.coefficients.intervals import FEATURES, KINDS, after_anchor, covered, spread, width
-from foretrain.errors import InputError
-from foretrain.evidence.lessons import (
+from tests.validation.fitting.scored_rows import SITUATION, row
+from validation.fitting.lessons import (
     Held,
     Observed,
     fitted,
@@ -23,6 +20,9 @@ from foretrain.evidence.lessons import (
     observed,
     with_anchor,
 )
+
+from foretrain.coefficients.intervals import FEATURES, KINDS, after_anchor, covered, spread, width
+from foretrain.errors import InputError
 from foretrain.study.coefficients import PRIORS
 
 PRIOR = PRIORS.coefficients.uncertainty

@@ -2,9 +2,9 @@
 
 import pytest
 from validation.cold import folds, judged
+from validation.fitting.scores import score
 from validation.images import MUST_COLD, as_known, fittable, learned, told, trainer_of
 
-from foretrain.evidence.scores import score
 from foretrain.study.coefficients import DEFAULT, PRIORS
 from validation import images
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 import pytest
+from validation.fitting.memory import fit, left_out
 from validation.memory import (
     AIMS,
     EFFICIENT,
@@ -16,7 +17,6 @@ from validation.memory import (
     trained,
 )
 
-from foretrain.evidence.memory import fit, left_out
 from foretrain.study.coefficients import DEFAULT, PRIORS
 from foretrain.study.measurements import read_runs
 

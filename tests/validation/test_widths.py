@@ -5,7 +5,7 @@ from math import exp
 
 import numpy as np
 import pytest
-from tests.evidence.scored_rows import row
+from tests.validation.fitting.scored_rows import row
 from validation.calibrate import kept_apart
 from validation.widths import taught, with_widths
 

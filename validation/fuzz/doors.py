@@ -210,15 +210,15 @@ def noded(path: Path) -> None:
 
 def gavelled(path: Path) -> None:
     """A trace beside sound throughputs."""
-    from foretrain.study.traces.gavel import read_gavel, read_throughputs
+    from validation.scheduling.formats.gavel import read_gavel, read_throughputs
 
     read_gavel(path, read_throughputs(path.with_name("throughputs.json")))
 
 
 def throughputs(path: Path) -> None:
     """Throughputs beside sound traces."""
-    from foretrain.study.traces.gavel import read_gavel, read_throughputs
-    from foretrain.study.traces.shockwave import read_shockwave
+    from validation.scheduling.formats.gavel import read_gavel, read_throughputs
+    from validation.scheduling.formats.shockwave import read_shockwave
 
     found = read_throughputs(path)
     read_gavel(path.with_name("jobs.trace"), found)
@@ -227,22 +227,22 @@ def throughputs(path: Path) -> None:
 
 def growing(path: Path) -> None:
     """A trace of jobs whose batch grows."""
-    from foretrain.study.traces.gavel import read_throughputs
-    from foretrain.study.traces.shockwave import read_shockwave
+    from validation.scheduling.formats.gavel import read_throughputs
+    from validation.scheduling.formats.shockwave import read_shockwave
 
     read_shockwave(path, read_throughputs(path.with_name("throughputs.json")))
 
 
 def submitted(path: Path) -> None:
     """A workload of jobs."""
-    from foretrain.study.traces.pollux import read_workload
+    from validation.scheduling.formats.pollux import read_workload
 
     read_workload(path)
 
 
 def profiled(path: Path) -> None:
     """A profile of a model, one file of which is a mutant."""
-    from foretrain.study.traces.pollux import read_profile
+    from validation.scheduling.formats.pollux import read_profile
 
     read_profile(path.parent)
 
@@ -442,19 +442,19 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="gavel",
-            reads=("study/traces/gavel.py:read_rows",),
+            reads=(),
             seeds=(Seed(name="jobs.trace", text=seeds.GAVEL, form="lines", beside=GAVEL),),
             use=gavelled,
         ),
         Door(
             name="shockwave",
-            reads=("study/traces/gavel.py:read_rows",),
+            reads=(),
             seeds=(Seed(name="growing.trace", text=seeds.SHOCKWAVE, form="lines", beside=GAVEL),),
             use=growing,
         ),
         Door(
             name="throughputs",
-            reads=("study/traces/gavel.py:read_throughputs",),
+            reads=(),
             seeds=(
                 Seed(name="throughputs.json", text=seeds.THROUGHPUTS, form="json", beside=GAVEL),
             ),
@@ -462,13 +462,13 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="pollux",
-            reads=("study/traces/pollux.py:_rows",),
+            reads=(),
             seeds=(Seed(name="workload.csv", text=seeds.SUBMITTED, form="csv"),),
             use=submitted,
         ),
         Door(
             name="profile",
-            reads=("study/traces/pollux.py:_rows",),
+            reads=(),
             seeds=tuple(
                 Seed(name=name, text=text, form="csv", beside=PROFILE)
                 for name, text in PROFILE.items()

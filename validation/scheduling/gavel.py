@@ -18,6 +18,7 @@ from statistics import fmean
 from time import process_time
 
 from validation.claims import Claim, table
+from validation.scheduling.formats.gavel import read_gavel, read_throughputs
 
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.jobs.outcomes import Outcomes
@@ -27,7 +28,6 @@ from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
 from foretrain.jobs.shared import State
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Trace
-from foretrain.study.traces.gavel import read_gavel, read_throughputs
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "gavel"
 QUICKEST = "v100"

@@ -23,6 +23,7 @@ from time import process_time
 
 import numpy as np
 from validation.claims import Claim, table
+from validation.scheduling.formats.pollux import read_profile, read_workload
 from validation.scheduling.pollux_jobs import MostFree, Truth
 
 from foretrain.cluster.fleet import fleet
@@ -36,7 +37,6 @@ from foretrain.jobs.simulation import Simulation
 from foretrain.jobs.steps import MeasuredSteps, Steps, fitted
 from foretrain.measured.job import Job, Trace
 from foretrain.measured.profile import Profile, Submission
-from foretrain.study.traces.pollux import read_profile, read_workload
 from foretrain.throughput import Curve
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "pollux"

@@ -20,6 +20,8 @@ from statistics import fmean
 
 import numpy as np
 from validation.claims import Claim, table
+from validation.scheduling.formats.gavel import read_throughputs
+from validation.scheduling.formats.shockwave import read_shockwave
 
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.jobs.outcomes import Outcomes
@@ -32,8 +34,6 @@ from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
 from foretrain.jobs.shared import State
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Trace
-from foretrain.study.traces.gavel import read_throughputs
-from foretrain.study.traces.shockwave import read_shockwave
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "shockwave"
 FLEET = Fleet(nodes=(Nodes(count=8, devices=4, kind="v100"),))

@@ -1,14 +1,14 @@
 """What of a log is left out and what is refused, in words, and what nearly would be and is not."""
 
 import pytest
+from validation.scheduling.formats.gavel import curve_of, read_gavel, read_throughputs
+from validation.scheduling.formats.pollux import read_profile, read_workload
+from validation.scheduling.formats.shockwave import SAMPLES, read_shockwave
 
 from foretrain.errors import InputError
 from foretrain.measured.job import End, Phased
-from foretrain.study.traces.gavel import curve_of, read_gavel, read_throughputs
 from foretrain.study.traces.openb import read_openb_nodes
-from foretrain.study.traces.pollux import read_profile, read_workload
 from foretrain.study.traces.read import FORMATS, read_log
-from foretrain.study.traces.shockwave import SAMPLES, read_shockwave
 from foretrain.throughput import Point, ThroughputCurve
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from tests import builders, examples
-from tests.evidence.scored_rows import on, row
+from tests.validation.fitting.scored_rows import on, row
+from validation.fitting.scores import anchored, score, scored_rows
 
 from foretrain.errors import InputError
-from foretrain.evidence.scores import anchored, score, scored_rows
 from foretrain.evidence.validate import Status
 
 FEW = examples.few(50)

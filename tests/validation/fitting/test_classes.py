@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from tests.evidence.scored_rows import RUN, laid
-
-from foretrain.evidence.classes import CLASSES
+from tests.validation.fitting.scored_rows import RUN, laid
+from validation.fitting.classes import CLASSES
 
 
 def classes_of(run):

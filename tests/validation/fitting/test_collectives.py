@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from validation.fitting.collectives import NAMES, Timed, errors, fitted, predicted, quickest
 
-from foretrain.evidence.collectives import NAMES, Timed, errors, fitted, predicted, quickest
 from foretrain.step.strategies.strategy import Pattern
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT, PRIORS

@@ -1,9 +1,8 @@
 """Scaling efficiency: families that differ in nothing but the devices."""
 
 import pytest
-from tests.evidence.scored_rows import laid, on, row
-
-from foretrain.evidence.scaling import scaling
+from tests.validation.fitting.scored_rows import laid, on, row
+from validation.fitting.scaling import scaling
 
 
 def grown(devices, measured, predicted):

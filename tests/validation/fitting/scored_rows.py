@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from validation.fitting.scores import Scored
+
 from foretrain.coefficients.intervals import Situation
-from foretrain.evidence.scores import Scored
 from foretrain.measured.run import Layout, MeasuredRun, Network, Place, Subject, Table
 
 RUN = MeasuredRun(

@@ -5,9 +5,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-
-from foretrain.coefficients.memory import Reserve
-from foretrain.evidence.memory import (
+from validation.fitting.memory import (
     NOISE,
     TENTH,
     WHOLE_NOISE,
@@ -20,6 +18,8 @@ from foretrain.evidence.memory import (
     ratio,
     residual,
 )
+
+from foretrain.coefficients.memory import Reserve
 from foretrain.study.coefficients import PRIORS
 
 PRIOR = {name: PRIORS.known[f"memory.{name}"] for name in Reserve.__dataclass_fields__}

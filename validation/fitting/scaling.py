@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from foretrain.evidence.batches import share, software
-from foretrain.evidence.scores import Scored, grouped
+from validation.fitting.batches import share, software
+from validation.fitting.scores import Scored, grouped
+
 from foretrain.measured.run import MeasuredRun
 
 LEAST_COUNTS = 3

@@ -4,10 +4,10 @@ from dataclasses import replace
 from math import inf
 
 import pytest
-from tests.evidence.scored_rows import RUN, on
+from tests.validation.fitting.scored_rows import RUN, on
+from validation.fitting.batches import model_devices, passes, share, step_samples
+from validation.fitting.decisions import RULES, Choice
 
-from foretrain.evidence.batches import model_devices, passes, share, step_samples
-from foretrain.evidence.decisions import RULES, Choice
 from foretrain.measured.run import Layout, Place
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from validation.fitting.images import fitted, taught_by
 from validation.images import pictures_of, told
 
 from foretrain.evidence.free import free_of
-from foretrain.evidence.images import fitted, taught_by
 from foretrain.evidence.predict import predict
 from foretrain.study.coefficients import PRIORS
 
-TABLES = Path(__file__).parents[2] / "validation" / "tables"
+TABLES = Path(__file__).parents[3] / "validation" / "tables"
 MANY = ("nv-dle-0097", "nv-dle-0099", "nv-dle-0100", "mlperf-v3.0-0001", "tf-bench-2017-0009")
 ALONE = ("timm-train-nchw-0236", "timm-train-nchw-0111")
 FREE = [free_of(name, PRIORS.known[name]) for name in ("pictures.sustained", "pictures.eager")]

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as some
 from tests import examples
-from tests.evidence.scored_rows import laid, row
-
-from foretrain.evidence.decisions import RULES, decisions, order, regrets, repeat_scatter
+from tests.validation.fitting.scored_rows import laid, row
+from validation.fitting.decisions import RULES, decisions, order, regrets, repeat_scatter
 
 FEW = examples.few(50)
 TIMES = some.lists(

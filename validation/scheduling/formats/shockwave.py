@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 from pathlib import Path
 
+from validation.scheduling.formats.gavel import Throughputs, curve_of, read_rows
+
 from foretrain.errors import InputError
 from foretrain.measured.job import Job, Phase, Phased, Trace
-from foretrain.study.traces.gavel import Throughputs, curve_of, read_rows
 
 COLUMNS = (
     "job type", "command", "directory", "steps argument", "needs data", "steps", "devices",

@@ -20,6 +20,8 @@ from statistics import fmean, median
 
 import numpy as np
 from numpy.typing import NDArray
+from validation.fitting.decisions import repeat_scatter
+from validation.fitting.scores import Scored, anchored, grouped
 
 from foretrain.coefficients.intervals import (
     FEATURES,
@@ -31,8 +33,6 @@ from foretrain.coefficients.intervals import (
 )
 from foretrain.coefficients.uncertainty import Covers, Uncertainty
 from foretrain.errors import InputError
-from foretrain.evidence.decisions import repeat_scatter
-from foretrain.evidence.scores import Scored, anchored, grouped
 
 Columns = NDArray[np.float64]
 

@@ -3,15 +3,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from validation.fitting.images import Measured, benches_of, left_out, step_times
 
 from foretrain.evidence.free import free_of
-from foretrain.evidence.images import Measured, benches_of, left_out, step_times
 from foretrain.evidence.predict import CATALOGUE, predict
 from foretrain.measured.case import PASSES, case_of
 from foretrain.study.coefficients import DEFAULT, PRIORS
 from foretrain.study.measurements import read_runs
 
-TABLE = Path(__file__).parents[2] / "validation" / "tables" / "single_device.csv"
+TABLE = Path(__file__).parents[3] / "validation" / "tables" / "single_device.csv"
 NAMES = {"tinynet_e", "resnet50", "vit_small_patch16_224", "AlexNet (OWT)", "vgg16", "hrnet_w18"}
 
 

@@ -4,9 +4,9 @@ import gzip
 import json
 
 import pytest
+from validation.scheduling.formats.gavel import read_gavel, read_throughputs
 
 from foretrain.errors import InputError
-from foretrain.study.traces.gavel import read_gavel, read_throughputs
 
 TABLE = {
     "v100": {"('LM (batch size 5)', 1)": {"null": 20.0, "('LM (batch size 5)', 1)": [9.0, 9.0]}},

@@ -15,8 +15,9 @@ from math import inf
 from statistics import fmean
 from types import MappingProxyType
 
-from foretrain.evidence.batches import model_devices, passes, software, step_samples
-from foretrain.evidence.scores import Scored, grouped
+from validation.fitting.batches import model_devices, passes, software, step_samples
+from validation.fitting.scores import Scored, grouped
+
 from foretrain.measured.run import Layout, MeasuredRun
 
 LEAST_PLANS = 3

@@ -1,10 +1,10 @@
 """Shockwave's traces: batches that grow, and what is said of bad input."""
 
 import pytest
+from validation.scheduling.formats.shockwave import read_shockwave
 
 from foretrain.errors import InputError
 from foretrain.measured.job import Phased
-from foretrain.study.traces.shockwave import read_shockwave
 from foretrain.throughput import Point, ThroughputCurve
 
 BATCHES = (5, 10, 20, 40, 80)

@@ -5,10 +5,8 @@ from math import log
 
 import numpy as np
 import pytest
-from tests.evidence.scored_rows import SITUATION, row
-
-from foretrain.coefficients.intervals import FEATURES, LEVEL, after_anchor, covered, spread, width
-from foretrain.evidence.lessons import (
+from tests.validation.fitting.scored_rows import SITUATION, row
+from validation.fitting.lessons import (
     EASY,
     LARGE,
     LEAST,
@@ -25,6 +23,8 @@ from foretrain.evidence.lessons import (
     observed,
     with_anchor,
 )
+
+from foretrain.coefficients.intervals import FEATURES, LEVEL, after_anchor, covered, spread, width
 from foretrain.study.coefficients import PRIORS
 
 PRIOR = PRIORS.coefficients.uncertainty

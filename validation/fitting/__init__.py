@@ -1,0 +1,1 @@
+"""How the shipped coefficients are fitted, and what residuals say of intervals."""

@@ -1,0 +1,1 @@
+"""Traces in the forms in which simulators of others publish them."""
