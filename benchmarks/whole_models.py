@@ -24,11 +24,10 @@ from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.orders import with_orders
 from foretrain.plan.plan import Sends
 from foretrain.plan.study import Space
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.setting import setting
 from foretrain.step.simulation.step import simulate
-from foretrain.step.step import step_time, step_times
+from foretrain.step.step import factors, step_time, step_times
 from foretrain.step.timeline import StepTimes
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT

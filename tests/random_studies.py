@@ -18,11 +18,10 @@ from foretrain.plan.enumeration import degrees, grown, with_layers
 from foretrain.plan.orders import order_counts
 from foretrain.plan.plan import AXES, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.study import Limit, Objective, Space, Study
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total
 from foretrain.step.setting import setting
-from foretrain.step.step import step_time
+from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Data, Optimizer, Precision, Workload

@@ -14,11 +14,10 @@ from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.table import table_of
 from foretrain.step import compute
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.memory import host_total, stage_memory
 from foretrain.step.setting import setting
-from foretrain.step.step import order_columns, stage_columns, step
+from foretrain.step.step import factors, order_columns, stage_columns, step
 from foretrain.step.tiles import Tile
 from foretrain.study.coefficients import DEFAULT
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.coefficients.intervals import Situation
-from foretrain.coefficients.nearest import MOST, nearest
+from foretrain.coefficients.intervals import MOST, Situation, nearest
 from foretrain.coefficients.uncertainty import NOTHING, Covers, Fitted
 from foretrain.study.coefficients import SHIPPED, as_toml, calibration
 

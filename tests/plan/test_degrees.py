@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.random_models import models
 
-from foretrain.plan.choices import chosen, cuts_into, divides_tokens, divisors, question_of
+from foretrain.plan.choices import chosen, divides_tokens, divisors, question_of
 from foretrain.plan.enumeration import degrees_of
+from foretrain.plan.plan import cuts_into
 from foretrain.plan.study import Space
 from foretrain.workload.workload import Workload
 

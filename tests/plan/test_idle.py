@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.small import expert_study, gpt_study, resnet_study
 
-from foretrain.plan.enumeration import idle
-from foretrain.plan.plan import Plan, Sharding
+from foretrain.plan.plan import Plan, Sharding, idle
 
 GPT = gpt_study().workload.model
 EXPERTS = expert_study().workload.model

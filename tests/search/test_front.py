@@ -13,8 +13,7 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.search.candidate import Priced
 from foretrain.search.front import Front, by_count
-from foretrain.step.money import cost, energy
-from foretrain.step.objective import Spending, spending
+from foretrain.step.objective import Spending, cost, energy, spending
 
 SMALL = cluster(nodes=4, node_devices=2, name="small")
 DEAR = cluster(nodes=4, node_devices=2, name="dear", price=3e-3, node_power=4e3)

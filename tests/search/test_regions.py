@@ -14,12 +14,11 @@ from foretrain.plan.orders import with_orders
 from foretrain.search.found import Found
 from foretrain.search.regions import divided, even_only, regions_of
 from foretrain.search.table import valued
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total
 from foretrain.step.setting import setting
-from foretrain.step.step import step_time
+from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 
 SOME = 1_500

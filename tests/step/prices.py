@@ -3,10 +3,9 @@
 from dataclasses import fields
 
 from foretrain.plan.table import table_of
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total
-from foretrain.step.step import StepColumns, step, step_time
+from foretrain.step.step import StepColumns, factors, step, step_time
 
 
 def parts_of(setting, held):

@@ -16,12 +16,11 @@ from foretrain.plan.enumeration import degrees, grown, most, with_choices, with_
 from foretrain.plan.orders import with_orders
 from foretrain.search.regions import gradients_wait
 from foretrain.step.bounds import any_order, any_parameters, any_stages
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, stage_memory
 from foretrain.step.setting import setting
-from foretrain.step.step import step_time
+from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 
 SOME = 1_500

@@ -13,7 +13,6 @@ from tests.step.prices import parts, seconds
 from foretrain.plan.plan import AXES, Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.table import distinct, table_of
 from foretrain.step.collective import exchange
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.layers import (
     COMPUTE_READS,
@@ -24,6 +23,7 @@ from foretrain.step.layers import (
     layer_times,
 )
 from foretrain.step.memory import heaviest_total
+from foretrain.step.step import factors
 from foretrain.step.strategies.strategy import Axis
 
 OTHERS = {

@@ -15,13 +15,12 @@ from tests.step.resources import MORE, STARTS, changed, quickened, settled
 
 from foretrain.plan.plan import ContextExchange, Offload, Sends, Sharding
 from foretrain.plan.table import table_of
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total
 from foretrain.step.price import price_plan
 from foretrain.step.result import Parts
 from foretrain.step.setting import recalibrated, setting
-from foretrain.step.step import step_times
+from foretrain.step.step import factors, step_times
 
 ROUNDING = 1e-12
 

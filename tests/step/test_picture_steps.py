@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from foretrain.step.schedule import once
 from foretrain.step.setting import setting
-from foretrain.step.tail import once
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import PRIORS
 from foretrain.trainers.software import Execution, Software

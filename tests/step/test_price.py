@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from foretrain.cluster.cluster import Power
-from foretrain.step.money import cost, energy
+from foretrain.step.objective import cost, energy
 from foretrain.study.catalogue import cluster
 
 CLUSTER = cluster("dgx-a100", nodes=4)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests.random_nouns import devices
 
 from foretrain.errors import InputError
-from foretrain.step.rates import flash_share, peak, rates
+from foretrain.step.rates import flash_share, rates
+from foretrain.step.tiles import peak
 from foretrain.study.catalogue import device
 from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.software import AttentionKernel, Execution, Software

@@ -11,10 +11,9 @@ from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
 from foretrain.plan.table import table_of
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.setting import setting
-from foretrain.step.step import step_times
+from foretrain.step.step import factors, step_times
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Kind, Matrices, Operator, Size, Split, matmul

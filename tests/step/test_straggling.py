@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
+from foretrain.step.schedule import doublings, straggling
 from foretrain.step.setting import setting
-from foretrain.step.tail import doublings, straggling
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import PRIORS
 from foretrain.trainers.software import SHARED, Software

@@ -34,8 +34,7 @@ from foretrain.evidence.fit import (
 )
 from foretrain.evidence.free import Floats, Free, values_of
 from foretrain.measured.case import Case
-from foretrain.step.compute import Work, operator_times
-from foretrain.step.launches import launches
+from foretrain.step.compute import Work, launches, operator_times
 from foretrain.step.rates import rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.trainers.software import Execution, Software
@@ -167,7 +166,7 @@ def _passes(bench: Bench, coefficients: Coefficients) -> Floats:
 def _update(bench: Bench, coefficients: Coefficients) -> Floats:
     """Seconds of the optimizer: gradients read twice and set to zero, state and weights both ways.
 
-    As `foretrain.step.tail` has it for one device. [training]
+    As `foretrain.step.schedule` has it for one device. [training]
     """
     device, precision, optimizer, gradients, software = bench.kind
     rate = rates(device, precision, coefficients, software=software)
@@ -179,7 +178,7 @@ def _update(bench: Bench, coefficients: Coefficients) -> Floats:
 
 
 def _once(bench: Bench, coefficients: Coefficients) -> Floats:
-    """What a training on pictures does once a step, as `foretrain.step.tail` has it."""
+    """What a training on pictures does once a step, as `foretrain.step.schedule` has it."""
     software = bench.kind[-1]
     execution = Execution.TUNED if software.whole else software.execution
     own: float = getattr(coefficients.picture_steps, execution.value)

@@ -24,10 +24,9 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.evidence.free import FARTHEST, TENTH, Floats, Free
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
-from foretrain.step.factors import factors
 from foretrain.step.held import Held, hold
 from foretrain.step.setting import Setting, recalibrated
-from foretrain.step.step import step_time
+from foretrain.step.step import factors, step_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

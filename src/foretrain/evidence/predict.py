@@ -24,14 +24,13 @@ from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.table import table_of
 from foretrain.step.collective import PATTERNS, transfer
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting, setting
 from foretrain.step.situation import among, interval
-from foretrain.step.step import step_time
+from foretrain.step.step import factors, step_time
 from foretrain.study.catalogue import cluster, device
 from foretrain.units import BYTES
 

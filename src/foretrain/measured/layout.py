@@ -21,8 +21,7 @@ from foretrain.measured.policies import (
     spills_activations,
 )
 from foretrain.measured.run import MeasuredRun
-from foretrain.plan.choices import cuts_into
-from foretrain.plan.plan import AXES, Cut, Offload, Order, Plan
+from foretrain.plan.plan import AXES, Cut, Offload, Order, Plan, cuts_into
 from foretrain.workload.graph import Model
 
 

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from foretrain.plan.plan import ContextExchange, Cut, Recompute, Schedule, Sharding
+from foretrain.plan.plan import ContextExchange, Recompute, Schedule, Sharding, cuts_into
 from foretrain.plan.study import Space
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.workload.graph import Model
@@ -259,15 +259,6 @@ def _rounds(question: Question, plans: PlanTable) -> Sequence[Column | Flags]:
     """Stages, and whether the micro-batches are a multiple of them."""
     passes = question.workload.global_batch / (plans.data * plans.micro_batch)
     return plans.pipeline, passes % plans.pipeline == 0
-
-
-def cuts_into(cut: Cut, layers: int, chunks: int) -> bool:
-    """Whether layers can be cut into so many chunks in that way."""
-    if cut == "even":
-        return layers % chunks == 0
-    if cut == "balanced":
-        return chunks <= layers
-    return len(cut) == chunks and sum(cut) == layers
 
 
 def sends(question: Question, given: Choice) -> Iterator[Choice]:

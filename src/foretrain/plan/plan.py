@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
+from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
 
 Order = tuple[str, str, str, str]
@@ -288,3 +289,37 @@ def neighbours(inside: Members, degree: Members, *, stride: Members | float = 1.
     least = np.maximum(1.0, np.floor(reach / stride))
     # Whoever shares a group of a level shares those around it.
     return np.maximum.accumulate(least, axis=0)
+
+
+def cuts_into(cut: Cut, layers: int, chunks: int) -> bool:
+    """Whether layers can be cut into so many chunks in that way."""
+    if cut == "even":
+        return layers % chunks == 0
+    if cut == "balanced":
+        return chunks <= layers
+    return len(cut) == chunks and sum(cut) == layers
+
+
+def idle(plan: Plan, model: Model) -> dict[str, str]:
+    """Fields that change nothing about this plan whatever they say, each with the reason."""
+    stages = "plan.pipeline = 1" if plan.pipeline == 1 else ""
+    above = sum(getattr(plan, axis) > 1 for axis in AXES)
+    holders = plan.tensor // (plan.expert * plan.expert_tensor) if model.experts else 1
+    whole = "" if model.experts else f"{model.name}, which has no experts"
+    sharded = f"plan.sharding = {plan.sharding.name.lower()}"
+    fields = {
+        "sequence_parallel": "plan.tensor = 1" if plan.tensor == 1 else "",
+        "exchange": "plan.context = 1" if plan.context == 1 else "",
+        "expert": whole,
+        "expert_tensor": whole,
+        "interleaving": stages,
+        "schedule": stages,
+        "sends": stages,
+        "cut": stages,
+        "attention": "" if model.kernels else f"{model.name}, which has no attention",
+        "sharding": "one replica" if plan.data * plan.context == 1 and holders <= 1 else "",
+        "shard": sharded if plan.sharding is Sharding.NONE else "",
+        "reshard": sharded if plan.sharding is not Sharding.PARAMETERS else "",
+        "order": "fewer than two axes above 1" if above < 2 else "",
+    }
+    return {name: why for name, why in fields.items() if why}

@@ -11,8 +11,17 @@ from dataclasses import dataclass
 from math import gcd
 
 from foretrain.errors import InputError
-from foretrain.plan.choices import cuts_into, divisors
-from foretrain.plan.plan import COUNTS, ContextExchange, Cut, Offload, Recompute, Schedule, Sharding
+from foretrain.plan.choices import divisors
+from foretrain.plan.plan import (
+    COUNTS,
+    ContextExchange,
+    Cut,
+    Offload,
+    Recompute,
+    Schedule,
+    Sharding,
+    cuts_into,
+)
 from foretrain.workload.operator import UNDIVIDED, Attention, Operator
 from foretrain.workload.workload import Workload
 

@@ -31,11 +31,12 @@ from foretrain.search.front import Front
 from foretrain.search.nearest_miss import nearest_miss
 from foretrain.search.recall import recall
 from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
-from foretrain.step.money import cost, energy
 from foretrain.step.objective import (
     HOST_MEMORY,
     MEMORY,
     MEMORY_LIMIT,
+    cost,
+    energy,
     over_job_limits,
     spending,
     value,

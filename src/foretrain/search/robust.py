@@ -16,13 +16,12 @@ from foretrain.plan.table import Column, table_of
 from foretrain.plan.within import within
 from foretrain.search.result import Robust, SearchResult, Swing
 from foretrain.search.table import valued
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, host_full
 from foretrain.step.result import Ranked
 from foretrain.step.setting import Setting, setting
-from foretrain.step.step import step_time
+from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 
 WIDTHS = ("uncertainty.", "memory_errors.")

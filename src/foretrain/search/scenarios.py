@@ -12,9 +12,8 @@ from math import fsum, inf
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.plan.enumeration import idle
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import Plan, setting_of
+from foretrain.plan.plan import Plan, idle, setting_of
 from foretrain.plan.shape import on
 from foretrain.plan.study import Scenario, Space, Study
 from foretrain.plan.within import within

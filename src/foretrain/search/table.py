@@ -11,13 +11,12 @@ from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Found
-from foretrain.step.factors import factors
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, host_full
 from foretrain.step.objective import HOST_MEMORY, over_limits, room, value
 from foretrain.step.setting import Setting
-from foretrain.step.step import step_time
+from foretrain.step.step import factors, step_time
 
 TIMED = 32_768
 """Plans that are timed at once, at most. Columns of many more would be given back and asked for

@@ -19,14 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from foretrain.plan.table import Column, Rows, distinct
-from foretrain.step.factors import factors
 from foretrain.step.held import Held, weighted
 from foretrain.step.input import with_input
 from foretrain.step.layers import layer_times
 from foretrain.step.placements import any_axes, any_placement
 from foretrain.step.schedules.stages import Number
 from foretrain.step.setting import Setting
-from foretrain.step.step import order_columns, stage_columns, step_time
+from foretrain.step.step import factors, order_columns, stage_columns, step_time
 from foretrain.step.strategies.data import micro_batches
 
 ROUNDING = 1e-9

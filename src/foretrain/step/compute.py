@@ -1,25 +1,223 @@
-"""Compute: seconds of operators on one device.
+"""Compute: seconds of operators on one device, and what its host takes to start their kernels.
 
-Matrix products are cut into tiles (`step.rates`); kernels over pictures have rates of their own
-(`step.convolution`). Everything else is limited by memory traffic.
+Matrix products are cut into tiles (`step.tiles`); everything else is limited by memory traffic. A
+convolution is a product whose left factor is read through its window: it takes as long as its tiles
+or as its traffic, whichever is longer, in each of three products. Windows of single channels do too
+little for matrix units: ordinary cores or memory decide.
 
-Source: williams2009 (roofline).
+Kernels wait in a queue, so the host runs ahead where the device is slow. Where it cannot keep up, a
+pass takes as long as the host needs for it: the two meet over a stage's pass, not at each kernel.
+
+Sources: williams2009 (roofline), chetlur2014 (convolutions as products), lavin2016 (Winograd).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.plan.table import Column
-from foretrain.step.convolution import CONVOLUTIONS, convolution_times, moving_times, of_family
-from foretrain.step.launches import backward_kernels, each_expert, kernels_of
-from foretrain.step.rates import Rates
+from foretrain.step.rates import PictureRates, Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
 from foretrain.workload.columns import Operators
+from foretrain.workload.operator import Attention, Family
 from foretrain.workload.workload import Precision
+
+COPIES = 2
+"""Kernels that lay out anew what a product reads and what it writes."""
+
+CONVOLUTIONS = (Family.CONVOLUTION, Family.SQUARE, Family.GROUPED)
+
+
+def of_family(operators: Operators, *families: Family) -> NDArray[np.bool_]:
+    """Which operators belong to one of some families. [operator, 1]"""
+    found: NDArray[np.bool_] = np.isin(operators.family, families)
+    return found
+
+
+def convolution_times(
+    operators: Operators, micro_batch: Column, *, value_bytes: float, rate: PictureRates
+) -> tuple[Column, Column, Column]:
+    """Seconds of result, gradient of the input and gradient of the weights. [operator, plan]
+
+    Args:
+        operators: of a model; what is no convolution gets numbers that mean nothing.
+        micro_batch: samples at once. [plan]
+        value_bytes: of one value of a picture.
+        rate: of the device.
+
+    No axis divides a convolution.
+    """
+    rows, columns, depth, batch, window = np.broadcast_arrays(
+        operators.rows * micro_batch,
+        operators.columns,
+        operators.depth,
+        operators.batch,
+        operators.window,
+    )
+    times = tiled_time(
+        np.stack([rows, rows, depth]),
+        np.stack([columns, depth / window, columns]),
+        np.stack([depth, columns * window, rows]),
+        batch=batch,
+        tiling=rate.tiling,
+    )
+    quicker = np.where(of_family(operators, Family.SQUARE), rate.squares, 1.0)
+    slower = np.where(of_family(operators, Family.GROUPED), rate.grouped, 1.0)
+    pictures = batch * (rows * depth / operators.reuse + rows * columns)
+    moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
+    relaid = rate.relaid * pictures * value_bytes / rate.memory
+    working = np.maximum(times / quicker * slower, moved) + relaid
+    kernels = 1.0 + COPIES * (rate.relaid > 0)
+    result, input_gradient, weight_gradient = working + rate.drain * kernels
+    returns = operators.backward_flop > 0
+    learns = (operators.trained > 0) | (operators.weights == 0)
+    return (
+        result,
+        input_gradient * (returns & ~operators.first),
+        weight_gradient * (returns & learns),
+    )
+
+
+def moving_times(
+    operators: Operators, micro_batch: Column, *, value_bytes: float, rate: PictureRates
+) -> tuple[Column, Column]:
+    """Seconds of both passes of kernels over pictures that are no products. [operator, plan]
+
+    Args:
+        operators: of a model; what is no such kernel gets numbers that mean nothing.
+        micro_batch: samples at once. [plan]
+        value_bytes: of one value of a picture.
+        rate: of the device.
+    """
+    norm = of_family(operators, Family.NORM)
+    alone = kept_share(operators, rate)
+    forward = operators.forward_values * value_bytes + operators.forward_fixed
+    backward = operators.backward_values * value_bytes + operators.backward_fixed
+    forward = forward * alone * np.where(norm, rate.norm_forward, 1.0)
+    backward = backward * alone * np.where(norm, rate.norm_backward, 1.0)
+    computed = of_family(operators, Family.DEPTHWISE) * micro_batch
+    there = operators.flop * computed / rate.depthwise
+    back = operators.backward_flop * computed / rate.depthwise_backward
+    drain = rate.drain * operators.kernels * alone
+    return (
+        np.maximum(forward * micro_batch / rate.memory, there) + drain,
+        np.maximum(backward * micro_batch / rate.memory, back) + drain,
+    )
+
+
+def kernels_of_pictures(operators: Operators, rate: PictureRates) -> Column:
+    """Kernels that each operator starts forward, over those that it has by itself. [operator, 1]
+
+    Means nothing for operators that are not over pictures.
+    """
+    copies = COPIES * (rate.relaid > 0) * of_family(operators, *CONVOLUTIONS)
+    return kept_share(operators, rate) + copies
+
+
+def kept_share(operators: Operators, rate: PictureRates) -> Column:
+    """The share of each operator that remains a kernel of its own. [operator, 1]"""
+    return np.where(of_family(operators, Family.FUSIBLE), 1.0 - rate.fused, 1.0)
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Launches:
+    """Seconds of the host for one micro-batch of a layer. [kind, attention kernel]
+
+    Attributes:
+        forward: forward pass.
+        backward: backward pass.
+        chosen: what selective recomputation starts again.
+        weights: gradients of weights, part of the backward pass.
+        experts: the same of the kernels that experts have, for all experts; None without any.
+    """
+
+    forward: Floats
+    backward: Floats
+    chosen: Floats
+    weights: Floats
+    experts: Launches | None = None
+
+
+def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
+    """What the host takes for each kind of layer, whichever kernel attention has.
+
+    Args:
+        operators: of the model.
+        kinds: kinds of layers.
+        rate: of the device and its host.
+    """
+    mine = each_expert(operators, rate) > 1
+    common = _launched(operators, ~mine, kinds=kinds, rate=rate)
+    if not mine.any():
+        return common
+    return replace(common, experts=_launched(operators, mine, kinds=kinds, rate=rate))
+
+
+def _launched(
+    operators: Operators, some: NDArray[np.bool_], *, kinds: int, rate: Rates
+) -> Launches:
+    """What the host takes for some of the operators of each kind of layer."""
+    returns, learns = backward_kernels(operators)
+    # What the host calls beside kernels, as many times as long as it starts one.
+    kernels = (
+        kernels_of(operators, rate)
+        + (operators.narrowed * (rate.cast_calls - rate.casts) * each_expert(operators, rate))
+    ) * some
+    forward = kernels * rate.launch
+    second = learns * each_expert(operators, rate) * some * rate.launch
+    # Nothing comes back to samples: only the gradient of its weights is left of a first product.
+    backward = kernels * (returns & ~operators.first) * rate.launch + second
+    layer = np.asarray(operators.layer, np.intp)
+    exists = np.hstack(
+        [(operators.attention < 0) | (operators.attention == kernel) for kernel in Attention]
+    )
+    quantities = (
+        forward,
+        backward,
+        forward * operators.selective,
+        second * (operators.trained > 0),
+    )
+    found = np.zeros((len(quantities), kinds, len(Attention)))
+    for total, seconds in zip(found, quantities, strict=True):
+        np.add.at(total, layer, seconds * exists)
+    return Launches(forward=found[0], backward=found[1], chosen=found[2], weights=found[3])
+
+
+def kernels_of(operators: Operators, rate: Rates) -> Floats:
+    """Kernels that are started in the forward pass, as the software fuses them. [operator, 1]"""
+    kernels = operators.kernels * _as_fused(operators, rate)
+    return (kernels + operators.narrowed * rate.casts) * each_expert(operators, rate)
+
+
+def _as_fused(operators: Operators, rate: Rates) -> Floats:
+    """Kernels of each operator over those that it has by itself. [operator, 1]"""
+    general = np.where(operators.matmul | operators.fused, 1.0, rate.unfused)
+    if not operators.family.any():
+        return general
+    return np.where(operators.family > 0, kernels_of_pictures(operators, rate.pictures), general)
+
+
+def each_expert(operators: Operators, rate: Rates) -> Floats:
+    """Times that a product's kernels are started: once for each expert, of all. [operator, 1]
+
+    Source: transformer-engine, grouped products on a few streams (from memory).
+    """
+    return np.where(operators.matmul & (operators.experts > 0) & rate.each, operators.experts, 1.0)
+
+
+def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which operators have a backward pass, and which a product more than in the forward pass."""
+    moved = operators.backward_values + operators.backward_fixed
+    returns: NDArray[np.bool_] = (operators.backward_flop > 0) | (moved > 0)
+    learns: NDArray[np.bool_] = (operators.trained > 0) | (operators.weights == 0)
+    return returns, operators.matmul & learns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,9 +12,8 @@ import numpy as np
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
-from foretrain.plan.enumeration import idle
 from foretrain.plan.legality import kind_problems, problems
-from foretrain.plan.plan import AXES, Plan
+from foretrain.plan.plan import AXES, Plan, idle
 from foretrain.plan.study import Space, Study
 from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from foretrain.coefficients.nearest import Nearest
+from foretrain.coefficients.intervals import Nearest
 from foretrain.plan.study import Study
 from foretrain.show.table import Fact, Piece
 from foretrain.show.words import count, percent, span, written

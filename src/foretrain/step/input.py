@@ -87,18 +87,6 @@ def cached_share(setting: Setting) -> float:
     return min(1.0, room / (data.samples * data.sample_bytes))
 
 
-def input_gaps(workload: Workload, cluster: Cluster) -> tuple[str, ...]:
-    """What the study says of its samples that cannot be priced without more of the cluster."""
-    data = workload.data
-    reading = data is not None and bool(data.sample_bytes) and cluster.storage is None
-    preparing = data is not None and bool(data.prepare) and cluster.host is None
-    texts = {
-        "reading the data set is not priced: add cluster.storage": reading,
-        "preparing samples is not priced: add cluster.host": preparing,
-    }
-    return tuple(text for text, lacking in texts.items() if lacking)
-
-
 def _read(workload: Workload, cluster: Cluster, hosts: Column) -> Column:
     """Seconds to read the samples of a step, none of which is in memory. [plan]"""
     data, storage = workload.data, cluster.storage

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import PlanTable, Rows
-from foretrain.step.compute import Work, operator_times
+from foretrain.step.compute import Launches, Work, operator_times
 from foretrain.step.exchanges import Computed, Groups, block_kernels, exchanged
-from foretrain.step.launches import Launches
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, by_layer
 from foretrain.step.setting import Setting

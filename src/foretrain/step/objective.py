@@ -1,8 +1,9 @@
-"""What counts: the value of a plan, its place among trade-offs, and the limits that it keeps."""
+"""What counts: money and energy, the value of a plan among trade-offs, the limits that it keeps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,25 @@ from numpy.typing import NDArray
 from foretrain.cluster.cluster import Cluster
 from foretrain.plan.study import Limit, Objective, Study
 from foretrain.plan.table import Column, Flags
-from foretrain.step.money import cost, energy
+
+Number = TypeVar("Number", float, Column)
+
+
+def cost(cluster: Cluster, seconds: Number, *, devices: Number) -> Number | None:
+    """Dollars for so many devices of a cluster; None without a price. [plan]"""
+    return None if cluster.price is None else cluster.price * devices * seconds
+
+
+def energy(cluster: Cluster, seconds: Number, *, devices: Number) -> Number | None:
+    """Joules of the building for the nodes of so many devices; None without power figures. [plan]
+
+    An upper bound: a training that waits draws less than the rated power.
+    """
+    if cluster.node_power is None:
+        return None
+    nodes = devices / cluster.node_devices
+    return cluster.node_power * cluster.power.pue * nodes * seconds
+
 
 Floats = NDArray[np.float64]
 

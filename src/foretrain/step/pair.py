@@ -15,17 +15,16 @@ from foretrain.plan.mixed import Mode, Pair
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import table_of
-from foretrain.step.factors import factors
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.mixed.replicas import of_share, replica_settings
 from foretrain.step.mixed.stages import outlook, staged, stretches
 from foretrain.step.price import AGREEMENT, PASSES, memory_of, model_flop, price_plan
-from foretrain.step.rates import peak
 from foretrain.step.result import Estimate, Memory
 from foretrain.step.setting import Setting
 from foretrain.step.simulation.step import simulate
-from foretrain.step.step import step_times
+from foretrain.step.step import factors, step_times
+from foretrain.step.tiles import peak
 from foretrain.step.timeline import StageTimes, StepTimes, closed_form
 
 

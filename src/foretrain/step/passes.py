@@ -19,7 +19,8 @@ from foretrain.plan.table import PlanTable, Rows, distinct
 from foretrain.step.layers import LayerMemory, LayerTimes
 from foretrain.step.placements import Placements, replicas_of
 from foretrain.step.setting import Holding, Setting
-from foretrain.step.strategies import offload, owners_of, parameter_transfers_of
+from foretrain.step.strategies import owners_of, parameter_transfers_of
+from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.strategy import ParameterTransfer, When
 
 Floats = NDArray[np.float64]

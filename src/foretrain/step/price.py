@@ -19,13 +19,11 @@ import numpy as np
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.study import JobPlan
 from foretrain.plan.table import table_of
-from foretrain.step.factors import Factors, factors
 from foretrain.step.held import Held, hold
-from foretrain.step.job_time import fed, job_of
+from foretrain.step.job import fed, job_of
 from foretrain.step.memory import interval as memory_interval
 from foretrain.step.memory import probability, stage_memory
-from foretrain.step.money import cost, energy
-from foretrain.step.rates import peak
+from foretrain.step.objective import cost, energy
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
 from foretrain.step.simulation.step import simulate, step_seconds
@@ -38,7 +36,8 @@ from foretrain.step.situation import (
     sources,
     unlike,
 )
-from foretrain.step.step import StepColumns, step, step_times
+from foretrain.step.step import Factors, StepColumns, factors, step, step_times
+from foretrain.step.tiles import peak
 from foretrain.step.timeline import StageTimes, StepTimes, closed_step
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Attention, Operator

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.kernels import FusedAttention
-from foretrain.errors import InputError
-from foretrain.step.tiles import FILL, Tile, Tiling, best_share
+from foretrain.step.tiles import FILL, Tile, Tiling, best_share, peak
 from foretrain.trainers.software import SHARED, AttentionKernel, Execution, Software
 from foretrain.workload.workload import Precision
 
@@ -211,22 +210,6 @@ class Rates:
     each: bool = False
     sorts: float = 1.0
     reached: tuple[float, float, float] = (1.0, 1.0, 1.0)
-
-
-def peak(device: Device, precision: Precision) -> float:
-    """FLOP/s that the data sheet promises.
-
-    Raises:
-        InputError: the device has no units of that precision.
-    """
-    rate: float | None = getattr(device.peak, precision.peak)
-    if rate is None:
-        known = [name for name in Precision if getattr(device.peak, name.peak) is not None]
-        raise InputError(
-            f"workload.precision: {device.name} has no {precision.value} units. "
-            f"Known for it: {', '.join(known)}."
-        )
-    return rate
 
 
 def rates(

@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from foretrain.coefficients.intervals import Situation
-from foretrain.coefficients.nearest import Nearest
+from foretrain.coefficients.intervals import Nearest, Situation
 from foretrain.plan.plan import Plan
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.uncertainty import Covers
 from foretrain.errors import MissingCoefficient
 from foretrain.step.collectives.network import Network, network
-from foretrain.step.launches import Launches, launches
+from foretrain.step.compute import Launches, launches
 from foretrain.step.parts import Part, parts_of
 from foretrain.step.rates import Rates, rates
 from foretrain.trainers.software import SHARED, Software

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import log
 
+from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficient import Kind
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.intervals import Situation, Spread, spread
-from foretrain.coefficients.nearest import nearest
+from foretrain.coefficients.intervals import Situation, Spread, nearest, spread
 from foretrain.plan.plan import Plan, Sharding
 from foretrain.step.collectives.topologies import APPROXIMATIONS
 from foretrain.step.held import Held
@@ -21,7 +21,7 @@ from foretrain.step.result import Confidence, Memory, Parts
 from foretrain.step.setting import Setting
 from foretrain.units import BYTES
 from foretrain.workload.graph import Model
-from foretrain.workload.workload import Precision
+from foretrain.workload.workload import Precision, Workload
 
 NARROW = frozenset({Precision.FP8, Precision.MXFP8, Precision.NVFP4})
 WIDE = frozenset({Precision.FP32, Precision.TF32})
@@ -166,3 +166,15 @@ def sources(setting: Setting) -> tuple[str, ...]:
     known = setting.coefficients.sources.values()
     texts = [setting.workload.model.source, *(source.source for source in known)]
     return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def input_gaps(workload: Workload, cluster: Cluster) -> tuple[str, ...]:
+    """What the study says of its samples that cannot be priced without more of the cluster."""
+    data = workload.data
+    reading = data is not None and bool(data.sample_bytes) and cluster.storage is None
+    preparing = data is not None and bool(data.prepare) and cluster.host is None
+    texts = {
+        "reading the data set is not priced: add cluster.storage": reading,
+        "preparing samples is not priced: add cluster.host": preparing,
+    }
+    return tuple(text for text, lacking in texts.items() if lacking)

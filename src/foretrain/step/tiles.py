@@ -14,7 +14,9 @@ import numpy as np
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.kernels import Matrix
+from foretrain.errors import InputError
 from foretrain.plan.table import Column
+from foretrain.workload.workload import Precision
 
 
 def best_share(device: Device, matrix: Matrix) -> float:
@@ -116,3 +118,19 @@ def _side_by_side(tiles: Sequence[Tile], products: Column) -> Iterator[Column]:
     table = np.array([(tile.rows, tile.columns, tile.speed) for tile in tiles]).T
     for first in range(0, len(tiles), many):
         yield table[:, first : first + many].reshape(3, -1, *(1,) * products.ndim)
+
+
+def peak(device: Device, precision: Precision) -> float:
+    """FLOP/s that the data sheet promises.
+
+    Raises:
+        InputError: the device has no units of that precision.
+    """
+    rate: float | None = getattr(device.peak, precision.peak)
+    if rate is None:
+        known = [name for name in Precision if getattr(device.peak, name.peak) is not None]
+        raise InputError(
+            f"workload.precision: {device.name} has no {precision.value} units. "
+            f"Known for it: {', '.join(known)}."
+        )
+    return rate

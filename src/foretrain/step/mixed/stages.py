@@ -18,14 +18,13 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.step import schedule
 from foretrain.step.collectives.network import Network, network
-from foretrain.step.factors import Factors, factors
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import stage_memory
 from foretrain.step.placements import placements
 from foretrain.step.schedules.stages import Passing, Stages
 from foretrain.step.setting import Setting, setting
-from foretrain.step.step import order_columns, stage_columns, step_of
+from foretrain.step.step import Factors, factors, order_columns, stage_columns, step_of
 from foretrain.step.strategies.cut import Row, balanced_over
 from foretrain.step.strategies.data import micro_batches
 from foretrain.step.strategies.pipeline import Sizes
