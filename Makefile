@@ -2,6 +2,7 @@
 #
 #   make demo      the best plan for Llama-3-70B on 512 H100, printed and as an HTML page
 #   make test      all tests
+#   make quick     the tests that take no time: every wing's laws and numbers, in half a minute
 #   make test-slow all tests with ten times the random examples; records accuracy and speed by date
 #   make lint      formatting, lint rules, types
 #   make docs      the documentation, in site/
@@ -27,7 +28,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
 	$$python -c '$(NEW_ENOUGH)' 2>/dev/null && { echo $$python; break; }; done)
 
-.PHONY: demo test test-slow lint docs validate bench clean
+.PHONY: demo test quick test-slow lint docs validate bench clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -37,6 +38,9 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+quick: $(VENV)/.test
+	@HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -q -n 0
 
 test-slow: $(VENV)/.test
 	@HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto --dist worksteal

@@ -1,12 +1,13 @@
 """How Hypothesis searches: without deadlines everywhere, without chance where CI is set.
 
-The profile `slow` (make test-slow) draws ten times as many examples.
+The profile `slow` (make test-slow) draws ten times as many examples, `quick` (make quick) a few.
 """
 
 import os
 import resource
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -20,8 +21,13 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else
 
 settings.register_profile("local", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile("quick", deadline=None, print_blob=True, max_examples=3)
 settings.register_profile("slow", deadline=None, print_blob=True, max_examples=100 * MORE)
 settings.load_profile(PROFILE)
+
+# What takes a second or more, or trains, is left out where somebody wants to know soon.
+LONG = Path(__file__).with_name("long.txt").read_text().split()
+collect_ignore = LONG if PROFILE == "quick" else []
 
 
 @pytest.fixture

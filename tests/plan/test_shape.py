@@ -38,6 +38,16 @@ def test_shard_of_all_replicas_is_called_by_its_own_name():
     assert on(sharded, 8).shard == 0
 
 
+def test_shard_of_all_replicas_is_not_all_copies_of_experts_that_a_replica_holds_twice():
+    sharded = Plan(tensor=2, sharding=Sharding.OPTIMIZER, shard=4)
+    assert on(sharded, 8, experts=True).shard == 4
+    assert on(replace(sharded, expert_tensor=2), 8, experts=True).shard == 0
+    [alone] = shapes_of(
+        replace(sharded, data=4, shard=0), HALF, rooms=[HALF], spaces=[Space()], experts=True
+    )
+    assert alone.shard == 0
+
+
 def test_plan_is_a_shape_of_itself():
     study = gpt_study(space=Space(micro_batch=(1,)))
     room = room_of(study.cluster)
@@ -85,7 +95,7 @@ def test_all_shapes_of_a_plan_take_what_it_takes(data):
     space = Space(order=None, reshard=(True, False))
     experts = bool(question.workload.model.experts)
     for shape in shapes_of(plan, room, rooms=[room, ROOM], spaces=[space], experts=experts):
-        again = price_plan(question, on(shape, room.devices), played=False)
+        again = price_plan(question, on(shape, room.devices, experts=experts), played=False)
         assert again.step_time == found.step_time
         assert replace(again.memory, stages=()) == replace(found.memory, stages=())
 

@@ -44,12 +44,19 @@ class Room:
     levels: tuple[int, ...]
 
 
-def on(shape: Plan, devices: int) -> Plan | None:
-    """The plan of a shape on so many devices; None where no number of replicas fills them."""
+def on(shape: Plan, devices: int, *, experts: bool = False) -> Plan | None:
+    """The plan of a shape on so many devices; None where no number of replicas fills them.
+
+    Args:
+        shape: a plan with one replica.
+        devices: to be filled.
+        experts: whether the model has experts, of which one replica may hold several copies.
+    """
     data, rest = divmod(devices, shape.tensor * shape.context * shape.pipeline)
     if rest or not data:
         return None
-    everybody = shape.shard == data * shape.context
+    # A shard of all replicas goes by the name of "all", unless experts have more copies than that.
+    everybody = shape.shard == data * shape.context and _copies(shape, experts=experts) <= 1
     return replace(shape, data=data, shard=0 if everybody else shape.shard)
 
 
@@ -99,7 +106,7 @@ def _shardings(
 ) -> Iterator[tuple[Sharding, int, bool]]:
     """Every way to shard that comes to the same for so many replicas."""
     replicas = plan.data * plan.context
-    alike = plan.tensor // (plan.expert * plan.expert_tensor) if experts else 1
+    alike = _copies(plan, experts=experts)
     if replicas == 1 and alike <= 1:
         yield from _any_sharding(spaces)
     elif plan.sharding is Sharding.NONE:
@@ -107,8 +114,13 @@ def _shardings(
     else:
         reshard = plan.reshard or plan.sharding is not Sharding.PARAMETERS
         yield plan.sharding, plan.shard, reshard
-        if plan.shard == 0:
+        if plan.shard == 0 and alike <= 1:
             yield plan.sharding, replicas, reshard
+
+
+def _copies(plan: Plan, *, experts: bool) -> int:
+    """Copies of an expert that one replica holds; 1 of what is no expert."""
+    return plan.tensor // (plan.expert * plan.expert_tensor) if experts else 1
 
 
 def _any_sharding(spaces: Sequence[Space]) -> Iterator[tuple[Sharding, int, bool]]:

@@ -68,7 +68,7 @@ def _clusters(study: Study) -> Iterator[Cluster]:
 
 def _on(setting: Setting, shape: Plan, *, study: Study) -> Placed:
     cluster = setting.cluster
-    plan = on(shape, cluster.devices)
+    plan = on(shape, cluster.devices, experts=bool(study.workload.model.experts))
     if plan is None:
         return _refused(
             f"{cluster.devices:,} devices are no multiple of tensor x context x pipeline = "
