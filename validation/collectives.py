@@ -74,7 +74,7 @@ def timed() -> Iterator[Timed]:
 
 def checks(rows: Sequence[Timed]) -> Iterator[Check]:
     """What is fitted to what, and held against what."""
-    reduced = [row for row in rows if row.pattern is Pattern.REDUCE]
+    reduced = [row for row in rows if row.pattern is Pattern.ALL_REDUCE]
     node = [row for row in reduced if row.run.startswith("8 H100")]
     every = [row for row in reduced if row.run.startswith("16 H100")]
     nodes, a100 = quickest(every), [row for row in reduced if "A100" in row.run]
@@ -86,7 +86,7 @@ def checks(rows: Sequence[Timed]) -> Iterator[Check]:
     )
     yield Check(title="H100 predicts A100", fit=[*node, *nodes], held=a100)
     yield Check(title="the same, slow repeats too", fit=[*node, *a100], held=every, bar=None)
-    for pattern in (Pattern.REDUCE, Pattern.GATHER):
+    for pattern in (Pattern.ALL_REDUCE, Pattern.ALL_GATHER):
         held = [row for row in amd if row.pattern is pattern]
         fit = [*node, *nodes, *a100]
         yield Check(title=f"NCCL predicts RCCL, {pattern}", fit=fit, held=held, bar=None)

@@ -21,7 +21,7 @@ DISTINCT = 15 / 16
 DISTINCT_NODES = 3 / 4
 
 WRITTEN = {
-    Pattern.REDUCE: {
+    Pattern.ALL_REDUCE: {
         # patarasuk2009, equation 4. Around 8 devices in two nodes: 6 hops inside, one outside; four
         # rings leave a node, one for each device, at a byte a second each.
         "ring": ((2 * 7, 2 * 7 / 8), (2 * (6 * 1 + 10), 2 * 7 / 8 / 4)),
@@ -43,7 +43,7 @@ WRITTEN = {
         "direct": ((2, 2 * 7 / 8), (2 * 10, 2 * 4 / 8)),
         "direct-at-once": ((1, 7), (10, 4)),
     },
-    Pattern.GATHER: {
+    Pattern.ALL_GATHER: {
         "ring": ((7, 7 / 8), (6 * 1 + 10, 7 / 8 / 4)),
         "hierarchical": ((7, 7 / 8), (3 * 1 + 10, 3 / 4 / 4 + 1 / 2 / 4)),
         "in-network": ((1, 7 / 8), (1 + 10, 3 / 4 / 4)),

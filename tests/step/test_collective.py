@@ -100,7 +100,7 @@ def test_row_of_a_table_equals_the_group_alone(data, pattern):
 
 
 @few(40)
-@given(group=groups(), size=sizes, pattern=st.sampled_from([Pattern.GATHER, Pattern.BROADCAST]))
+@given(group=groups(), size=sizes, pattern=st.sampled_from([Pattern.ALL_GATHER, Pattern.BROADCAST]))
 def test_switches_that_add_up_do_not_help_to_gather_over_a_level_without_them(group, size, pattern):
     members, net = group
     below = [np.ones(1), *members[:-1]]
@@ -135,26 +135,26 @@ def test_gather_of_eight_h100_over_two_nodes_takes_as_long_as_the_way_out_of_the
     net = network(cluster("dgx-h100", nodes=2), DEFAULT)
     bytes_ = np.array([268e6])
     found = exchange(inside(4, 8), net)
-    assert found.choice(bytes_, Pattern.GATHER)[0] == "ring"
+    assert found.choice(bytes_, Pattern.ALL_GATHER)[0] == "ring"
     # 7/8 of the bytes over four adapters of 46 GB/s; six hops of 3.4 us, one of 14; the start.
     seconds = 268e6 * 7 / 8 / (4 * 46e9) + 6 * 3.4e-6 + 14e-6 + 8.4e-6
-    assert found.seconds(bytes_, Pattern.GATHER)[0] == pytest.approx(seconds, rel=1e-12)
+    assert found.seconds(bytes_, Pattern.ALL_GATHER)[0] == pytest.approx(seconds, rel=1e-12)
 
 
 def test_operators_share_the_groups_of_their_plans():
     found = exchange([np.array([1.0, 4.0]), np.array([8.0, 4.0])], TWO)
     bytes_ = np.array([[16.0, 32.0], [0.0, 8.0]])
-    together = found.seconds(bytes_, Pattern.GATHER)
+    together = found.seconds(bytes_, Pattern.ALL_GATHER)
     for row, one in enumerate(bytes_):
-        np.testing.assert_array_equal(together[row], found.seconds(one, Pattern.GATHER))
-    assert found.choice(bytes_, Pattern.GATHER).shape == bytes_.shape
+        np.testing.assert_array_equal(together[row], found.seconds(one, Pattern.ALL_GATHER))
+    assert found.choice(bytes_, Pattern.ALL_GATHER).shape == bytes_.shape
 
 
 def test_rows_that_are_taken_keep_their_groups():
     found = exchange([np.array([1.0, 4.0]), np.array([8.0, 4.0])], TWO)
     bytes_ = np.array([16.0, 32.0])
-    swapped = found.take(np.array([1, 0])).seconds(bytes_[::-1], Pattern.REDUCE)
-    np.testing.assert_array_equal(swapped, found.seconds(bytes_, Pattern.REDUCE)[::-1])
+    swapped = found.take(np.array([1, 0])).seconds(bytes_[::-1], Pattern.ALL_REDUCE)
+    np.testing.assert_array_equal(swapped, found.seconds(bytes_, Pattern.ALL_REDUCE)[::-1])
 
 
 @few(40)
@@ -175,20 +175,20 @@ def test_member_that_is_alone_sends_nothing(group, size, pattern):
 def test_small_messages_take_the_tree_and_large_ones_the_ring():
     net = Network(wires=(wire(0.25, 2.0),), start=0.5)
     few = exchange(inside(8), net).take(np.zeros(2, int))
-    chosen = few.choice(np.array([1.0, 1e6]), Pattern.REDUCE)
+    chosen = few.choice(np.array([1.0, 1e6]), Pattern.ALL_REDUCE)
     assert chosen.tolist() == ["tree", "ring"]
-    small, large = few.seconds(np.array([1.0, 1e6]), Pattern.REDUCE)
+    small, large = few.seconds(np.array([1.0, 1e6]), Pattern.ALL_REDUCE)
     assert small == 0.5 + 2 * (3 * 0.25 + 1 / 2)
     assert large == 0.5 + 2 * 7 * 0.25 + 2 * 7 / (8 * 2) * 1e6
 
 
 def test_two_nodes_of_eight_take_what_the_documentation_says():
     net = Network(wires=(wire(0.0, 300e9), wire(0.0, 25e9)), start=0.0)
-    times = by_name(inside(8, 16), net, size=1e9, pattern=Pattern.REDUCE)
+    times = by_name(inside(8, 16), net, size=1e9, pattern=Pattern.ALL_REDUCE)
     assert times["hierarchical"] == pytest.approx(10.833e-3, rel=1e-4)
     assert times["ring"] == pytest.approx(9.375e-3, rel=1e-12)
     assert times["tree"] == pytest.approx(6.667e-3, rel=1e-4)
-    found = seconds(inside(8, 16), net, size=1e9, pattern=Pattern.REDUCE)
+    found = seconds(inside(8, 16), net, size=1e9, pattern=Pattern.ALL_REDUCE)
     assert found == times["tree"]
 
 

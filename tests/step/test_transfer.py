@@ -31,10 +31,10 @@ def test_a_size_takes_as_long_as_it_does_alone(pattern):
 
 def test_library_alone_has_no_collectives_of_frameworks():
     place = cluster("aws-p4de-24xlarge", nodes=2)
-    assert "hierarchical" not in algorithms(place, DEFAULT, Pattern.REDUCE, sizes=SIZES)
+    assert "hierarchical" not in algorithms(place, DEFAULT, Pattern.ALL_REDUCE, sizes=SIZES)
 
 
 def test_a_gigabyte_among_eight_h100_takes_what_nccl_tests_print():
     # aws-nccl-0095: 4253 us, 441.8 GB/s of bus bandwidth.
-    seconds = transfer(cluster("dgx-h100", nodes=1), DEFAULT, Pattern.REDUCE, sizes=[2.0**30])
+    seconds = transfer(cluster("dgx-h100", nodes=1), DEFAULT, Pattern.ALL_REDUCE, sizes=[2.0**30])
     assert seconds[0] == pytest.approx(4253e-6, rel=0.05)

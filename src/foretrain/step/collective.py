@@ -195,9 +195,9 @@ def shortened(menu: Menu) -> Menu:
 
 PATTERNS: Mapping[str, Pattern | None] = MappingProxyType(
     {
-        "all_reduce": Pattern.REDUCE,
-        "all_gather": Pattern.GATHER,
-        "reduce_scatter": Pattern.GATHER,
+        "all_reduce": Pattern.ALL_REDUCE,
+        "all_gather": Pattern.ALL_GATHER,
+        "reduce_scatter": Pattern.ALL_GATHER,
         "alltoall": Pattern.ALL_TO_ALL,
         "broadcast": Pattern.BROADCAST,
         "sendrecv": None,

@@ -16,7 +16,7 @@ from foretrain.step.collectives.group import group
 from foretrain.step.collectives.network import Network
 from foretrain.step.strategies.strategy import Pattern
 
-REDUCE, GATHER = ALGORITHMS[Pattern.REDUCE], ALGORITHMS[Pattern.GATHER]
+REDUCE, GATHER = ALGORITHMS[Pattern.ALL_REDUCE], ALGORITHMS[Pattern.ALL_GATHER]
 ALL_TO_ALL, BROADCAST = ALGORITHMS[Pattern.ALL_TO_ALL], ALGORITHMS[Pattern.BROADCAST]
 ADDING = replace(ONE, wires=(wire(0.25, 2.0, adding=1.5),))
 
@@ -200,7 +200,7 @@ def test_parts_are_handed_out_by_switches_only_where_those_of_every_level_on_the
         assert seconds(BROADCAST["in-network"], 4, 8, net=net) == np.inf
 
 
-@pytest.mark.parametrize("pattern", [Pattern.REDUCE, Pattern.GATHER, Pattern.BROADCAST])
+@pytest.mark.parametrize("pattern", [Pattern.ALL_REDUCE, Pattern.ALL_GATHER, Pattern.BROADCAST])
 def test_one_member_to_a_node_gets_nothing_from_switches_inside_nodes(pattern):
     inner, outer = TWO.wires
     net = replace(TWO, wires=(replace(inner, adding=8.0), outer))

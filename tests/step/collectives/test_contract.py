@@ -112,7 +112,7 @@ def test_no_algorithm_without_switches_that_add_beats_the_bytes_that_must_arrive
     count = members[-1][0]
     crossed = zip([np.ones(1), *members[:-1]], members, net.wires, strict=True)
     widest = sum(wire.share for below, here, wire in crossed if here > below)
-    passes = 2 if TABLE[name][0] is Pattern.REDUCE else 1
+    passes = 2 if TABLE[name][0] is Pattern.ALL_REDUCE else 1
     if count > 1 and "in-network" not in name:
         least = passes * (count - 1) / count * size / widest
         assert seconds(name, *of, size=size) >= least * (1 - 1e-12)

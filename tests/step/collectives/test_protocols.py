@@ -16,7 +16,7 @@ TERMS = DEFAULT.protocols
 
 def chosen(place, *, members, size):
     found = exchange([np.array([float(count)]) for count in members], network(place, DEFAULT))
-    return str(found.choice(np.array([size]), Pattern.REDUCE)[0])
+    return str(found.choice(np.array([size]), Pattern.ALL_REDUCE)[0])
 
 
 def test_flags_cost_bandwidth_and_save_latency():

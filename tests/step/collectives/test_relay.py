@@ -12,11 +12,11 @@ from foretrain.step.collectives.network import Network
 from foretrain.step.collectives.relay import relayed
 
 RELAYS = {
-    "tree": tree.reduce,
+    "tree": tree.all_reduce,
     "tree down": tree.broadcast,
     "ring": ring.broadcast,
-    "switches": in_network.reduce,
-    "switches and trees": in_network.reduce_over_trees,
+    "switches": in_network.all_reduce,
+    "switches and trees": in_network.all_reduce_over_trees,
 }
 
 
@@ -51,14 +51,16 @@ def test_members_below_switches_that_add_up_each_hand_out_pieces_of_their_own():
     node = group(inside(8, 8), Network(wires=(adding, wire(0.5, 4.0)), start=0.0))
     nodes = group(inside(8, 16), Network(wires=(adding, wire(0.5, 4.0)), start=0.0))
     # Eight at a time, in chunks of a quarter of a slot; in whole slots where a tree joins nodes.
-    assert in_network.reduce(node).at_once[0] == 2.0
-    assert in_network.reduce_over_trees(nodes).at_once[0] == 8.0
-    assert tree.reduce(nodes).at_once[0] == 1.0
+    assert in_network.all_reduce(node).at_once[0] == 2.0
+    assert in_network.all_reduce_over_trees(nodes).at_once[0] == 8.0
+    assert tree.all_reduce(nodes).at_once[0] == 1.0
 
 
 def test_two_below_such_switches_still_hand_out_a_piece():
     adding = wire(0.25, 8.0, adding=4.0)
-    assert in_network.reduce(group(inside(2), Network(wires=(adding,), start=0.0))).at_once[0] == 1
+    assert (
+        in_network.all_reduce(group(inside(2), Network(wires=(adding,), start=0.0))).at_once[0] == 1
+    )
 
 
 def test_chain_of_four_fills_before_it_runs():
@@ -78,6 +80,6 @@ def test_trees_inside_nodes_are_chains():
     # Three hops along a node of four and one to the other node, up and down; all bytes pass each
     # device of the chain twice, and half of them the way out each way.
     members = group(inside(4, 8), chained)
-    assert tree.reduce(members).hops[0] == 2 * (3 * 0.25 + 0.5)
-    assert tree.reduce(members).way[0] == 2 * (3 / 8 + 0.5 / 4)
-    assert tree.reduce(members).busiest[0] == 2 / 8
+    assert tree.all_reduce(members).hops[0] == 2 * (3 * 0.25 + 0.5)
+    assert tree.all_reduce(members).way[0] == 2 * (3 / 8 + 0.5 / 4)
+    assert tree.all_reduce(members).busiest[0] == 2 / 8

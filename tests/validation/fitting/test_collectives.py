@@ -21,7 +21,7 @@ def table(nodes, *, coefficients):
             id=f"{nodes}-{power}",
             run=f"{nodes} nodes",
             cluster=place,
-            pattern=Pattern.REDUCE,
+            pattern=Pattern.ALL_REDUCE,
             size=2.0**power,
             seconds=1.0,
         )

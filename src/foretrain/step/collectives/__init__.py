@@ -26,23 +26,23 @@ from foretrain.step.strategies.strategy import Pattern
 
 ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
     {
-        Pattern.REDUCE: {
-            "ring": ring.reduce,
-            **relayed("tree", tree.reduce),
-            "hierarchical": hierarchical.reduce,
-            **relayed("in-network", in_network.reduce),
-            **relayed("in-network-tree", in_network.reduce_over_trees),
-            "doubling": doubling.reduce,
-            "halving-doubling": doubling.reduce_in_halves,
-            "direct": direct.reduce,
-            "direct-at-once": direct.reduce_at_once,
+        Pattern.ALL_REDUCE: {
+            "ring": ring.all_reduce,
+            **relayed("tree", tree.all_reduce),
+            "hierarchical": hierarchical.all_reduce,
+            **relayed("in-network", in_network.all_reduce),
+            **relayed("in-network-tree", in_network.all_reduce_over_trees),
+            "doubling": doubling.all_reduce,
+            "halving-doubling": doubling.all_reduce_in_halves,
+            "direct": direct.all_reduce,
+            "direct-at-once": direct.all_reduce_at_once,
         },
-        Pattern.GATHER: {
-            "ring": ring.gather,
-            "hierarchical": hierarchical.gather,
-            **relayed("in-network", in_network.gather),
-            "doubling": doubling.gather,
-            "direct": direct.gather,
+        Pattern.ALL_GATHER: {
+            "ring": ring.all_gather,
+            "hierarchical": hierarchical.all_gather,
+            **relayed("in-network", in_network.all_gather),
+            "doubling": doubling.all_gather,
+            "direct": direct.all_gather,
         },
         Pattern.ALL_TO_ALL: {
             "pairwise": pairwise.all_to_all,

@@ -24,7 +24,7 @@ def all_to_all(group: Group) -> Line:
     return Line(fixed=group.farthest(), per_byte=group.most(leaving))
 
 
-def gather(group: Group) -> Line:
+def all_gather(group: Group) -> Line:
     """Everybody's part to everybody; a reduce-scatter sends the same parts the other way.
 
     Source: as for an all-to-all, which sends as much.
@@ -32,18 +32,18 @@ def gather(group: Group) -> Line:
     return all_to_all(group)
 
 
-def reduce(group: Group) -> Line:
+def all_reduce(group: Group) -> Line:
     """Parts to whoever adds them up, sums to everybody: two hops.
 
     Source: nvidia-nccl, symmetric memory (two-shot).
     """
-    return gather(group).twice()
+    return all_gather(group).twice()
 
 
-def reduce_at_once(group: Group) -> Line:
+def all_reduce_at_once(group: Group) -> Line:
     """Everything to everybody, who each add up all of it: one hop.
 
     Source: nvidia-nccl, symmetric memory (one-shot).
     """
-    parts = gather(group)
+    parts = all_gather(group)
     return Line(fixed=parts.fixed, per_byte=group.members * parts.per_byte)

@@ -9,7 +9,7 @@ from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.topologies import depth
 
 
-def gather(group: Group) -> Line:
+def all_gather(group: Group) -> Line:
     """What a member knows doubles with every round; outer levels first, while it is little.
 
     A count that is no power of two takes its last round with fewer parts.
@@ -22,15 +22,15 @@ def gather(group: Group) -> Line:
     )
 
 
-def reduce_in_halves(group: Group) -> Line:
+def all_reduce_in_halves(group: Group) -> Line:
     """Halving to add up, doubling to hand out: a reduce-scatter and an all-gather.
 
     Source: thakur2005, section 4.5 (Rabenseifner).
     """
-    return gather(group).twice()
+    return all_gather(group).twice()
 
 
-def reduce(group: Group) -> Line:
+def all_reduce(group: Group) -> Line:
     """Partners exchange all they have; members beyond a power of two join before and after.
 
     Source: thakur2005, section 4.5.
@@ -57,7 +57,7 @@ def broadcast(group: Group) -> Line:
 
     Source: thakur2005, section 4.2 (van de Geijn).
     """
-    return gather(group).twice()
+    return all_gather(group).twice()
 
 
 def _rounds(members: Number) -> Number:

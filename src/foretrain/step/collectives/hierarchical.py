@@ -6,7 +6,7 @@ from foretrain.step.collectives.group import Group
 from foretrain.step.collectives.line import Line
 
 
-def gather(group: Group) -> Line:
+def all_gather(group: Group) -> Line:
     """One ring per level; an outer level moves what is left by the members below it.
 
     Source: thakur2005, section 4.1, on each level.
@@ -17,12 +17,12 @@ def gather(group: Group) -> Line:
     )
 
 
-def reduce(group: Group) -> Line:
+def all_reduce(group: Group) -> Line:
     """Reduce-scatter outwards, all-gather back inwards.
 
     Source: jia2018, hierarchical all-reduce (two levels).
     """
-    return gather(group).twice()
+    return all_gather(group).twice()
 
 
 def all_to_all(group: Group) -> Line:

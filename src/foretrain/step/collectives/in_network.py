@@ -26,7 +26,7 @@ Source: nvidia-nccl, NVLS_CHUNKSIZE: 128 of 512 KiB (from memory, not read again
 """
 
 
-def reduce(group: Group) -> Relay:
+def all_reduce(group: Group) -> Relay:
     """Up into the switches and down again; on inner levels without them twice around rings.
 
     Never where the outermost switches do not add up: the library joins nodes by trees there.
@@ -47,7 +47,7 @@ def reduce(group: Group) -> Relay:
     return replace(found, at_once=_chunks(group))
 
 
-def reduce_over_trees(group: Group) -> Relay:
+def all_reduce_over_trees(group: Group) -> Relay:
     """Up into the switches and down again; up and down a tree where they do not add up.
 
     Source: nvidia-nccl, NVLS tree.
@@ -65,7 +65,7 @@ def reduce_over_trees(group: Group) -> Relay:
     )
 
 
-def gather(group: Group) -> Relay:
+def all_gather(group: Group) -> Relay:
     """Every member's part up once and to all others; a reduce-scatter goes the other way.
 
     Source: nvidia-nccl, NVLS: inside a node, and over nodes where their fabric adds up, too.

@@ -27,7 +27,7 @@ def byte_time(group: Group) -> Number:
     return group.most(lambda level: level.crossed / (level.below * level.around))
 
 
-def gather(group: Group) -> Line:
+def all_gather(group: Group) -> Line:
     """Once around: n - 1 steps of `latency + size / (n bandwidth)`.
 
     Source: thakur2005, section 4.1.
@@ -36,12 +36,12 @@ def gather(group: Group) -> Line:
     return Line(fixed=hops(group), per_byte=share * byte_time(group))
 
 
-def reduce(group: Group) -> Line:
+def all_reduce(group: Group) -> Line:
     """Around to add up, around to hand out.
 
     Source: patarasuk2009, equation 4.
     """
-    return gather(group).twice()
+    return all_gather(group).twice()
 
 
 def broadcast(group: Group) -> Relay:

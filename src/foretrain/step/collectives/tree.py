@@ -24,7 +24,7 @@ def broadcast(group: Group) -> Relay:
     return _passed(group, lambda level: level.crossed.astype(np.float64))
 
 
-def reduce(group: Group) -> Relay:
+def all_reduce(group: Group) -> Relay:
     """Up to add, down to hand out.
 
     Source: sanders2009, section 3.

@@ -47,8 +47,8 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     round_trip = operators.keys * ring / plans.tensor
     each = heads / (2.0 * plans.tensor * plans.context)
     return (
-        _transfer(Phase.FORWARD, Pattern.GATHER, round_trip),
-        _transfer(Phase.BACKWARD, Pattern.GATHER, round_trip, times=2.0),
+        _transfer(Phase.FORWARD, Pattern.ALL_GATHER, round_trip),
+        _transfer(Phase.BACKWARD, Pattern.ALL_GATHER, round_trip, times=2.0),
         *(
             _transfer(phase, Pattern.ALL_TO_ALL, both * each, times=2.0)
             for phase in Phase
@@ -70,7 +70,7 @@ def _transfer(
         pattern=pattern,
         values=values,
         times=times,
-        beside=pattern is Pattern.GATHER,
+        beside=pattern is Pattern.ALL_GATHER,
     )
 
 

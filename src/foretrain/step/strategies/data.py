@@ -33,7 +33,7 @@ def parameter_transfers(
     return (
         ParameterTransfer(
             part="gradients",
-            pattern=Pattern.REDUCE if codec.adds_up else Pattern.GATHER,
+            pattern=Pattern.ALL_REDUCE if codec.adds_up else Pattern.ALL_GATHER,
             group=Group.REPLICAS,
             when=When.STEP,
             size=np.where(mine, size, 0.0),

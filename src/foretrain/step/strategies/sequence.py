@@ -48,7 +48,7 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
         Transfer(
             axis=axis,
             phase=phase,
-            pattern=Pattern.GATHER,
+            pattern=Pattern.ALL_GATHER,
             values=summed(operators, split, experts=experts) * mine * part / plans.context,
             times=2.0,
         )

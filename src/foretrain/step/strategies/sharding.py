@@ -63,7 +63,7 @@ def parameter_transfers(
         _gradients(When.BACKWARD, np.where(every_pass & (shard > 1), gradient, 0.0)),
         ParameterTransfer(
             part="gradients",
-            pattern=Pattern.REDUCE,
+            pattern=Pattern.ALL_REDUCE,
             group=Group.ACROSS,
             when=When.STEP,
             size=np.where(several, gradient / shard, 0.0),
@@ -79,7 +79,7 @@ def parameter_transfers(
 
 def _gradients(when: When, size: Column) -> ParameterTransfer:
     return ParameterTransfer(
-        part="gradients", pattern=Pattern.GATHER, group=Group.SHARD, when=when, size=size
+        part="gradients", pattern=Pattern.ALL_GATHER, group=Group.SHARD, when=when, size=size
     )
 
 
@@ -87,7 +87,7 @@ def _weights(when: When, mine: Flags, size: float) -> ParameterTransfer:
     """Gathered once, only what was updated; gathered for a pass, frozen weights as well."""
     return ParameterTransfer(
         part="parameters",
-        pattern=Pattern.GATHER,
+        pattern=Pattern.ALL_GATHER,
         group=Group.SHARD,
         when=when,
         size=np.where(mine, size, 0.0),

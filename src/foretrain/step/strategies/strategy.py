@@ -56,8 +56,8 @@ class Share:
 class Pattern(StrEnum):
     """What a group does with everyone's bytes."""
 
-    REDUCE = "all-reduce"
-    GATHER = "all-gather"
+    ALL_REDUCE = "all-reduce"
+    ALL_GATHER = "all-gather"
     """Also a reduce-scatter, which takes as long."""
     ALL_TO_ALL = "all-to-all"
     """Each member keeps one equal part of its bytes and sends one to every other."""

@@ -64,7 +64,7 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
         Transfer(
             axis=axis,
             phase=phase,
-            pattern=Pattern.REDUCE,
+            pattern=Pattern.ALL_REDUCE,
             values=summed(operators, split, experts=experts) * mine / plans.context,
         )
         for axis, experts in AXES[: 1 + bool(operators.experts.any())]
