@@ -236,6 +236,20 @@ def test_every_source_that_a_docstring_names_is_in_the_references():
     assert dated | undated <= known_references()
 
 
+def test_every_source_of_the_glossary_is_in_the_references():
+    keys = set(
+        re.findall(r"^@\w+\{([^,]+)", (ROOT / "docs/references.bib").read_text(), re.MULTILINE)
+    )
+    rows = re.findall(
+        r"^\|[^|\n]*\|[^|\n]*\| ([\w, -]+) \|$",
+        (REFERENCE / "glossary.md").read_text(),
+        re.MULTILINE,
+    )
+    named = {key for row in rows for key in row.split(", ")} - {"source"}
+    assert named
+    assert named <= keys
+
+
 def test_every_published_coefficient_names_a_reference():
     published = [source for source in SHIPPED.known.values() if source.kind == "published"]
     assert {key for source in published for key in first_words(source.source)} <= (
