@@ -12,7 +12,7 @@ from tests.ensemble.run.studies import study
 from batchcast.errors import MissingPackage
 from foretrain import attach, ensemble_estimate, ensemble_run, share
 from foretrain.app.doctor import Health, doctor
-from foretrain.ensemble.nodes.pipeline import pipeline
+from foretrain.ensemble.nodes.pipeline import input_pipeline
 from foretrain.errors import EXTRAS, MissingExtra, missing
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
@@ -46,7 +46,7 @@ def test_what_to_install_is_one_line_that_every_shell_takes(extra):
     [
         ("share", lambda _folder: share([1.0], name="bare")),
         ("attach", lambda _folder: attach("bare", batch_size=1, patience=0.0)),
-        ("pipeline", lambda _folder: pipeline([1.0], mode="duplicate", batch_size=1)),
+        ("pipeline", lambda _folder: input_pipeline([1.0], mode="duplicate", batch_size=1)),
         ("trained", lambda folder: ensemble_run(study(folder, name="bare"))),
         ("GPUs", lambda folder: ensemble_estimate(study(folder, name="bare", more=AUTO))),
     ],

@@ -15,6 +15,7 @@ from statistics import fmean
 
 import numpy as np
 from validation.claims import Claim
+from validation.ensembles.selector import select_pipeline
 from validation.played_pipelines import behind, drawn_setting
 from validation.record import Recorded, told
 from validation.titan import (
@@ -31,7 +32,6 @@ from validation.titan import (
 )
 
 from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
-from foretrain.ensemble.selector import select_pipeline
 
 RECORDED = Recorded(
     path=Path(__file__).parent / "recorded_ensemble.toml",

@@ -17,9 +17,9 @@ from validation.record import README, Recorded, told
 from validation.summitdev import DEVICES, DRAWS, FALLS, RULES, published, speed_ups, terms
 from validation.tiny_ensembles import drawn, limited, shortest
 
-from foretrain.ensemble.choice import Choice, choice
 from foretrain.ensemble.course import Course
-from foretrain.ensemble.terms import Terms
+from foretrain.ensemble.fleet import FleetCourses, fleet
+from foretrain.ensemble.terms import FleetTerms
 
 RECORDED = Recorded(
     path=Path(__file__).parent / "recorded_fleet.toml",
@@ -39,8 +39,8 @@ def claims() -> Iterator[Claim]:
     yield from _of(", hosts limit", [limited(seed) for seed in CASES])
 
 
-def _of(where: str, cases: Sequence[Terms]) -> Iterator[Claim]:
-    found = [(choice(case), shortest(case)) for case in cases]
+def _of(where: str, cases: Sequence[FleetTerms]) -> Iterator[Claim]:
+    found = [(fleet(case), shortest(case)) for case in cases]
     for way, name in NAMES.items():
         gaps = [_gap(getattr(each, way).seconds, each, least) for each, least in found]
         yield from _gaps(name + where, gaps, 0.05 if way == "best" else None)
@@ -65,7 +65,7 @@ def _longer(one: Course, other: Course) -> bool:
     return one.seconds > other.seconds * (1 + ROUNDING)
 
 
-def _gap(seconds: float, found: Choice, shared: float) -> float:
+def _gap(seconds: float, found: FleetCourses, shared: float) -> float:
     """How much longer than the shortest of all: sharing one stream, or on one device each."""
     return seconds / min(shared, found.duplicate.seconds) - 1
 
@@ -92,7 +92,7 @@ def points() -> Iterator[str]:
 
 
 def _chosen(fall: float, devices: int) -> float:
-    found = choice(terms("normal run lengths", fall, devices=devices, seed=0))
+    found = fleet(terms("normal run lengths", fall, devices=devices, seed=0))
     return found.duplicate.seconds / found.best.seconds
 
 

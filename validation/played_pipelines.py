@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from math import inf
 
 from numpy.random import Generator
+from validation.ensembles.selector import select_pipeline
 
 from foretrain.ensemble.across_nodes import AcrossNodes
 from foretrain.ensemble.costs import Cores, Exchange, MeasuredCosts
 from foretrain.ensemble.pipelines import Pipeline
-from foretrain.ensemble.selector import select_pipeline
 
 PIECES = 8
 """Turns in which a training step uses a core, then the device."""

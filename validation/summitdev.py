@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from validation.tiny_ensembles import RATES, SAMPLES
 
-from foretrain.ensemble.choice import duplicate
 from foretrain.ensemble.course import Rule, State, legs
-from foretrain.ensemble.flotilla import fleet_g, fleet_l
-from foretrain.ensemble.terms import Deal, Terms
+from foretrain.ensemble.fleet import duplicate, fleet_g, fleet_l
+from foretrain.ensemble.terms import Deal, FleetTerms
 from foretrain.measured.members import Ensemble, Member
 
 NETWORKS, PER_NODE = 100, 4
@@ -67,7 +66,7 @@ DRAWS: Mapping[str, Callable[[np.random.Generator], NDArray[np.float64]]] = {
 }
 
 
-def homogeneous(terms: Terms) -> Rule:
+def homogeneous(terms: FleetTerms) -> Rule:
     """As many members as there are devices, one on each; the next ones when all have ended.
 
     Source: pittman2018, as guan2020 compares with it.
@@ -83,7 +82,7 @@ RULES = {"FLEET-G": fleet_g, "FLEET-L": fleet_l, "homogeneous": homogeneous}
 
 
 @cache
-def terms(draw: str, fall: float, *, devices: int, seed: int) -> Terms:
+def terms(draw: str, fall: float, *, devices: int, seed: int) -> FleetTerms:
     """The ensemble, with rates as they are drawn; all train until the mean is that published."""
     first = DRAWS[draw](np.random.default_rng(seed))
     counts = np.arange(1, 2 * PER_NODE + 1)
@@ -100,7 +99,7 @@ def terms(draw: str, fall: float, *, devices: int, seed: int) -> Terms:
     ensemble = Ensemble(
         members=members, samples=SAMPLES, devices=devices, devices_per_node=PER_NODE
     )
-    return Terms(ensemble=ensemble, checkpoint=CHECKPOINT)
+    return FleetTerms(ensemble=ensemble, checkpoint=CHECKPOINT)
 
 
 def speed_ups(draw: str, fall: float, *, rule: str) -> list[float]:
@@ -111,12 +110,12 @@ def speed_ups(draw: str, fall: float, *, rule: str) -> list[float]:
     ]
 
 
-def _speed_up(case: Terms, rule: str) -> float:
+def _speed_up(case: FleetTerms, rule: str) -> float:
     return _alone(case) / list(legs(case, RULES[rule](case)))[-1].end
 
 
 @cache
-def _alone(case: Terms) -> float:
+def _alone(case: FleetTerms) -> float:
     """Seconds with one device each."""
     return list(duplicate(case))[-1].end
 

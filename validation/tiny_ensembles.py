@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from foretrain.ensemble.course import SAME, State, begin, in_step
-from foretrain.ensemble.terms import Deal, Terms
+from foretrain.ensemble.terms import Deal, FleetTerms
 from foretrain.measured.members import Ensemble, Member
 
 RATES = (21.0, 176.0)
@@ -19,7 +19,7 @@ SAMPLES = 30607
 """Pictures of Caltech256, on which FLEET was measured."""
 
 
-def drawn(seed: int) -> Terms:
+def drawn(seed: int) -> FleetTerms:
     """Two to five members on one to six devices, in nodes of one or two.
 
     Rates on one device are spread evenly in their logarithm; what each device does falls by a
@@ -43,10 +43,10 @@ def drawn(seed: int) -> Terms:
     ensemble = Ensemble(
         members=members, samples=SAMPLES, devices=nodes * per_node, devices_per_node=per_node
     )
-    return Terms(ensemble=ensemble, checkpoint=float(random.uniform(0.0, 60.0)))
+    return FleetTerms(ensemble=ensemble, checkpoint=float(random.uniform(0.0, 60.0)))
 
 
-def limited(seed: int) -> Terms:
+def limited(seed: int) -> FleetTerms:
     """The same, but the host of a node prepares only 20 to 200 samples per second.
 
     Shared, the hosts of all nodes prepare for one stream.
@@ -56,7 +56,7 @@ def limited(seed: int) -> Terms:
     return replace(case, host=host, stream=host * case.ensemble.nodes)
 
 
-def shortest(terms: Terms) -> float:
+def shortest(terms: FleetTerms) -> float:
     """Seconds of the shortest course in which members share one stream, by brute force.
 
     At the start and whenever a member has ended, every unfinished member is given every number of
@@ -71,7 +71,7 @@ def shortest(terms: Terms) -> float:
 
 @dataclass(kw_only=True)
 class _Search:
-    terms: Terms
+    terms: FleetTerms
     best: float = inf
     seen: dict[tuple[object, ...], float] = field(default_factory=dict)
     deals: dict[tuple[int, ...], list[Deal]] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class _Search:
         return self.terms.pace(deal) * sum(1 / self.terms.rates[place][0] for place in deal)
 
 
-def _every(terms: Terms, places: Sequence[int], free: int) -> Iterator[dict[int, int]]:
+def _every(terms: FleetTerms, places: Sequence[int], free: int) -> Iterator[dict[int, int]]:
     if not places:
         yield {}
         return
@@ -111,7 +111,7 @@ def _every(terms: Terms, places: Sequence[int], free: int) -> Iterator[dict[int,
             yield {first: count, **others} if count else others
 
 
-def _at_least(terms: Terms, left: Mapping[int, float]) -> float:
+def _at_least(terms: FleetTerms, left: Mapping[int, float]) -> float:
     """Seconds that nothing undercuts: of the longest member, and of all devices at their best."""
     longest = max(
         samples / min(terms.stream, max(terms.rates[place])) for place, samples in left.items()

@@ -1,6 +1,6 @@
 """Ensembles for the tests of courses."""
 
-from foretrain.ensemble.terms import Terms
+from foretrain.ensemble.terms import FleetTerms
 from foretrain.measured.members import Ensemble, Member
 
 
@@ -18,4 +18,4 @@ def terms(rates, *, epochs=None, samples=1000, devices=4, per_node=4, **limits):
     ensemble = Ensemble(
         members=members, samples=samples, devices=devices, devices_per_node=per_node
     )
-    return Terms(ensemble=ensemble, **limits)
+    return FleetTerms(ensemble=ensemble, **limits)

@@ -10,16 +10,15 @@ from tests.ensemble.ensembles import terms
 from tests.examples import few
 from validation.tiny_ensembles import drawn
 
-from foretrain.ensemble.choice import choice
 from foretrain.ensemble.course import Course, legs
-from foretrain.ensemble.flotilla import fleet_g
-from foretrain.ensemble.terms import Terms
+from foretrain.ensemble.fleet import fleet, fleet_g
+from foretrain.ensemble.terms import FleetTerms
 
 cases = st.integers(0, 2**32).map(drawn)
 
 
 def courses(case):
-    found = choice(case)
+    found = fleet(case)
     return [found.fleet_g, found.fleet_l, found.improved, found.duplicate]
 
 
@@ -68,7 +67,7 @@ def scaled(case, factor):
     )
     ensemble = replace(case.ensemble, members=members)
     checkpoint, tolerance = case.checkpoint / factor, case.tolerance * factor
-    return Terms(ensemble=ensemble, checkpoint=checkpoint, tolerance=tolerance)
+    return FleetTerms(ensemble=ensemble, checkpoint=checkpoint, tolerance=tolerance)
 
 
 def test_a_flotilla_says_who_had_which_devices_and_who_ended_in_it():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ensemble.ensembles import terms
 
-from foretrain.ensemble.choice import duplicate, shared_out
+from foretrain.ensemble.fleet import duplicate, shared_out
 
 
 def test_the_next_member_starts_where_one_has_ended():

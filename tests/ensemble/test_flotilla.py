@@ -3,7 +3,7 @@
 from tests.ensemble.ensembles import terms
 
 from foretrain.ensemble.course import State, legs
-from foretrain.ensemble.flotilla import fleet_g, fleet_l, flotilla, levelled
+from foretrain.ensemble.fleet import fleet_g, fleet_l, flotilla, levelled
 
 
 def dealt(case, rule):

@@ -7,7 +7,7 @@ from tests.examples import few
 from validation.tiny_ensembles import drawn
 
 from foretrain.ensemble.course import begin, legs
-from foretrain.ensemble.flotilla import fleet_g, fleet_l, improved, neighbours
+from foretrain.ensemble.fleet import fleet_g, fleet_l, improved, neighbours
 
 cases = st.integers(0, 2**32).map(drawn)
 

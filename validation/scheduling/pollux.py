@@ -24,17 +24,17 @@ from time import process_time
 import numpy as np
 from validation.claims import Claim, table
 from validation.scheduling.formats.pollux import read_profile, read_workload
+from validation.scheduling.goodput import Goodput, limits
+from validation.scheduling.learning import Learning
 from validation.scheduling.pollux_jobs import MostFree, Truth
+from validation.scheduling.steps import MeasuredSteps, Steps, fitted
 
 from foretrain.cluster.fleet import fleet
-from foretrain.jobs.goodput import Goodput, limits
-from foretrain.jobs.learning import Learning
 from foretrain.jobs.policies.gittins import tiresias
 from foretrain.jobs.policies.optimus import optimus
 from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Simulation
-from foretrain.jobs.steps import MeasuredSteps, Steps, fitted
 from foretrain.measured.job import Job, Trace
 from foretrain.measured.profile import Profile, Submission
 from foretrain.throughput import Curve

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from validation.scheduling.goodput import Goodput
+from validation.scheduling.steps import MeasuredSteps
+
 from foretrain.cluster.fleet import Fleet
 from foretrain.jobs.active import Active, Held
-from foretrain.jobs.goodput import Goodput
 from foretrain.jobs.progress import Stretch
-from foretrain.jobs.steps import MeasuredSteps
 
 
 class MostFree:

@@ -16,6 +16,15 @@ from statistics import fmean
 import numpy as np
 from numpy.random import Generator
 from validation.claims import Claim, table
+from validation.scheduling.sized import (
+    Exponentials,
+    exponential,
+    hyperexponential,
+    las_levels_response,
+    las_response,
+    shared_response,
+    srtf_response,
+)
 
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.ordered import OrderedDispatcher
@@ -27,15 +36,6 @@ from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Job, Trace
 from foretrain.queueing.fifo import exponential_response, general_response
-from foretrain.queueing.sized import (
-    Exponentials,
-    exponential,
-    hyperexponential,
-    las_levels_response,
-    las_response,
-    shared_response,
-    srtf_response,
-)
 from foretrain.statistics import batch_means, student_interval
 from foretrain.throughput import Power
 

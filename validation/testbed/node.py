@@ -25,7 +25,7 @@ from validation.testbed.pictures import Paced, Real
 
 from batchcast.heap import keep_memory
 from foretrain.ensemble.nodes.leader import Channel, Leader, leader_from_environment
-from foretrain.ensemble.nodes.pipeline import Pipeline, pipeline
+from foretrain.ensemble.nodes.pipeline import InputPipeline, input_pipeline
 
 Job = Mapping[str, Any]
 Arrivals = list[tuple[float, int]]
@@ -134,7 +134,7 @@ def _pipeline(leader: Leader, name: str, job: Job) -> list[Arrivals]:
         return [_arrivals(source) for _ in range(job["epochs"])]
 
 
-def _arrivals(source: Pipeline) -> Arrivals:
+def _arrivals(source: InputPipeline) -> Arrivals:
     start, had, found = perf_counter(), 0, []
     for block in source.blocks():
         had += len(block.ids)
@@ -142,9 +142,9 @@ def _arrivals(source: Pipeline) -> Arrivals:
     return found
 
 
-def _made(leader: Leader, name: str, job: Job) -> Pipeline:
+def _made(leader: Leader, name: str, job: Job) -> InputPipeline:
     data = {key: value for key, value in job["data"].items() if key != "kind"}
-    return pipeline(
+    return input_pipeline(
         DATA[job["data"]["kind"]](**data),
         leader=leader,
         name=name,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from foretrain.ensemble.places import Places, moved
-from foretrain.ensemble.terms import Deal, Terms
+from foretrain.ensemble.terms import Deal, FleetTerms
 
 SAME = 1e-12
 """Members whose ends differ by less than this share end together: rounding, not time."""
@@ -54,12 +54,12 @@ Rule = Callable[[State], Deal]
 """Deals the devices out; gives the running deal back to leave everything as it is."""
 
 
-def begin(terms: Terms) -> State:
+def begin(terms: FleetTerms) -> State:
     """Nobody has trained yet."""
     return State(terms.work, {}, 0.0)
 
 
-def in_step(terms: Terms, state: State, deal: Deal) -> tuple[Leg, State]:
+def in_step(terms: FleetTerms, state: State, deal: Deal) -> tuple[Leg, State]:
     """Train the members of a deal on one stream until the next of them ends."""
     dealt = deal != state.running
     start = state.now + terms.checkpoint * (dealt and state.now > 0)
@@ -83,7 +83,7 @@ def train(
     return leg, State(left, running, leg.end)
 
 
-def legs(terms: Terms, rule: Rule) -> Iterator[Leg]:
+def legs(terms: FleetTerms, rule: Rule) -> Iterator[Leg]:
     """The legs of an ensemble whose members share one stream, until the last has ended.
 
     Args:
@@ -124,7 +124,7 @@ class Course:
     """
 
     rule: str
-    terms: Terms
+    terms: FleetTerms
     legs: tuple[Leg, ...]
 
     @property

@@ -1,6 +1,6 @@
 """Rates: how quickly a member goes on a number of devices, measured or carried on.
 
-Terms: the members of an ensemble, how quickly each can go, and what limits them together.
+FleetTerms: the members of an ensemble, how quickly each can go, and what limits them together.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ Deal = Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Terms:
+class FleetTerms:
     """An ensemble and the limits under which it trains.
 
     Attributes:
@@ -97,13 +97,13 @@ class Terms:
 
     def __post_init__(self) -> None:
         if not 0 <= self.checkpoint < inf:
-            raise InputError(f"Terms.checkpoint must be at least 0 s, got {self.checkpoint}.")
+            raise InputError(f"FleetTerms.checkpoint must be at least 0 s, got {self.checkpoint}.")
         if not self.stream > 0:
-            raise InputError(f"Terms.stream must be above 0 samples/s, got {self.stream}.")
+            raise InputError(f"FleetTerms.stream must be above 0 samples/s, got {self.stream}.")
         if not self.host > 0:
-            raise InputError(f"Terms.host must be above 0 samples/s, got {self.host}.")
+            raise InputError(f"FleetTerms.host must be above 0 samples/s, got {self.host}.")
         if not self.tolerance >= 0:
-            raise InputError(f"Terms.tolerance must be at least 0, got {self.tolerance}.")
+            raise InputError(f"FleetTerms.tolerance must be at least 0, got {self.tolerance}.")
         rates = tuple(
             rates_on(each, self.devices, devices_per_node=self.ensemble.devices_per_node)
             for each in self.ensemble.members

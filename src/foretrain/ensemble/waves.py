@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import ceil, inf
 
 from foretrain.ensemble.course import State, train
-from foretrain.ensemble.terms import Terms
+from foretrain.ensemble.terms import FleetTerms
 
 Slots = tuple[tuple[int, ...], ...]
 """Members of each device, by their places in the ensemble."""
@@ -53,7 +53,7 @@ class Waves:
         return self.waves[-1].end
 
 
-def waves(terms: Terms) -> Waves:
+def waves(terms: FleetTerms) -> Waves:
     """The waves in which an ensemble ends first.
 
     At least as many as first-fit decreasing needs for the members' memory, at most as many as with
@@ -96,7 +96,7 @@ def fewest_bins(sizes: Iterable[float], capacity: float) -> int:
     return max(1, large, ceil(sum(held) / capacity) if capacity < inf else 1)
 
 
-def _slots(terms: Terms, memory: Mapping[int, float], count: int) -> Slots | None:
+def _slots(terms: FleetTerms, memory: Mapping[int, float], count: int) -> Slots | None:
     """Devices of so many waves, the slowest members first, each where least is to be done.
 
     None where somebody's memory fits nowhere.
@@ -114,7 +114,7 @@ def _slots(terms: Terms, memory: Mapping[int, float], count: int) -> Slots | Non
     return tuple(map(tuple, slots))
 
 
-def _timed(terms: Terms, slots: Slots) -> tuple[Wave, ...]:
+def _timed(terms: FleetTerms, slots: Slots) -> tuple[Wave, ...]:
     width, now, done = terms.devices, 0.0, list[Wave]()
     for first in range(0, len(slots), width):
         here = slots[first : first + width]
@@ -123,7 +123,7 @@ def _timed(terms: Terms, slots: Slots) -> tuple[Wave, ...]:
     return tuple(done)
 
 
-def _wave(terms: Terms, slots: Slots, start: float) -> Wave:
+def _wave(terms: FleetTerms, slots: Slots, start: float) -> Wave:
     state = State({place: terms.work[place] for slot in slots for place in slot}, {}, start)
     names = [member.name for member in terms.ensemble.members]
     ends: dict[str, float] = {}
@@ -136,16 +136,16 @@ def _wave(terms: Terms, slots: Slots, start: float) -> Wave:
     return Wave(start=start, end=state.now, devices=devices, ends=ends)
 
 
-def _pace(terms: Terms, slots: Slots, left: Collection[int]) -> float:
+def _pace(terms: FleetTerms, slots: Slots, left: Collection[int]) -> float:
     """Samples per second of a wave: of the stream, or of the device with most to do for each."""
     turns = (_turn(terms, [place for place in slot if place in left]) for slot in slots)
     return min(terms.stream, 1 / max(turns))
 
 
-def _turn(terms: Terms, slot: Iterable[int]) -> float:
+def _turn(terms: FleetTerms, slot: Iterable[int]) -> float:
     """Seconds in which a device trains each of its members on one sample."""
     return sum(1 / terms.rates[place][0] for place in slot)
 
 
-def _memory(terms: Terms, place: int) -> float:
+def _memory(terms: FleetTerms, place: int) -> float:
     return terms.ensemble.members[place].memory or 0.0

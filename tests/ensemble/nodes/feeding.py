@@ -12,7 +12,7 @@ from tests.ensemble.nodes.programs import Pictures
 from batchcast.attachment import attach
 from batchcast.stream import share
 from foretrain.ensemble.nodes.leader import leader_from_environment
-from foretrain.ensemble.nodes.pipeline import pipeline
+from foretrain.ensemble.nodes.pipeline import input_pipeline
 
 EPOCHS = 2
 SAMPLES = 103
@@ -21,7 +21,7 @@ SAMPLES = 103
 def fed(leader, mode):
     """Digests of what two readers of this node had, each with batches of its own size."""
     torch.set_num_threads(1)
-    source = pipeline(Pictures(SAMPLES), mode=mode, batch_size=10, leader=leader)
+    source = input_pipeline(Pictures(SAMPLES), mode=mode, batch_size=10, leader=leader)
     name = f"feeding-{os.getpid()}"
     processes = ProcessPoolExecutor(2, mp_context=get_context("fork"))
     with share(source, name=name, epochs=EPOCHS, readers=2) as stream, processes as readers:

@@ -10,9 +10,9 @@ from random import Random
 import torch
 from torch.utils.data import Dataset
 
-from foretrain.ensemble.nodes.groups import Groups
+from foretrain.ensemble.nodes.groups import NodeGroups
 from foretrain.ensemble.nodes.leader import NodeLost
-from foretrain.ensemble.nodes.pipeline import pipeline
+from foretrain.ensemble.nodes.pipeline import input_pipeline
 from foretrain.errors import ForetrainError
 
 torch.set_num_threads(1)
@@ -62,7 +62,7 @@ def streams(leader, many_options, epochs=2):
 def stream(leader, options, epochs=2):
     """Numbers of the samples of each epoch in their order, a digest of all bytes, and tallies."""
     digest = hashlib.sha256()
-    with pipeline(leader=leader, **options) as source:
+    with input_pipeline(leader=leader, **options) as source:
         numbers = [
             [number for block in source.blocks() for number in _taken(block, digest)]
             for _ in range(epochs)
@@ -99,7 +99,7 @@ def noticed(leader, options):
 
 def stream_twice(leader, options):
     """The batches of an epoch that all nodes leave early, and of the same epoch once more."""
-    source = pipeline(leader=leader, **options)
+    source = input_pipeline(leader=leader, **options)
     blocks = source.blocks()
     left = next(blocks).ids.tolist()
     blocks.close()
@@ -111,7 +111,7 @@ def stream_twice(leader, options):
 def left_by_one(leader, options):
     """Seconds until this node learned that rank 0 left behind the first batch."""
     began = time.monotonic()
-    source = pipeline(leader=leader, **options)
+    source = input_pipeline(leader=leader, **options)
     try:
         for _ in source:
             if leader.rank == 0:
@@ -127,7 +127,7 @@ def operations(leader, groups, number, seed):
     all_of_them = [_drawn(rng, groups, name) for name in range(number)]
     mine = [each for each in all_of_them if leader.rank in groups[each["group"]]]
     Random(seed + leader.rank).shuffle(mine)
-    with Groups(groups, leader=leader) as running:
+    with NodeGroups(groups, leader=leader) as running:
         issued = [(each, _issue(running, leader.rank, **each)) for each in mine]
         return sum(
             not _right(future.result(), members=groups[each["group"]], **each)
@@ -138,7 +138,7 @@ def operations(leader, groups, number, seed):
 def operations_of_threads(leader, groups, number):
     """Threads that each wait for their own operation before they issue the next."""
     mine = [group for group, ranks in enumerate(groups) if leader.rank in ranks]
-    with Groups(groups, leader=leader) as running, ThreadPoolExecutor() as threads:
+    with NodeGroups(groups, leader=leader) as running, ThreadPoolExecutor() as threads:
         return sum(threads.map(lambda group: _one_by_one(running, group, number), mine))
 
 
@@ -178,7 +178,7 @@ def _right(found, *, members, name, kind, root, size, group):
 
 def lonely_operation(leader):
     """An operation that the other member never issues."""
-    running = Groups([[0, 1]], leader=leader)
+    running = NodeGroups([[0, 1]], leader=leader)
     if leader.rank == 1:
         time.sleep(2 * leader.timeout)
         return None

@@ -7,7 +7,7 @@ from tests.nodes_at_work import free_port, on_nodes, on_threads
 needs("torch")
 from tests.ensemble.nodes import programs  # noqa: E402
 
-from foretrain.ensemble.nodes.groups import Groups  # noqa: E402
+from foretrain.ensemble.nodes.groups import NodeGroups  # noqa: E402
 from foretrain.ensemble.nodes.leader import Leader, NodeLost  # noqa: E402
 from foretrain.errors import InputError  # noqa: E402
 
@@ -32,7 +32,7 @@ def test_operation_that_a_member_never_issues_is_given_up_after_the_timeout():
 
 def test_group_of_others_is_refused():
     with (
-        Groups([[0], [0]], leader=Leader(rank=0, nodes=1, port=free_port())) as groups,
+        NodeGroups([[0], [0]], leader=Leader(rank=0, nodes=1, port=free_port())) as groups,
         pytest.raises(InputError, match="not in group 2"),
     ):
         groups.gather(2, None, name="x")

@@ -8,7 +8,7 @@ from tests.ensemble.nodes import programs  # noqa: E402
 
 from foretrain.ensemble.nodes.leader import Leader, NodeFailed, NodeLost  # noqa: E402
 from foretrain.ensemble.nodes.modes import MODES  # noqa: E402
-from foretrain.ensemble.nodes.pipeline import pipeline  # noqa: E402
+from foretrain.ensemble.nodes.pipeline import input_pipeline  # noqa: E402
 from foretrain.errors import InputError  # noqa: E402
 
 SHARED = [name for name in MODES if name != "duplicate"]
@@ -81,7 +81,7 @@ def test_death_of_a_node_is_noticed_by_all_others_within_a_second(mode, tmp_path
 def test_node_that_never_comes_is_missed_after_the_timeout():
     lonely = Leader(rank=0, nodes=2, port=free_port(), timeout=0.5)
     with pytest.raises(NodeLost, match=r"silent for 0\.5 s"):
-        next(iter(pipeline(leader=lonely, **options())))
+        next(iter(input_pipeline(leader=lonely, **options())))
 
 
 def test_node_that_falls_silent_is_lost_to_all_others_after_the_timeout():
@@ -114,7 +114,7 @@ def _of_my_own_length(leader):
 
 
 def test_dataset_whose_length_changes_is_refused():
-    source = pipeline(leader=ALONE, **options("duplicate"))
+    source = input_pipeline(leader=ALONE, **options("duplicate"))
     list(source)
     source.decoder.dataset.samples = 24
     with pytest.raises(InputError, match="24 samples now and had 23"):
@@ -122,7 +122,7 @@ def test_dataset_whose_length_changes_is_refused():
 
 
 def test_stream_goes_to_an_epoch():
-    source = pipeline(leader=ALONE, **options("duplicate"))
+    source = input_pipeline(leader=ALONE, **options("duplicate"))
     source.set_epoch(1)
     second = [number for block in source.blocks() for number in block.ids]
     assert second == source.order.ids(1).tolist()
@@ -138,4 +138,4 @@ def test_stream_goes_to_an_epoch():
 ])  # fmt: skip
 def test_wrong_argument_is_refused(wrong, told):
     with pytest.raises(InputError, match=told):
-        pipeline(leader=ALONE, **options() | wrong)
+        input_pipeline(leader=ALONE, **options() | wrong)

@@ -1,7 +1,7 @@
 import pytest
 
 from foretrain.ensemble.costs import Watts
-from foretrain.ensemble.run.energy import Meter
+from foretrain.ensemble.run.energy import EnergyMeter
 
 WATTS = Watts(core=5.0, device=100.0)
 
@@ -22,7 +22,7 @@ def test_packages_and_memory_add_up_and_what_lies_inside_a_package_does_not(tmp_
     zones = {"intel-rapl:0": "package-0", "intel-rapl:0:0": "core", "intel-rapl:0:1": "dram"}
     for zone, name in zones.items():
         count(tmp_path, zone, 10.0, name=name)
-    meter = Meter(tmp_path)
+    meter = EnergyMeter(tmp_path)
     for zone, name in zones.items():
         count(tmp_path, zone, 13.0, name=name)
     energy = meter.energy(WATTS, core_seconds=1.0)
@@ -33,7 +33,7 @@ def test_packages_and_memory_add_up_and_what_lies_inside_a_package_does_not(tmp_
 
 def test_a_counter_that_starts_again_goes_on(tmp_path):
     count(tmp_path, "intel-rapl:0", 990.0)
-    meter = Meter(tmp_path)
+    meter = EnergyMeter(tmp_path)
     count(tmp_path, "intel-rapl:0", 5.0)
     assert meter.read() == pytest.approx(15.0)
     count(tmp_path, "intel-rapl:0", 7.0)
@@ -41,7 +41,7 @@ def test_a_counter_that_starts_again_goes_on(tmp_path):
 
 
 def test_a_machine_without_counters_says_that_the_power_model_speaks(tmp_path):
-    meter = Meter(tmp_path)
+    meter = EnergyMeter(tmp_path)
     energy = meter.energy(WATTS, core_seconds=4.0, device_seconds=0.5)
     assert not meter.measures
     assert energy.joules == 70.0
@@ -56,4 +56,4 @@ def test_counters_that_are_not_ours_to_read_leave_it_to_the_power_model(tmp_path
         raise PermissionError
 
     monkeypatch.setattr("foretrain.ensemble.run.energy.Zone.joules", refused)
-    assert "root only" in Meter(tmp_path).energy(WATTS, core_seconds=1.0).note
+    assert "root only" in EnergyMeter(tmp_path).energy(WATTS, core_seconds=1.0).note

@@ -1,4 +1,4 @@
-"""Groups: operations among any overlapping lists of ranks, at once and in any order."""
+"""NodeGroups: operations among any overlapping lists of ranks, at once and in any order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Act = Callable[[Channel], "Tensor"]
 Issued = tuple[Act, "Future[Tensor]"]
 
 
-class Groups:
+class NodeGroups:
     """Collectives among overlapping groups of ranks, issued from any thread in any order.
 
     Every operation has a name, by which its group's members know it. It runs once all of them
@@ -84,7 +84,7 @@ class Groups:
         for lane in self._lanes.values():
             lane.close()
 
-    def __enter__(self) -> Groups:
+    def __enter__(self) -> NodeGroups:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -39,7 +39,7 @@ class Block:
 
 
 @dataclass(kw_only=True)
-class Pipeline:
+class InputPipeline:
     """Batches for one node; iterating over it is one epoch, the same at every node.
 
     It meets the other nodes when the first epoch begins, in the process that iterates. After an
@@ -107,7 +107,7 @@ class Pipeline:
         self._meeting = None
         self.decoder.close()
 
-    def __enter__(self) -> Pipeline:
+    def __enter__(self) -> InputPipeline:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -173,7 +173,7 @@ class Pipeline:
         return self._met().gathered([tally.samples, tally.checksum])
 
 
-def pipeline(
+def input_pipeline(
     dataset: Dataset[Any],
     *,
     mode: str,
@@ -186,7 +186,7 @@ def pipeline(
     collate: Callable[[list[Any]], Batch] | None = None,
     leader: Leader | None = None,
     name: str = "input",
-) -> Pipeline:
+) -> InputPipeline:
     """Batches of a dataset for this node, decoded by several nodes together.
 
     Args:
@@ -207,7 +207,7 @@ def pipeline(
         InputError: an argument is wrong, or the environment does not describe this node.
         MissingExtra: PyTorch is not installed.
     """
-    require("torch", what="pipeline(...)")
+    require("torch", what="input_pipeline(...)")
     if mode not in MODES:
         raise InputError(f"unknown mode '{mode}'.{nearest(mode, MODES)} Known: {', '.join(MODES)}.")
     if queue < 0:
@@ -219,7 +219,7 @@ def pipeline(
         shuffle=shuffle,
         seed=seed,
     )
-    return Pipeline(
+    return InputPipeline(
         leader=here,
         mode=MODES[mode],
         preprocessors=_decoding(mode, preprocessors, here.nodes),

@@ -55,7 +55,7 @@ class Zone:
         return _number(self.folder / "energy_uj") * MICRO
 
 
-class Meter:
+class EnergyMeter:
     """Adds up the energy of this machine from the moment it is made."""
 
     def __init__(self, folder: Path = POWERCAP) -> None:

@@ -18,7 +18,7 @@ from foretrain.ensemble.run.looks import Looks, Report, StreamNow, added
 from foretrain.ensemble.run.member import Job
 from foretrain.ensemble.run.roster import Roster
 from foretrain.ensemble.run.setting import Setting
-from foretrain.ensemble.terms import Terms
+from foretrain.ensemble.terms import FleetTerms
 from foretrain.ensemble.waves import Wave, first_fit_decreasing, waves
 from foretrain.errors import ForetrainError
 from foretrain.measured.ensemble_study import EnsembleStudy, Probed, Recipe
@@ -68,7 +68,7 @@ def together(
         memory=memory,
     )
     if devices:
-        return tuple(_places(wave) for wave in waves(Terms(ensemble=ensemble)).waves)
+        return tuple(_places(wave) for wave in waves(FleetTerms(ensemble=ensemble)).waves)
     held = {place: probed.members[each.name].memory for place, each in enumerate(recipes)}
     groups = first_fit_decreasing(held, memory)
     return tuple({recipes[place].name: 0 for place in sorted(group)} for group in groups)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.jobs.profiles import SMALL, step
+from validation.scheduling.steps import MeasuredSteps, StepModel, turned
 
 from foretrain.errors import InputError
-from foretrain.jobs.steps import MeasuredSteps, StepModel, turned
 
 MODEL = StepModel(
     compute=0.1, sample=0.01, near=0.2, near_more=0.05, far=0.4, far_more=0.1, overlap=1.0

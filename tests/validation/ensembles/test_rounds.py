@@ -3,8 +3,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from validation.ensembles.rounds import (
+    Measured,
+    Operation,
+    Sharing,
+    predicted_round,
+    sends_of_trees,
+)
 
-from foretrain.ensemble.rounds import Measured, Operation, Sharing, predicted_round, sends_of_trees
 from foretrain.errors import InputError, MissingCoefficient
 
 MODES = ["duplicate", "all-shared", "single-broadcast", "multi-broadcast"]

@@ -1,23 +1,26 @@
-"""Flotillas: which members train together, on how many devices each, by FLEET's greedy rules.
+"""FLEET: which members train together, on how many devices each, and whether that pays.
 
-Local search: one pass over the deals of a rule, each replaced by a better one next to it.
+Flotillas are dealt out by FLEET's greedy rules, one pass of local search replaces deals by better
+ones next to them, and the course is compared with members that share nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heapreplace
 
 import numpy as np
 
-from foretrain.ensemble.course import Leg, Rule, State, begin, in_step
-from foretrain.ensemble.terms import Deal, Terms
+from foretrain.ensemble.course import Course, Leg, Rule, State, begin, in_step, legs, train
+from foretrain.ensemble.places import Places, moved
+from foretrain.ensemble.terms import Deal, FleetTerms
 
 BUSY = 0.8
 """Share of the devices below which a flotilla ends. Source: guan2020."""
 
 
-def flotilla(terms: Terms, left: Collection[int], *, lead: int | None = None) -> Deal:
+def flotilla(terms: FleetTerms, left: Collection[int], *, lead: int | None = None) -> Deal:
     """The deal of a new flotilla.
 
     It starts with the quickest member on one device. As long as devices are free it takes in the
@@ -37,7 +40,7 @@ def flotilla(terms: Terms, left: Collection[int], *, lead: int | None = None) ->
     return filled(terms, {lead: 1}, set(left) - {lead}, target=terms.rate(lead, 1))
 
 
-def filled(terms: Terms, deal: Deal, waiting: Collection[int], *, target: float) -> Deal:
+def filled(terms: FleetTerms, deal: Deal, waiting: Collection[int], *, target: float) -> Deal:
     """A deal whose free devices were given to members of like rates, then to the slowest.
 
     Args:
@@ -63,7 +66,7 @@ def filled(terms: Terms, deal: Deal, waiting: Collection[int], *, target: float)
     return levelled(terms, full)
 
 
-def levelled(terms: Terms, deal: Deal) -> Deal:
+def levelled(terms: FleetTerms, deal: Deal) -> Deal:
     """A deal whose free devices went one by one to the slowest member.
 
     Devices that would not make the slowest quicker stay free.
@@ -84,7 +87,7 @@ def levelled(terms: Terms, deal: Deal) -> Deal:
     return full
 
 
-def fleet_g(terms: Terms) -> Rule:
+def fleet_g(terms: FleetTerms) -> Rule:
     """A new flotilla as soon as too few devices are busy; its unfinished members wait for it too.
 
     Source: guan2020, FLEET-G.
@@ -98,7 +101,7 @@ def fleet_g(terms: Terms) -> Rule:
     return choose
 
 
-def fleet_l(terms: Terms) -> Rule:
+def fleet_l(terms: FleetTerms) -> Rule:
     """Devices of a member that has ended go at once to members that keep up with the others.
 
     Source: guan2020, FLEET-L: GPUs are filled again as soon as a DNN ends.
@@ -117,7 +120,7 @@ MOST = 128
 """Neighbours of a deal that are played to the end: our choice; eight members have fewer than 40."""
 
 
-def improved(terms: Terms, rule: Rule) -> Iterator[Leg]:
+def improved(terms: FleetTerms, rule: Rule) -> Iterator[Leg]:
     """Legs that end no later than those of a rule.
 
     Deals are visited once, in the order of time. Each is compared with its neighbours, every one
@@ -137,7 +140,7 @@ def improved(terms: Terms, rule: Rule) -> Iterator[Leg]:
         yield leg
 
 
-def neighbours(terms: Terms, state: State, deal: Deal) -> Iterator[Deal]:
+def neighbours(terms: FleetTerms, state: State, deal: Deal) -> Iterator[Deal]:
     """Deals that differ from one by a single decision.
 
     Everybody goes on as before; another member leads the flotilla; one member leaves, joins or
@@ -173,7 +176,7 @@ def _ends_of(ranked: Sequence[int]) -> Iterator[Sequence[int]]:
         yield ranked[-many:]
 
 
-def _promising(terms: Terms, state: State, deal: Deal) -> list[Deal]:
+def _promising(terms: FleetTerms, state: State, deal: Deal) -> list[Deal]:
     """The neighbours in which devices do most; equal deals are listed once."""
     distinct = {frozenset(near.items()): near for near in neighbours(terms, state, deal)}
 
@@ -184,8 +187,116 @@ def _promising(terms: Terms, state: State, deal: Deal) -> list[Deal]:
     return sorted(distinct.values(), key=work, reverse=True)[:MOST]
 
 
-def _end(terms: Terms, state: State, deal: Deal, *, rule: Rule) -> float:
+def _end(terms: FleetTerms, state: State, deal: Deal, *, rule: Rule) -> float:
     _, state = in_step(terms, state, deal)
     while state.left:
         _, state = in_step(terms, state, rule(state))
     return state.now
+
+
+def duplicate(terms: FleetTerms) -> Iterator[Leg]:
+    """The legs of an ensemble in which members share nothing but the hosts of their nodes.
+
+    They start in the order of the ensemble, each on one device; the next one starts where one has
+    ended. Nothing is saved and loaded again, so no checkpoint is paid.
+
+    Source: pittman2018, the duplicate pipeline; guan2020, the baseline.
+    """
+    state, places = begin(terms), Places()
+    while state.left:
+        first = [place for place in state.left if place not in state.running]
+        started = first[: terms.devices - len(state.running)]
+        deal = {**state.running, **dict.fromkeys(started, 1)}
+        places = moved(places, deal, terms.ensemble)
+        leg, state = train(
+            state, _paces(terms, places), deal=deal, start=state.now, dealt=bool(started)
+        )
+        yield leg
+
+
+def _paces(terms: FleetTerms, places: Places) -> dict[int, float]:
+    """Samples per second of all that train; those on one node share what its host prepares."""
+    nodes: dict[int, dict[int, float]] = {}
+    for place, (device,) in places.items():
+        node = nodes.setdefault(device // terms.ensemble.devices_per_node, {})
+        node[place] = terms.rates[place][0]
+    return {
+        place: pace
+        for node in nodes.values()
+        for place, pace in shared_out(node, terms.host).items()
+    }
+
+
+def shared_out(wanted: dict[int, float], supply: float) -> dict[int, float]:
+    """What each gets of a supply: what it wants, or else as much as any other that wants more.
+
+    Args:
+        wanted: samples per second that each would take.
+        supply: samples per second that there are in all.
+    """
+    got, left = dict[int, float](), supply
+    for place in sorted(wanted, key=wanted.__getitem__):
+        got[place] = min(wanted[place], left / (len(wanted) - len(got)))
+        left -= got[place]
+    return got
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetCourses:
+    """The courses that were compared.
+
+    Attributes:
+        fleet_g: all devices are dealt out at once, when too few are busy.
+        fleet_l: devices of a member are dealt out as soon as it ends.
+        improved: the shorter of the two after one pass of local search.
+        duplicate: every member alone on one device, with input of its own.
+    """
+
+    fleet_g: Course
+    fleet_l: Course
+    improved: Course
+    duplicate: Course
+
+    @property
+    def best(self) -> Course:
+        """The shortest: never longer than the duplicate one, which loses a tie."""
+        return min(self.improved, self.duplicate, key=lambda course: course.seconds)
+
+    @property
+    def reason(self) -> str:
+        """A sentence that says what was chosen and by how much."""
+        gain = self.duplicate.seconds / self.improved.seconds
+        if gain >= 1:
+            return f"Training together is {gain:.2f}x as quick as one device for each member."
+        return (
+            f"Training together does not pay: the members would wait for one another, and need "
+            f"{1 / gain:.2f}x the time of one device for each member. Each trains alone."
+        )
+
+
+def fleet(terms: FleetTerms) -> FleetCourses:
+    """The courses of an ensemble, under FLEET's rules and one device for each member.
+
+    What is looked for is the course that ends first, among those in which one flotilla at a time
+    trains in step on one stream, and devices are dealt out anew only when a member ends; and the
+    one in which every member trains alone. FLEET's greedy rules give two of them, one pass of
+    local search a third. No course is proven to be the shortest: the problem is strongly NP-hard.
+
+    Args:
+        terms: members and limits.
+
+    Source: guan2020, for the greedy rules and the hardness; the local search is ours.
+    """
+    rules: dict[str, Rule] = {"FLEET-G": fleet_g(terms), "FLEET-L": fleet_l(terms)}
+    greedy = {
+        name: Course(rule=name, terms=terms, legs=tuple(legs(terms, rule)))
+        for name, rule in rules.items()
+    }
+    first = min(greedy, key=lambda name: greedy[name].seconds)
+    better = tuple(improved(terms, rules[first]))
+    return FleetCourses(
+        fleet_g=greedy["FLEET-G"],
+        fleet_l=greedy["FLEET-L"],
+        improved=Course(rule=f"{first}, improved", terms=terms, legs=better),
+        duplicate=Course(rule="duplicate", terms=terms, legs=tuple(duplicate(terms))),
+    )

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from tests.ensemble.settings import COSTS, any_nodes, nodes_of
 from tests.examples import few
+from validation.ensembles.selector import select_pipeline
 from validation.played_pipelines import behind, drawn_setting
 from validation.titan import NETWORKS, PIPELINES, fitted
 
 from foretrain.ensemble.across_nodes import estimate_pipeline
 from foretrain.ensemble.costs import Exchange
 from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
-from foretrain.ensemble.selector import select_pipeline
 from foretrain.ensemble.sharing import CLOSE
 
 SLOW_LINK = Exchange(byte_time=1e-9, bandwidth=1e7)

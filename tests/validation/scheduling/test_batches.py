@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from validation.scheduling.goodput import Limits, candidates, split
 
 from foretrain.errors import InputError
-from foretrain.jobs.goodput import Limits, candidates, split
 
 LIMITS = Limits(smallest=128, largest=4096, least=32, most=1024)
 

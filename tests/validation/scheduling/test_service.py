@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from validation.scheduling.sized import Exponentials, exponential, hyperexponential
 
 from foretrain.errors import InputError
-from foretrain.queueing.sized import Exponentials, exponential, hyperexponential
 
 variations = st.floats(1.0, 100.0)
 

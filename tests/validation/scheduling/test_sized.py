@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from foretrain.queueing.fifo import general_response
-from foretrain.queueing.sized import (
+from validation.scheduling.sized import (
     exponential,
     hyperexponential,
     las_levels_response,
@@ -14,6 +12,8 @@ from foretrain.queueing.sized import (
     shared_response,
     srtf_response,
 )
+
+from foretrain.queueing.fifo import general_response
 
 loads = st.floats(0.02, 0.95)
 variations = st.floats(1.0, 30.0)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.jobs.profiles import SMALL
-
-from foretrain.jobs.learning import Learning, gain
+from validation.scheduling.learning import Learning, gain
 
 LEARNING = Learning(SMALL)
 positive = st.floats(1e-6, 1e6)

@@ -2,16 +2,16 @@
 
 import pytest
 from tests.jobs.profiles import SMALL, step
+from validation.scheduling.goodput import Goodput, Limits, candidates, limits, packed
+from validation.scheduling.learning import Learning
+from validation.scheduling.steps import MeasuredSteps
 
 from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
-from foretrain.jobs.goodput import Goodput, Limits, candidates, limits, packed
-from foretrain.jobs.learning import Learning
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Simulation
-from foretrain.jobs.steps import MeasuredSteps
 from foretrain.measured.job import Job, Trace
 
 

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from foretrain.errors import InputError
-from foretrain.jobs.steps import (
+from validation.scheduling.steps import (
     CALM_OVERLAP,
     HOPE,
     LEAST,
@@ -16,6 +14,8 @@ from foretrain.jobs.steps import (
     _loss,
     fitted,
 )
+
+from foretrain.errors import InputError
 from foretrain.measured.profile import TimedStep
 
 TRUE = StepModel(

@@ -4,12 +4,13 @@ from math import inf, nan
 
 import pytest
 from tests.jobs.runs import dispatched, job, rigid_trace, trace
+from validation.scheduling.goodput import Limits
+from validation.scheduling.steps import StepModel
 
 from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission
-from foretrain.jobs.goodput import Limits
 from foretrain.jobs.hazard import Survival
 from foretrain.jobs.mix import DAY, Failing, Killing, Length, Mix, Size
 from foretrain.jobs.ordered import OrderedDispatcher
@@ -17,7 +18,6 @@ from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.policies.sia import Sia
 from foretrain.jobs.rounds import Rules
-from foretrain.jobs.steps import StepModel
 from foretrain.measured.job import Phase
 from foretrain.throughput import Amdahl, Point, Power, rigid
 

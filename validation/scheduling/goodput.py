@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
+from validation.scheduling.learning import Learning
+from validation.scheduling.steps import Steps
+
 from foretrain.errors import InputError
-from foretrain.jobs.learning import Learning
-from foretrain.jobs.steps import Steps
 from foretrain.measured.profile import Placement, Profile
 
 CANDIDATES = 50

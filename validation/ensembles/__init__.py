@@ -1,0 +1,1 @@
+"""Models of input pipelines that checks hold against runs; no answer uses them."""
