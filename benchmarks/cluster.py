@@ -24,7 +24,7 @@ import numpy as np
 from yardstick import yardstick
 
 from foretrain.cluster.fleet import fleet
-from foretrain.jobs.ordered import Order, OrderedDispatcher
+from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.policies.fifo import fifo, sjf, srtf
 from foretrain.jobs.policies.gittins import las
 from foretrain.jobs.pool import CountedPool
@@ -32,7 +32,7 @@ from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
 from foretrain.throughput import rigid
 
-ORDERS: Mapping[str, Callable[[], Order]] = {
+ORDERS: Mapping[str, Callable[[], Ordering]] = {
     "FIFO": fifo,
     "SJF": sjf,
     "SRTF": srtf,
@@ -99,7 +99,7 @@ def _trace(name: str, rows: Sequence[tuple[float, float, int]]) -> Trace:
     return Trace(name=name, jobs=tuple(made))
 
 
-def seconds(trace: Trace, devices: int, order: Order) -> float:
+def seconds(trace: Trace, devices: int, order: Ordering) -> float:
     """Processor seconds of one run."""
     began = process_time()
     Simulation(trace, CountedPool(fleet(devices)), OrderedDispatcher(order)).run()
@@ -125,7 +125,7 @@ def growth(few: Trace, many: Trace, devices: tuple[int, int]) -> bool:
 
 
 def longer(
-    traces: tuple[Trace, Trace], devices: tuple[int, int], order: Callable[[], Order]
+    traces: tuple[Trace, Trace], devices: tuple[int, int], order: Callable[[], Ordering]
 ) -> float:
     """Time per job of the second trace over that of the first, by the quickest turns of each."""
     least, turns = [inf, inf], 0

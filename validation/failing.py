@@ -25,10 +25,10 @@ from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
 from foretrain.jobs.active import Active
 from foretrain.jobs.failures import Failures
 from foretrain.jobs.generator import generate
-from foretrain.jobs.mix import Length, Mix, Size
+from foretrain.jobs.mix import JobSize, Length, Mix
 from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.policies.table import POLICIES, Asked, named
+from foretrain.jobs.policies.table import POLICIES, PolicyInputs, named
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Trace
 
@@ -39,7 +39,7 @@ TWO = Fleet(nodes=(Nodes(count=6, devices=8, kind="a"), Nodes(count=4, devices=4
 FAILING = NodeFailures(between=6 * 3600.0, repair=3600.0, checkpoint=900.0)
 MIX = Mix(
     sizes=tuple(
-        Size(devices=devices, share=share)
+        JobSize(devices=devices, share=share)
         for devices, share in ((1, 0.4), (2, 0.2), (4, 0.2), (8, 0.1), (16, 0.07), (32, 0.03))
     ),
     length=Length(median=3600.0, spread=1.0, tail=0.0, begins=1e4, index=2.0, longest=4e4),
@@ -117,7 +117,7 @@ def audited(
         AssertionError: the books do not balance.
     """
     pool = NodePool(fleet, place)
-    made = named(policy).make(Asked(fleet=fleet, past=trace, period=0.0))
+    made = named(policy).make(PolicyInputs(fleet=fleet, past=trace, period=0.0))
     auditor = Auditor(made, fleet)
     failures = Failures(auditor, pool, failing=failing, random=default_rng(seed))
     outcomes = Simulation(trace, pool, failures).run()

@@ -15,8 +15,8 @@ from numpy.random import Generator
 from validation.ensembles.selector import select_pipeline
 
 from foretrain.ensemble.across_nodes import AcrossNodes
-from foretrain.ensemble.costs import Cores, Exchange, MeasuredCosts
-from foretrain.ensemble.pipelines import Pipeline
+from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts
+from foretrain.ensemble.pipelines import EnsemblePipeline
 
 PIECES = 8
 """Turns in which a training step uses a core, then the device."""
@@ -44,7 +44,7 @@ class Stage:
 
 
 def played(
-    pipeline: Pipeline, setting: AcrossNodes, *, preparers: int = 1, batches: int = 30
+    pipeline: EnsemblePipeline, setting: AcrossNodes, *, preparers: int = 1, batches: int = 30
 ) -> float:
     """Samples per second that a member trains, the first third of the batches left out."""
     stages = _stages(pipeline, setting, pipeline.preparers(setting.nodes, preparers))
@@ -57,7 +57,7 @@ def played(
     return setting.costs.batch * (batches - batches // 3) / (clock - began)
 
 
-def _stages(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> tuple[Stage, ...]:
+def _stages(pipeline: EnsemblePipeline, setting: AcrossNodes, preparers: int) -> tuple[Stage, ...]:
     """Preparing, exchanging, the part of training on a core and that on the device."""
     costs, cores, exchange = setting.costs, setting.cores, setting.exchange
     traffic = pipeline.traffic(setting.nodes, preparers)
@@ -140,5 +140,5 @@ def drawn_setting(random: Generator) -> AcrossNodes:
             batch=int(random.choice([16, 32, 64, 128])),
         ),
         cores=Cores(count=int(random.integers(1, 33)), contention=random.uniform(0.0, 0.05)),
-        exchange=Exchange(byte_time=between(2e-11, 2e-9), bandwidth=between(1e8, 1e11)),
+        exchange=ExchangeCosts(byte_time=between(2e-11, 2e-9), bandwidth=between(1e8, 1e11)),
     )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from validation.tiny_ensembles import RATES, SAMPLES
 
-from foretrain.ensemble.course import Rule, State, legs
+from foretrain.ensemble.course import CourseState, Rule, legs
 from foretrain.ensemble.fleet import duplicate, fleet_g, fleet_l
 from foretrain.ensemble.terms import Deal, FleetTerms
 from foretrain.measured.members import Ensemble, Member
@@ -72,7 +72,7 @@ def homogeneous(terms: FleetTerms) -> Rule:
     Source: pittman2018, as guan2020 compares with it.
     """
 
-    def choose(state: State) -> Deal:
+    def choose(state: CourseState) -> Deal:
         return state.running or dict.fromkeys(list(state.left)[: terms.devices], 1)
 
     return choose

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from foretrain.ensemble.course import SAME, State, begin, in_step
+from foretrain.ensemble.course import SAME, CourseState, begin, in_step
 from foretrain.ensemble.terms import Deal, FleetTerms
 from foretrain.measured.members import Ensemble, Member
 
@@ -80,7 +80,7 @@ class _Search:
         self._visit(begin(self.terms))
         return self.best
 
-    def _visit(self, state: State) -> None:
+    def _visit(self, state: CourseState) -> None:
         if not state.left:
             self.best = min(self.best, state.now)
         elif state.now + _at_least(self.terms, state.left) < self.best * (1 - SAME):

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estimate_pipeline
-from foretrain.ensemble.costs import Cores, Exchange, MeasuredCosts, Watts
+from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts, Watts
 from foretrain.ensemble.pipelines import (
     ALL_SHARED,
     DUPLICATE,
     SINGLE_BROADCAST,
     UNDIVIDED_BROADCAST,
-    Pipeline,
+    EnsemblePipeline,
 )
 
 TABLE = Path(__file__).parent / "tables" / "ensemble" / "titan.toml"
@@ -31,7 +31,7 @@ NETWORKS = ("alexnet", "inception", "vgg")
 FIRST = "alexnet"
 """The network of the run on one node: preparing a sample costs the others as much."""
 
-PIPELINES: Mapping[str, Pipeline] = {
+PIPELINES: Mapping[str, EnsemblePipeline] = {
     "all-shared": ALL_SHARED,
     "single-broadcast": SINGLE_BROADCAST,
     "multi-broadcast": UNDIVIDED_BROADCAST,
@@ -68,11 +68,11 @@ class Fitted:
             nodes=nodes,
             costs=costs,
             cores=Cores(count=cores, contention=contention()),
-            exchange=Exchange(byte_time=self.passing / costs.sample_bytes),
+            exchange=ExchangeCosts(byte_time=self.passing / costs.sample_bytes),
         )
 
     def estimate(
-        self, pipeline: Pipeline, nodes: int, *, cores: int = 16, preparers: int = 1
+        self, pipeline: EnsemblePipeline, nodes: int, *, cores: int = 16, preparers: int = 1
     ) -> PipelineEstimate:
         """A pipeline on so many nodes."""
         return estimate_pipeline(pipeline, self.setting(nodes, cores=cores), preparers=preparers)

@@ -3,10 +3,10 @@
 from hypothesis import strategies as some
 
 from foretrain.ensemble.across_nodes import AcrossNodes
-from foretrain.ensemble.costs import Cores, Exchange, MeasuredCosts, Watts
+from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts, Watts
 
 COSTS = MeasuredCosts(demand=100.0, prepare=0.04, train=0.004, sample_bytes=1e6, batch=32)
-FREE = Exchange(byte_time=0.0)
+FREE = ExchangeCosts(byte_time=0.0)
 WATTS = Watts(core=5.0, device=200.0)
 
 
@@ -40,7 +40,7 @@ def any_costs(draw):
 
 @some.composite
 def any_nodes(draw):
-    exchange = Exchange(byte_time=draw(sizes(0, 2e-9)), bandwidth=draw(sizes(1e8, 1e11)))
+    exchange = ExchangeCosts(byte_time=draw(sizes(0, 2e-9)), bandwidth=draw(sizes(1e8, 1e11)))
     return AcrossNodes(
         nodes=draw(some.integers(1, 64)),
         costs=draw(any_costs()),

@@ -7,7 +7,7 @@ from tests.ensemble.settings import COSTS, any_nodes, nodes_of
 from tests.examples import few
 
 from foretrain.ensemble.across_nodes import AcrossNodes, estimate_pipeline, preparation_rate
-from foretrain.ensemble.costs import Cores, Exchange
+from foretrain.ensemble.costs import Cores, ExchangeCosts
 from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE, MULTI_BROADCAST, PIPELINES
 from foretrain.errors import InputError
 
@@ -33,7 +33,7 @@ def test_cores_that_slow_each_other_prepare_less():
 
 
 def test_stages_follow_each_other_unless_they_overlap():
-    setting = nodes_of(2, exchange=Exchange(byte_time=5e-9))
+    setting = nodes_of(2, exchange=ExchangeCosts(byte_time=5e-9))
     waiting = estimate_pipeline(ALL_SHARED, setting)
     going_on = estimate_pipeline(PIPELINES["asynchronous all-shared"], setting)
     assert (waiting.preparing, waiting.exchanging) == pytest.approx((0.0025, 0.010))
@@ -42,7 +42,7 @@ def test_stages_follow_each_other_unless_they_overlap():
 
 
 def test_a_slow_link_counts_where_it_is_slower_than_the_thread():
-    exchange = Exchange(byte_time=1e-12, bandwidth=1e8, latency=0.032)
+    exchange = ExchangeCosts(byte_time=1e-12, bandwidth=1e8, latency=0.032)
     estimate = estimate_pipeline(ALL_SHARED, nodes_of(2, exchange=exchange))
     assert estimate.exchanging == pytest.approx(0.005 + 0.0005)
 
@@ -54,7 +54,7 @@ def test_what_limits_a_member_is_said():
     assert estimate_pipeline(ALL_SHARED, nodes_of(2, costs=starved)).limit == "cores"
     half = estimate_pipeline(MULTI_BROADCAST, nodes_of(2, costs=replace(starved, train=0.0)))
     assert half.limit == "preparation"
-    crawling = nodes_of(2, exchange=Exchange(byte_time=0.0, bandwidth=1e7))
+    crawling = nodes_of(2, exchange=ExchangeCosts(byte_time=0.0, bandwidth=1e7))
     assert estimate_pipeline(ALL_SHARED, crawling).limit == "exchange"
 
 
@@ -79,7 +79,7 @@ def test_rates_scale_with_the_speed_of_everything(kind, setting, speed):
             train=costs.train / speed,
         ),
         cores=setting.cores,
-        exchange=Exchange(
+        exchange=ExchangeCosts(
             byte_time=exchange.byte_time / speed, bandwidth=exchange.bandwidth * speed
         ),
     )

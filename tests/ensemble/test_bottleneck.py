@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.ensemble.bottleneck import SATURATED, Pressure, bottleneck
+from foretrain.ensemble.run.looks import SATURATED, Pressure, bottleneck
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import Stage
 

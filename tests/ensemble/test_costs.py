@@ -4,7 +4,7 @@ from math import inf, nan
 import pytest
 from tests.ensemble.settings import COSTS
 
-from foretrain.ensemble.costs import Cores, Exchange, Watts
+from foretrain.ensemble.costs import Cores, ExchangeCosts, Watts
 from foretrain.errors import InputError
 
 
@@ -24,8 +24,8 @@ def test_all_that_is_wrong_with_costs_is_said_at_once():
         lambda: replace(COSTS, batch=0),
         lambda: Cores(count=0),
         lambda: Cores(count=1, contention=1.0),
-        lambda: Exchange(byte_time=-1.0),
-        lambda: Exchange(byte_time=0.0, bandwidth=0.0),
+        lambda: ExchangeCosts(byte_time=-1.0),
+        lambda: ExchangeCosts(byte_time=0.0, bandwidth=0.0),
         lambda: Watts(core=nan, device=1.0),
     ],
 )

@@ -2,7 +2,7 @@
 
 from tests.ensemble.ensembles import terms
 
-from foretrain.ensemble.course import State, legs
+from foretrain.ensemble.course import CourseState, legs
 from foretrain.ensemble.fleet import fleet_g, fleet_l, flotilla, levelled
 
 
@@ -81,4 +81,4 @@ def test_members_that_have_nobody_to_wait_for_get_all_devices():
 def test_nothing_is_dealt_out_anew_while_enough_devices_are_busy():
     case = terms([25.0, 100.0], devices=5, per_node=5)
     running = {0: 4}
-    assert fleet_g(case)(State({0: 500.0}, running, 10.0)) is running
+    assert fleet_g(case)(CourseState({0: 500.0}, running, 10.0)) is running

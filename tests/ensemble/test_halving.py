@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.ensemble.halving import Halving, Share, shares
+from foretrain.ensemble.halving import RungShare, SuccessiveHalving, shares
 from foretrain.errors import InputError
 
-TWICE = Halving(rungs=(1, 3))
+TWICE = SuccessiveHalving(rungs=(1, 3))
 scores = st.dictionaries(st.text(min_size=1, max_size=3), st.floats(), min_size=1, max_size=9)
 
 
@@ -25,29 +25,29 @@ def test_equal_scores_are_ordered_by_name_and_what_diverged_comes_last():
 
 
 def test_the_best_of_too_few_trains_on():
-    assert Halving(rungs=(1,), eta=4).after(0, {"a": 2.0, "b": 1.0}).kept == ("b",)
+    assert SuccessiveHalving(rungs=(1,), eta=4).after(0, {"a": 2.0, "b": 1.0}).kept == ("b",)
 
 
 def test_eight_members_of_nine_epochs_train_28_epochs_instead_of_72():
     # 8 for an epoch, 4 for two more, 2 for the last six: 8 + 8 + 12.
     assert TWICE.work(8, 9) == 28
     assert TWICE.work(8, 1) == 8
-    assert Halving(rungs=(1, 3, 6)).work(8, 9) == 8 + 4 * 2 + 2 * 3 + 3
+    assert SuccessiveHalving(rungs=(1, 3, 6)).work(8, 9) == 8 + 4 * 2 + 2 * 3 + 3
 
 
 def test_devices_that_are_left_go_to_those_that_train_on():
     verdict = TWICE.after(0, {"a": 0.9, "b": 0.2, "c": 0.5, "d": 0.4, "e": 0.3, "f": 0.1})
     assert verdict.shares(8) == {
-        "f": Share(devices=3, part=3 / 8),
-        "b": Share(devices=3, part=3 / 8),
-        "e": Share(devices=2, part=2 / 8),
+        "f": RungShare(devices=3, part=3 / 8),
+        "b": RungShare(devices=3, part=3 / 8),
+        "e": RungShare(devices=2, part=2 / 8),
     }
-    assert verdict.shares(1) == dict.fromkeys("fbe", Share(devices=0, part=1 / 3))
+    assert verdict.shares(1) == dict.fromkeys("fbe", RungShare(devices=0, part=1 / 3))
 
 
 @given(scores=scores, eta=st.integers(2, 5))
 def test_everybody_is_kept_or_stopped_and_nobody_stopped_beats_anybody_kept(scores, eta):
-    verdict = Halving(rungs=(1,), eta=eta).after(0, scores)
+    verdict = SuccessiveHalving(rungs=(1,), eta=eta).after(0, scores)
     assert sorted(verdict.kept + verdict.stopped) == sorted(scores)
     assert len(verdict.kept) == max(1, len(scores) // eta)
     assert not any(scores[out] < scores[on] for on in verdict.kept for out in verdict.stopped)
@@ -73,11 +73,11 @@ def test_halving_never_trains_more_than_everybody_to_the_end(members, epochs):
 
 def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="must start above 0"):
-        Halving(rungs=())
+        SuccessiveHalving(rungs=())
     with pytest.raises(InputError, match="must ascend"):
-        Halving(rungs=(2, 2))
+        SuccessiveHalving(rungs=(2, 2))
     with pytest.raises(InputError, match="eta must be at least 2"):
-        Halving(rungs=(1,), eta=1)
+        SuccessiveHalving(rungs=(1,), eta=1)
     with pytest.raises(InputError, match="rung 2 does not exist; there are 2"):
         TWICE.after(2, {"a": 1.0})
     with pytest.raises(InputError, match="no scores"):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.ensemble.hosts import COPY, cores_for, exchange_of, loaders_of
+from foretrain.ensemble.shared_input import COPY, cores_for, exchange_of, loaders_of
 from foretrain.errors import InputError
 from foretrain.study.catalogue import cluster
 

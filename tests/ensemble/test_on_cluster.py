@@ -8,9 +8,9 @@ from hypothesis import strategies as some
 from tests.ensemble.settings import COSTS, FREE, any_costs, sizes
 from tests.examples import few
 
-from foretrain.ensemble.costs import Cores, Exchange
-from foretrain.ensemble.on_cluster import OnCluster, choose_input
+from foretrain.ensemble.costs import Cores, ExchangeCosts
 from foretrain.ensemble.one_node import MeasuredLoaders
+from foretrain.ensemble.shared_input import OnCluster, choose_input
 from foretrain.ensemble.sharing import CLOSE
 from foretrain.errors import InputError
 
@@ -43,7 +43,7 @@ def any_ensemble(draw):
         costs=costs,
         loaders=loaders(costs.prepare, copy=draw(sizes(0, 0.1)) * costs.prepare),
         cores=Cores(count=draw(some.integers(1, 32))),
-        exchange=Exchange(byte_time=draw(sizes(0, 2e-9)), bandwidth=draw(sizes(1e8, 1e11))),
+        exchange=ExchangeCosts(byte_time=draw(sizes(0, 2e-9)), bandwidth=draw(sizes(1e8, 1e11))),
     )
 
 
@@ -76,13 +76,13 @@ def test_members_of_one_node_share_a_stream():
 
 
 def test_a_link_that_cannot_keep_up_leaves_every_node_to_itself():
-    fed = choose_input(ensemble(exchange=Exchange(byte_time=0.0, bandwidth=1e6)))
+    fed = choose_input(ensemble(exchange=ExchangeCosts(byte_time=0.0, bandwidth=1e6)))
     assert fed.best.name == "shared stream, 4 workers on each node"
     assert all("exchange limits it" in way.why for way in fed.others[1:])
 
 
 def test_sharing_that_neither_speeds_up_nor_saves_does_not_pay():
-    slow = Exchange(byte_time=1e-6)
+    slow = ExchangeCosts(byte_time=1e-6)
     fed = choose_input(ensemble(beside=1, exchange=slow, cores=Cores(count=64)))
     assert not fed.pays
     assert fed.best is fed.private
@@ -125,7 +125,7 @@ def test_everything_that_is_faster_makes_members_faster_by_as_much(setting, fact
         setting,
         costs=replace(costs, demand=costs.demand * factor, prepare=costs.prepare / factor),
         loaders=loaders(costs.prepare / factor, copy=old.deliver / factor),
-        exchange=Exchange(
+        exchange=ExchangeCosts(
             byte_time=setting.exchange.byte_time / factor,
             bandwidth=setting.exchange.bandwidth * factor,
         ),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ensemble.ensembles import terms
 
-from foretrain.ensemble.places import moved, orders, placement, spread
+from foretrain.ensemble.course import moved, orders, placement, spread
 
 
 def placed(counts, devices=12, width=4):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.jobs.comparison import LEAST, PARTS, independent, of_one_run, of_runs
+from foretrain.jobs.summary import LEAST, PARTS, independent, of_one_run, of_runs
 from foretrain.statistics import batch_means, student_interval
 
 POSITIVE = st.floats(1e-6, 1e9)

@@ -7,11 +7,11 @@ from statistics import fmean, pstdev
 import numpy as np
 import pytest
 
-from foretrain.jobs.drawn import Kind, drawn
+from foretrain.jobs.generator import JobKind, drawn
 from foretrain.throughput import rigid
 
-SMALL = Kind(name="small", curve=rigid(1), asks=1, samples=600.0, vary=0.5, share=3.0)
-LARGE = Kind(name="large", curve=rigid(4), asks=4, samples=2_000.0, vary=0.0, share=1.0)
+SMALL = JobKind(name="small", curve=rigid(1), asks=1, samples=600.0, vary=0.5, share=3.0)
+LARGE = JobKind(name="large", curve=rigid(4), asks=4, samples=2_000.0, vary=0.0, share=1.0)
 
 
 def trace(*, seed=0, count=20_000, load=0.8, **settings):

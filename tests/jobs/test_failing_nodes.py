@@ -17,7 +17,7 @@ from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs import run as runs
 from foretrain.jobs.nodes import NodePool, packed
-from foretrain.jobs.policies.table import POLICIES, Asked
+from foretrain.jobs.policies.table import POLICIES, PolicyInputs
 from foretrain.jobs.run import run
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.queue_study import Conditions, Placement
@@ -112,7 +112,7 @@ def with_a_node_down(jobs, name, *, back=None, period=0.0):
     """A run of which the first node is down from the beginning until it is repaired."""
     pool = NodePool(WHOLE, packed)
     pool.close(0)
-    made = POLICIES[name].make(Asked(fleet=WHOLE, past=jobs, period=period))
+    made = POLICIES[name].make(PolicyInputs(fleet=WHOLE, past=jobs, period=period))
     simulation = Simulation(jobs, pool, made)
     if back is not None:
         simulation.at(back, lambda: pool.open(0))

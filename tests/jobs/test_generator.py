@@ -7,11 +7,11 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.jobs.generator import ENDS, arrive, draw, estimate_errors, generate
-from foretrain.jobs.mix import DAY, PHILLY, Failing, Killing, Length, Mix, Size
+from foretrain.jobs.mix import DAY, PHILLY, Failing, JobSize, Killing, Length, Mix
 from foretrain.measured.job import End
 
 PLAIN = Mix(
-    sizes=(Size(devices=1, share=3.0), Size(devices=4, share=1.0, stretch=2.0)),
+    sizes=(JobSize(devices=1, share=3.0), JobSize(devices=4, share=1.0, stretch=2.0)),
     length=Length(median=600.0, spread=1.0, tail=0.1, begins=3_600.0, index=1.5, longest=86_400.0),
 )
 
@@ -60,7 +60,7 @@ def test_a_mix_without_ends_gives_the_same_jobs_run_to_completion():
 def test_no_job_is_larger_than_the_cluster():
     assert max(job.devices for job in drawn(PHILLY, count=20_000, devices=8).jobs) == 8
     with pytest.raises(InputError, match="the smallest jobs of the mix need 4 devices, not 2"):
-        drawn(replace(PLAIN, sizes=(Size(devices=4, share=1.0),)), devices=2)
+        drawn(replace(PLAIN, sizes=(JobSize(devices=4, share=1.0),)), devices=2)
 
 
 def test_failures_come_at_a_falling_hazard():

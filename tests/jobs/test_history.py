@@ -3,7 +3,7 @@
 from tests.jobs.runs import job, rigid_trace, trace
 
 from foretrain.cluster.fleet import Fleet, Nodes, fleet
-from foretrain.jobs.history import Watch
+from foretrain.jobs.outcomes import Watch
 from foretrain.jobs.run import run
 
 

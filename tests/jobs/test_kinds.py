@@ -11,12 +11,12 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level
 from foretrain.jobs.pool import CountedPool
-from foretrain.jobs.shared import State
+from foretrain.jobs.shared import ClusterState
 from foretrain.measured.job import Phase, Phased
 from foretrain.throughput import Power
 
 FLEET = Fleet(nodes=(Nodes(count=4, devices=1, kind="k80"), Nodes(count=1, devices=8, kind="v100")))
-NOW = State(0.0, (), FLEET)
+NOW = ClusterState(0.0, (), FLEET)
 
 
 def test_rates_are_those_of_each_kind():

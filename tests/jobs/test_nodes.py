@@ -13,7 +13,7 @@ from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.admission import Admission, partitioned
 from foretrain.jobs.failures import Failures
-from foretrain.jobs.nodes import Fragmentation, NodePool, Room, packed, racks, spread, stranded
+from foretrain.jobs.nodes import Fragmentation, NodePool, NodeRoom, packed, racks, spread, stranded
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.aware import fifo_max
 from foretrain.jobs.policies.easy import EasyDispatcher
@@ -219,7 +219,7 @@ def test_quotas_that_cannot_be_kept_are_refused(quota, message):
     st.integers(1, 24),
 )
 def test_turn_by_turn_nobody_gets_two_before_another_gets_one(free, devices):
-    room = Room(Nodes(count=len(free), devices=4), 0)
+    room = NodeRoom(Nodes(count=len(free), devices=4), 0)
     for node, each in enumerate(free):
         room.set(node, each)
     places = dict(spread(room, devices))

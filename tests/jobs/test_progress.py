@@ -7,7 +7,7 @@ from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.policies.gittins import las
 from foretrain.jobs.pool import CountedPool
-from foretrain.jobs.progress import Stretch
+from foretrain.jobs.progress import RateStretch
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
 from foretrain.throughput import rigid
@@ -15,7 +15,7 @@ from foretrain.throughput import rigid
 
 def halving(active, held):
     """Two units of work at a unit per second, the rest at half of that."""
-    return Stretch(1.0, 2.0) if active.done < 2.0 else Stretch(0.5, inf)
+    return RateStretch(1.0, 2.0) if active.done < 2.0 else RateStretch(0.5, inf)
 
 
 def ended(order, *rows):

@@ -10,13 +10,13 @@ from tests.jobs.runs import rigid_trace
 from foretrain.cluster.fleet import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.generator import generate
-from foretrain.jobs.mix import Length, Mix, Size
+from foretrain.jobs.mix import JobSize, Length, Mix
 from foretrain.jobs.replay import replay
 from foretrain.jobs.run import run
 from foretrain.measured.job import Log, Trace
 
 MIX = Mix(
-    sizes=(Size(devices=1, share=2.0), Size(devices=4, share=1.0)),
+    sizes=(JobSize(devices=1, share=2.0), JobSize(devices=4, share=1.0)),
     length=Length(median=600.0, spread=1.0, tail=0.1, begins=3_600.0, index=2.0, longest=9_000.0),
 )
 

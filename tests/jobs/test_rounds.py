@@ -8,10 +8,8 @@ from tests import examples
 from foretrain.cluster.fleet import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.nodes import NodePool, packed
-from foretrain.jobs.policies.allox import AlloX
 from foretrain.jobs.policies.equal import gandiva_fair
-from foretrain.jobs.policies.finish_time import FinishTimeFairness
-from foretrain.jobs.policies.max_min import max_min, max_sum
+from foretrain.jobs.policies.max_min import AlloX, FinishTimeFairness, max_min, max_sum
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.rounds import RoundsDispatcher, Rules
 from foretrain.jobs.simulation import Simulation

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estimate_pipeline
-from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES, Pipeline
+from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES, EnsemblePipeline
 from foretrain.ensemble.sharing import CLOSE, WORTH, as_fast, preferred, worth_sharing
 
 
@@ -35,7 +35,7 @@ def select_pipeline(
     setting: AcrossNodes,
     *,
     preparers: Iterable[int] | None = None,
-    pipelines: Iterable[Pipeline] = tuple(PIPELINES.values()),
+    pipelines: Iterable[EnsemblePipeline] = tuple(PIPELINES.values()),
 ) -> Selection:
     """The fastest pipeline; of those as fast, the one that needs least CPU time; then the simplest.
 
@@ -71,7 +71,7 @@ def _doublings(nodes: int) -> tuple[int, ...]:
 
 
 def _variants(
-    pipeline: Pipeline, setting: AcrossNodes, counts: tuple[int, ...]
+    pipeline: EnsemblePipeline, setting: AcrossNodes, counts: tuple[int, ...]
 ) -> list[PipelineEstimate]:
     """A pipeline once, or once per number of preparers where that is open."""
     chosen = dict.fromkeys(pipeline.preparers(setting.nodes, count) for count in counts)

@@ -23,7 +23,7 @@ from foretrain.cluster.fleet import Fleet, fleet
 from foretrain.jobs.generator import generate
 from foretrain.jobs.hazard import Hazard, Survival, learned
 from foretrain.jobs.mix import PHILLY, Mix
-from foretrain.jobs.ordered import Order, OrderedDispatcher
+from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.aware import (
     Hazards,
@@ -121,7 +121,7 @@ def dispatchers(space: Fleet, past: Trace) -> Mapping[str, Callable[[], Dispatch
     """The policies; those that learn have seen other jobs of the same kind."""
     hazards: Hazards = learned(past)
 
-    def ordered(order: Callable[[], Order]) -> Callable[[], Dispatcher]:
+    def ordered(order: Callable[[], Ordering]) -> Callable[[], Dispatcher]:
         return lambda: OrderedDispatcher(order())
 
     def shared(policy: Callable[[], Policy]) -> Callable[[], Dispatcher]:

@@ -25,7 +25,7 @@ from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.max_min import max_min_over_kinds
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
-from foretrain.jobs.shared import State
+from foretrain.jobs.shared import ClusterState
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Trace
 
@@ -39,7 +39,7 @@ MAX_MIN, FIFO = 9_312.874, 46_227.462
 """Mean response in seconds that Gavel's simulator printed."""
 
 
-def turns(state: State) -> Shares:
+def turns(state: ClusterState) -> Shares:
     """All of every job's time on the V100s."""
     return {active.rank: {QUICKEST: 1.0} for active in state.jobs}
 

@@ -9,8 +9,8 @@ from validation.scheduling.goodput import Goodput
 from validation.scheduling.steps import MeasuredSteps
 
 from foretrain.cluster.fleet import Fleet
-from foretrain.jobs.active import Active, Held
-from foretrain.jobs.progress import Stretch
+from foretrain.jobs.active import Active, HeldDevices
+from foretrain.jobs.progress import RateStretch
 
 
 class MostFree:
@@ -26,11 +26,11 @@ class MostFree:
         """Free devices."""
         return sum(self._free)
 
-    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[Held]) -> bool:
+    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[HeldDevices]) -> bool:
         """Whether there would be enough if some jobs gave theirs back."""
         return sum(self._free) + sum(held.devices for held in freed) >= devices
 
-    def take(self, devices: float, kinds: tuple[str, ...]) -> Held | None:
+    def take(self, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
         """Devices for a job, or None if there are too few."""
         left = int(devices)
         if sum(self._free) < left:
@@ -42,9 +42,9 @@ class MostFree:
             self._free[node] -= here
             left -= here
             places.append((node, here))
-        return Held(self._kind, devices, len(places), tuple(places))
+        return HeldDevices(self._kind, devices, len(places), tuple(places))
 
-    def again(self, held: Held) -> bool:
+    def again(self, held: HeldDevices) -> bool:
         """The very devices that were given back, if all of them are free."""
         if any(self._free[node] < devices for node, devices in held.places):
             return False
@@ -52,7 +52,7 @@ class MostFree:
             self._free[node] -= devices
         return True
 
-    def give(self, held: Held) -> None:
+    def give(self, held: HeldDevices) -> None:
         """Devices back."""
         for node, devices in held.places:
             self._free[node] += devices
@@ -68,7 +68,7 @@ class Truth:
 
     measured: Callable[[str], MeasuredSteps]
 
-    def __call__(self, active: Active, held: Held) -> Stretch:
+    def __call__(self, active: Active, held: HeldDevices) -> RateStretch:
         """The rate to the end of the epoch."""
         curve, placement = active.job.curve, tuple(devices for _, devices in held.places)
         assert isinstance(curve, Goodput), curve
@@ -77,4 +77,4 @@ class Truth:
         step, sync = self.measured(active.job.group).times(placement, chosen.batch)
         worth = curve.learning.gain(chosen.total(sum(placement)), epoch)
         rate = worth / (step + (chosen.passes - 1) * (step - sync))
-        return Stretch(rate, curve.until(active.done))
+        return RateStretch(rate, curve.until(active.done))

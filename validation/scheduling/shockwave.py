@@ -25,13 +25,11 @@ from validation.scheduling.formats.shockwave import read_shockwave
 
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.policies.allox import AlloX
 from foretrain.jobs.policies.equal import gandiva_fair
-from foretrain.jobs.policies.finish_time import FinishTimeFairness
-from foretrain.jobs.policies.max_min import max_min, max_sum
+from foretrain.jobs.policies.max_min import AlloX, FinishTimeFairness, max_min, max_sum
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
-from foretrain.jobs.shared import State
+from foretrain.jobs.shared import ClusterState
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Trace
 
@@ -76,7 +74,7 @@ def tied(divide: Division, seed: int) -> Division:
     draw = np.random.default_rng(seed)
     kind = FLEET.nodes[0].kind
 
-    def divided(state: State) -> Shares:
+    def divided(state: ClusterState) -> Shares:
         shares = divide(state)
         return {
             active.rank: {kind: shares.get(active.rank, {}).get(kind, 0.0) + TIE * draw.random()}

@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from foretrain.ensemble.costs import Cores, Exchange, MeasuredCosts, Watts
-from foretrain.ensemble.pipelines import Pipeline
+from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts, Watts
+from foretrain.ensemble.pipelines import EnsemblePipeline
 from foretrain.errors import InputError
 from foretrain.queueing.fifo import waits
 
@@ -77,7 +77,7 @@ class AcrossNodes:
     nodes: int
     costs: MeasuredCosts
     cores: Cores
-    exchange: Exchange
+    exchange: ExchangeCosts
     watts: Watts | None = None
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class PipelineEstimate:
         power: watts above idle, averaged over nodes; None if the watts of a node are not known.
     """
 
-    pipeline: Pipeline
+    pipeline: EnsemblePipeline
     preparers: int
     preparing: float
     exchanging: float
@@ -134,7 +134,7 @@ def preparation_rate(costs: MeasuredCosts, cores: Cores) -> float:
 
 
 def estimate_pipeline(
-    pipeline: Pipeline, setting: AcrossNodes, *, preparers: int = 1
+    pipeline: EnsemblePipeline, setting: AcrossNodes, *, preparers: int = 1
 ) -> PipelineEstimate:
     """Price a pipeline.
 
@@ -165,7 +165,9 @@ def estimate_pipeline(
     )
 
 
-def _stages(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> tuple[float, float]:
+def _stages(
+    pipeline: EnsemblePipeline, setting: AcrossNodes, preparers: int
+) -> tuple[float, float]:
     """Seconds per sample that the busiest node prepares and exchanges."""
     share = pipeline.share(preparers)
     traffic = pipeline.traffic(setting.nodes, preparers)
@@ -176,7 +178,7 @@ def _stages(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> tuple[f
     return share / preparation_rate(setting.costs, setting.cores), moving + starting
 
 
-def _peak(pipeline: Pipeline, stages: tuple[float, float], *, thread: float) -> float:
+def _peak(pipeline: EnsemblePipeline, stages: tuple[float, float], *, thread: float) -> float:
     """Samples per second of the two stages one after the other, or at once on shared cores."""
     preparing, exchanging = stages
     if pipeline.overlapped:
@@ -189,7 +191,7 @@ def _thread(passes: float, setting: AcrossNodes) -> float:
     return passes * setting.exchange.byte_time * setting.costs.sample_bytes
 
 
-def _trained(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> float:
+def _trained(pipeline: EnsemblePipeline, setting: AcrossNodes, preparers: int) -> float:
     """Samples per second that the member of the busiest node trains, the stream always there."""
     costs, cores = setting.costs, setting.cores
     traffic = pipeline.traffic(setting.nodes, preparers)
@@ -202,7 +204,7 @@ def _trained(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> float:
     )
 
 
-def _cpu(pipeline: Pipeline, setting: AcrossNodes, preparers: int) -> float:
+def _cpu(pipeline: EnsemblePipeline, setting: AcrossNodes, preparers: int) -> float:
     """Core-seconds per sample and node: a part of preparing it, training on it, exchanging it."""
     costs = setting.costs
     prepared = pipeline.share(preparers) * preparers / setting.nodes * costs.prepare
@@ -219,7 +221,7 @@ def _limit(rate: float, *, demand: float, peak: float, stages: tuple[float, floa
     return "preparation" if stages[0] >= stages[1] else "exchange"
 
 
-def _memory(pipeline: Pipeline, setting: AcrossNodes) -> float:
+def _memory(pipeline: EnsemblePipeline, setting: AcrossNodes) -> float:
     """Bytes of full queues: in front of training, and of the collective where there is one."""
     queues = 2.0 if pipeline.exchanges else 1.0
     batches = queues * setting.exchange.queue

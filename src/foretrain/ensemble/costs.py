@@ -69,7 +69,7 @@ class Cores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class ExchangeCosts:
     """How nodes hand samples to each other.
 
     Attributes:

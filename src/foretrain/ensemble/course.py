@@ -3,22 +3,136 @@
 A *leg* lasts from the end of one member to that of the next; in between nothing changes. Whenever
 a member has ended the devices may be dealt out again. That costs the seconds of a checkpoint, in
 which nothing trains; to go on without those that ended costs nothing.
+
+Places: on which devices of which nodes the members of a deal lie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, factorial, inf
 from typing import NamedTuple
 
-from foretrain.ensemble.places import Places, moved
 from foretrain.ensemble.terms import Deal, FleetTerms
+from foretrain.measured.members import Ensemble
+
+Places = dict[int, tuple[int, ...]]
+"""Devices of each member; device d lies on node d // devices per node."""
+
+PERMUTATIONS = 1024
+"""Orders that are tried for members that fill no nodes. Source: guan2020, GPU placement."""
+
+
+def moved(before: Places, deal: Deal, ensemble: Ensemble) -> Places:
+    """Places for a deal; who has as many devices as before stays where it is.
+
+    Args:
+        before: places of the deal before it, empty at the start.
+        deal: devices of each member.
+        ensemble: whose devices they are.
+    """
+    still = {place: there for place, there in before.items() if deal.get(place) == len(there)}
+    taken = {device for there in still.values() for device in there}
+    free = [device for device in range(ensemble.devices) if device not in taken]
+    new = {place: count for place, count in deal.items() if place not in still}
+    return still | placement(new, free, devices_per_node=ensemble.devices_per_node)
+
+
+def placement(deal: Deal, free: Sequence[int], *, devices_per_node: int) -> Places:
+    """Devices for the members of a deal.
+
+    First those whose devices fill nodes, then pairs that fill nodes together, as long as there are
+    free ones; the others lie one after another in the order that spans the fewest nodes.
+
+    Args:
+        deal: devices of each member, no more than are free.
+        free: devices that may be taken, ascending.
+        devices_per_node: of each node.
+
+    Source: guan2020, GPU placement.
+    """
+    whole, parts = _nodes(free, devices_per_node)
+    found, rest = Places(), dict(deal)
+    for group in _filling(deal, devices_per_node):
+        need = sum(deal[place] for place in group) // devices_per_node
+        if need <= len(whole) and all(place in rest for place in group):
+            taken = [device for node in whole[:need] for device in node]
+            whole = whole[need:]
+            found |= _in_a_row(group, deal, taken)
+            for place in group:
+                del rest[place]
+    left = sorted(parts + [device for node in whole for device in node])
+    ideal = sum(ceil(count / devices_per_node) / count for count in rest.values())
+    best, least = Places(), inf
+    for order in orders(list(rest), PERMUTATIONS):
+        places = _in_a_row(order, rest, left)
+        if (now := spread(places, devices_per_node)) < least:
+            best, least = places, now
+        if least <= ideal:
+            break
+    return found | best
+
+
+def spread(places: Places, devices_per_node: int) -> float:
+    """Sum over members of the nodes on which one lies, over its devices.
+
+    Source: guan2020, GPU placement.
+    """
+    return sum(
+        len({device // devices_per_node for device in there}) / len(there)
+        for there in places.values()
+    )
+
+
+def orders(items: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Orders of items, all of them or else `most` that lie evenly in the dictionary of all."""
+    total = factorial(len(items))
+    tried = min(total, most)
+    for each in range(tried):
+        yield _order(items, each * total // tried)
+
+
+def _nodes(free: Sequence[int], width: int) -> tuple[list[list[int]], list[int]]:
+    """Nodes that are free as a whole, and the other free devices."""
+    nodes: dict[int, list[int]] = {}
+    for device in free:
+        nodes.setdefault(device // width, []).append(device)
+    whole = [node for node in nodes.values() if len(node) == width]
+    return whole, [device for node in nodes.values() if len(node) < width for device in node]
+
+
+def _filling(deal: Deal, width: int) -> Iterator[tuple[int, ...]]:
+    """Members, then pairs, whose devices fill nodes."""
+    yield from ((place,) for place in deal if deal[place] % width == 0)
+    yield from (
+        pair for pair in combinations(deal, 2) if (deal[pair[0]] + deal[pair[1]]) % width == 0
+    )
+
+
+def _in_a_row(order: Iterable[int], deal: Deal, devices: Sequence[int]) -> Places:
+    found, start = Places(), 0
+    for place in order:
+        found[place] = tuple(devices[start : start + deal[place]])
+        start += deal[place]
+    return found
+
+
+def _order(items: Sequence[int], rank: int) -> list[int]:
+    """The order of a rank in the dictionary of all orders, from 0."""
+    rest, order = list(items), list[int]()
+    for size in range(len(items), 0, -1):
+        pick, rank = divmod(rank, factorial(size - 1))
+        order.append(rest.pop(pick))
+    return order
+
 
 SAME = 1e-12
 """Members whose ends differ by less than this share end together: rounding, not time."""
 
 
-class State(NamedTuple):
+class CourseState(NamedTuple):
     """A moment at which devices may be dealt out: the start, or the end of a member.
 
     Attributes:
@@ -50,16 +164,16 @@ class Leg(NamedTuple):
     dealt: bool
 
 
-Rule = Callable[[State], Deal]
+Rule = Callable[[CourseState], Deal]
 """Deals the devices out; gives the running deal back to leave everything as it is."""
 
 
-def begin(terms: FleetTerms) -> State:
+def begin(terms: FleetTerms) -> CourseState:
     """Nobody has trained yet."""
-    return State(terms.work, {}, 0.0)
+    return CourseState(terms.work, {}, 0.0)
 
 
-def in_step(terms: FleetTerms, state: State, deal: Deal) -> tuple[Leg, State]:
+def in_step(terms: FleetTerms, state: CourseState, deal: Deal) -> tuple[Leg, CourseState]:
     """Train the members of a deal on one stream until the next of them ends."""
     dealt = deal != state.running
     start = state.now + terms.checkpoint * (dealt and state.now > 0)
@@ -68,8 +182,8 @@ def in_step(terms: FleetTerms, state: State, deal: Deal) -> tuple[Leg, State]:
 
 
 def train(
-    state: State, paces: Mapping[int, float], *, deal: Deal, start: float, dealt: bool
-) -> tuple[Leg, State]:
+    state: CourseState, paces: Mapping[int, float], *, deal: Deal, start: float, dealt: bool
+) -> tuple[Leg, CourseState]:
     """Train members, each at a pace of its own, until the next of them ends."""
     left = dict(state.left)
     lasts = min(left[place] / pace for place, pace in paces.items())
@@ -80,7 +194,7 @@ def train(
             left[place] -= pace * lasts
     running = {place: count for place, count in deal.items() if place in left}
     leg = Leg(start, start + lasts, deal, paces, dealt)
-    return leg, State(left, running, leg.end)
+    return leg, CourseState(left, running, leg.end)
 
 
 def legs(terms: FleetTerms, rule: Rule) -> Iterator[Leg]:

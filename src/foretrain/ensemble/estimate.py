@@ -19,7 +19,7 @@ from foretrain.ensemble.run.errors import as_ours
 from foretrain.ensemble.run.launch import comparisons
 from foretrain.ensemble.run.machine import limited
 from foretrain.ensemble.run.opened import Told, known, opened
-from foretrain.ensemble.sharing import Choice
+from foretrain.ensemble.sharing import SharingChoice
 from foretrain.measured.ensemble_study import EnsembleStudy, HandingCosts, Input, SampleCosts
 from foretrain.show import terminal
 from foretrain.show.document import Provenance
@@ -197,7 +197,7 @@ def _members(study: EnsembleStudy, plan: Planned) -> Iterator[MemberForecast]:
         )
 
 
-def _loading(estimate: LoadingEstimate, choice: Choice) -> Loading:
+def _loading(estimate: LoadingEstimate, choice: SharingChoice) -> Loading:
     return Loading(
         name=estimate.name,
         shared=estimate.shared,

@@ -12,8 +12,18 @@ from heapq import heapify, heapreplace
 
 import numpy as np
 
-from foretrain.ensemble.course import Course, Leg, Rule, State, begin, in_step, legs, train
-from foretrain.ensemble.places import Places, moved
+from foretrain.ensemble.course import (
+    Course,
+    CourseState,
+    Leg,
+    Places,
+    Rule,
+    begin,
+    in_step,
+    legs,
+    moved,
+    train,
+)
 from foretrain.ensemble.terms import Deal, FleetTerms
 
 BUSY = 0.8
@@ -93,7 +103,7 @@ def fleet_g(terms: FleetTerms) -> Rule:
     Source: guan2020, FLEET-G.
     """
 
-    def choose(state: State) -> Deal:
+    def choose(state: CourseState) -> Deal:
         if sum(state.running.values()) >= BUSY * terms.devices:
             return state.running
         return flotilla(terms, state.left)
@@ -107,7 +117,7 @@ def fleet_l(terms: FleetTerms) -> Rule:
     Source: guan2020, FLEET-L: GPUs are filled again as soon as a DNN ends.
     """
 
-    def choose(state: State) -> Deal:
+    def choose(state: CourseState) -> Deal:
         if not state.running:
             return flotilla(terms, state.left)
         waiting = set(state.left) - set(state.running)
@@ -140,7 +150,7 @@ def improved(terms: FleetTerms, rule: Rule) -> Iterator[Leg]:
         yield leg
 
 
-def neighbours(terms: FleetTerms, state: State, deal: Deal) -> Iterator[Deal]:
+def neighbours(terms: FleetTerms, state: CourseState, deal: Deal) -> Iterator[Deal]:
     """Deals that differ from one by a single decision.
 
     Everybody goes on as before; another member leads the flotilla; one member leaves, joins or
@@ -176,7 +186,7 @@ def _ends_of(ranked: Sequence[int]) -> Iterator[Sequence[int]]:
         yield ranked[-many:]
 
 
-def _promising(terms: FleetTerms, state: State, deal: Deal) -> list[Deal]:
+def _promising(terms: FleetTerms, state: CourseState, deal: Deal) -> list[Deal]:
     """The neighbours in which devices do most; equal deals are listed once."""
     distinct = {frozenset(near.items()): near for near in neighbours(terms, state, deal)}
 
@@ -187,7 +197,7 @@ def _promising(terms: FleetTerms, state: State, deal: Deal) -> list[Deal]:
     return sorted(distinct.values(), key=work, reverse=True)[:MOST]
 
 
-def _end(terms: FleetTerms, state: State, deal: Deal, *, rule: Rule) -> float:
+def _end(terms: FleetTerms, state: CourseState, deal: Deal, *, rule: Rule) -> float:
     _, state = in_step(terms, state, deal)
     while state.left:
         _, state = in_step(terms, state, rule(state))

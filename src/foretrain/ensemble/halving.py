@@ -11,7 +11,7 @@ from foretrain.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class RungShare:
     """What a member gets of the devices.
 
     Attributes:
@@ -24,7 +24,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class HalvingVerdict:
     """Who trains on after a comparison.
 
     Attributes:
@@ -35,13 +35,13 @@ class Verdict:
     kept: tuple[str, ...]
     stopped: tuple[str, ...]
 
-    def shares(self, devices: int) -> dict[str, Share]:
+    def shares(self, devices: int) -> dict[str, RungShare]:
         """The devices of all, dealt out to those that train on."""
         return shares(self.kept, devices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Halving:
+class SuccessiveHalving:
     """Members are compared at a few epochs; one of so many trains on.
 
     It keeps no state: the same scores give the same verdict, also after a restart.
@@ -58,13 +58,15 @@ class Halving:
 
     def __post_init__(self) -> None:
         if not self.rungs or not self.rungs[0] > 0:
-            raise InputError(f"Halving.rungs must start above 0 epochs, got {self.rungs}.")
+            raise InputError(
+                f"SuccessiveHalving.rungs must start above 0 epochs, got {self.rungs}."
+            )
         if not all(before < later for before, later in pairwise(self.rungs)):
-            raise InputError(f"Halving.rungs must ascend, got {self.rungs}.")
+            raise InputError(f"SuccessiveHalving.rungs must ascend, got {self.rungs}.")
         if not self.eta >= 2:
-            raise InputError(f"Halving.eta must be at least 2, got {self.eta}.")
+            raise InputError(f"SuccessiveHalving.eta must be at least 2, got {self.eta}.")
 
-    def after(self, rung: int, scores: Mapping[str, float]) -> Verdict:
+    def after(self, rung: int, scores: Mapping[str, float]) -> HalvingVerdict:
         """Who trains on after a comparison.
 
         Args:
@@ -74,13 +76,16 @@ class Halving:
         """
         if not 0 <= rung < len(self.rungs):
             raise InputError(
-                f"Halving.after: rung {rung} does not exist; there are {len(self.rungs)}, from 0."
+                f"SuccessiveHalving.after: rung {rung} does not exist; there are {len(self.rungs)},"
+                " from 0."
             )
         if not scores:
-            raise InputError("Halving.after: no scores; give those of all that still train.")
+            raise InputError(
+                "SuccessiveHalving.after: no scores; give those of all that still train."
+            )
         order = sorted(scores, key=lambda name: (*_rank(scores[name]), name))
         many = self.kept(len(order))
-        return Verdict(kept=tuple(order[:many]), stopped=tuple(order[many:]))
+        return HalvingVerdict(kept=tuple(order[:many]), stopped=tuple(order[many:]))
 
     def kept(self, members: int) -> int:
         """How many of so many members train on."""
@@ -100,7 +105,7 @@ def _rank(score: float) -> tuple[bool, float]:
     return (True, 0.0) if isnan(score) else (False, score)
 
 
-def shares(names: Sequence[str], devices: int) -> dict[str, Share]:
+def shares(names: Sequence[str], devices: int) -> dict[str, RungShare]:
     """Devices dealt out evenly; the first names get one more where they do not divide.
 
     With more names than devices nobody has one alone, and all get equal parts.
@@ -111,6 +116,6 @@ def shares(names: Sequence[str], devices: int) -> dict[str, Share]:
     """
     each, more = divmod(devices, len(names))
     if not each:
-        return dict.fromkeys(names, Share(devices=0, part=1 / len(names)))
+        return dict.fromkeys(names, RungShare(devices=0, part=1 / len(names)))
     counts = {name: each + (place < more) for place, name in enumerate(names)}
-    return {name: Share(devices=n, part=n / devices) for name, n in counts.items()}
+    return {name: RungShare(devices=n, part=n / devices) for name, n in counts.items()}

@@ -15,7 +15,7 @@ from foretrain.errors import InputError, nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
+class PipelineTraffic:
     """What one sample of the shared stream makes nodes do.
 
     Attributes:
@@ -31,11 +31,11 @@ class Traffic:
     hops: float
 
 
-SILENT = Traffic(busiest=0.0, average=0.0, sent=0.0, hops=0.0)
+SILENT = PipelineTraffic(busiest=0.0, average=0.0, sent=0.0, hops=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pipeline:
+class EnsemblePipeline:
     """One way to feed a member on each of n nodes.
 
     Attributes:
@@ -50,7 +50,7 @@ class Pipeline:
     everywhere: bool
     divided: bool
     overlapped: bool
-    traffic: Callable[[int, int], Traffic]
+    traffic: Callable[[int, int], PipelineTraffic]
 
     def preparers(self, nodes: int, asked: int) -> int:
         """Nodes that prepare."""
@@ -66,25 +66,25 @@ class Pipeline:
         return self.traffic is not _silent
 
 
-def _silent(nodes: int, preparers: int) -> Traffic:
+def _silent(nodes: int, preparers: int) -> PipelineTraffic:
     """Nothing is exchanged."""
     return SILENT
 
 
-def _ring(nodes: int, preparers: int) -> Traffic:
+def _ring(nodes: int, preparers: int) -> PipelineTraffic:
     """An all-gather: each node receives and sends on what others prepared, then hands all over."""
     others = (nodes - 1) / nodes
     passes = 1.0 + 2.0 * others
-    return Traffic(busiest=passes, average=passes, sent=others, hops=nodes - 1)
+    return PipelineTraffic(busiest=passes, average=passes, sent=others, hops=nodes - 1)
 
 
-def _one_root(nodes: int, preparers: int) -> Traffic:
+def _one_root(nodes: int, preparers: int) -> PipelineTraffic:
     """An all-gather among preparers; the last is the root of a binomial tree over the rest."""
     gathered = _ring(preparers, preparers)
     below = nodes - preparers
     sends = log2(below + 1)
     passes = preparers * gathered.average + 3.0 * below
-    return Traffic(
+    return PipelineTraffic(
         busiest=gathered.busiest + sends,
         average=passes / nodes,
         sent=gathered.sent + sends,
@@ -92,11 +92,11 @@ def _one_root(nodes: int, preparers: int) -> Traffic:
     )
 
 
-def _many_roots(nodes: int, preparers: int) -> Traffic:
+def _many_roots(nodes: int, preparers: int) -> PipelineTraffic:
     """A binomial tree from each preparer over all nodes; a root is a branch of other trees."""
     of_others = 1.0 - 1.0 / preparers
     sends = log2(nodes) / preparers + of_others
-    return Traffic(
+    return PipelineTraffic(
         busiest=1.0 + of_others + sends,
         average=1.0 + 2.0 * (nodes - 1) / nodes,
         sent=sends,
@@ -104,10 +104,10 @@ def _many_roots(nodes: int, preparers: int) -> Traffic:
     )
 
 
-def _served(nodes: int, preparers: int) -> Traffic:
+def _served(nodes: int, preparers: int) -> PipelineTraffic:
     """Every node asks the preparers for each sample: they send it as often as there are others."""
     sends = (nodes - 1) / preparers
-    return Traffic(
+    return PipelineTraffic(
         busiest=1.0 + (1.0 - 1.0 / preparers) + sends,
         average=1.0 + 2.0 * (nodes - 1) / nodes,
         sent=sends,
@@ -115,22 +115,22 @@ def _served(nodes: int, preparers: int) -> Traffic:
     )
 
 
-DUPLICATE = Pipeline(
+DUPLICATE = EnsemblePipeline(
     name="duplicate", everywhere=True, divided=False, overlapped=True, traffic=_silent
 )
 """Every node prepares all samples: nothing is shared. Source: pittman2018, the baseline."""
 
-ALL_SHARED = Pipeline(
+ALL_SHARED = EnsemblePipeline(
     name="all-shared", everywhere=True, divided=True, overlapped=False, traffic=_ring
 )
 """Each of n nodes prepares 1/n, an all-gather does the rest. Source: pittman2018, All-Shared."""
 
-SINGLE_BROADCAST = Pipeline(
+SINGLE_BROADCAST = EnsemblePipeline(
     name="single-broadcast", everywhere=False, divided=True, overlapped=False, traffic=_one_root
 )
 """Preparers gather, the last one broadcasts. Source: pittman2018, Single-Broadcast."""
 
-MULTI_BROADCAST = Pipeline(
+MULTI_BROADCAST = EnsemblePipeline(
     name="multi-broadcast", everywhere=False, divided=True, overlapped=True, traffic=_many_roots
 )
 """Every preparer broadcasts its part, all at once. Source: pittman2018, Multi-Broadcast."""
@@ -138,7 +138,7 @@ MULTI_BROADCAST = Pipeline(
 UNDIVIDED_BROADCAST = replace(MULTI_BROADCAST, name="undivided multi-broadcast", divided=False)
 """Every preparer prepares all samples and broadcasts its part: how the paper's one behaves."""
 
-DATA_SERVICE = Pipeline(
+DATA_SERVICE = EnsemblePipeline(
     name="data-service", everywhere=False, divided=True, overlapped=True, traffic=_served
 )
 """Preparers serve each node by itself. Source: audibert2023, the service of tf.data."""
@@ -158,7 +158,7 @@ PIPELINES = {
 """What can be chosen; where two are equally good, the earlier one is."""
 
 
-def pipeline(name: str) -> Pipeline:
+def pipeline(name: str) -> EnsemblePipeline:
     """The pipeline of a name."""
     if name not in PIPELINES:
         raise InputError(

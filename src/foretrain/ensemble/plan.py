@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from foretrain.ensemble.forecast import Forecast, Trains, forecast, on_one_node
 from foretrain.ensemble.run.launch import comparisons, together
 from foretrain.ensemble.run.machine import gpus, memory_free
-from foretrain.ensemble.sharing import Choice, loading
+from foretrain.ensemble.sharing import SharingChoice, loading
 from foretrain.measured.ensemble_study import EnsembleStudy, Probed, Recipe
 
 
@@ -26,7 +26,7 @@ class Planned:
     """
 
     probed: Probed
-    choice: Choice
+    choice: SharingChoice
     parts: tuple[Trains, ...]
     forecast: Forecast
     memory: float

@@ -30,7 +30,7 @@ WORTH = 0.05
 """Share of the CPU time that sharing must save at equal rates before it is worth its machinery."""
 
 
-class Priced(Protocol):
+class PricedSharing(Protocol):
     """A way to feed members, with what it delivers and costs."""
 
     @property
@@ -42,7 +42,7 @@ class Priced(Protocol):
         """Core-seconds per sample."""
 
 
-Some = TypeVar("Some", bound=Priced)
+Some = TypeVar("Some", bound=PricedSharing)
 
 
 def preferred(found: Sequence[Some]) -> Some:
@@ -56,12 +56,12 @@ def preferred(found: Sequence[Some]) -> Some:
     return next(each for each in fast if each.cpu <= (1.0 + CLOSE) * least)
 
 
-def as_fast(one: Priced, other: Priced) -> bool:
+def as_fast(one: PricedSharing, other: PricedSharing) -> bool:
     """Whether one is as fast as the other, or faster."""
     return one.rate >= (1.0 - CLOSE) * other.rate
 
 
-def worth_sharing(shared: Priced, private: Priced) -> bool:
+def worth_sharing(shared: PricedSharing, private: PricedSharing) -> bool:
     """Whether sharing is faster, or as fast for clearly less CPU time."""
     if not as_fast(private, shared):
         return True
@@ -151,7 +151,7 @@ FED = "The data is a loader, which gives every batch once: a stream can hand it 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class SharingChoice:
     """A way of loading.
 
     Attributes:
@@ -171,7 +171,9 @@ class Choice:
     taken: LoadingEstimate
 
 
-def loading(setting: OnOneNode, asked: Input, *, workers: int | None, fed: bool = False) -> Choice:
+def loading(
+    setting: OnOneNode, asked: Input, *, workers: int | None, fed: bool = False
+) -> SharingChoice:
     """The way that is asked for, or the better one: quicker, or as quick for less of the cores.
 
     Args:
@@ -192,7 +194,7 @@ def loading(setting: OnOneNode, asked: Input, *, workers: int | None, fed: bool 
     if workers is not None:
         taken = estimated(setting, Way(shared=shared, workers=workers))
     found = (each for each in advice.estimates if each.name != fed_stream(setting).name)
-    return Choice(
+    return SharingChoice(
         way=Way(shared=shared, workers=taken.workers),
         input=Input.SHARED if shared else Input.PRIVATE,
         why=advice.verdict if asked is Input.AUTO else f"{ASKED} {advice.verdict}",
@@ -202,14 +204,14 @@ def loading(setting: OnOneNode, asked: Input, *, workers: int | None, fed: bool 
     )
 
 
-def _fed(setting: OnOneNode, asked: Input) -> Choice:
+def _fed(setting: OnOneNode, asked: Input) -> SharingChoice:
     if asked is Input.PRIVATE:
         raise InputError(
             "ensemble.input: 'private' needs a data set with a length and an index, and the data"
             " is a loader. Write 'shared', or return the loader's data set."
         )
     private, taken = private_loaders(setting, workers=0), fed_stream(setting)
-    return Choice(
+    return SharingChoice(
         way=Way(shared=True, workers=1, fed=True),
         input=Input.SHARED,
         why=FED,

@@ -18,7 +18,7 @@ from foretrain.ensemble.run.logs import opened as opened_logs
 from foretrain.ensemble.run.looks import Looks, Report
 from foretrain.ensemble.run.machine import time_of_everything
 from foretrain.ensemble.run.opened import WHAT, Opened, Told, known, opened
-from foretrain.ensemble.run.setting import Setting
+from foretrain.ensemble.run.setting import RunSetting
 from foretrain.errors import ForetrainError, require
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.show.document import fingerprint
@@ -93,8 +93,10 @@ def _question(study: EnsembleStudy) -> tuple[object, ...]:
     return (*data, study.recipes, study.halving)
 
 
-def _setting(study: EnsembleStudy, found: Opened, plan: Planned, *, folder: RunFolder) -> Setting:
-    return Setting(
+def _setting(
+    study: EnsembleStudy, found: Opened, plan: Planned, *, folder: RunFolder
+) -> RunSetting:
+    return RunSetting(
         study=study,
         home=found.home,
         probed=plan.probed,

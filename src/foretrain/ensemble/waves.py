@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, inf
 
-from foretrain.ensemble.course import State, train
+from foretrain.ensemble.course import CourseState, train
 from foretrain.ensemble.terms import FleetTerms
 
 Slots = tuple[tuple[int, ...], ...]
@@ -124,7 +124,7 @@ def _timed(terms: FleetTerms, slots: Slots) -> tuple[Wave, ...]:
 
 
 def _wave(terms: FleetTerms, slots: Slots, start: float) -> Wave:
-    state = State({place: terms.work[place] for slot in slots for place in slot}, {}, start)
+    state = CourseState({place: terms.work[place] for slot in slots for place in slot}, {}, start)
     names = [member.name for member in terms.ensemble.members]
     ends: dict[str, float] = {}
     while state.left:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from foretrain.measured.job import Job
 
 
-class Held(NamedTuple):
+class HeldDevices(NamedTuple):
     """Devices that a job holds.
 
     Attributes:
@@ -33,7 +33,7 @@ class Left(NamedTuple):
     """
 
     when: float
-    held: Held
+    held: HeldDevices
 
 
 class Active:
@@ -65,7 +65,7 @@ class Active:
     def __init__(self, job: Job, rank: int) -> None:
         self.job = job
         self.rank = rank
-        self.held: Held | None = None
+        self.held: HeldDevices | None = None
         self.rate = 0.0
         self.done = 0.0
         self.since = job.arrival

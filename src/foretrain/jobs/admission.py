@@ -93,7 +93,16 @@ def partitioned(
         group: simulate(Trace(name=f"{trace.name}, {group}", jobs=tuple(jobs)), shares[group])
         for group, jobs in members.items()
     }
-    return _joined(trace, ended)
+    # The outcomes of all partitions in the order of the whole trace.
+    whole = Outcomes(trace)
+    ranks = {job.name: rank for rank, job in enumerate(trace.jobs)}
+    for part in ended.values():
+        for place, job in enumerate(part.trace.jobs):
+            rank = ranks[job.name]
+            for column in ("begun", "ended", "attained", "held", "stops"):
+                getattr(whole, column)[rank] = getattr(part, column)[place]
+        whole.last = max(whole.last, part.last)
+    return whole
 
 
 def parts(fleet: Fleet) -> Mapping[str, Fleet]:
@@ -119,19 +128,6 @@ def parts(fleet: Fleet) -> Mapping[str, Fleet]:
         for group, devices in sizes.items()
         if devices
     }
-
-
-def _joined(trace: Trace, ended: Mapping[str, Outcomes]) -> Outcomes:
-    """The outcomes of all partitions in the order of the whole trace."""
-    whole = Outcomes(trace)
-    ranks = {job.name: rank for rank, job in enumerate(trace.jobs)}
-    for part in ended.values():
-        for place, job in enumerate(part.trace.jobs):
-            rank = ranks[job.name]
-            for column in ("begun", "ended", "attained", "held", "stops"):
-                getattr(whole, column)[rank] = getattr(part, column)[place]
-        whole.last = max(whole.last, part.last)
-    return whole
 
 
 TOO_LARGE = "ask for more devices than there are for them"

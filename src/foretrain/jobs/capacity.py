@@ -8,22 +8,22 @@ from math import inf
 
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
-from foretrain.jobs.case import Case, Engine, run_case
-from foretrain.jobs.comparison import policy_result
-from foretrain.jobs.drawn import Kind
+from foretrain.jobs.case import CaseEngine, QueueCase, run_case
+from foretrain.jobs.generator import JobKind
 from foretrain.jobs.result import Capacity, Enough, PolicyResult
+from foretrain.jobs.summary import policy_result
 from foretrain.measured.queue_study import Quantity, QueueStudy, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Sizing:
     """What is tried on one number of nodes after the other."""
 
     study: QueueStudy
     target: Target
-    kinds: tuple[Kind, ...]
+    kinds: tuple[JobKind, ...]
     load: float | None
-    engine: Engine
+    engine: CaseEngine
 
     def on(self, policy: str, nodes: int) -> PolicyResult | None:
         """What a policy does there; None where some job or quota does not fit at all."""
@@ -34,10 +34,10 @@ class _Asked:
             return None
         return policy_result(fleet, runs)
 
-    def _cases(self, policy: str, fleet: Fleet) -> list[Case]:
+    def _cases(self, policy: str, fleet: Fleet) -> list[QueueCase]:
         """The runs of all seeds."""
         return [
-            Case(
+            QueueCase(
                 study=self.study,
                 fleet=fleet,
                 kinds=self.kinds,
@@ -58,9 +58,9 @@ class _Asked:
 
 def capacity(
     study: QueueStudy,
-    kinds: tuple[Kind, ...],
+    kinds: tuple[JobKind, ...],
     *,
-    engine: Engine = map,
+    engine: CaseEngine = map,
     tell: Callable[[str, int, int], None],
 ) -> Capacity | None:
     """The fewest nodes on which each policy keeps the study's target; None without a target.
@@ -81,7 +81,7 @@ def capacity(
         return None
     answerable(study.fleet)
     load = max(study.loads, default=None)
-    asked = _Asked(study=study, target=study.target, kinds=kinds, load=load, engine=engine)
+    asked = _Sizing(study=study, target=study.target, kinds=kinds, load=load, engine=engine)
     found = []
     for policy in study.policies:
         found.append(_enough(asked, policy))
@@ -100,7 +100,7 @@ def answerable(fleet: Fleet) -> None:
         raise InputError("simulation.target asks for a number of nodes; give nodes of one kind.")
 
 
-def _enough(asked: _Asked, policy: str) -> Enough:
+def _enough(asked: _Sizing, policy: str) -> Enough:
     """The fewest nodes that keep the target, by halving."""
     most = asked.target.most
     best = asked.on(policy, most)
@@ -117,7 +117,7 @@ def _enough(asked: _Asked, policy: str) -> Enough:
     return _said(asked, policy, nodes=high, result=best)
 
 
-def _said(asked: _Asked, policy: str, *, nodes: int | None, result: PolicyResult | None) -> Enough:
+def _said(asked: _Sizing, policy: str, *, nodes: int | None, result: PolicyResult | None) -> Enough:
     fleet = _sized(asked.study.fleet, nodes or asked.target.most)
     return Enough(
         policy=policy,

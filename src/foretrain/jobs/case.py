@@ -17,10 +17,9 @@ from time import process_time
 from typing import Protocol
 
 from foretrain.cluster.fleet import Fleet
-from foretrain.jobs.drawn import Kind, drawn
-from foretrain.jobs.generator import generate
-from foretrain.jobs.history import Watch
+from foretrain.jobs.generator import JobKind, drawn, generate
 from foretrain.jobs.mix import PHILLY
+from foretrain.jobs.outcomes import Watch
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.result import CaseResult
 from foretrain.jobs.run import run
@@ -30,7 +29,9 @@ from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.throughput import elastic, rigid
 
 
-def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, seed: int) -> Trace:
+def arrivals(
+    study: QueueStudy, kinds: Sequence[JobKind], *, load: float | None, seed: int
+) -> Trace:
     """The jobs: those of the trace, or drawn ones that depend on load and seed alone.
 
     Args:
@@ -40,7 +41,12 @@ def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, se
         seed: of chance.
     """
     if isinstance(study.jobs, Log):
-        return _restarting(study.jobs.trace, study.restart)
+        # Jobs of a log that say nothing of a restart take so long for it.
+        trace = study.jobs.trace
+        if not study.restart:
+            return trace
+        jobs = tuple(replace(job, restart=job.restart or study.restart) for job in trace.jobs)
+        return Trace(name=trace.name, jobs=jobs)
     assert load is not None
     return _drawn(
         study.jobs,
@@ -54,7 +60,7 @@ def arrivals(study: QueueStudy, kinds: Sequence[Kind], *, load: float | None, se
 
 @lru_cache(maxsize=1)
 def _drawn(
-    how: Drawn, kinds: tuple[Kind, ...], *, load: float, devices: int, seed: int, restart: float
+    how: Drawn, kinds: tuple[JobKind, ...], *, load: float, devices: int, seed: int, restart: float
 ) -> Trace:
     """Jobs of models, or like those of the published log.
 
@@ -76,14 +82,6 @@ def _drawn(
         curve=rigid if how.serial is None else elastic(how.serial),
         restart=restart,
     )
-
-
-def _restarting(trace: Trace, seconds: float) -> Trace:
-    """Jobs of a log that say nothing of a restart take so long for it."""
-    if not seconds:
-        return trace
-    jobs = tuple(replace(job, restart=job.restart or seconds) for job in trace.jobs)
-    return Trace(name=trace.name, jobs=jobs)
 
 
 OUTPUT, ERRORS = 1, 2
@@ -111,18 +109,18 @@ def beside_the_answer() -> Iterator[None]:
         os.close(kept)
 
 
-class Engine(Protocol):
+class CaseEngine(Protocol):
     """Does the same for many cases, in their order."""
 
     def __call__(
-        self, function: Callable[[Case], CaseResult], items: Sequence[Case], /
+        self, function: Callable[[QueueCase], CaseResult], items: Sequence[QueueCase], /
     ) -> Iterable[CaseResult]:
         """The function of every item."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class QueueCase:
     """One run that is needed.
 
     Attributes:
@@ -137,7 +135,7 @@ class Case:
 
     study: QueueStudy
     fleet: Fleet
-    kinds: tuple[Kind, ...]
+    kinds: tuple[JobKind, ...]
     policy: str
     load: float | None
     seed: int
@@ -156,7 +154,7 @@ class Keeps(Protocol):
         ...
 
 
-def run_case(case: Case) -> CaseResult:
+def run_case(case: QueueCase) -> CaseResult:
     """One run, wherever its engine puts it."""
     from numpy.random import default_rng
 
@@ -182,7 +180,7 @@ def run_case(case: Case) -> CaseResult:
     )
 
 
-def _past(case: Case) -> Trace | None:
+def _past(case: QueueCase) -> Trace | None:
     """Jobs like those of a run that ended before it, for policies that learn; None for a trace."""
     if not (isinstance(case.study.jobs, Drawn) and named(case.policy).learns):
         return None

@@ -49,7 +49,11 @@ def curve_of(
         if tell is not None:
             tell(model.name, devices)
         try:
-            best = _best(model, devices, coefficients)
+            # The best plan on so many devices; of a member, on its share of them.
+            whole = alone(model) if model.members > 1 else model.study
+            cluster = fewer(whole.cluster, devices // model.members)
+            study = replace(whole, cluster=cluster, offers=(), job=None)
+            best = best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
             fed = shared_input(model, devices, best) if model.members > 1 else None
         except (NoPlanFits, InputError) as error:
             refused[devices] = _first(str(error))
@@ -73,14 +77,6 @@ def throughput(curve: ModelCurve) -> ThroughputCurve:
         for each in curve.points
     )
     return ThroughputCurve(name=curve.name, points=tuple(points))
-
-
-def _best(model: JobModel, devices: int, coefficients: Coefficients) -> Ranked:
-    """The best plan on so many devices; of a member, on its share of them."""
-    whole = alone(model) if model.members > 1 else model.study
-    cluster = fewer(whole.cluster, devices // model.members)
-    study = replace(whole, cluster=cluster, offers=(), job=None)
-    return best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
 
 
 def _point(

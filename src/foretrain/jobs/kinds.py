@@ -12,11 +12,11 @@ from math import ceil
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.shared import State
+from foretrain.jobs.shared import ClusterState
 from foretrain.measured.job import Phased, current
 
 
-def rates(active: Active, state: State) -> Mapping[str, float]:
+def rates(active: Active, state: ClusterState) -> Mapping[str, float]:
     """Steps per second on the devices that the job asks for, by kind.
 
     Args:

@@ -25,7 +25,7 @@ DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class JobSize:
     """Jobs that ask for one number of devices.
 
     Attributes:
@@ -40,9 +40,9 @@ class Size:
 
     def __post_init__(self) -> None:
         if not self.devices >= 1:
-            raise InputError(f"Size.devices must be at least 1, got {self.devices}.")
+            raise InputError(f"JobSize.devices must be at least 1, got {self.devices}.")
         if not (0 < self.share < inf and 0 < self.stretch < inf):
-            raise InputError(f"Size.share and stretch must be above 0, got {self}.")
+            raise InputError(f"JobSize.share and stretch must be above 0, got {self}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class Mix:
         groups: shares of the jobs by group; empty for jobs without one.
     """
 
-    sizes: tuple[Size, ...]
+    sizes: tuple[JobSize, ...]
     length: Length
     failing: Failing | None = None
     killing: Killing | None = None
@@ -147,7 +147,7 @@ class Mix:
         if self.groups and not fsum(self.groups.values()) > 0:
             raise InputError("Mix.groups must have shares above 0.")
 
-    def within(self, devices: int) -> tuple[Size, ...]:
+    def within(self, devices: int) -> tuple[JobSize, ...]:
         """The sizes that fit a number of devices.
 
         Raises:
@@ -162,14 +162,14 @@ class Mix:
 
 PHILLY = Mix(
     sizes=(
-        Size(devices=1, share=0.93167),
-        Size(devices=2, share=0.02210, stretch=7.38),
-        Size(devices=4, share=0.02274, stretch=71.6),
-        Size(devices=8, share=0.01998, stretch=281.0),
-        Size(devices=16, share=0.00242, stretch=281.0),
-        Size(devices=32, share=0.00081, stretch=7.38),
-        Size(devices=64, share=0.00007, stretch=7.38),
-        Size(devices=128, share=0.00004, stretch=7.38),
+        JobSize(devices=1, share=0.93167),
+        JobSize(devices=2, share=0.02210, stretch=7.38),
+        JobSize(devices=4, share=0.02274, stretch=71.6),
+        JobSize(devices=8, share=0.01998, stretch=281.0),
+        JobSize(devices=16, share=0.00242, stretch=281.0),
+        JobSize(devices=32, share=0.00081, stretch=7.38),
+        JobSize(devices=64, share=0.00007, stretch=7.38),
+        JobSize(devices=128, share=0.00004, stretch=7.38),
     ),
     length=Length(
         median=1_530.0,

@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
 from foretrain.cluster.fleet import Fleet, Nodes
-from foretrain.jobs.active import Active, Held
+from foretrain.jobs.active import Active, HeldDevices
 from foretrain.jobs.simulation import Dispatcher, Simulation
 
 Places = list[tuple[int, int]]
 """Nodes and how many devices on each."""
 
-Place = Callable[["Room", int], Places]
+Place = Callable[["NodeRoom", int], Places]
 """Where a job's devices should lie; nothing where they must not lie so."""
 
 
-class Room:
+class NodeRoom:
     """The nodes of one kind, by how many of their devices are free.
 
     Attributes:
@@ -67,7 +67,7 @@ class Room:
         return [node for alike in reversed(self.by_free[1:]) for node in alike]
 
 
-def packed(room: Room, devices: int) -> Places:
+def packed(room: NodeRoom, devices: int) -> Places:
     """On as few nodes as the devices need, what is left of them on the fullest that has enough.
 
     Who finds no such nodes waits, though devices may be free.
@@ -90,7 +90,7 @@ def packed(room: Room, devices: int) -> Places:
     return places
 
 
-def spread(room: Room, devices: int) -> Places:
+def spread(room: NodeRoom, devices: int) -> Places:
     """On as many nodes as the devices can be on, turn by turn, the emptiest nodes first."""
     if devices > room.left:
         return []
@@ -103,7 +103,7 @@ def spread(room: Room, devices: int) -> Places:
     return sorted(given.items())
 
 
-def racks(room: Room, devices: int) -> Places:
+def racks(room: NodeRoom, devices: int) -> Places:
     """On one node if any has enough, else in one rack, else on as few racks as can be.
 
     Of racks that have enough the fullest is taken; within one the emptiest nodes come first.
@@ -141,16 +141,16 @@ class NodePool:
 
     def __init__(self, fleet: Fleet, place: Place) -> None:
         self._place = place
-        self._rooms: dict[str, Room] = {}
+        self._rooms: dict[str, NodeRoom] = {}
         first = 0
         for group in fleet.nodes:
-            self._rooms[group.kind] = Room(group, first)
+            self._rooms[group.kind] = NodeRoom(group, first)
             first += group.count
         self.count = first
         self.down: Mapping[str, int] = {}
 
     @property
-    def rooms(self) -> Sequence[Room]:
+    def rooms(self) -> Sequence[NodeRoom]:
         """The nodes of each kind."""
         return tuple(self._rooms.values())
 
@@ -158,7 +158,7 @@ class NodePool:
         """Free devices of some kinds; of all where none is named."""
         return sum(self._rooms[kind].left for kind in kinds or self._rooms if kind in self._rooms)
 
-    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[Held]) -> bool:
+    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[HeldDevices]) -> bool:
         """Whether a job could be placed if some jobs gave their devices back."""
         for held in freed:
             self.give(held)
@@ -167,18 +167,18 @@ class NodePool:
             self._remove(held)
         return fits
 
-    def take(self, devices: float, kinds: tuple[str, ...]) -> Held | None:
+    def take(self, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
         """Devices of one kind for a job, or None where they cannot be placed."""
         assert devices == int(devices), f"{devices} devices cannot be placed on nodes"
         for room in self._of(kinds):
             places = self._place(room, int(devices))
             if places:
-                held = Held(room.group.kind, devices, len(places), tuple(places))
+                held = HeldDevices(room.group.kind, devices, len(places), tuple(places))
                 self._remove(held)
                 return held
         return None
 
-    def again(self, held: Held) -> bool:
+    def again(self, held: HeldDevices) -> bool:
         """Take the very devices that were given back; False where not all of them are free."""
         free = self._rooms[held.kind].free
         there = all(free.get(node, 0) >= devices for node, devices in held.places)
@@ -186,7 +186,7 @@ class NodePool:
             self._remove(held)
         return there
 
-    def give(self, held: Held) -> None:
+    def give(self, held: HeldDevices) -> None:
         """Devices back."""
         room = self._rooms[held.kind]
         for node, devices in held.places:
@@ -209,15 +209,15 @@ class NodePool:
         groups = ((room.group, room.group.count - len(room.free)) for room in self.rooms)
         self.down = {group.kind: count * group.devices for group, count in groups if count}
 
-    def _remove(self, held: Held) -> None:
+    def _remove(self, held: HeldDevices) -> None:
         room = self._rooms[held.kind]
         for node, devices in held.places:
             room.set(node, room.free[node] - devices)
 
-    def _of(self, kinds: tuple[str, ...]) -> list[Room]:
+    def _of(self, kinds: tuple[str, ...]) -> list[NodeRoom]:
         return [self._rooms[kind] for kind in kinds or self._rooms if kind in self._rooms]
 
-    def _home(self, node: int) -> Room:
+    def _home(self, node: int) -> NodeRoom:
         return next(
             room for room in self._rooms.values() if 0 <= node - room.first < room.group.count
         )
@@ -282,7 +282,7 @@ class Fragmentation:
         )
 
 
-def stranded(room: Room, need: int) -> int:
+def stranded(room: NodeRoom, need: int) -> int:
     """Free devices on nodes with fewer than a job needs, or than a node has if it needs more."""
     least = min(need, room.group.devices)
     return sum(free * len(nodes) for free, nodes in enumerate(room.by_free[:least]))

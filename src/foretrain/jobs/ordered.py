@@ -19,7 +19,7 @@ from functools import partial
 from heapq import heappop, heappush
 from math import inf, isclose
 
-from foretrain.jobs.active import Active, Held
+from foretrain.jobs.active import Active, HeldDevices
 from foretrain.jobs.pool import Pool
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job
@@ -41,7 +41,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Ordering:
     """A policy that is one number per job.
 
     Attributes:
@@ -68,7 +68,7 @@ class Order:
 class OrderedDispatcher:
     """Starts and interrupts jobs in an order."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Ordering) -> None:
         self._order = order
         self._waiting: Heaps = {}
         self._stopped: Heaps = {}
@@ -151,7 +151,7 @@ class OrderedDispatcher:
         # Added as for running jobs, so that equal keys stay equal and turns decide.
         first = (key + simulation.now if self._order.falls else key, turn)
         victims: list[Active] = []
-        freed: list[Held] = []
+        freed: list[HeldDevices] = []
         lacking = job.devices - pool.free(job.kinds)
         for later, place, running in reversed(self._running):
             if (later, place) < first:

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Protocol
 
 from foretrain.cluster.fleet import Fleet
-from foretrain.jobs.active import Held
+from foretrain.jobs.active import HeldDevices
 
 ROUNDING = 1e-9
 """Share of a fluid's part by which floats may miss it."""
@@ -25,19 +25,19 @@ class Pool(Protocol):
         """Free devices of some kinds; of all where none is named."""
         ...
 
-    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[Held]) -> bool:
+    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[HeldDevices]) -> bool:
         """Whether a job could have devices if some jobs gave theirs back."""
         ...
 
-    def take(self, devices: float, kinds: tuple[str, ...]) -> Held | None:
+    def take(self, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
         """Devices of one kind for a job, or None where they cannot be had."""
         ...
 
-    def again(self, held: Held) -> bool:
+    def again(self, held: HeldDevices) -> bool:
         """Take the very devices that were given back; False where not all of them are free."""
         ...
 
-    def give(self, held: Held) -> None:
+    def give(self, held: HeldDevices) -> None:
         """Devices back."""
         ...
 
@@ -59,7 +59,7 @@ class CountedPool:
         """Free devices of some kinds; of all where none is named."""
         return sum(self._free.get(kind, 0) for kind in kinds) if kinds else self._left
 
-    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[Held]) -> bool:
+    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[HeldDevices]) -> bool:
         """Whether some kind would have enough if some jobs gave their devices back."""
         return any(
             self._free.get(kind, 0) + sum(held.devices for held in freed if held.kind == kind)
@@ -67,20 +67,20 @@ class CountedPool:
             for kind in kinds or self._all
         )
 
-    def take(self, devices: float, kinds: tuple[str, ...]) -> Held | None:
+    def take(self, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
         """Devices of one kind for a job, or None where no kind has enough."""
         for kind in kinds or self._all:
             if self._free.get(kind, 0) >= devices * (1.0 - ROUNDING):
                 self._free[kind] -= devices
                 self._left -= devices
-                return Held(kind, devices, ceil(devices / self._per_node[kind]))
+                return HeldDevices(kind, devices, ceil(devices / self._per_node[kind]))
         return None
 
-    def again(self, held: Held) -> bool:
+    def again(self, held: HeldDevices) -> bool:
         """As many devices of the same kind, for they are not told apart."""
         return self.take(held.devices, (held.kind,)) is not None
 
-    def give(self, held: Held) -> None:
+    def give(self, held: HeldDevices) -> None:
         """Devices back."""
         self._free[held.kind] += held.devices
         self._left += held.devices

@@ -12,7 +12,7 @@ from math import ceil, inf
 from typing import NamedTuple, Protocol, TypeGuard
 
 from foretrain.cluster.fleet import Fleet
-from foretrain.jobs.active import Active, Held
+from foretrain.jobs.active import Active, HeldDevices
 from foretrain.throughput import Curve
 
 
@@ -53,7 +53,7 @@ def largest(active: Active, devices: int) -> int:
     return counts[place - 1] if (place := bisect_right(counts, devices)) else 0
 
 
-class Stretch(NamedTuple):
+class RateStretch(NamedTuple):
     """Work at one rate.
 
     Attributes:
@@ -65,12 +65,12 @@ class Stretch(NamedTuple):
     until: float
 
 
-Progress = Callable[[Active, Held], Stretch]
+Progress = Callable[[Active, HeldDevices], RateStretch]
 """What becomes of a job on devices. It may differ from the job's curve: a curve is what a scheduler
 believes, progress is what happens."""
 
 
-class Staged(Curve, Protocol):
+class StagedCurve(Curve, Protocol):
     """A curve whose rate changes with what is done."""
 
     def until(self, done: float) -> float:
@@ -78,14 +78,14 @@ class Staged(Curve, Protocol):
         ...
 
 
-def believed(active: Active, held: Held) -> Stretch:
+def believed(active: Active, held: HeldDevices) -> RateStretch:
     """As the job's curve says."""
     curve, done = active.job.curve, active.done
     rate = curve.rate(held.devices, nodes=held.nodes, kind=held.kind, done=done)
-    return Stretch(rate, curve.until(done) if _is_staged(curve) else inf)
+    return RateStretch(rate, curve.until(done) if _is_staged(curve) else inf)
 
 
-def _is_staged(curve: Curve) -> TypeGuard[Staged]:
+def _is_staged(curve: Curve) -> TypeGuard[StagedCurve]:
     return _changes(type(curve))
 
 

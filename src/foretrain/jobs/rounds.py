@@ -23,14 +23,14 @@ from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.progress import Progress, believed
-from foretrain.jobs.shared import State, state_of
+from foretrain.jobs.shared import ClusterState, state_of
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job
 
 Shares = Mapping[int, Mapping[str, float]]
 """Of each job, by rank, the share of its time on each kind of device, from 0 to 1."""
 
-Division = Callable[[State], Shares]
+Division = Callable[[ClusterState], Shares]
 """A policy that divides time; a job that it does not name has no share."""
 
 

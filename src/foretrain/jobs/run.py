@@ -12,11 +12,10 @@ from foretrain.errors import InputError
 from foretrain.jobs import failures
 from foretrain.jobs.admission import Admission, partitioned, room
 from foretrain.jobs.hazard import pace
-from foretrain.jobs.history import Watch
 from foretrain.jobs.kinds import only_kind
 from foretrain.jobs.nodes import Fragmentation, NodePool, Place, packed, racks, spread
-from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.policies.table import Asked, named
+from foretrain.jobs.outcomes import Outcomes, Watch
+from foretrain.jobs.policies.table import PolicyInputs, named
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import End, Trace
@@ -64,7 +63,11 @@ def run(
         InputError: where a job can never run.
     """
     asked = conditions or Conditions()
-    _suits(policy, fleet, asked)
+    # Refuse a policy that cannot do what is asked.
+    if named(policy).one_kind:
+        only_kind(fleet, policy)
+    if named(policy).fluid and (asked.placement is not Placement.ANY or asked.failures):
+        raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
     if asked.failures is not None:
         failures.check(trace, fleet, asked.failures)
     if named(policy).period:
@@ -72,7 +75,7 @@ def run(
 
     def alone(jobs: Trace, part: Fleet) -> Outcomes:
         check(jobs, part)
-        made = Asked(fleet=part, past=_ended(past or trace), period=asked.period)
+        made = PolicyInputs(fleet=part, past=_ended(past or trace), period=asked.period)
         dispatcher = _admitting(named(policy).make(made), part, asked)
         if asked.placement is Placement.ANY and asked.failures is None:
             pool = CountedPool(part)
@@ -89,14 +92,6 @@ def _ended(past: Trace) -> Trace:
 
 
 FLUID = 'leave placement "any" and failures out, or take another policy.'
-
-
-def _suits(policy: str, fleet: Fleet, asked: Conditions) -> None:
-    """Refuse a policy that cannot do what is asked."""
-    if named(policy).one_kind:
-        only_kind(fleet, policy)
-    if named(policy).fluid and (asked.placement is not Placement.ANY or asked.failures):
-        raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
 
 
 def _in_time(trace: Trace, fleet: Fleet, period: float) -> None:

@@ -16,7 +16,7 @@ ROUNDING = 1e-9
 """Share of a round by which floats may miss its boundary."""
 
 
-class Grant(NamedTuple):
+class Allocation(NamedTuple):
     """What a job gets.
 
     Attributes:
@@ -29,7 +29,7 @@ class Grant(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ClusterState:
     """What a policy sees.
 
     Attributes:
@@ -66,7 +66,7 @@ class State:
 
 def state_of(
     there: Iterable[Active], fleet: Fleet, simulation: Simulation, *, fewest: Callable[[Job], int]
-) -> State:
+) -> ClusterState:
     """What a policy may deal out: left out is what it could not have its way with.
 
     That are nodes that are down; jobs that must not be interrupted, with the devices that they
@@ -82,18 +82,18 @@ def state_of(
     still = [each for each in jobs if each.held is not None and not each.job.preemptible]
     down = simulation.pool.down
     if not still and not down:
-        return State(simulation.now, jobs, fleet)
+        return ClusterState(simulation.now, jobs, fleet)
     taken = dict[str, float](down)
     for active in still:
         if active.held is not None:
             taken[active.held.kind] = taken.get(active.held.kind, 0) + active.held.devices
-    state = State(simulation.now, (), fleet, taken)
+    state = ClusterState(simulation.now, (), fleet, taken)
     may = (each for each in jobs if each.held is None or each.job.preemptible)
     able = tuple(each for each in may if state.can_hold(each.job, fewest(each.job)))
     return replace(state, jobs=able)
 
 
-Policy = Callable[[State], Mapping[int, Grant]]
+Policy = Callable[[ClusterState], Mapping[int, Allocation]]
 """What each job gets, by its rank; a job that is not named gets nothing."""
 
 
@@ -114,7 +114,7 @@ class SharedDispatcher:
         self._policy = policy
         self._fleet = fleet
         self._there: dict[int, Active] = {}
-        self._grants: Mapping[int, Grant] = {}
+        self._grants: Mapping[int, Allocation] = {}
         self._next = -1.0
 
     def arrive(self, active: Active, simulation: Simulation) -> None:

@@ -10,14 +10,14 @@ from math import fsum, inf
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.jobs.admission import that_fit
 from foretrain.jobs.capacity import answerable, capacity
-from foretrain.jobs.case import Case, Engine, Keeps, run_case
-from foretrain.jobs.comparison import pair, policy_result
+from foretrain.jobs.case import CaseEngine, Keeps, QueueCase, run_case
 from foretrain.jobs.curves import curve_of, throughput
-from foretrain.jobs.drawn import Kind
 from foretrain.jobs.findings import findings, of_log, of_replays, of_wishes
+from foretrain.jobs.generator import JobKind
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay, replayable
 from foretrain.jobs.result import CaseResult, LoadPoint, ModelCurve, Replayed, Simulated
+from foretrain.jobs.summary import pair, policy_result
 from foretrain.measured.job import Job, Log
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.show.document import fingerprint
@@ -36,7 +36,7 @@ def simulate(
     study: QueueStudy,
     *,
     coefficients: Coefficients = DEFAULT,
-    engine: Engine = map,
+    engine: CaseEngine = map,
     kept: Keeps | None = None,
     progress: Tell | None = None,
 ) -> Simulated:
@@ -80,7 +80,7 @@ def _listed(study: QueueStudy) -> Sequence[Job]:
 
 
 def _done(
-    cases: Sequence[Case], *, engine: Engine, kept: Keeps | None, tell: Tell
+    cases: Sequence[QueueCase], *, engine: CaseEngine, kept: Keeps | None, tell: Tell
 ) -> dict[Place, CaseResult]:
     """Every case done, those that were kept not again."""
     keys = [fingerprint(case) for case in cases] if kept else [""] * len(cases)
@@ -113,10 +113,10 @@ def _curves(study: QueueStudy, coefficients: Coefficients, tell: Tell) -> tuple[
     return tuple(curve_of(model, coefficients=coefficients, tell=told) for model in models)
 
 
-def _kinds(study: QueueStudy, curves: Sequence[ModelCurve]) -> tuple[Kind, ...]:
+def _kinds(study: QueueStudy, curves: Sequence[ModelCurve]) -> tuple[JobKind, ...]:
     models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
     return tuple(
-        Kind(
+        JobKind(
             name=model.name,
             curve=throughput(curve),
             asks=curve.asks,
@@ -128,11 +128,11 @@ def _kinds(study: QueueStudy, curves: Sequence[ModelCurve]) -> tuple[Kind, ...]:
     )
 
 
-def _cases(study: QueueStudy, kinds: tuple[Kind, ...]) -> tuple[Case, ...]:
+def _cases(study: QueueStudy, kinds: tuple[JobKind, ...]) -> tuple[QueueCase, ...]:
     """Every run that is needed; those of the first seed at the last load are noted."""
     loads: tuple[float | None, ...] = tuple(sorted(study.loads)) or (None,)
     return tuple(
-        Case(
+        QueueCase(
             study=study,
             fleet=study.fleet,
             kinds=kinds,
@@ -147,7 +147,7 @@ def _cases(study: QueueStudy, kinds: tuple[Kind, ...]) -> tuple[Case, ...]:
     )
 
 
-def _place(case: Case) -> Place:
+def _place(case: QueueCase) -> Place:
     return case.load, case.policy, case.seed
 
 

@@ -14,9 +14,8 @@ from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Events
-from foretrain.jobs.active import Active, Held, Left
-from foretrain.jobs.history import Watch
-from foretrain.jobs.outcomes import Outcomes
+from foretrain.jobs.active import Active, HeldDevices, Left
+from foretrain.jobs.outcomes import Outcomes, Watch
 from foretrain.jobs.pool import Pool
 from foretrain.jobs.progress import Progress, believed
 from foretrain.measured.job import Job, Trace
@@ -158,7 +157,7 @@ class Simulation:
             self._watch.hold(now, active)
         return True
 
-    def _again(self, active: Active, devices: float, kinds: tuple[str, ...]) -> Held | None:
+    def _again(self, active: Active, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
         """The devices that a job gave back in this very instant, if they are as it needs them."""
         left = active.left
         if left is None or left.when != self._events.now:
@@ -207,7 +206,7 @@ class Simulation:
         self._expect()
         self._ask()
 
-    def _proceed(self, active: Active, held: Held) -> None:
+    def _proceed(self, active: Active, held: HeldDevices) -> None:
         """Let a job work until it ends or goes at another rate."""
         active.rate, until = self._progress(active, held)
         goal, action = active.job.ends_after, partial(self._end, active)
@@ -217,7 +216,7 @@ class Simulation:
         active.until = inf if until < active.job.ends_after else ends
         active.ending = self._events.at(ends, action)
 
-    def _turn(self, active: Active, held: Held, done: float) -> None:
+    def _turn(self, active: Active, held: HeldDevices, done: float) -> None:
         """A job goes on at another rate."""
         active.done, active.since = done, self._events.now
         self._proceed(active, held)
@@ -231,7 +230,7 @@ class Simulation:
         self._dispatcher.leave(active, self)
         self._ask()
 
-    def _release(self, active: Active) -> Held:
+    def _release(self, active: Active) -> HeldDevices:
         """Give a job's devices back."""
         held = active.held
         assert held is not None, f"{active.job.name} holds nothing"
@@ -253,17 +252,7 @@ class Simulation:
     def _decide(self) -> None:
         self._deciding = False
         self._dispatcher.decide(self)
-        self._await()
-        self._decisions -= 1
-        if not self._decisions:
-            raise InputError(
-                f"the simulation is at {self.now:.3g} s after more decisions than are simulated"
-                f" ({MOST_DECISIONS:,}, and {MOST_PER_JOB:,} for each job). Make rounds longer, or"
-                " failures rarer, beside the time that jobs take."
-            )
-
-    def _await(self) -> None:
-        """Give up where nobody runs, decision after decision, and nothing will change that."""
+        # Give up where nobody runs, decision after decision, and nothing will change that.
         down, before = self.pool.down, self._down
         self._down = down
         if not (self._all_came and self.outcomes.waiting) or self.outcomes.holding:
@@ -272,9 +261,16 @@ class Simulation:
             self._idle += 1
         if self._idle > PATIENCE:
             raise self._endless()
+        self._decisions -= 1
+        if not self._decisions:
+            raise InputError(
+                f"the simulation is at {self.now:.3g} s after more decisions than are simulated"
+                f" ({MOST_DECISIONS:,}, and {MOST_PER_JOB:,} for each job). Make rounds longer, or"
+                " failures rarer, beside the time that jobs take."
+            )
 
 
-def _ready(active: Active, held: Held, now: float) -> float:
+def _ready(active: Active, held: HeldDevices, now: float) -> float:
     """When a job that gets devices goes on with work.
 
     Who was stopped in this very instant and gets the same devices back was not interrupted.

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.needs import needs
 
-from foretrain.ensemble.nodes.decode import Decoder, Order, Tally
+from foretrain.ensemble.nodes.decode import SampleDecoder, SampleOrder, SampleTally
 from foretrain.ensemble.nodes.leader import NodeFailed
 from foretrain.ensemble.nodes.message import ALIGNMENT, LONGEST, length_of, packed, unpacked
-from foretrain.ensemble.nodes.modes import MODES, Site
+from foretrain.ensemble.nodes.modes import MODES, NodeSite
 from foretrain.errors import InputError
 
 torch = needs("torch")
@@ -73,7 +73,7 @@ def flown(name, nodes, preprocessors, sizes, queue):
 
     def at(rank):
         own = mode.own(rank, preprocessors, len(sizes))
-        site = Site(
+        site = NodeSite(
             rank=rank,
             nodes=nodes,
             preprocessors=preprocessors,
@@ -167,8 +167,8 @@ class Squares(torch.utils.data.Dataset):
 
 
 def decoded(dataset, blocks, *, order=None, epoch=0, queue=0):
-    order = order or Order(samples=10, batch_size=3, shuffle=False)
-    decoder = Decoder(dataset=dataset, order=order, rank=5)
+    order = order or SampleOrder(samples=10, batch_size=3, shuffle=False)
+    decoder = SampleDecoder(dataset=dataset, order=order, rank=5)
     found = []
     try:
         for message in decoder.messages(blocks, epoch=epoch, queue=queue):
@@ -191,7 +191,7 @@ def test_a_node_decodes_its_blocks_up_to_one_that_fails(queue):
 
 def test_of_a_long_block_that_fails_the_first_samples_are_told():
     for samples, some in ((8, "0, 1, 2, 3, 4, 5, 6, 7:"), (9, "0, 1, 2, 3, 4, 5, 6, 7, ...:")):
-        order = Order(samples=samples, batch_size=samples, shuffle=False)
+        order = SampleOrder(samples=samples, batch_size=samples, shuffle=False)
         (told,) = decoded(Squares(samples, torn=1), range(1), order=order)
         assert f"batch of samples {some}" in told
 
@@ -202,8 +202,8 @@ def test_a_data_set_whose_length_changed_is_refused():
 
 
 def test_a_decoder_decodes_one_epoch_after_the_other_in_its_own_order():
-    order = Order(samples=10, batch_size=3, seed=4)
-    decoder = Decoder(dataset=Squares(), order=order, rank=0)
+    order = SampleOrder(samples=10, batch_size=3, seed=4)
+    decoder = SampleDecoder(dataset=Squares(), order=order, rank=0)
     for epoch in range(3):
         ids = [
             number
@@ -217,7 +217,7 @@ def test_a_decoder_decodes_one_epoch_after_the_other_in_its_own_order():
 
 @pytest.mark.parametrize(("samples", "batch_size", "blocks"), [(1, 1, 1), (9, 3, 3), (10, 3, 4)])
 def test_an_epoch_has_as_many_blocks_as_hold_all_samples(samples, batch_size, blocks):
-    order = Order(samples=samples, batch_size=batch_size)
+    order = SampleOrder(samples=samples, batch_size=batch_size)
     assert order.blocks == blocks
     ids = order.ids(0)
     cuts = [order.cut(ids, block).tolist() for block in range(blocks)]
@@ -225,7 +225,7 @@ def test_an_epoch_has_as_many_blocks_as_hold_all_samples(samples, batch_size, bl
     assert all(len(cut) == batch_size for cut in cuts[:-1])
     for wrong in ({"samples": 0}, {"batch_size": 0}):
         with pytest.raises(InputError, match="at least 1"):
-            Order(**{"samples": samples, "batch_size": batch_size, **wrong})
+            SampleOrder(**{"samples": samples, "batch_size": batch_size, **wrong})
 
 
 def test_a_tally_is_a_polynomial_of_the_numbers_however_they_are_cut():
@@ -233,13 +233,13 @@ def test_a_tally_is_a_polynomial_of_the_numbers_however_they_are_cut():
     due = 0
     for number in numbers:
         due = (due * 1_000_003 + number + 1) % (2**61 - 1)
-    whole = Tally().with_block(torch.tensor(numbers).numpy())
+    whole = SampleTally().with_block(torch.tensor(numbers).numpy())
     assert (whole.samples, whole.checksum) == (20, due)
-    parts = Tally()
+    parts = SampleTally()
     for cut in (numbers[:7], numbers[7:], []):
         parts = parts.with_block(torch.tensor(cut, dtype=torch.int64).numpy())
     assert parts == whole
-    assert Tally().with_block(torch.tensor(numbers[::-1]).numpy()) != whole
+    assert SampleTally().with_block(torch.tensor(numbers[::-1]).numpy()) != whole
 
 
 @pytest.mark.parametrize("nodes", range(1, 6))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 
-from foretrain.ensemble.nodes.stages import ahead
+from foretrain.ensemble.nodes.decode import ahead
 
 
 @given(items=st.lists(st.none() | st.integers(), max_size=20), queue=st.integers(0, 5))

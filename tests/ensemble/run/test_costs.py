@@ -8,13 +8,12 @@ import pytest
 from tests.ensemble.run.studies import PLAIN, WIDE, study
 from tests.needs import needs
 
-from foretrain.ensemble.bottleneck import bottleneck
 from foretrain.ensemble.result import State
 from foretrain.ensemble.run import looks, probe
 from foretrain.ensemble.run import probe as handing
 from foretrain.ensemble.run.home import load
 from foretrain.ensemble.run.inputs import bytes_of, counted, lag_of
-from foretrain.ensemble.run.looks import Report, added
+from foretrain.ensemble.run.looks import Report, added, bottleneck
 from foretrain.ensemble.run.probe import BYTES, Blank, Effort, handing_costs
 from foretrain.ensemble.run.probe import FEWEST_HANDED as FEWEST
 

@@ -17,7 +17,7 @@ from foretrain.ensemble.run.checkpoint import RunFolder
 from foretrain.ensemble.run.home import load
 from foretrain.ensemble.run.inputs import PrivateLoader
 from foretrain.ensemble.run.looks import received
-from foretrain.ensemble.run.member import Job, Mean, Tally, _train
+from foretrain.ensemble.run.member import Mean, MemberJob, MemberProgress, _train
 from foretrain.ensemble.run.trainee import device_of, moved, size_of, trainee
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import Code, OnError, Optimizer
@@ -40,7 +40,7 @@ def loaded(tmp_path):
 
 
 def job_of(loaded, folder, *, member=0, ends=2, every=inf):
-    return Job(
+    return MemberJob(
         recipe=loaded.study.recipes[member],
         reads=None,
         samples=loaded.source.samples,
@@ -61,7 +61,7 @@ def trained(job, loaded, *, stop=lambda: False):
     """The reports of a member that trains until it ends or is stopped."""
     ours, theirs = Pipe(duplex=False)
     with ours, theirs:
-        _train(job, loaded, tally=Tally(theirs), stop=stop)
+        _train(job, loaded, tally=MemberProgress(theirs), stop=stop)
         return list(received(ours))
 
 
@@ -149,7 +149,7 @@ def test_what_a_member_tells_is_counted_from_its_first_batch_on(monkeypatch):
     monkeypatch.setattr(tallies, "monotonic", lambda: clock["now"])
     monkeypatch.setattr(tallies, "process_time", lambda: clock["cpu"])
     ours, theirs = Pipe(duplex=False)
-    told = Tally(theirs, _began=100.0)
+    told = MemberProgress(theirs, _began=100.0)
     assert told.recent.value is None
     clock["now"] = 103.0
     told.attach(lambda: {"wait_seconds": 2.5, "dropped": 4, "skipped": 1})
@@ -181,7 +181,7 @@ def test_what_a_member_tells_is_counted_from_its_first_batch_on(monkeypatch):
 
 
 def test_a_tally_goes_on_where_another_was():
-    one, other = Tally(None), Tally(None)
+    one, other = MemberProgress(None), MemberProgress(None)
     one.whole.add(torch.tensor(2.0), 3)
     one.epoch, one.last = 4, 0.5
     other.load_state_dict(one.state_dict())

@@ -2,7 +2,7 @@
 
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.jobs.active import Active
-from foretrain.jobs.shared import State
+from foretrain.jobs.shared import ClusterState
 from foretrain.measured.job import Job
 from foretrain.throughput import Point, ThroughputCurve
 
@@ -27,7 +27,7 @@ def state(jobs, *, now=0.0, **devices):
     """Jobs that wait, and devices by kind."""
     nodes = tuple(Nodes(count=count, devices=1, kind=kind) for kind, count in devices.items())
     waiting = tuple(Active(each, rank) for rank, each in enumerate(jobs))
-    return State(now, waiting, Fleet(nodes=nodes))
+    return ClusterState(now, waiting, Fleet(nodes=nodes))
 
 
 def shares(divided, kind=ONE):

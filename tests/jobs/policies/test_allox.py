@@ -2,7 +2,7 @@
 
 from tests.jobs.policies.divided import job, shares, state
 
-from foretrain.jobs.policies.allox import AlloX
+from foretrain.jobs.policies.max_min import AlloX
 
 
 def test_on_one_device_the_shortest_of_all_runs():

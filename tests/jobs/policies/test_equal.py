@@ -10,14 +10,16 @@ from tests.jobs.runs import job, shared, trace
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.active import Active
 from foretrain.jobs.policies.equal import equal_share, processor_sharing
-from foretrain.jobs.shared import State
+from foretrain.jobs.shared import ClusterState
 from foretrain.throughput import Power, rigid
 
 
 def widths(curves, devices):
     """What jobs of some curves get that come together."""
     jobs = [job(place, curve=curve, devices=curve.counts[0]) for place, curve in enumerate(curves)]
-    state = State(0.0, [Active(each, rank) for rank, each in enumerate(jobs)], fleet(devices))
+    state = ClusterState(
+        0.0, [Active(each, rank) for rank, each in enumerate(jobs)], fleet(devices)
+    )
     grants = equal_share(state)
     return [grants[rank].devices if rank in grants else 0 for rank in range(len(jobs))]
 

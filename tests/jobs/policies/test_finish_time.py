@@ -3,7 +3,7 @@
 import pytest
 from tests.jobs.policies.divided import job, shares, state
 
-from foretrain.jobs.policies.finish_time import FinishTimeFairness
+from foretrain.jobs.policies.max_min import FinishTimeFairness
 
 
 def test_newcomers_that_are_alike_share_alike():

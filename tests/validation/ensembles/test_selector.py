@@ -10,11 +10,11 @@ from validation.played_pipelines import behind, drawn_setting
 from validation.titan import NETWORKS, PIPELINES, fitted
 
 from foretrain.ensemble.across_nodes import estimate_pipeline
-from foretrain.ensemble.costs import Exchange
+from foretrain.ensemble.costs import ExchangeCosts
 from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
 from foretrain.ensemble.sharing import CLOSE
 
-SLOW_LINK = Exchange(byte_time=1e-9, bandwidth=1e7)
+SLOW_LINK = ExchangeCosts(byte_time=1e-9, bandwidth=1e7)
 
 
 @pytest.mark.parametrize("nodes", [2, 10, 50, 100])
@@ -51,13 +51,13 @@ def test_nobody_shares_over_a_link_that_is_slower_than_preparing():
 
 def test_nobody_shares_what_costs_nothing_to_prepare():
     cheap = replace(COSTS, prepare=1e-5)
-    found = select_pipeline(nodes_of(8, costs=cheap, exchange=Exchange(byte_time=1e-11)))
+    found = select_pipeline(nodes_of(8, costs=cheap, exchange=ExchangeCosts(byte_time=1e-11)))
     assert not found.pays
     assert "too little CPU time" in found.losses["all-shared"]
 
 
 def test_where_members_starve_the_fastest_pipeline_is_picked_though_it_costs_more():
-    setting = nodes_of(4, cores=2, exchange=Exchange(byte_time=1e-9))
+    setting = nodes_of(4, cores=2, exchange=ExchangeCosts(byte_time=1e-9))
     found = select_pipeline(setting)
     assert found.pays
     assert found.best.rate > 1.5 * found.duplicate.rate

@@ -12,7 +12,7 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission
 from foretrain.jobs.hazard import Survival
-from foretrain.jobs.mix import DAY, Failing, Killing, Length, Mix, Size
+from foretrain.jobs.mix import DAY, Failing, JobSize, Killing, Length, Mix
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.policies.pollux import Pollux
@@ -29,15 +29,15 @@ STEP = {
     **{"compute": 1.0, "sample": 1.0, "near": 1.0, "near_more": 1.0},
     **{"far": 1.0, "far_more": 1.0, "overlap": 2.0},
 }
-MIX = {"sizes": (Size(devices=1, share=1.0),), "length": Length(**LENGTH)}
+MIX = {"sizes": (JobSize(devices=1, share=1.0),), "length": Length(**LENGTH)}
 BETWEEN = {"between": 1.0, "repair": 1.0, "checkpoint": 1.0}
 AMDAHL = {"serial": 0.5, "base": 2, "most": 4}
 SMALL, BELOW, ABOVE = 1e-9, 1 - 1e-9, 1 + 1e-9
 
 BOUNDS = [
-    (Size, {"devices": 1, "share": 1.0}, "devices", (1,), (0, -1)),
-    (Size, {"devices": 1, "share": 1.0}, "share", (SMALL, 2.0), (0.0, -1.0, inf, nan)),
-    (Size, {"devices": 1, "share": 1.0}, "stretch", (SMALL, 2.0), (0.0, inf, nan)),
+    (JobSize, {"devices": 1, "share": 1.0}, "devices", (1,), (0, -1)),
+    (JobSize, {"devices": 1, "share": 1.0}, "share", (SMALL, 2.0), (0.0, -1.0, inf, nan)),
+    (JobSize, {"devices": 1, "share": 1.0}, "stretch", (SMALL, 2.0), (0.0, inf, nan)),
     (Length, LENGTH, "median", (SMALL, 99.0), (0.0, -1.0, nan)),
     (Length, LENGTH, "spread", (0.0, 9.0), (-SMALL, nan)),
     (Length, LENGTH, "tail", (0.0, 1.0), (-SMALL, ABOVE)),

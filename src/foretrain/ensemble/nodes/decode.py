@@ -1,19 +1,22 @@
 """The order of an epoch: the same at every node, cut into blocks that nodes deal out.
 
 Decoding: the blocks that this node reads and decodes for everybody.
+
+Stages: an iterator that runs ahead in a thread of its own, by so many items at most.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.ensemble.nodes.message import Batch, failure, packed
-from foretrain.ensemble.nodes.stages import ahead
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,11 +24,81 @@ if TYPE_CHECKING:
     from torch.utils.data import DataLoader, Dataset
 
 
+Item = TypeVar("Item")
+
+
+def ahead(items: Iterator[Item], queue: int) -> Iterator[Item]:
+    """The same items, made by a thread that runs ahead of whoever takes them.
+
+    What `items` raises is raised here, in its place. Closing this iterator ends the thread as
+    soon as it has its next item; a thread that never gets one does not keep the process alive.
+
+    Args:
+        items: consumed in the thread.
+        queue: items that may lie ready at once; with 0 there is no thread.
+    """
+    if queue == 0:
+        yield from items
+        return
+    shelf = _Shelf[Item](queue)
+    Thread(target=shelf.fill, args=(items,), daemon=True).start()
+    try:
+        while (found := shelf.take()) is not None:
+            yield found[0]
+    finally:
+        shelf.close()
+
+
+class _Shelf(Generic[Item]):
+    """A bounded queue that either side may end; nobody polls."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._ready: deque[tuple[Item]] = deque()
+        self._changed = Condition()
+        self._ended = self._closed = False
+        self._error: BaseException | None = None
+
+    def fill(self, items: Iterator[Item]) -> None:
+        try:
+            for item in items:
+                if not self._put(item):
+                    break
+        except BaseException as error:
+            self._error = error
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _put(self, item: Item) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self._ready) < self._capacity)
+            self._ready.append((item,))
+            self._changed.notify_all()
+            return not self._closed
+
+    def take(self) -> tuple[Item] | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready or self._ended)
+            if self._ready:
+                self._changed.notify_all()
+                return self._ready.popleft()
+        if self._error is not None:
+            raise self._error
+        return None
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._ready.clear()
+            self._changed.notify_all()
+
+
 Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class SampleOrder:
     """Which samples make up which block of which epoch.
 
     Attributes:
@@ -63,7 +136,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class SampleTally:
     """What a node has had of an epoch.
 
     Attributes:
@@ -74,12 +147,12 @@ class Tally:
     samples: int = 0
     checksum: int = 0
 
-    def with_block(self, ids: Ids) -> Tally:
+    def with_block(self, ids: Ids) -> SampleTally:
         """The tally after one more block."""
         checksum = self.checksum
         for number in ids.tolist():
             checksum = (checksum * _BASE + number + 1) % _PRIME
-        return Tally(samples=self.samples + len(ids), checksum=checksum)
+        return SampleTally(samples=self.samples + len(ids), checksum=checksum)
 
 
 _PRIME = 2**61 - 1
@@ -87,7 +160,7 @@ _BASE = 1_000_003
 
 
 @dataclass(kw_only=True)
-class Decoder:
+class SampleDecoder:
     """Reads, decodes and collates blocks with a DataLoader of its own.
 
     Attributes:
@@ -99,7 +172,7 @@ class Decoder:
     """
 
     dataset: Dataset[Any]
-    order: Order
+    order: SampleOrder
     rank: int
     workers: int = 0
     collate: Callable[[list[Any]], Batch] | None = None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from foretrain.ensemble.nodes.decode import Decoder, Ids, Order, Tally
+from foretrain.ensemble.nodes.decode import Ids, SampleDecoder, SampleOrder, SampleTally
 from foretrain.ensemble.nodes.leader import (
     Leader,
     Meeting,
@@ -16,7 +16,7 @@ from foretrain.ensemble.nodes.leader import (
     leader_from_environment,
 )
 from foretrain.ensemble.nodes.message import Batch, unpacked
-from foretrain.ensemble.nodes.modes import MODES, Mode, Site
+from foretrain.ensemble.nodes.modes import MODES, ExchangeMode, NodeSite
 from foretrain.errors import InputError, nearest, require
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class SampleBlock:
     """One batch of the stream.
 
     Attributes:
@@ -58,14 +58,14 @@ class InputPipeline:
     """
 
     leader: Leader
-    mode: Mode
+    mode: ExchangeMode
     preprocessors: int
-    order: Order
+    order: SampleOrder
     queue: int
-    decoder: Decoder
+    decoder: SampleDecoder
     name: str
     epoch: int = 0
-    tallies: list[Tally] = field(default_factory=list)
+    tallies: list[SampleTally] = field(default_factory=list)
     _meeting: Meeting | None = None
 
     @property
@@ -84,7 +84,7 @@ class InputPipeline:
     def __iter__(self) -> Iterator[Batch]:
         return (block.batch for block in self.blocks())
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[SampleBlock]:
         """The next epoch, with the numbers of its samples.
 
         Raises:
@@ -113,26 +113,32 @@ class InputPipeline:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _checked(self) -> Iterator[Block]:
-        tally, site = Tally(), self._site()
+    def _checked(self) -> Iterator[SampleBlock]:
+        tally, site = SampleTally(), self._site()
         try:
             for message in self.mode.flow(site):
                 numbers, batch = unpacked(message)
                 ids = numbers.cpu().numpy()
                 tally = tally.with_block(ids)
-                yield Block(epoch=self.epoch, ids=ids, batch=batch)
+                yield SampleBlock(epoch=self.epoch, ids=ids, batch=batch)
         except NodeFailed:
             with suppress(NodeLost):
                 self._told(tally)  # nobody leaves before all have read why
             raise
-        self._agree(tally)
+        due = SampleTally().with_block(self.order.ids(self.epoch))
+        for rank, (samples, checksum) in enumerate(self._told(tally)):
+            if SampleTally(samples=samples, checksum=checksum) != due:
+                raise NodeFailed(
+                    f"rank {rank} had {samples} samples of epoch {self.epoch} with checksum "
+                    f"{checksum}, and not {due.samples} with {due.checksum}. Please report it."
+                )
         self.tallies.append(tally)
         self.epoch += 1
 
-    def _site(self) -> Site:
+    def _site(self) -> NodeSite:
         own = self.mode.own(self.leader.rank, self.preprocessors, self.order.blocks)
         mine = self.decoder.messages(own, epoch=self.epoch, queue=self.queue)
-        return Site(
+        return NodeSite(
             rank=self.leader.rank,
             nodes=self.leader.nodes,
             preprocessors=self.preprocessors,
@@ -159,17 +165,7 @@ class InputPipeline:
             )
         return self._meeting
 
-    def _agree(self, tally: Tally) -> None:
-        """Everybody has had every sample once, in the one order; else it is our bug, and told."""
-        due = Tally().with_block(self.order.ids(self.epoch))
-        for rank, (samples, checksum) in enumerate(self._told(tally)):
-            if Tally(samples=samples, checksum=checksum) != due:
-                raise NodeFailed(
-                    f"rank {rank} had {samples} samples of epoch {self.epoch} with checksum "
-                    f"{checksum}, and not {due.samples} with {due.checksum}. Please report it."
-                )
-
-    def _told(self, tally: Tally) -> list[list[int]]:
+    def _told(self, tally: SampleTally) -> list[list[int]]:
         return self._met().gathered([tally.samples, tally.checksum])
 
 
@@ -213,7 +209,7 @@ def input_pipeline(
     if queue < 0:
         raise InputError(f"queue must be at least 0, got {queue}.")
     here = leader_from_environment() if leader is None else leader
-    order = Order(
+    order = SampleOrder(
         samples=len(dataset),
         batch_size=batch_size,
         shuffle=shuffle,
@@ -225,7 +221,7 @@ def input_pipeline(
         preprocessors=_decoding(mode, preprocessors, here.nodes),
         order=order,
         queue=queue,
-        decoder=Decoder(
+        decoder=SampleDecoder(
             dataset=dataset, order=order, rank=here.rank, workers=workers, collate=collate
         ),
         name=name,

@@ -46,7 +46,10 @@ class RunFolder:
                 raise InputError(
                     f"{self.path} holds a run. Go on with it by --resume, or name another folder."
                 )
-            self._make()
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InputError(f"{self.path} cannot hold a run: {error.strerror}.") from error
             return {}
         if not exists(manifest):
             raise InputError(f"{self.path} holds no run to resume. Start one without --resume.")
@@ -72,12 +75,6 @@ class RunFolder:
                 f"{manifest} is damaged: see {told}. Start the run again in another folder."
             )
         return kept
-
-    def _make(self) -> None:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{self.path} cannot hold a run: {error.strerror}.") from error
 
     def add(self, facts: Mapping[str, Any]) -> None:
         """Keep how far the run is, besides what was kept before."""

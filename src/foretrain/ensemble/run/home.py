@@ -182,7 +182,17 @@ class Home:
             self._process = start(run, descriptors, load=[TRAINING], leads=True, patience=inf)
         self._server = ForkServer(self._peer)
         try:
-            self.facts, self._forks = self._loaded()
+            message = receive(self._peer, FROM_TEMPLATE)
+            if message is None:
+                self._process.wait()
+                raise InputError(
+                    f"The process that loads the study's code and data ended with status "
+                    f"{self._process.status}. See its messages above."
+                )
+            if message.kind is Kind.REFUSED:
+                raise from_text(message.body)
+            told: Any = message.json()
+            self.facts, self._forks = (SourceFacts(**told["facts"]), told["threads"] == 1)
         except BaseException:
             self.close()
             raise
@@ -243,19 +253,6 @@ class Home:
         self._process.wait()
         self._process.close()
         self._parcel.close()
-
-    def _loaded(self) -> tuple[SourceFacts, bool]:
-        message = receive(self._peer, FROM_TEMPLATE)
-        if message is None:
-            self._process.wait()
-            raise InputError(
-                f"The process that loads the study's code and data ended with status "
-                f"{self._process.status}. See its messages above."
-            )
-        if message.kind is Kind.REFUSED:
-            raise from_text(message.body)
-        told: Any = message.json()
-        return SourceFacts(**told["facts"]), told["threads"] == 1
 
 
 def load(study: EnsembleStudy) -> Loaded:

@@ -22,7 +22,7 @@ from batchcast.stream import Stream, serve_source
 from foretrain.ensemble.run.errors import MENDABLE
 from foretrain.ensemble.run.home import Loaded, function
 from foretrain.ensemble.run.looks import StreamNow
-from foretrain.ensemble.run.setting import Setting
+from foretrain.ensemble.run.setting import RunSetting
 from foretrain.ensemble.run.trainee import on_device
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import OnError, Recipe
@@ -96,7 +96,12 @@ class PrivateLoader:
     def __iter__(self) -> Iterator[Tree]:
         began = monotonic()
         samples: list[Tree] = []
-        for place in self._rest():
+        # Ids of the samples that are left of the epoch, in order.
+        count = self._order.samples
+        assert count is not None
+        first = self.epoch * count + self.position
+        ids: list[int] = self._order.ids(first, count - self.position).tolist()
+        for place in ids:
             sample = self._sample(place)
             samples += [] if sample is LEFT_OUT else [sample]
             self.position += 1
@@ -122,14 +127,6 @@ class PrivateLoader:
         """Seconds that the member waited for its own preparing, and samples left out."""
         return {"wait_seconds": self._waited, "skipped": self._skipped}
 
-    def _rest(self) -> list[int]:
-        """Ids of the samples that are left of the epoch, in order."""
-        count = self._order.samples
-        assert count is not None
-        first = self.epoch * count + self.position
-        ids: list[int] = self._order.ids(first, count - self.position).tolist()
-        return ids
-
     def _sample(self, place: int) -> Tree:
         """One sample; the member's own random numbers, such as those of dropout, stay its own."""
         with generators_kept():
@@ -153,7 +150,7 @@ Stats = Mapping[str, Any]
 """What a stream says of itself."""
 
 
-def stream(setting: Setting, recipes: Sequence[Recipe], *, name: str, ends: int) -> Stream:
+def stream(setting: RunSetting, recipes: Sequence[Recipe], *, name: str, ends: int) -> Stream:
     """One stream for some members, up to an epoch."""
     study, facts = setting.study, setting.home.facts
     return serve_source(

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from math import inf, nan
 
 from batchcast.stream import Stream
-from foretrain.ensemble.halving import Halving
+from foretrain.ensemble.halving import SuccessiveHalving
 from foretrain.ensemble.result import Snapshot, State
 from foretrain.ensemble.run.inputs import counted, lag_of, stats_of, stream
 from foretrain.ensemble.run.looks import Looks, Report, StreamNow, added
-from foretrain.ensemble.run.member import Job
+from foretrain.ensemble.run.member import MemberJob
 from foretrain.ensemble.run.roster import Roster
-from foretrain.ensemble.run.setting import Setting
+from foretrain.ensemble.run.setting import RunSetting
 from foretrain.ensemble.terms import FleetTerms
 from foretrain.ensemble.waves import Wave, first_fit_decreasing, waves
 from foretrain.errors import ForetrainError
@@ -25,7 +25,7 @@ from foretrain.measured.ensemble_study import EnsembleStudy, Probed, Recipe
 from foretrain.measured.members import Ensemble, Member
 
 
-def comparisons(study: EnsembleStudy) -> Halving | None:
+def comparisons(study: EnsembleStudy) -> SuccessiveHalving | None:
     """When members are compared; None where all train to their end.
 
     The first comparison comes after the epochs that the study says, each further one after eta
@@ -39,7 +39,7 @@ def comparisons(study: EnsembleStudy) -> Halving | None:
     while rung < study.epochs:
         rungs.append(float(rung))
         rung *= study.halving.eta
-    return Halving(rungs=tuple(rungs), eta=study.halving.eta) if rungs else None
+    return SuccessiveHalving(rungs=tuple(rungs), eta=study.halving.eta) if rungs else None
 
 
 def together(
@@ -114,7 +114,7 @@ class Launch:
         trained: seconds of all parts, each from its first sample to its last.
     """
 
-    setting: Setting
+    setting: RunSetting
     tell: Tells
     stop: Callable[[], bool]
     looks: Looks
@@ -136,14 +136,11 @@ class Launch:
             active = [each for each in study.recipes if each.name not in self.ended]
             self._train(active, ends)
             if halving and rung < len(rungs) and not self.stop():
-                self._compare(halving, rung, self._contenders(active, ends))
-
-    def _compare(self, halving: Halving, rung: int, names: Sequence[str]) -> None:
-        """End the members that do worst; a run that goes on later must find the same ones ended."""
-        losses = {name: self._loss(name) for name in names}
-        self.ended += halving.after(rung, losses).stopped if losses else ()
-        self.compared = rung + 1
-        self.setting.folder.add({"compared": self.compared, "ended": self.ended})
+                names = self._contenders(active, ends)
+                losses = {name: self._loss(name) for name in names}
+                self.ended += halving.after(rung, losses).stopped if losses else ()
+                self.compared = rung + 1
+                self.setting.folder.add({"compared": self.compared, "ended": self.ended})
 
     def _contenders(self, active: Sequence[Recipe], ends: int) -> list[str]:
         """Members that would go on; who failed or is done is not compared."""
@@ -213,10 +210,12 @@ class Launch:
             return {name: recipes}
         return {f"{name}.{n}": [each] for n, each in enumerate(recipes) if way.workers}
 
-    def _job(self, recipe: Recipe, members: int, ends: int, *, reads: Mapping[str, str]) -> Job:
+    def _job(
+        self, recipe: Recipe, members: int, ends: int, *, reads: Mapping[str, str]
+    ) -> MemberJob:
         setting = self.setting
         kept = setting.study.checkpoints
-        return Job(
+        return MemberJob(
             recipe=recipe,
             reads=reads.get(recipe.name),
             samples=setting.home.facts.samples,

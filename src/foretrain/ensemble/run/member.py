@@ -57,7 +57,7 @@ class Mean:
 
 
 @dataclass(slots=True)
-class Tally:
+class MemberProgress:
     """What a member has done since its process began.
 
     Attributes:
@@ -144,7 +144,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class MemberJob:
     """What a member's process does.
 
     Attributes:
@@ -167,11 +167,11 @@ class Job:
     every: float
 
 
-def live(job: Job, loaded: Loaded, descriptors: Sequence[int]) -> None:
+def live(job: MemberJob, loaded: Loaded, descriptors: Sequence[int]) -> None:
     """The whole life of a member's process; whatever goes wrong ends as a report."""
     stop = _asked_to_stop()
     pipe = Connection(descriptors[0], readable=False)
-    tally = Tally(pipe)
+    tally = MemberProgress(pipe)
     try:
         _train(job, loaded, tally=tally, stop=stop)
     except MENDABLE as error:
@@ -190,7 +190,9 @@ def _asked_to_stop() -> Callable[[], bool]:
     return lambda: bool(asked)
 
 
-def _train(job: Job, loaded: Loaded, *, tally: Tally, stop: Callable[[], bool]) -> None:
+def _train(
+    job: MemberJob, loaded: Loaded, *, tally: MemberProgress, stop: Callable[[], bool]
+) -> None:
     import torch
 
     torch.set_num_threads(job.threads)
@@ -209,7 +211,12 @@ def _train(job: Job, loaded: Loaded, *, tally: Tally, stop: Callable[[], bool]) 
 
 
 def _epoch(
-    job: Job, trained: Trainee, loader: Loader, *, tally: Tally, stop: Callable[[], bool]
+    job: MemberJob,
+    trained: Trainee,
+    loader: Loader,
+    *,
+    tally: MemberProgress,
+    stop: Callable[[], bool],
 ) -> None:
     """Train until the epoch ends, or somebody asks to stop before."""
     kept = monotonic()
@@ -228,6 +235,6 @@ def _epoch(
         _keep(job, trained, loader, tally=tally)
 
 
-def _keep(job: Job, trained: Trainee, loader: Loader, *, tally: Tally) -> None:
+def _keep(job: MemberJob, trained: Trainee, loader: Loader, *, tally: MemberProgress) -> None:
     state = {"trainee": trained.state_dict(), "loader": loader.state_dict()}
     job.folder.save(job.recipe.name, {**state, "tally": tally.state_dict()})

@@ -16,7 +16,7 @@ from batchcast.forkserver.client import Process
 from foretrain.ensemble.result import State
 from foretrain.ensemble.run.home import Home
 from foretrain.ensemble.run.looks import Report, received
-from foretrain.ensemble.run.member import Job, live
+from foretrain.ensemble.run.member import MemberJob, live
 
 PATIENCE: Final = 5.0
 """Seconds for a process to leave after its last report, before it is killed."""
@@ -52,7 +52,7 @@ class Roster:
         """The last report of every member."""
         return {name: hand.last for name, hand in self._hands.items()}
 
-    def start(self, jobs: Iterable[Job]) -> None:
+    def start(self, jobs: Iterable[MemberJob]) -> None:
         """Start a process for each job."""
         for job in jobs:
             ours, theirs = Pipe(duplex=False)

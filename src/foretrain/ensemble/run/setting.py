@@ -11,7 +11,7 @@ from foretrain.measured.ensemble_study import EnsembleStudy, Probed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class RunSetting:
     """What a run is made with.
 
     Attributes:

@@ -19,11 +19,11 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import Hazard, Prospect
 from foretrain.jobs.hazard import pace as pace_on_all
-from foretrain.jobs.ordered import Order
+from foretrain.jobs.ordered import Ordering
 from foretrain.jobs.progress import efficient, largest, pace
-from foretrain.jobs.shared import Grant, Policy, State
+from foretrain.jobs.shared import Allocation, ClusterState, Policy
 
-Key = Callable[[Active, int, State], float]
+Key = Callable[[Active, int, ClusterState], float]
 """What jobs are sorted by: of a job, the devices that are efficient for it, and the state."""
 
 
@@ -65,12 +65,12 @@ def capped(threshold: float, key: Key) -> Policy:
         raise InputError(f"the efficiency threshold must lie from 0 to 1, got {threshold}.")
     widths: dict[int, int] = {}
 
-    def width(active: Active, state: State) -> int:
+    def width(active: Active, state: ClusterState) -> int:
         if active.rank not in widths:
             widths[active.rank] = efficient(active, threshold, fleet=state.fleet)
         return widths[active.rank]
 
-    def policy(state: State) -> Mapping[int, Grant]:
+    def policy(state: ClusterState) -> Mapping[int, Allocation]:
         wide = {active.rank: width(active, state) for active in state.jobs}
         left, grants = int(state.devices), {}
         for active in sorted(
@@ -78,7 +78,7 @@ def capped(threshold: float, key: Key) -> Policy:
         ):
             devices = largest(active, min(wide[active.rank], left))
             if devices:
-                grants[active.rank] = Grant(devices, active.job.kinds)
+                grants[active.rank] = Allocation(devices, active.job.kinds)
                 left -= devices
             if not left:
                 break
@@ -87,11 +87,11 @@ def capped(threshold: float, key: Key) -> Policy:
     return policy
 
 
-def _arrival(active: Active, devices: int, state: State) -> float:
+def _arrival(active: Active, devices: int, state: ClusterState) -> float:
     return active.job.arrival
 
 
-def _remaining(active: Active, devices: int, state: State) -> float:
+def _remaining(active: Active, devices: int, state: ClusterState) -> float:
     left = active.job.work - active.done_at(state.now)
     return left / pace(active, devices, fleet=state.fleet)
 
@@ -106,7 +106,7 @@ KEPT = 65_536
 """Prospects that are remembered."""
 
 
-def aware(hazard: Hazards, *, preempts: bool = True) -> Order:
+def aware(hazard: Hazards, *, preempts: bool = True) -> Ordering:
     """Least expected device-seconds per success first.
 
     Args:
@@ -124,7 +124,7 @@ def aware(hazard: Hazards, *, preempts: bool = True) -> Order:
     def lasts(active: Active, now: float) -> float:
         return active.job.work / active.rate / LOOKS + max(0.0, active.since - now)
 
-    return Order(key=cost, preempts=preempts, skips=True, lasts=lasts if preempts else None)
+    return Ordering(key=cost, preempts=preempts, skips=True, lasts=lasts if preempts else None)
 
 
 def aware_efficient(hazard: Hazards, *, threshold: float) -> Policy:

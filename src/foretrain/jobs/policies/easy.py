@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from math import inf
 
-from foretrain.jobs.active import Active, Held
+from foretrain.jobs.active import Active, HeldDevices
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.pool import Pool
 from foretrain.jobs.simulation import Simulation
@@ -40,7 +40,16 @@ class EasyDispatcher:
         """Start jobs in the order of arrival, then those that may pass the first that waits."""
         for head in tuple(self._waiting.values()):
             if not self._start(head, simulation):
-                self._backfill(head, simulation)
+                # Start later jobs that do not delay the first.
+                moment, freed = self._reservation(head, simulation)
+                for active in tuple(self._waiting.values())[1:]:
+                    if not simulation.pool.free(()):
+                        break
+                    soon = simulation.now + _said(active) <= moment
+                    if soon or _leaves(active, head, freed=freed, pool=simulation.pool):
+                        started = self._start(active, simulation)
+                        if started and soon and active.held is not None:
+                            freed.append(active.held)
                 break
 
     def _start(self, active: Active, simulation: Simulation) -> bool:
@@ -49,19 +58,7 @@ class EasyDispatcher:
             self._running[active.rank] = self._waiting.pop(active.rank)
         return started
 
-    def _backfill(self, head: Active, simulation: Simulation) -> None:
-        """Start later jobs that do not delay the first."""
-        moment, freed = self._reservation(head, simulation)
-        for active in tuple(self._waiting.values())[1:]:
-            if not simulation.pool.free(()):
-                break
-            soon = simulation.now + _said(active) <= moment
-            if soon or _leaves(active, head, freed=freed, pool=simulation.pool):
-                started = self._start(active, simulation)
-                if started and soon and active.held is not None:
-                    freed.append(active.held)
-
-    def _reservation(self, head: Active, simulation: Simulation) -> tuple[float, list[Held]]:
+    def _reservation(self, head: Active, simulation: Simulation) -> tuple[float, list[HeldDevices]]:
         """When the first that waits can start, and what will have been given back by then."""
         running = sorted(self._running.values(), key=lambda job: (_ends(job, simulation), job.rank))
         held = [active.held for active in running if active.held is not None]
@@ -76,7 +73,7 @@ class EasyDispatcher:
         return _ends(running[enough], simulation), held[: enough + 1]
 
 
-def _leaves(active: Active, head: Active, *, freed: list[Held], pool: Pool) -> bool:
+def _leaves(active: Active, head: Active, *, freed: list[HeldDevices], pool: Pool) -> bool:
     """Whether the first that waits would still start in time beside a job that runs for long."""
     held = pool.take(active.job.devices, active.job.kinds)
     if held is None:

@@ -1,19 +1,24 @@
 """Equal share: every job gets as many devices as any other.
 
 Gandiva-fair: every job has a ticket, and tickets get equal time.
+
+heSRPT: the best shares of a fluid for jobs whose speed is a power of their devices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from math import fsum
 
+from foretrain.errors import InputError
 from foretrain.jobs.kinds import only_kind, water_level
 from foretrain.jobs.rounds import Shares
-from foretrain.jobs.shared import Grant, State
+from foretrain.jobs.shared import Allocation, ClusterState, Policy
 
 
-def processor_sharing(state: State) -> Mapping[int, Grant]:
+def processor_sharing(state: ClusterState) -> Mapping[int, Allocation]:
     """An equal share of all devices for every job, as a fluid; what it cannot use goes to others.
 
     Source: kleinrock1976, section 4.4: processor sharing.
@@ -21,11 +26,12 @@ def processor_sharing(state: State) -> Mapping[int, Grant]:
     most = [active.job.curve.counts[-1] for active in state.jobs]
     level = water_level(most, devices=state.devices)
     return {
-        active.rank: Grant(min(level, each)) for active, each in zip(state.jobs, most, strict=True)
+        active.rank: Allocation(min(level, each))
+        for active, each in zip(state.jobs, most, strict=True)
     }
 
 
-def equal_share(state: State) -> Mapping[int, Grant]:
+def equal_share(state: ClusterState) -> Mapping[int, Allocation]:
     """Whole devices, as equal as can be: who holds fewest is the next to get more.
 
     The first jobs to arrive are let in, as many as the devices suffice for; then the one with
@@ -49,13 +55,13 @@ def equal_share(state: State) -> Mapping[int, Grant]:
             widths[rank] = place
             heappush(heap, (counts[rank][place], rank))
     return {
-        active.rank: Grant(counts[active.rank][widths[active.rank]], active.job.kinds)
+        active.rank: Allocation(counts[active.rank][widths[active.rank]], active.job.kinds)
         for active in state.jobs
         if active.rank in widths
     }
 
 
-def gandiva_fair(state: State) -> Shares:
+def gandiva_fair(state: ClusterState) -> Shares:
     """The same share of time for every job, whatever number of devices it asks for.
 
     Source: chaudhary2020, section 3: gang-aware stride scheduling.
@@ -64,3 +70,70 @@ def gandiva_fair(state: State) -> Shares:
     asked = sum(active.job.devices for active in state.jobs)
     share = min(1.0, state.devices / asked) if asked else 0.0
     return {active.rank: {kind: share} for active in state.jobs}
+
+
+def hesrpt(exponent: float) -> Policy:
+    """Shares that make the mean response time least if no further job comes.
+
+    Args:
+        exponent: q of the speed n^q of every job, above 0 and below 1.
+
+    Every job runs; the i-th largest of m gets (i/m)^c - ((i-1)/m)^c of all devices, c = 1/(1-q),
+    or as many as it can use if that is less.
+
+    Source: berg2020, theorem 8 (from memory: the shares for mean flow time).
+    """
+    _check(exponent)
+
+    def policy(state: ClusterState) -> Mapping[int, Allocation]:
+        falling = sorted(
+            state.jobs, key=lambda job: (job.done_at(state.now) - job.job.work, job.rank)
+        )
+        given = zip(falling, shares(len(falling), exponent=exponent), strict=True)
+        return {
+            active.rank: Allocation(min(share * state.devices, active.job.curve.counts[-1]))
+            for active, share in given
+        }
+
+    return policy
+
+
+def shares(jobs: int, *, exponent: float) -> list[float]:
+    """Share of all devices of each job, the largest job first."""
+    power = 1.0 / (1.0 - exponent)
+    ends = [(place / jobs) ** power for place in range(jobs + 1)] if jobs else []
+    return [high - low for low, high in pairwise(ends)]
+
+
+def total_response(works: Sequence[float], *, devices: float, exponent: float) -> float:
+    """Sum of the response times under heSRPT of jobs that are all there, in seconds.
+
+    Args:
+        works: seconds that each job takes on one device.
+        devices: that they share.
+        exponent: q of the speed n^q of every job.
+
+    A job adds what it costs to be one of so many: k (1 + w)^q - (k - 1) w^q seconds per second of
+    work if it is the k-th largest, w being the devices of all larger jobs over its own.
+
+    Source: berg2020, theorem 8 (from memory); the tests hold it against a search of all shares.
+    """
+    _check(exponent)
+    power = 1.0 / (1.0 - exponent)
+    # Devices of all larger jobs over those of the job in a place.
+    costs = [
+        (1.0 / (float(place / (place - 1)) ** power - 1.0) if place > 1 else 0.0)
+        for place in range(1, len(works) + 1)
+    ]
+    terms = (
+        work * (place * (1.0 + larger) ** exponent - (place - 1) * larger**exponent)
+        for place, (work, larger) in enumerate(
+            zip(sorted(works, reverse=True), costs, strict=True), start=1
+        )
+    )
+    return fsum(terms) / float(devices**exponent)
+
+
+def _check(exponent: float) -> None:
+    if not 0 < exponent < 1:
+        raise InputError(f"the exponent of heSRPT must lie between 0 and 1, got {exponent}.")

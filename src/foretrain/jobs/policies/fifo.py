@@ -18,25 +18,25 @@ from statistics import fmean
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import pace
-from foretrain.jobs.ordered import Order
+from foretrain.jobs.ordered import Ordering
 from foretrain.measured.job import Job, Trace
 
 
-def fifo() -> Order:
+def fifo() -> Ordering:
     """First in, first out: a job that does not fit holds up all after it."""
-    return Order(key=_arrival)
+    return Ordering(key=_arrival)
 
 
 def _arrival(active: Active, now: float) -> float:
     return active.job.arrival
 
 
-def sjf() -> Order:
+def sjf() -> Ordering:
     """Shortest job first, without interruption; those that do not fit are passed."""
-    return Order(key=_left, skips=True)
+    return Ordering(key=_left, skips=True)
 
 
-def srtf() -> Order:
+def srtf() -> Ordering:
     """Shortest remaining time first, with interruption.
 
     What is left of a job that runs is its work alone; of one that waits, also the start or restart
@@ -45,7 +45,7 @@ def srtf() -> Order:
     Source: schrage1966: of all policies on one server it has the least mean response time. Where a
     restart takes time that no longer holds: stopping for a job that is hardly shorter does not pay.
     """
-    return Order(key=_left, preempts=True, skips=True, falls=True)
+    return Ordering(key=_left, preempts=True, skips=True, falls=True)
 
 
 def _left(active: Active, now: float) -> float:
@@ -61,7 +61,7 @@ Guess = Callable[[Job], float]
 """Seconds that a job takes on the devices that it asks for."""
 
 
-def srtf_guessed(guess: Guess) -> Order:
+def srtf_guessed(guess: Guess) -> Ordering:
     """Shortest remaining time first, with interruption, where lengths are guessed.
 
     Args:
@@ -75,7 +75,7 @@ def srtf_guessed(guess: Guess) -> Order:
             return rest + active.since - now
         return rest + (job.start if active.begun is None else job.restart)
 
-    return Order(key=left, preempts=True, skips=True, falls=True)
+    return Ordering(key=left, preempts=True, skips=True, falls=True)
 
 
 def estimated(past: Trace) -> Guess:

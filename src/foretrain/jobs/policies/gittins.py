@@ -1,4 +1,4 @@
-"""LAS: who has got least runs first; nothing needs to be known of a job.
+"""Least attained service (LAS): who has got least runs first; nothing needs to be known of a job.
 
 Attained service counts device-seconds. It is told apart in levels only, so that two jobs do not
 interrupt each other for ever.
@@ -8,7 +8,7 @@ Gittins: who is likeliest to end soon, by what it has got and how long jobs usua
 Nothing is known of a single job. Past jobs say how much service, in device-seconds, jobs get in
 all; an end is an end, whether the job finished, failed or was killed.
 
-Tiresias in rounds: two queues, and whoever has got little stands in the first.
+Tiresias in rounds: discretised two-dimensional least attained service, with two queues.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import pace
-from foretrain.jobs.ordered import Order
-from foretrain.jobs.shared import Grant, Policy, State
+from foretrain.jobs.ordered import Ordering
+from foretrain.jobs.shared import Allocation, ClusterState, Policy
 from foretrain.measured.job import Trace
 
 ROUNDING = 1e-9
 """Share of a level by which attained service may miss its end."""
 
 
-def las(levels: Sequence[float]) -> Order:
+def las(levels: Sequence[float]) -> Ordering:
     """Discretised two-dimensional least attained service: the lower level first.
 
     A level is a queue: those that run, by when they started; then those that were stopped for a job
@@ -54,7 +54,7 @@ def las(levels: Sequence[float]) -> Order:
         place = bisect_right(bounds, attained * (1.0 + ROUNDING))
         return (bounds[place] - attained) / active.job.devices if place < len(bounds) else inf
 
-    return Order(key=level, preempts=True, skips=True, lasts=lasts, queues=True)
+    return Ordering(key=level, preempts=True, skips=True, lasts=lasts, queues=True)
 
 
 LEVELS = 64
@@ -64,7 +64,7 @@ SLACK = 1e-3
 """Device-seconds by which attained service may miss the end of a level, for clocks are floats."""
 
 
-def gittins(past: Trace) -> Order:
+def gittins(past: Trace) -> Ordering:
     """Highest Gittins index first, by levels of attained service; those of one index are a queue.
 
     Args:
@@ -85,7 +85,7 @@ def gittins(past: Trace) -> Order:
     def lasts(active: Active, now: float) -> float:
         return (bounds[level(active, now)] - active.attained_at(now)) / active.job.devices
 
-    return Order(key=cost, preempts=True, skips=True, lasts=lasts, queues=True)
+    return Ordering(key=cost, preempts=True, skips=True, lasts=lasts, queues=True)
 
 
 def indices(service: NDArray[np.float64]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -111,7 +111,7 @@ THRESHOLD = 16 * 3600.0
 
 
 def tiresias(*, threshold: float = THRESHOLD) -> Policy:
-    """Who has got less than a threshold first, then the others; a job that does not fit is passed.
+    """Discretised two-dimensional least attained service in two queues; what does not fit is passed.
 
     In the first queue jobs stand by their arrival, in the second by when they fell. To be asked in
     rounds: a job falls at the round that finds it over the threshold, and may be interrupted.
@@ -128,7 +128,7 @@ def tiresias(*, threshold: float = THRESHOLD) -> Policy:
     def place(active: Active) -> tuple[bool, int]:
         return active.rank in fallen, fallen.get(active.rank, active.rank)
 
-    def policy(state: State) -> Mapping[int, Grant]:
+    def policy(state: ClusterState) -> Mapping[int, Allocation]:
         for active in state.jobs:
             if active.rank not in fallen and active.attained_at(state.now) >= threshold:
                 fallen[active.rank] = len(fallen)
@@ -137,7 +137,7 @@ def tiresias(*, threshold: float = THRESHOLD) -> Policy:
             job = active.job
             if job.devices <= left:
                 left -= job.devices
-                grants[active.rank] = Grant(job.devices, job.kinds)
+                grants[active.rank] = Allocation(job.devices, job.kinds)
         return grants
 
     return policy

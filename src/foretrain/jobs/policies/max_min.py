@@ -4,17 +4,27 @@ A share counts device-seconds: a job on four devices has four times as much as o
 device in the same time.
 
 Max-sum throughput: who does most per device runs, whatever becomes of the others.
+
+AlloX: jobs are matched to devices so that the mean response is least, the oldest first.
+
+Finish-time fairness: nobody should end much later than on an equal part of the fleet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 from foretrain.jobs.active import Active
-from foretrain.jobs.kinds import only_kind, rates, water_level
+from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level
 from foretrain.jobs.rounds import Shares
-from foretrain.jobs.shared import State
+from foretrain.jobs.shared import ClusterState
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +35,7 @@ GAIN = 1e-4
 """Weight of all jobs' mean throughput beside the least: enough to leave nothing idle."""
 
 
-def max_min(state: State) -> Shares:
+def max_min(state: ClusterState) -> Shares:
     """Equal device-seconds for all, in a fleet of one kind.
 
     Every job gets the same number of devices on average, at most what it asks for; what small jobs
@@ -38,7 +48,7 @@ def max_min(state: State) -> Shares:
     return {active.rank: {kind: min(1.0, level / active.job.devices)} for active in state.jobs}
 
 
-def max_min_over_kinds(state: State) -> Shares:
+def max_min_over_kinds(state: ClusterState) -> Shares:
     """The least normalised throughput as large as it can be, over several kinds of devices.
 
     A job's throughput is taken over that of an equal share of every kind, times its devices. Among
@@ -70,7 +80,7 @@ def max_min_over_kinds(state: State) -> Shares:
 
 
 def _normalised(
-    state: State, capacity: NDArray[np.float64]
+    state: ClusterState, capacity: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Throughput of each job on each kind over that of an equal share, and devices asked for."""
     import numpy as np
@@ -99,7 +109,7 @@ def _rows(gain: NDArray[np.float64], devices: NDArray[np.float64]) -> NDArray[np
     return rows
 
 
-def max_sum(state: State) -> Shares:
+def max_sum(state: ClusterState) -> Shares:
     """As many units of work per second of all jobs together as the fleet can do.
 
     With one kind of device that is the order of work per device; equal jobs share alike what is
@@ -120,3 +130,151 @@ def max_sum(state: State) -> Shares:
         left -= share * asked
         shares.update({active.rank: {kind: share} for active in alike})
     return shares
+
+
+OLDEST = 0.2
+"""Share of the waiting jobs that are matched. Source: narayanan2020's AlloX (from memory)."""
+
+NEVER = 1e15
+"""Seconds that stand for a kind that a job cannot use: finite, for the matching's sake."""
+
+
+class AlloX:
+    """Matches waiting jobs to idle devices; who has a device keeps it to the end.
+
+    A device works off the jobs that are matched to it one by one. The last of them delays itself
+    alone, the one before two, so a job of t seconds in the k-th place from the end costs k t: the
+    cheapest matching of jobs to places has the least sum of responses. Only the first job of every
+    device gets it. Each is counted as a job on one device, as in Gavel's version.
+
+    Attributes:
+        oldest: share of the waiting jobs that are matched, and at least one per idle device.
+
+    Source: le2020, section 4.
+    """
+
+    def __init__(self, oldest: float = OLDEST) -> None:
+        self.oldest = oldest
+        self._kept: dict[int, str] = {}
+
+    def __call__(self, state: ClusterState) -> Shares:
+        """Time of all jobs: 1 on the kind of the device that a job is matched to."""
+        here = {active.rank for active in state.jobs}
+        self._kept = {rank: kind for rank, kind in self._kept.items() if rank in here}
+        idle = _idle(state, self._kept)
+        waiting = [active for active in state.jobs if active.rank not in self._kept]
+        waiting = waiting[: max(int(self.oldest * len(waiting)), len(idle))]
+        if waiting and idle:
+            # Give each idle device the first of the jobs that are matched to it.
+            from scipy.optimize import linear_sum_assignment
+
+            costs = _costs(waiting, idle, state)
+            first: dict[int, tuple[int, int]] = {}
+            for row, column in zip(*linear_sum_assignment(costs), strict=True):
+                place, device = divmod(int(column), len(idle))
+                if costs[row, column] < NEVER:
+                    first[device] = max(first.get(device, (-1, -1)), (place, int(row)))
+            for device, (_, row) in first.items():
+                self._kept[waiting[row].rank] = idle[device]
+        return {rank: {kind: 1.0} for rank, kind in self._kept.items()}
+
+
+def _idle(state: ClusterState, kept: dict[int, str]) -> list[str]:
+    """The kind of every device that no job keeps."""
+    held = list(kept.values())
+    return [
+        each.kind
+        for each in state.fleet.nodes
+        for _ in range(int(state.room(each.kind)) - held.count(each.kind))
+    ]
+
+
+def _costs(
+    waiting: Sequence[Active], idle: Sequence[str], state: ClusterState
+) -> NDArray[np.float64]:
+    """Seconds that a job in a place adds to all responses: jobs against places of devices."""
+    import numpy as np
+
+    seconds = []
+    for active in waiting:
+        speed = rates(active, state)
+        times = {kind: steps_left(active) / rate for kind, rate in speed.items()}
+        seconds.append([min(times.get(kind, inf), NEVER) for kind in idle])
+    places = np.arange(1, len(waiting) + 1)
+    table = np.array(seconds)
+    return np.concatenate([place * table for place in places], axis=1)
+
+
+HALVINGS = 60
+"""Steps of bisection: to the rounding of floats."""
+
+
+class TimeNeeded(NamedTuple):
+    """What decides a job's ratio.
+
+    Attributes:
+        waited: seconds since it came.
+        left: seconds that it still takes with all of its time.
+        alone: seconds that it takes on an equal part, from the first to the last.
+    """
+
+    waited: float
+    left: float
+    alone: float
+
+
+class FinishTimeFairness:
+    """The largest ratio of response over response alone as small as it can be.
+
+    Alone is on an equal part of the fleet: what was done so far would have taken the time that it
+    takes at the parts of then, what is left takes that at today's. Shares are the least with which
+    nobody's ratio exceeds the largest; what they leave over is given to all.
+
+    Source: mahajan2020, section 3, in the form of narayanan2020, section 4.2; what becomes of the
+    rest is ours.
+    """
+
+    def __init__(self) -> None:
+        self._alone: dict[int, float] = {}
+        self._before: dict[int, tuple[float, float]] = {}
+
+    def __call__(self, state: ClusterState) -> Shares:
+        """Time of all jobs."""
+        kind = only_kind(state.fleet, "finish-time fairness")
+        needs = {active.rank: self._need(active, kind, state) for active in state.jobs}
+        ratio = _ratio(state, needs)
+        least = {rank: _share(need, ratio) for rank, need in needs.items()}
+        shares = filled(least, state.jobs, devices=state.devices)
+        return {rank: {kind: share} for rank, share in shares.items()}
+
+    def _need(self, active: Active, kind: str, state: ClusterState) -> TimeNeeded:
+        """What decides a job's ratio; what it did since it was last asked goes to its past."""
+        rank, rate = active.rank, rates(active, state)[kind]
+        part = rate * min(1.0, state.devices / len(state.jobs) / active.job.devices)
+        left = steps_left(active)
+        before, speed = self._before.get(rank, (left, part))
+        past = self._alone.get(rank, 0.0) + (before - left) / speed
+        self._alone[rank], self._before[rank] = past, (left, part)
+        return TimeNeeded(state.now - active.job.arrival, left / rate, past + left / part)
+
+
+def _ratio(state: ClusterState, needs: Mapping[int, TimeNeeded]) -> float:
+    """The least ratio that nobody need exceed."""
+
+    def asked(ratio: float) -> float:
+        return sum(_share(needs[active.rank], ratio) * active.job.devices for active in state.jobs)
+
+    low = max(((need.waited + need.left) / need.alone for need in needs.values()), default=0.0)
+    high = 2.0 * low
+    while asked(high) > state.devices:
+        low, high = high, 2.0 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if asked(middle) > state.devices else (low, middle)
+    return high
+
+
+def _share(need: TimeNeeded, ratio: float) -> float:
+    """Share of its time that a job needs for a ratio; all of it where even that is too little."""
+    rest = ratio * need.alone - need.waited
+    return min(1.0, need.left / rest) if rest > 0.0 else 1.0

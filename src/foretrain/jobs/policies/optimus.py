@@ -12,11 +12,11 @@ from math import ceil
 from typing import Protocol, TypeGuard
 
 from foretrain.jobs.active import Active
-from foretrain.jobs.shared import Grant, State
+from foretrain.jobs.shared import Allocation, ClusterState
 from foretrain.throughput import Curve
 
 
-class Timed(Curve, Protocol):
+class TimedCurve(Curve, Protocol):
     """A curve that knows how long work takes although its rate will change."""
 
     def seconds(self, devices: float, *, nodes: int, kind: str, done: float, until: float) -> float:
@@ -24,7 +24,7 @@ class Timed(Curve, Protocol):
         ...
 
 
-def left_on(active: Active, devices: float, state: State) -> float:
+def left_on(active: Active, devices: float, state: ClusterState) -> float:
     """Seconds that a job would still take on some devices, packed on as few nodes as can be.
 
     Args:
@@ -40,7 +40,7 @@ def left_on(active: Active, devices: float, state: State) -> float:
     return (job.work - done) / job.curve.rate(devices, nodes=nodes, kind=home.kind, done=done)
 
 
-def _is_timed(curve: Curve) -> TypeGuard[Timed]:
+def _is_timed(curve: Curve) -> TypeGuard[TimedCurve]:
     return _has_seconds(type(curve))
 
 
@@ -50,7 +50,7 @@ def _has_seconds(kind: type[Curve]) -> bool:
     return hasattr(kind, "seconds")
 
 
-def optimus(state: State) -> Mapping[int, Grant]:
+def optimus(state: ClusterState) -> Mapping[int, Allocation]:
     """As few devices as it can use for each job, then one more wherever that saves most time.
 
     What counts is the drop of the time left, in seconds per device. A job that would not get
@@ -74,12 +74,12 @@ def optimus(state: State) -> Mapping[int, Grant]:
         if entry:
             heappush(gains, entry)
     return {
-        rank: Grant(given[rank], jobs[rank].job.kinds)
+        rank: Allocation(given[rank], jobs[rank].job.kinds)
         for rank in sorted(given, key=given.__getitem__)
     }
 
 
-def _fewest(state: State) -> dict[int, int]:
+def _fewest(state: ClusterState) -> dict[int, int]:
     """The fewest devices of each job, the first to come first, as long as there are any."""
     given, free = {}, state.devices
     for active in state.jobs:
@@ -90,7 +90,7 @@ def _fewest(state: State) -> dict[int, int]:
     return given
 
 
-def _gain(active: Active, devices: int, state: State) -> tuple[float, int, int] | None:
+def _gain(active: Active, devices: int, state: ClusterState) -> tuple[float, int, int] | None:
     """Minus the seconds saved per further device, the job and its devices then."""
     counts = active.job.curve.counts
     after = next((count for count in counts if count > devices), None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.progress import largest, pace
-from foretrain.jobs.shared import Grant, State
+from foretrain.jobs.shared import Allocation, ClusterState
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,24 +52,26 @@ class Pollux:
                 f" {self.idle}."
             )
 
-    def __call__(self, state: State) -> Mapping[int, Grant]:
+    def __call__(self, state: ClusterState) -> Mapping[int, Allocation]:
         """What each job gets; the largest are placed first."""
         options = [self._options(active, state) for active in state.jobs]
         chosen = allotted(options, int(state.devices))
         pairs = zip(chosen, state.jobs, strict=True)
         return {
-            active.rank: Grant(devices, active.job.kinds)
+            active.rank: Allocation(devices, active.job.kinds)
             for devices, active in sorted(pairs, key=lambda pair: (-pair[0], pair[1].rank))
             if devices
         }
 
-    def _options(self, active: Active, state: State) -> Mapping[int, float]:
+    def _options(self, active: Active, state: ClusterState) -> Mapping[int, float]:
         """What devices cost: the speed-up that they give, to the power of the mean."""
         holds = 0 if active.held is None else int(active.held.devices)
         most = self._most[active.rank] = max(self._most.get(active.rank, 0), holds)
         fair = max(ceil(state.devices / len(state.jobs)), active.job.curve.counts[0])
         alike = pace(active, largest(active, fair), fleet=state.fleet)
-        kept = self._kept(active, state.now)
+        # Share of its speed that a job keeps if it is restarted again and again as so far.
+        age = state.now - active.job.arrival
+        kept = max(age - active.stops * self.delay, 0.0) / (age + self.delay)
         options = {0: self.idle**self.fairness}
         for count in _counts(active, state, max(2 * most, active.job.curve.counts[0])):
             speed = pace(active, count, fleet=state.fleet) / alike
@@ -77,13 +79,8 @@ class Pollux:
             options[count] = max(speed, self.idle) ** self.fairness
         return options
 
-    def _kept(self, active: Active, now: float) -> float:
-        """Share of its speed that a job keeps if it is restarted again and again as so far."""
-        age = now - active.job.arrival
-        return max(age - active.stops * self.delay, 0.0) / (age + self.delay)
 
-
-def _counts(active: Active, state: State, most: int) -> Sequence[int]:
+def _counts(active: Active, state: ClusterState, most: int) -> Sequence[int]:
     """Less than a node, or whole nodes, up to a number of devices."""
     per_node = state.fleet.nodes[0].devices
     return [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from foretrain.cluster.fleet import Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.shared import Grant, State
+from foretrain.jobs.shared import Allocation, ClusterState
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ class Sia:
                 f" {self.delay}."
             )
 
-    def __call__(self, state: State) -> Mapping[int, Grant]:
+    def __call__(self, state: ClusterState) -> Mapping[int, Allocation]:
         """What each job gets; the largest are placed first."""
         options = [_options(active, state, self._tries(active)) for active in state.jobs]
         costs = [
@@ -67,7 +67,7 @@ class Sia:
         ]
         chosen = _least(options, costs, state)
         wide = sorted(chosen.items(), key=lambda item: (-item[1][1], item[0]))
-        return {rank: Grant(count, (nodes.kind,)) for rank, (nodes, count, _) in wide}
+        return {rank: Allocation(count, (nodes.kind,)) for rank, (nodes, count, _) in wide}
 
     def _tries(self, active: Active) -> int:
         """The most devices that a job may be given."""
@@ -88,7 +88,7 @@ class Sia:
         return costs
 
 
-def _options(active: Active, state: State, most: int) -> list[Option]:
+def _options(active: Active, state: ClusterState, most: int) -> list[Option]:
     """Configurations of a job: powers of two within a node, whole nodes beyond, up to a number."""
     job, options = active.job, []
     for nodes in state.fleet.nodes:
@@ -105,7 +105,7 @@ def _options(active: Active, state: State, most: int) -> list[Option]:
 
 
 def _least(
-    options: Sequence[Sequence[Option]], costs: Sequence[Sequence[float]], state: State
+    options: Sequence[Sequence[Option]], costs: Sequence[Sequence[float]], state: ClusterState
 ) -> dict[int, Option]:
     """At most one configuration for each job, with the least sum of costs that devices allow."""
     import numpy as np

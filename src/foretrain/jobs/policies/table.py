@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError, nearest
 from foretrain.jobs.hazard import learned
-from foretrain.jobs.ordered import Order, OrderedDispatcher
-from foretrain.jobs.policies.allox import AlloX
+from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.policies.aware import (
     aware,
     aware_efficient,
@@ -18,12 +17,16 @@ from foretrain.jobs.policies.aware import (
     srtf_efficient,
 )
 from foretrain.jobs.policies.easy import EasyDispatcher
-from foretrain.jobs.policies.equal import equal_share, gandiva_fair, processor_sharing
+from foretrain.jobs.policies.equal import equal_share, gandiva_fair, hesrpt, processor_sharing
 from foretrain.jobs.policies.fifo import estimated, fifo, predicted, sjf, srtf, srtf_guessed
-from foretrain.jobs.policies.finish_time import FinishTimeFairness
 from foretrain.jobs.policies.gittins import gittins, las, tiresias
-from foretrain.jobs.policies.hesrpt import hesrpt
-from foretrain.jobs.policies.max_min import max_min, max_min_over_kinds, max_sum
+from foretrain.jobs.policies.max_min import (
+    AlloX,
+    FinishTimeFairness,
+    max_min,
+    max_min_over_kinds,
+    max_sum,
+)
 from foretrain.jobs.policies.optimus import optimus
 from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.policies.sia import Sia
@@ -55,7 +58,7 @@ ROUND = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PolicyInputs:
     """What a policy may be made of.
 
     Attributes:
@@ -84,7 +87,7 @@ class Named:
     """
 
     says: str
-    make: Callable[[Asked], Dispatcher]
+    make: Callable[[PolicyInputs], Dispatcher]
     knows: str = "nothing"
     fluid: bool = False
     period: float = 0.0
@@ -110,27 +113,27 @@ def named(policy: str) -> Named:
     return found
 
 
-def _ordered(order: Callable[[], Order]) -> Callable[[Asked], Dispatcher]:
+def _ordered(order: Callable[[], Ordering]) -> Callable[[PolicyInputs], Dispatcher]:
     return lambda asked: OrderedDispatcher(order())
 
 
-def _shared(policy: Policy) -> Callable[[Asked], Dispatcher]:
+def _shared(policy: Policy) -> Callable[[PolicyInputs], Dispatcher]:
     return lambda asked: SharedDispatcher(policy, asked.fleet, period=asked.period)
 
 
-def _divided(division: Callable[[], Division]) -> Callable[[Asked], Dispatcher]:
+def _divided(division: Callable[[], Division]) -> Callable[[PolicyInputs], Dispatcher]:
     """Of a division of time, dealt out in rounds."""
     return lambda asked: RoundsDispatcher(
         division(), asked.fleet, rules=Rules(period=asked.period) if asked.period else Rules()
     )
 
 
-def _in_rounds(policy: Callable[[], Policy]) -> Callable[[Asked], Dispatcher]:
+def _in_rounds(policy: Callable[[], Policy]) -> Callable[[PolicyInputs], Dispatcher]:
     """Of a policy that decides in rounds only."""
     return lambda asked: SharedDispatcher(policy(), asked.fleet, period=asked.period or ROUND)
 
 
-def _fresh(policy: Callable[[], Policy]) -> Callable[[Asked], Dispatcher]:
+def _fresh(policy: Callable[[], Policy]) -> Callable[[PolicyInputs], Dispatcher]:
     """Of a policy that remembers jobs, another one for each run."""
     return lambda asked: SharedDispatcher(policy(), asked.fleet, period=asked.period)
 
