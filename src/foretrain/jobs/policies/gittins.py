@@ -111,7 +111,7 @@ THRESHOLD = 16 * 3600.0
 
 
 def tiresias(*, threshold: float = THRESHOLD) -> Policy:
-    """Discretised two-dimensional least attained service in two queues; what does not fit is passed.
+    """Discretised two-dimensional least attained service, two queues; what does not fit is passed.
 
     In the first queue jobs stand by their arrival, in the second by when they fell. To be asked in
     rounds: a job falls at the round that finds it over the threshold, and may be interrupted.
