@@ -156,9 +156,10 @@ def passes(
     forward = found.forward_pass.take(time, axis=1) + there
     backward = found.backward_pass.take(time, axis=1) + back
     leaving, coming = _with_host(setting, plans, held=held)
-    first = np.maximum(leaving, forward + gathered - there)
-    last = np.maximum(coming, backward + reduced - gradients)
     leaving, coming = np.maximum(leaving - forward, 0.0), np.maximum(coming - backward, 0.0)
+    # In the words of `forward` and `backward` below: equal where nothing is exchanged.
+    first = np.maximum(forward + leaving, forward + gathered - there)
+    last = np.maximum(backward + coming, backward + reduced - gradients)
     return Passes(
         times=found,
         time=time,
