@@ -97,7 +97,7 @@ def _ask(
     told, answers = folder / "questions.json", folder / f"answers-{tree.name}.json"
     told.write_text(json.dumps(questions))
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "NO_COLOR": "1", "COLUMNS": "100"}
-    command = [sys.executable, str(ANSWERING), str(told), str(answers), str(folder)]
+    command = [sys.executable, *map(str, (ANSWERING, tree, told, answers, folder))]
     return subprocess.Popen(command, env=environment), answers
 
 

@@ -1,4 +1,4 @@
-"""Answers questions with the foretrain on the path: `python answering.py QUESTIONS ANSWERS FOLDER`.
+"""Answers questions with the foretrain of a tree: `answering.py TREE QUESTIONS ANSWERS FOLDER`.
 
 It runs in trees of any age, and so knows nothing of theirs but where their command line is.
 """
@@ -44,9 +44,13 @@ def answered(run: Callable[[], None], arguments: Sequence[str]) -> Mapping[str, 
 
 def main() -> None:
     """Answer all questions of a file into another."""
-    questions, answers, folder = map(Path, sys.argv[1:])
+    tree, questions, answers, folder = map(Path, sys.argv[1:])
     os.chdir(folder)
     run = program()
+    # An installation may stand before the path that was asked for: it would answer for both trees.
+    found = Path(str(import_module("foretrain").__file__))
+    if not found.is_relative_to(tree):
+        raise SystemExit(f"asked for the foretrain of {tree}, got {found}")
     asked = json.loads(questions.read_text())
     answers.write_text(json.dumps([answered(run, arguments) for arguments in asked]))
 
