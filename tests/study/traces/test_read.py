@@ -119,6 +119,12 @@ def test_nodes_of_one_kind_are_those_of_the_fewest_devices(tmp_path):
     assert (nodes.kind, nodes.count, nodes.devices) == ("T4", 3, 2)
 
 
+def test_nodes_without_devices_are_none_of_the_fleet(tmp_path):
+    text = "sn,cpu_milli,memory_mib,gpu,model\nn0,64,2,0,T4\nn1,64,2,4,T4\nn2,64,2,0,G2\n"
+    [nodes] = read_openb_nodes(written(tmp_path, text)).nodes
+    assert (nodes.kind, nodes.count, nodes.devices) == ("T4", 1, 4)
+
+
 def test_helios_tells_when_jobs_began(tmp_path):
     log = read_log(written(tmp_path, HELIOS))
     assert rows(log.trace) == [("7", 0.0, 600.0, 8, End.FINISHED), ("9", 30.0, 30.0, 1, End.KILLED)]

@@ -35,7 +35,8 @@ def read_openb_nodes(path: Path) -> Fleet:
         read_text(path, most=MOST_BYTES), layout, problems=problems, remainder=remainder
     ):
         shape = (row.needed("model"), row.count("gpu"))
-        found[shape] = found.get(shape, 0) + 1
+        if shape[1]:
+            found[shape] = found.get(shape, 0) + 1
         problems.add_all(f"line {row.line}: {told}" for told in row.problems)
     problems.add_all(f"line {line}: {told}" for line, told in remainder.lines())
     problems.check()
