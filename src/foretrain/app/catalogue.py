@@ -6,10 +6,10 @@ Catalogue: what studies may name, and where each number comes from.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, Final, TypeGuard
+from typing import Final, TypeGuard
 
 from foretrain.errors import InputError, nearest
 from foretrain.study.catalogue import family, figures, find, names, summary, words
@@ -69,7 +69,10 @@ def _sizes(value: object, key: str) -> Iterator[Size]:
     elif is_dataclass(value):
         for field in fields(value):
             item = getattr(value, field.name)
-            yield from _sizes(item, _joined(key, field, item))
+            called = field.name if _is_list(item) else CALLED.get(field.name, field.name)
+            name = PARTS.get(type(item), called)
+            joined = ".".join(part for part in (key, name) if part)
+            yield from _sizes(item, joined)
     elif _asks(value) and not key.endswith(REPEATS):
         yield key, f"{value:g}" if isinstance(value, float) else int(str(value))
 
@@ -83,12 +86,6 @@ def _asks(value: object) -> bool:
     if isinstance(value, bool | Enum) or not isinstance(value, int | float):
         return False
     return bool(value) and not (isinstance(value, float) and value == 1)
-
-
-def _joined(key: str, field: Field[Any], item: object) -> str:
-    called = field.name if _is_list(item) else CALLED.get(field.name, field.name)
-    name = PARTS.get(type(item), called)
-    return ".".join(part for part in (key, name) if part)
 
 
 KINDS: Final = ("devices", "clusters", "models")

@@ -71,9 +71,9 @@ def doctor() -> Diagnosis:
         _foretrain(),
         *_libraries(),
         *_extras(),
-        _catalogue(),
+        _tried("catalogue", _known),
         _terminal(),
-        _processors(),
+        Check(name="processors", health=Health.OK, found=f"{os.cpu_count() or 1} cores"),
     )
     return Diagnosis(checks=checks)
 
@@ -110,10 +110,6 @@ def _extras() -> Iterator[Check]:
         yield Check(name=extra, health=Health.OK, found=installed or "absent", advice=advice)
 
 
-def _catalogue() -> Check:
-    return _tried("catalogue", _known)
-
-
 def _terminal() -> Check:
     encoding = sys.stdout.encoding or "unknown"
     where = "a terminal" if sys.stdout.isatty() else "not a terminal"
@@ -122,10 +118,6 @@ def _terminal() -> Check:
         return Check(name="output", health=Health.OK, found=found)
     advice = "Set PYTHONUTF8=1 for bars that are not made of '#'."
     return Check(name="output", health=Health.WARN, found=found, advice=advice)
-
-
-def _processors() -> Check:
-    return Check(name="processors", health=Health.OK, found=f"{os.cpu_count() or 1} cores")
 
 
 def _known() -> str:

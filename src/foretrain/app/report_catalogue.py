@@ -41,7 +41,19 @@ REMARKS: Final[Mapping[tuple[str, str], str]] = {
 def catalogue_text(result: CatalogueResult) -> Group:
     """Names by family; all of one kind with their main figures; one entry with its sources."""
     if len(result.entries) == 1:
-        return _entry(result.entries[0])
+        entry = result.entries[0]
+        sources = list(dict.fromkeys(figure.source for figure in entry.figures))
+        return Group(
+            terminal.heading(f"{entry.name} ({entry.kind})"),
+            terminal.facts(Fact(label=label, text=text) for label, text in _about(entry) if text),
+            "",
+            terminal.table(_figures(entry, sources)),
+            "",
+            *(
+                terminal.note(f"[{place}] {source}")
+                for place, source in enumerate(sources, start=1)
+            ),
+        )
     kinds = [(kind, list(found)) for kind, found in _grouped(result.entries, "kind")]
     if len(kinds) == 1:
         return Group(*_listed(result.entries))
@@ -101,38 +113,25 @@ def _first(entry: CatalogueEntry, keys: tuple[str, ...]) -> str:
     return value if isinstance(value, str) else PARAMETERS.write(value).removesuffix(" parameters")
 
 
-def _entry(entry: CatalogueEntry) -> Group:
-    sources = list(dict.fromkeys(figure.source for figure in entry.figures))
-    return Group(
-        terminal.heading(f"{entry.name} ({entry.kind})"),
-        terminal.facts(Fact(label=label, text=text) for label, text in _about(entry) if text),
-        "",
-        terminal.table(_figures(entry, sources)),
-        "",
-        *(terminal.note(f"[{place}] {source}") for place, source in enumerate(sources, start=1)),
-    )
-
-
 def _about(entry: CatalogueEntry) -> Iterator[tuple[str, str]]:
     """What an entry says in words, under the labels of its lines."""
     yield "What", entry.summary
     yield "Sample", entry.words.get("sample", "")
     yield "Device", entry.words.get("device", entry.words.get("device.name", ""))
     for place, name in enumerate(_levels(entry)):
-        yield "Levels" if place == 0 else " ", f"{name}: {_link(entry, place)}"
+        # Technology and shape of a level, and what else is said of its link.
+        start = f"levels[{place}].link."
+        said = {key.removeprefix(start): text for key, text in entry.words.items()}
+        shape = [said[key] for key in ("technology", "kind") if key in said]
+        link = ", ".join(
+            shape + [text for key, text in REMARKS.items() if said.get(key[0]) == key[1]]
+        )
+        yield "Levels" if place == 0 else " ", f"{name}: {link}"
 
 
 def _levels(entry: CatalogueEntry) -> list[str]:
     """The names of a cluster's levels, innermost first; nothing for what is no cluster."""
     return [text for key, text in entry.words.items() if LEVEL_NAME.fullmatch(key)]
-
-
-def _link(entry: CatalogueEntry, place: int) -> str:
-    """Technology and shape of a level, and what else is said of its link."""
-    start = f"levels[{place}].link."
-    said = {key.removeprefix(start): text for key, text in entry.words.items()}
-    shape = [said[key] for key in ("technology", "kind") if key in said]
-    return ", ".join(shape + [text for key, text in REMARKS.items() if said.get(key[0]) == key[1]])
 
 
 def _figures(entry: CatalogueEntry, sources: list[str]) -> Table:

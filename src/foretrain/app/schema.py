@@ -203,17 +203,7 @@ def _neutral(section: str) -> Schema:
 
 def _cluster() -> Schema:
     """A cluster, or several that may be rented, each with keys of its own."""
-    offered = _offered()
-    shared = offered.pop("$defs")
-    tables = {"type": "array", "items": offered, "minItems": 1}
-    groups = {**tables, "minItems": 2, "maxItems": 2}
-    link = shared["Link"]
-    more = {"offers": tables, GROUPS: groups, "link": link}
-    return {**offered, "properties": {**offered["properties"], **more}, "$defs": shared}
-
-
-def _offered() -> Schema:
-    """A cluster, whose device may be a name, and most of which the catalogue may say."""
+    # A cluster, whose device may be a name, and most of which the catalogue may say.
     body = _record(Cluster, "validation")
     keys, text = body["properties"], {"type": "string"}
     listed = _record(NodeList, "validation")["properties"]["nodes"]
@@ -226,7 +216,13 @@ def _offered() -> Schema:
         "name": {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]},
         "device": {"anyOf": [text, keys["device"]]},
     }
-    return {**body, "properties": {**keys, **own}, "required": []}
+    offered = {**body, "properties": {**keys, **own}, "required": []}
+    shared = offered.pop("$defs")
+    tables = {"type": "array", "items": offered, "minItems": 1}
+    groups = {**tables, "minItems": 2, "maxItems": 2}
+    link = shared["Link"]
+    more = {"offers": tables, GROUPS: groups, "link": link}
+    return {**offered, "properties": {**offered["properties"], **more}, "$defs": shared}
 
 
 def _record(kind: type, mode: Literal["validation", "serialization"]) -> Schema:

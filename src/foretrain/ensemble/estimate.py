@@ -276,7 +276,11 @@ def facts(answer: EnsembleEstimated) -> Iterator[Fact]:
     """What is expected, one thing a line."""
     members = count(len(answer.members), "member")
     cores = count(answer.cores, "core")
-    yield Fact(label="Ensemble", text=f"{answer.name}, {members} on {cores}", more=_groups(answer))
+    waves = f"{answer.waves} waves, one after the other" if answer.waves > 1 else ""
+    rungs = ", ".join(map(str, answer.comparisons))
+    compared = f"compared after epoch {rungs}" if rungs else ""
+    groups = "; ".join(part for part in (waves, compared) if part)
+    yield Fact(label="Ensemble", text=f"{answer.name}, {members} on {cores}", more=groups)
     yield Fact(label="Input", text=str(answer.input), more=answer.why)
     if answer.seconds is not None and answer.cpu is not None:
         more = f"{written(SECONDS, answer.cpu)} of processor time"
@@ -353,13 +357,6 @@ def _row(member: MemberForecast) -> tuple[str, ...]:
         written(SECONDS, member.cpu),
         written(BYTES, member.memory),
     )
-
-
-def _groups(answer: EnsembleEstimated) -> str:
-    waves = f"{answer.waves} waves, one after the other" if answer.waves > 1 else ""
-    rungs = ", ".join(map(str, answer.comparisons))
-    compared = f"compared after epoch {rungs}" if rungs else ""
-    return "; ".join(part for part in (waves, compared) if part)
 
 
 def _sample(answer: EnsembleEstimated) -> str:

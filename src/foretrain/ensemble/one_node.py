@@ -109,12 +109,15 @@ def private_loaders(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
     alone = costs.prepare + hand
     ready = costs.batch * costs.sample_bytes * loaders.prefetch
     holds = loaders.member_memory + workers * (loaders.worker_memory + ready)
+    # Samples per second of a member that prepares and trains in turn.
     return _estimate(
         setting,
         name=f"private loaders, {workers} worker{'' if workers == 1 else 's'} each",
         workers=workers,
         cpu=setting.members * (alone + costs.train),
-        supply=_workers_rate(alone, workers, setting) if workers else _between_steps(setting),
+        supply=_workers_rate(alone, workers, setting)
+        if workers
+        else (1.0 / (setting.costs.prepare * setting.cores.slowing + 1.0 / setting.costs.demand)),
         memory=setting.members * holds,
     )
 
@@ -122,7 +125,8 @@ def private_loaders(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
 def shared_stream(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
     """Members read one stream that has decode workers of its own."""
     costs, loaders = setting.costs, setting.loaders
-    _at_least_one(workers)
+    if not workers >= 1:
+        raise InputError(f"a shared stream needs at least 1 worker, got {workers}.")
     return _estimate(
         setting,
         name=f"shared stream, {workers} worker{'' if workers == 1 else 's'}",
@@ -149,11 +153,6 @@ def fed_stream(setting: OnOneNode) -> LoadingEstimate:
     )
 
 
-def _at_least_one(workers: int) -> None:
-    if not workers >= 1:
-        raise InputError(f"a shared stream needs at least 1 worker, got {workers}.")
-
-
 def _stream_memory(setting: OnOneNode, workers: int) -> float:
     """Bytes of members, of the processes that prepare and of the arena."""
     loaders = setting.loaders
@@ -164,11 +163,6 @@ def _stream_memory(setting: OnOneNode, workers: int) -> float:
 def _workers_rate(seconds: float, workers: int, setting: OnOneNode) -> float:
     """Samples per second that so many processes prepare, each on a core of its own."""
     return workers / (seconds * setting.cores.slowing)
-
-
-def _between_steps(setting: OnOneNode) -> float:
-    """Samples per second of a member that prepares and trains in turn."""
-    return 1.0 / (setting.costs.prepare * setting.cores.slowing + 1.0 / setting.costs.demand)
 
 
 def _estimate(

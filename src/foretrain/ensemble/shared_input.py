@@ -222,7 +222,13 @@ def exchange_of(cluster: Cluster, devices: int) -> ExchangeCosts:
     links = _between_nodes(fewer(cluster, devices))
     return ExchangeCosts(
         byte_time=COPY,
-        bandwidth=min((_one_way(link) for link in links), default=inf),
+        bandwidth=min(
+            (
+                (link.bandwidth if link.capacity is None else min(link.bandwidth, link.capacity))
+                for link in links
+            ),
+            default=inf,
+        ),
         latency=max((link.latency for link in links), default=0.0),
     )
 
@@ -246,10 +252,6 @@ def _between_nodes(cluster: Cluster) -> list[Link]:
             found.append(level.link)
         reached *= level.members
     return found
-
-
-def _one_way(link: Link) -> float:
-    return link.bandwidth if link.capacity is None else min(link.bandwidth, link.capacity)
 
 
 def alone(model: JobModel) -> Study:

@@ -104,7 +104,9 @@ def validation_text(validation: Validation) -> Group:
         terminal.legend(shown.columns),
         *_remarks(scored),
         *_worst(scored),
-        *_missed([row for row in validation.rows if not is_scored(row)]),
+        *_first(
+            missed([row for row in validation.rows if not is_scored(row)]), REASONS, "Not scored"
+        ),
     )
 
 
@@ -168,10 +170,6 @@ def _remarks(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
     return _first(
         remarks(scored), REMARKS, "Assumed for the rows that are scored, and other remarks"
     )
-
-
-def _missed(rows: list[ValidationRow]) -> tuple[RenderableType, ...]:
-    return _first(missed(rows), REASONS, "Not scored")
 
 
 def _first(content: Table, most: int, title: str) -> tuple[RenderableType, ...]:

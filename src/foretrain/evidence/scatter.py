@@ -72,8 +72,14 @@ def scatter(rows: Sequence[ValidationRow], quantity: Quantity) -> Scatter:
     values = [value for row in rows for value in (row.measured, row.predicted) if value]
     axis = axis_of(values, quantity)
     colours = _colours(rows)
+    # Ticks that leave one another room.
+    kept: list[tuple[float, str]] = []
+    for at, text in sorted(axis.ticks):
+        if not kept or at - kept[-1][0] >= ROOM:
+            kept.append((at, text))
+    spaced = tuple(kept)
     return Scatter(
-        axis=Ticks(ticks=_spaced(axis.ticks), logarithmic=axis.logarithmic),
+        axis=Ticks(ticks=spaced, logarithmic=axis.logarithmic),
         dots=tuple(_dot(row, axis, colours) for row in rows),
         near=100 * log10(NEAR) / log10(axis.high / axis.low) if axis.logarithmic else 0.0,
         legend=_legend(colours),
@@ -103,12 +109,3 @@ def _dot(row: ValidationRow, axis: Axis, colours: Mapping[str, str]) -> Dot:
         colour=colours[row.source_id],
         text="{}: measured {}, predicted {}, {}".format(row.id, *both, percent(row.error or 0.0)),
     )
-
-
-def _spaced(ticks: Sequence[tuple[float, str]]) -> tuple[tuple[float, str], ...]:
-    """Ticks that leave one another room."""
-    kept: list[tuple[float, str]] = []
-    for at, text in sorted(ticks):
-        if not kept or at - kept[-1][0] >= ROOM:
-            kept.append((at, text))
-    return tuple(kept)

@@ -27,10 +27,16 @@ GAP = 1
 def fitted(content: Table, room: int) -> Table:
     """The table under short headings, then without its spare columns, until it fits in `room`."""
     if width(content) > room:
-        content = _abbreviated(content)
+        # Short headings.
+        columns = tuple(replace(it, name=it.short or it.name) for it in content.columns)
+        content = replace(content, columns=columns)
     for column in _dispensable(content):
         if width(content) > room:
-            content = _without(content, column)
+            kept = [place for place, each in enumerate(content.columns) if each != column]
+            content = Table(
+                columns=tuple(content.columns[place] for place in kept),
+                rows=tuple(tuple(row[place] for place in kept) for row in content.rows),
+            )
     return content
 
 
@@ -64,24 +70,10 @@ def _parts(column: Column, text: str) -> list[str]:
     return (text.splitlines() if column.number else text.split()) or [""]
 
 
-def _abbreviated(content: Table) -> Table:
-    """Short headings."""
-    columns = tuple(replace(it, name=it.short or it.name) for it in content.columns)
-    return replace(content, columns=columns)
-
-
 def _dispensable(content: Table) -> list[Column]:
     """The spare columns: first those that say the same in every row, then the most spare ones."""
     spare = [(len(set(texts)) > 1, column) for column, texts in _columns(content) if column.spare]
     return [column for _, column in sorted(spare, key=lambda it: (it[0], -it[1].spare))]
-
-
-def _without(content: Table, column: Column) -> Table:
-    kept = [place for place, each in enumerate(content.columns) if each != column]
-    return Table(
-        columns=tuple(content.columns[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in content.rows),
-    )
 
 
 LABEL_WIDTH = 11

@@ -69,10 +69,24 @@ def rented(study: Study, entry: Ranked) -> tuple[Fact, ...]:
 
 def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     """What a plan takes beyond its step: speed, money, energy, the whole training."""
+    # Utilisation, and of which peak where that is not the usual one of 16 bits.
+    peak = study.workload.precision.peak
+    of = "" if peak in ("bf16", "fp16") else f" of the {peak} peak"
+    rate = written(FLOP_PER_SECOND, estimate.model_flops_per_second_per_device)
+    efficiency = Fact(
+        label="Efficiency",
+        text=f"MFU {percent(estimate.mfu)}{of}",
+        more=f"{rate} per device; HFU {percent(estimate.hfu)}",
+    )
+    money, energy = estimate.cost_per_step, estimate.energy_per_step
+    prices = [written(DOLLARS, money)] if money is not None else []
+    joules = [written(JOULES, energy)] if energy is not None else []
+    each = [Fact(label="Per step", text=", ".join(prices + joules))] if prices + joules else []
+    price = (*each, *_training(study, estimate))
     facts = (
         _speed(study, estimate),
-        _efficiency(study, estimate),
-        *_price(study, estimate),
+        efficiency,
+        *price,
         _epoch(estimate),
         *job(estimate.job),
     )
@@ -202,26 +216,6 @@ def _speed(study: Study, estimate: Estimate) -> Fact:
     each = f"{written(TOKENS, estimate.tokens_per_second_per_device)}/s per device"
     whole = estimate.samples_per_second * study.workload.model.tokens
     return Fact(label="Speed", text=each, more=f"{written(TOKENS, whole)}/s in all")
-
-
-def _efficiency(study: Study, estimate: Estimate) -> Fact:
-    """Utilisation, and of which peak where that is not the usual one of 16 bits."""
-    peak = study.workload.precision.peak
-    of = "" if peak in ("bf16", "fp16") else f" of the {peak} peak"
-    rate = written(FLOP_PER_SECOND, estimate.model_flops_per_second_per_device)
-    return Fact(
-        label="Efficiency",
-        text=f"MFU {percent(estimate.mfu)}{of}",
-        more=f"{rate} per device; HFU {percent(estimate.hfu)}",
-    )
-
-
-def _price(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
-    money, energy = estimate.cost_per_step, estimate.energy_per_step
-    prices = [written(DOLLARS, money)] if money is not None else []
-    joules = [written(JOULES, energy)] if energy is not None else []
-    each = [Fact(label="Per step", text=", ".join(prices + joules))] if prices + joules else []
-    return (*each, *_training(study, estimate))
 
 
 def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:

@@ -132,7 +132,24 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
             sample's size does not suit the model.
     """
     if isinstance(source, ConfigFile):
-        return _of_file(source, sample, routing=routing, folder=folder)
+        # The model of a config.json; a relative path starts at the study's folder.
+        if folder is None:
+            raise InputError(f"'{source.path}' is a file, which only a study in a file can name.")
+        path = folder / source.path
+        config = _keys(path)
+        try:
+            if routing:
+                shape = routed(shape_of(config), routing)
+                model = build_shape(
+                    shape, named(config), sequence=sample.sequence, image=sample.image
+                )
+            else:
+                model = model_of(
+                    config, sequence=sample.sequence, image=sample.image, positions=sample.positions
+                )
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        return replace(model, source=source.path)
     if isinstance(source, Totals):
         if sample.image is not None or sample.positions is not None or routing:
             raise InputError(
@@ -144,25 +161,6 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         return model
     shape = routed(find(source).shape, routing)
     return language_model(source, shape, sequence=model.tokens, source=model.source)
-
-
-def _of_file(source: ConfigFile, sample: Sample, *, routing: Routing, folder: Path | None) -> Model:
-    """The model of a config.json; a relative path starts at the study's folder."""
-    if folder is None:
-        raise InputError(f"'{source.path}' is a file, which only a study in a file can name.")
-    path = folder / source.path
-    config = _keys(path)
-    try:
-        if routing:
-            shape = routed(shape_of(config), routing)
-            model = build_shape(shape, named(config), sequence=sample.sequence, image=sample.image)
-        else:
-            model = model_of(
-                config, sequence=sample.sequence, image=sample.image, positions=sample.positions
-            )
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    return replace(model, source=source.path)
 
 
 def _keys(path: Path) -> Mapping[str, object]:

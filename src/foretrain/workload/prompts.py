@@ -95,10 +95,14 @@ def _operators(layer: Layer, prompt: Prompt, *, tokens: int) -> Iterator[Operato
 def _prompt(heads: Operator, layer: Layer, tokens: int) -> Operator:
     """Learned tokens through the frozen product, attention to them, and a gate for each head."""
     queries = heads.queries / 2
+    # Width of the stream.
+    product = next(each.matrices for each in layer.operators if is_linear(each))
+    assert product is not None
+    hidden = product.depth
     return Operator(
         name="prompt attention",
         kind=Kind.MEMORY,
-        weights=tokens * _hidden(layer) + heads.units,
+        weights=tokens * hidden + heads.units,
         forward=Size(values=3 * queries),
         backward=Size(values=4 * queries),
         kept=Size(values=queries),
@@ -107,13 +111,6 @@ def _prompt(heads: Operator, layer: Layer, tokens: int) -> Operator:
         units=heads.units,
         unit=heads.unit,
     )
-
-
-def _hidden(layer: Layer) -> float:
-    """Width of the stream."""
-    product = next(each.matrices for each in layer.operators if is_linear(each))
-    assert product is not None
-    return product.depth
 
 
 def _scale(base: Operator) -> Operator:

@@ -80,7 +80,9 @@ class Roster:
             The last report of every member.
         """
         due, asked = monotonic() + every, False
-        while at_work := {hand.pipe: name for name, hand in self._hands.items() if _open(hand)}:
+        while at_work := {
+            hand.pipe: name for name, hand in self._hands.items() if (not hand.pipe.closed)
+        }:
             for pipe in wait(list(at_work), timeout=max(0.0, due - monotonic())):
                 assert isinstance(pipe, Connection)
                 self._hear(self._hands[at_work[pipe]])
@@ -113,10 +115,6 @@ class Roster:
     def _ask_to_stop(self) -> None:
         for hand in self._hands.values():
             hand.process.send_signal(signal.SIGTERM)
-
-
-def _open(hand: _Hand) -> bool:
-    return not hand.pipe.closed
 
 
 def _death(process: Process) -> str:

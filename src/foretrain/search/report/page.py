@@ -13,10 +13,10 @@ from foretrain.plan.plan import spelled
 from foretrain.plan.study import Study
 from foretrain.search.report import bars
 from foretrain.search.report import ranking as rankings
-from foretrain.search.report.front import Plot, pareto_plot
+from foretrain.search.report.front import pareto_plot
 from foretrain.search.report.search import cautions, claim, effort, sizes, verdict
 from foretrain.search.report.space_map import SpaceMap, space_map
-from foretrain.search.result import ParetoPoint, SearchResult
+from foretrain.search.result import SearchResult
 from foretrain.show import table
 from foretrain.show.document import Provenance
 from foretrain.show.page import Section, page, tables
@@ -88,13 +88,29 @@ def ranking(study: Study, result: SearchResult) -> Section:
 def front(study: Study, result: SearchResult) -> Section:
     """The plans that nothing beats in every respect."""
     plot = pareto_plot(study, result)
+    # By which numbers the columns sort that show amounts with units.
+    points = result.pareto
+    front_keys = {
+        "step": [point.step_time for point in points],
+        "memory": [point.memory for point in points],
+        "cost per step": [point.cost_per_step for point in points],
+        "energy per step": [point.energy_per_step for point in points],
+    }
+    # What a device has, where all kinds of device have the same.
+    memories = {offer.cluster.device.memory for offer in study.choices}
+    one_capacity = written(BYTES, memories.pop()) if len(memories) == 1 else ""
     content = {
         "plot": plot,
-        "capacity": _one_capacity(study),
+        "capacity": one_capacity,
         "table": fitted(rankings.pareto(result.pareto), ROOM),
-        "order": _front_keys(result.pareto),
+        "order": front_keys,
     }
-    return Section(name="front", title=_front_title(plot), template="front", content=content)
+    return Section(
+        name="front",
+        title=f"Time, memory and {plot.third.name}" if plot.third else "Time against memory",
+        template="front",
+        content=content,
+    )
 
 
 def space(study: Study, result: SearchResult) -> Section | None:
@@ -140,26 +156,6 @@ SECTIONS: Final[tuple[Callable[[Study, SearchResult], Section | None], ...]] = (
     space,
     rejected,
 )
-
-
-def _front_title(plot: Plot) -> str:
-    return f"Time, memory and {plot.third.name}" if plot.third else "Time against memory"
-
-
-def _front_keys(points: Sequence[ParetoPoint]) -> dict[str, Sequence[float | None]]:
-    """By which numbers the columns sort that show amounts with units."""
-    return {
-        "step": [point.step_time for point in points],
-        "memory": [point.memory for point in points],
-        "cost per step": [point.cost_per_step for point in points],
-        "energy per step": [point.energy_per_step for point in points],
-    }
-
-
-def _one_capacity(study: Study) -> str:
-    """What a device has, where all kinds of device have the same."""
-    memories = {offer.cluster.device.memory for offer in study.choices}
-    return written(BYTES, memories.pop()) if len(memories) == 1 else ""
 
 
 def _map_table(drawn: SpaceMap) -> table.Table:

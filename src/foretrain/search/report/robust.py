@@ -58,12 +58,13 @@ def swings(answer: Robust) -> Table:
         Column(name="plan 1 loses", number=True),
         *((Column(name=f"plan {answer.choice + 1} loses", number=True),) * several),
     )
+    # Place of the plan that is best under this end; nothing where none fits.
     rows = [
         (
             swing.coefficient,
             f"its {swing.end} end",
             _value(swing),
-            _best(swing),
+            (str(swing.regrets.index(0.0) + 1) if 0.0 in swing.regrets else ""),
             _lost(swing, 0),
             *((_lost(swing, answer.choice),) * several),
         )
@@ -111,11 +112,6 @@ def _value(swing: Swing) -> str:
     """What the coefficient is then, with its unit."""
     quantity = MEASURED.get(swing.unit)
     return f"{swing.value:.4g}" if quantity is None else written(quantity, swing.value)
-
-
-def _best(swing: Swing) -> str:
-    """Place of the plan that is best under this end; nothing where none fits."""
-    return str(swing.regrets.index(0.0) + 1) if 0.0 in swing.regrets else ""
 
 
 def _lost(swing: Swing, plan: int) -> str:

@@ -114,6 +114,12 @@ SHOWN_PARETO = 8
 
 def search_text(study: Study, result: SearchResult) -> Group:
     """What the terminal shows of a search."""
+    content = ranking.ranking(result.plans)
+    rivals = (
+        terminal.heading(f"The {count(len(result.plans), 'best plan')}"),
+        terminal.table(content, best=0),
+        terminal.legend(content.columns),
+    )
     return Group(
         terminal.facts(question(study)),
         terminal.heading(f"Best plan: {result.best.plan}"),
@@ -121,7 +127,7 @@ def search_text(study: Study, result: SearchResult) -> Group:
         terminal.facts(rented(study, result.best)),
         takes(home(study, result.best), result.best.estimate),
         *_sizes(study, result),
-        *_rivals(result),
+        *rivals,
         *_front(result),
         terminal.heading(verdict(result)),
         terminal.note(effort(study, result)),
@@ -182,15 +188,6 @@ def _rate(study: Study, result: SearchResult) -> str:
     if limited or not result.seconds:
         return ""
     return f", {result.priced / result.seconds:,.0f} plans priced/s"
-
-
-def _rivals(result: SearchResult) -> tuple[RenderableType, ...]:
-    content = ranking.ranking(result.plans)
-    return (
-        terminal.heading(f"The {count(len(result.plans), 'best plan')}"),
-        terminal.table(content, best=0),
-        terminal.legend(content.columns),
-    )
 
 
 def _sizes(study: Study, result: SearchResult) -> tuple[RenderableType, ...]:

@@ -135,8 +135,24 @@ def mask_rcnn(
     top = trunk.at(pictures[0])
     top.pool("sixth", Window(size=1, stride=2), average=True)
     _proposals(trunk, [*pictures, top.picture])
-    _boxes(trunk, proposals, classes)
-    _masks(trunk, proposals // 4, classes)
+    values = PYRAMID * 7 * 7
+    trunk.append(regions_of("box regions", float(proposals * values)))
+    rows = (
+        ("box first", values, 1024),
+        ("box second", 1024, 1024),
+        ("box classes", 1024, classes),
+        ("box corners", 1024, 4 * classes),
+    )
+    for name, inputs, outputs in rows:
+        trunk.append(connection(name, inputs, outputs, rows=proposals))
+    head = trunk.at(Picture(channels=PYRAMID, sides=(14 * (proposals // 4), 14)), kept=False)
+    head.append(regions_of("mask regions", head.picture.values))
+    for index in range(1, 5):
+        head.convolve(f"mask {index}", PYRAMID, window=THREE, bias=True)
+        head.activate(f"mask {index} activation")
+    head.enlarge("mask enlarge", PYRAMID)
+    head.activate("mask enlarge activation")
+    head.convolve("masks", classes, bias=True)
     return trunk.finish("heads", cuttable=False)
 
 
@@ -148,27 +164,3 @@ def _proposals(trunk: Trunk, pictures: Sequence[Picture]) -> None:
     corners = [head.fork() for head in heads]
     _convolve_each(heads, "proposal scores", 3, window=POINT)
     _convolve_each(corners, "proposal corners", 12, window=POINT)
-
-
-def _boxes(trunk: Trunk, proposals: int, classes: int) -> None:
-    values = PYRAMID * 7 * 7
-    trunk.append(regions_of("box regions", float(proposals * values)))
-    rows = (
-        ("box first", values, 1024),
-        ("box second", 1024, 1024),
-        ("box classes", 1024, classes),
-        ("box corners", 1024, 4 * classes),
-    )
-    for name, inputs, outputs in rows:
-        trunk.append(connection(name, inputs, outputs, rows=proposals))
-
-
-def _masks(trunk: Trunk, regions: int, classes: int) -> None:
-    head = trunk.at(Picture(channels=PYRAMID, sides=(14 * regions, 14)), kept=False)
-    head.append(regions_of("mask regions", head.picture.values))
-    for index in range(1, 5):
-        head.convolve(f"mask {index}", PYRAMID, window=THREE, bias=True)
-        head.activate(f"mask {index} activation")
-    head.enlarge("mask enlarge", PYRAMID)
-    head.activate("mask enlarge activation")
-    head.convolve("masks", classes, bias=True)

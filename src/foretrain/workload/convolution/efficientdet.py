@@ -8,7 +8,6 @@ from foretrain.workload.convolution.inverted import Inverted, inverted_groups
 from foretrain.workload.convolution.operators import loss, pointwise
 from foretrain.workload.convolution.picture import Picture, Window, square
 from foretrain.workload.convolution.trunk import Network, Trunk
-from foretrain.workload.operator import Operator
 
 THREE = Window(size=3)
 HALVE = Window(size=3, stride=2)
@@ -79,15 +78,21 @@ def _cross(trunk: Trunk, pictures: list[Picture], *, name: str) -> None:
         for level, read in levels:
             node = trunk.at(pictures[level - 3], kept=False)
             label = f"{name} {way} {level}"
-            node.append(_weighted_sum(f"{label} sum", node.picture.values, read=read))
+            # Pictures times one trained weight each.
+            node.append(
+                replace(
+                    pointwise(
+                        f"{label} sum",
+                        node.picture.values,
+                        read=read,
+                        kept=read * node.picture.values,
+                    ),
+                    weights=read,
+                )
+            )
             node.activate(f"{label} activation", smooth=True)
             _separable(node, label, node.picture.channels)
             node.normalise(f"{label} norm")
-
-
-def _weighted_sum(name: str, values: float, *, read: int) -> Operator:
-    """Pictures times one trained weight each."""
-    return replace(pointwise(name, values, read=read, kept=read * values), weights=read)
 
 
 def _separable(trunk: Trunk, name: str, channels: int, *, shared: bool = False) -> None:

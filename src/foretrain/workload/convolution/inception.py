@@ -47,18 +47,6 @@ def googlenet(image: int, *, norm: bool, auxiliary: bool = False) -> Network:
     Source: szegedy2015, table 1; torchvision (with normalisation).
     """
     trunk = Trunk(square(image))
-    _googlenet_stem(trunk, norm=norm)
-    for name, channels in MODULES.items():
-        _googlenet_module(trunk, channels, norm=norm)
-        if auxiliary and name in {"4a", "4d"}:
-            _googlenet_auxiliary(trunk.fork(), norm=norm)
-        if name in {"3b", "4e"}:
-            trunk.pool("pooling", POOL)
-        trunk.section(f"module {name}")
-    return trunk.classify(1000)
-
-
-def _googlenet_stem(trunk: Trunk, *, norm: bool) -> None:
     if norm:
         trunk.unit("stem", 64, window=Window(size=7, stride=2))
     else:
@@ -73,6 +61,14 @@ def _googlenet_stem(trunk: Trunk, *, norm: bool) -> None:
         trunk.activate("response", smooth=True)
     trunk.pool("pooling", POOL)
     trunk.section("stem", cuttable=False)
+    for name, channels in MODULES.items():
+        _googlenet_module(trunk, channels, norm=norm)
+        if auxiliary and name in {"4a", "4d"}:
+            _googlenet_auxiliary(trunk.fork(), norm=norm)
+        if name in {"3b", "4e"}:
+            trunk.pool("pooling", POOL)
+        trunk.section(f"module {name}")
+    return trunk.classify(1000)
 
 
 def _googlenet_module(trunk: Trunk, channels: Sequence[int], *, norm: bool) -> None:
@@ -100,9 +96,21 @@ def inception_v3(image: int, *, auxiliary: bool = False) -> Network:
     Source: szegedy2016, table 1 and figures 5 to 7; torchvision (channels).
     """
     trunk = Trunk(square(image))
-    _stem_v3(trunk)
+    trunk.unit("first", 32, window=VALID)
+    trunk.unit("second", 32, window=Window(size=3, padding=0))
+    trunk.unit("third", 64, window=Window(size=3))
+    trunk.pool("first pooling", VALID)
+    trunk.unit("fourth", 80)
+    trunk.unit("fifth", 192, window=Window(size=3, padding=0))
+    trunk.pool("second pooling", VALID)
+    trunk.section("stem", cuttable=False)
     for index, pooled in enumerate((32, 64, 64), start=1):
-        _module_35(trunk, pooled)
+        second, third, fourth = trunk.fork(), trunk.fork(), trunk.fork()
+        trunk.unit("1x1", 64)
+        _chain(second, "5x5", ((48, 1), (64, 5)))
+        _chain(third, "3x3 twice", ((64, 1), (96, 3), (96, 3)))
+        _pooled(fourth, pooled)
+        trunk.join("join", second, third, fourth)
         trunk.section(f"module 35.{index}")
     _reduction_35(trunk)
     trunk.section("reduction 35")
@@ -119,17 +127,6 @@ def inception_v3(image: int, *, auxiliary: bool = False) -> Network:
     return trunk.classify(1000)
 
 
-def _stem_v3(trunk: Trunk) -> None:
-    trunk.unit("first", 32, window=VALID)
-    trunk.unit("second", 32, window=Window(size=3, padding=0))
-    trunk.unit("third", 64, window=Window(size=3))
-    trunk.pool("first pooling", VALID)
-    trunk.unit("fourth", 80)
-    trunk.unit("fifth", 192, window=Window(size=3, padding=0))
-    trunk.pool("second pooling", VALID)
-    trunk.section("stem", cuttable=False)
-
-
 def _chain(trunk: Trunk, name: str, rows: Sequence[tuple[int, int | tuple[int, int]]]) -> Trunk:
     """Units in a row: channels and size of each window."""
     for index, (channels, size) in enumerate(rows, start=1):
@@ -141,15 +138,6 @@ def _pooled(trunk: Trunk, channels: int) -> Trunk:
     trunk.pool("branch pooling", SMOOTH, average=True)
     trunk.unit("pool project", channels)
     return trunk
-
-
-def _module_35(trunk: Trunk, pooled: int) -> None:
-    second, third, fourth = trunk.fork(), trunk.fork(), trunk.fork()
-    trunk.unit("1x1", 64)
-    _chain(second, "5x5", ((48, 1), (64, 5)))
-    _chain(third, "3x3 twice", ((64, 1), (96, 3), (96, 3)))
-    _pooled(fourth, pooled)
-    trunk.join("join", second, third, fourth)
 
 
 def _reduction_35(trunk: Trunk) -> None:

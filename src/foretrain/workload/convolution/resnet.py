@@ -95,7 +95,12 @@ def _block(trunk: Trunk, shape: ResNet, *, width: int, stride: int = 1) -> None:
     channels = shape.expansion * width
     shortcut = trunk.fork()
     if shape.bottleneck:
-        _bottleneck(trunk, shape, width=width, stride=stride)
+        inner = width * shape.width // 64 * shape.groups
+        first, second = (stride, 1) if shape.early else (1, stride)
+        trunk.unit("reduce", inner, window=Window(stride=first))
+        trunk.unit("convolve", inner, window=Window(size=3, stride=second), groups=shape.groups)
+        trunk.convolve("expand", 4 * width)
+        trunk.normalise("expand norm")
     else:
         trunk.unit("first", width, window=Window(size=3, stride=stride))
         trunk.convolve("second", width, window=Window(size=3))
@@ -106,15 +111,6 @@ def _block(trunk: Trunk, shape: ResNet, *, width: int, stride: int = 1) -> None:
         shortcut.convolve("project", channels, window=Window(stride=stride))
         shortcut.normalise("project norm")
     trunk.add("residual activation")
-
-
-def _bottleneck(trunk: Trunk, shape: ResNet, *, width: int, stride: int) -> None:
-    inner = width * shape.width // 64 * shape.groups
-    first, second = (stride, 1) if shape.early else (1, stride)
-    trunk.unit("reduce", inner, window=Window(stride=first))
-    trunk.unit("convolve", inner, window=Window(size=3, stride=second), groups=shape.groups)
-    trunk.convolve("expand", 4 * width)
-    trunk.normalise("expand norm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,27 +137,19 @@ def densenet(shape: DenseNet, image: int) -> Network:
     trunk.section("stem", cuttable=False)
     for block, layers in enumerate(shape.blocks, start=1):
         for index in range(1, layers + 1):
-            _layer(trunk, shape.growth)
+            before = trunk.fork()
+            trunk.normalise("norm")
+            trunk.activate("activation")
+            trunk.unit("reduce", 4 * shape.growth)
+            trunk.convolve("convolve", shape.growth, window=Window(size=3))
+            trunk.join("join", before)
             trunk.section(f"layer {block}.{index}")
         if block < len(shape.blocks):
-            _transition(trunk)
+            trunk.normalise("norm")
+            trunk.activate("activation")
+            trunk.convolve("reduce", trunk.picture.channels // 2)
+            trunk.pool("pooling", Window(size=2, stride=2, padding=0), average=True)
             trunk.section(f"transition {block}")
     trunk.normalise("final norm")
     trunk.activate("final activation")
     return trunk.classify(1000)
-
-
-def _layer(trunk: Trunk, growth: int) -> None:
-    before = trunk.fork()
-    trunk.normalise("norm")
-    trunk.activate("activation")
-    trunk.unit("reduce", 4 * growth)
-    trunk.convolve("convolve", growth, window=Window(size=3))
-    trunk.join("join", before)
-
-
-def _transition(trunk: Trunk) -> None:
-    trunk.normalise("norm")
-    trunk.activate("activation")
-    trunk.convolve("reduce", trunk.picture.channels // 2)
-    trunk.pool("pooling", Window(size=2, stride=2, padding=0), average=True)

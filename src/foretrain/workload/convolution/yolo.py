@@ -24,39 +24,27 @@ def yolo_v3(image: int, *, classes: int) -> Network:
     for group, (channels, blocks) in enumerate(GROUPS, start=1):
         trunk.unit("halve", channels, window=HALVE)
         trunk.section(f"group {group} first")
-        _block(trunk, channels)
+        trunk.unit("reduce", channels // 2)
+        trunk.unit("convolve", channels, window=THREE)
+        trunk.add("residual")
         trunk.section(f"group {group} rest", repeats=blocks)
         if group in {3, 4}:
             trunk.skip()
     for head, channels in enumerate((512, 256, 128), start=1):
         if head > 1:
-            _enlarge(trunk, channels)
-        _narrow(trunk, channels)
+            # Half the channels at twice the side, beside the picture that was carried.
+            trunk.unit("narrow", channels)
+            carried = trunk.take()
+            larger = Picture(channels=channels, sides=carried.sides)
+            trunk.append(pointwise("enlarge", larger.values, read=1), larger)
+            trunk.join("join", trunk.at(carried))
+        for index in (1, 2):
+            trunk.unit(f"narrow {index}", channels)
+            trunk.unit(f"convolve {index}", 2 * channels, window=THREE)
+        trunk.unit("narrow 3", channels)
         branch = trunk.fork() if head < 3 else trunk
         branch.unit("output convolve", 2 * channels, window=THREE)
         branch.convolve("output", 3 * (5 + classes), bias=True)
         if head < 3:
             trunk.section(f"head {head}")
     return trunk.finish("head 3")
-
-
-def _block(trunk: Trunk, channels: int) -> None:
-    trunk.unit("reduce", channels // 2)
-    trunk.unit("convolve", channels, window=THREE)
-    trunk.add("residual")
-
-
-def _enlarge(trunk: Trunk, channels: int) -> None:
-    """Half the channels at twice the side, beside the picture that was carried."""
-    trunk.unit("narrow", channels)
-    carried = trunk.take()
-    larger = Picture(channels=channels, sides=carried.sides)
-    trunk.append(pointwise("enlarge", larger.values, read=1), larger)
-    trunk.join("join", trunk.at(carried))
-
-
-def _narrow(trunk: Trunk, channels: int) -> None:
-    for index in (1, 2):
-        trunk.unit(f"narrow {index}", channels)
-        trunk.unit(f"convolve {index}", 2 * channels, window=THREE)
-    trunk.unit("narrow 3", channels)

@@ -88,7 +88,15 @@ def variational_autoencoder(items: int = 20_108) -> Network:
     trunk.activate("encode activation", smooth=True)
     trunk.section("encoder")
     trunk.connect("mean and variance", 400)
-    trunk.append(_sampled(200), Picture(channels=200, sides=(1,)))
+    values = 200
+    sampled = Operator(
+        name="sample",
+        kind=Kind.MEMORY,
+        forward=Size(values=4 * values),
+        backward=Size(values=4 * values),
+        kept=Size(values=3 * values),
+    )
+    trunk.append(sampled, Picture(channels=200, sides=(1,)))
     trunk.section("hidden")
     trunk.connect("decode", 600)
     trunk.activate("decode activation", smooth=True)
@@ -96,16 +104,6 @@ def variational_autoencoder(items: int = 20_108) -> Network:
     trunk.connect("items", items)
     trunk.append(loss(float(items)))
     return trunk.finish("items")
-
-
-def _sampled(values: int) -> Operator:
-    return Operator(
-        name="sample",
-        kind=Kind.MEMORY,
-        forward=Size(values=4 * values),
-        backward=Size(values=4 * values),
-        kept=Size(values=3 * values),
-    )
 
 
 def deep_learning_recommendation(rows: tuple[int, ...] = CRITEO_ROWS, width: int = 128) -> Network:

@@ -21,9 +21,15 @@ def text_entry(
     name: str, shape: TextShape, *, kind: str, source: str, aliases: tuple[str, ...] = ()
 ) -> Entry:
     """An entry whose summary is read off its shape; `kind` is what people call the model."""
+    runs = (shape.encoder, shape.decoder) if isinstance(shape, EncoderDecoder) else shape.runs
+    blocks = [block for run in runs for block in run.blocks]
+    layers = sum(run.repeats * len(run.blocks) for run in runs)
+    mixers = [_mixed(block) for block in blocks] + [_worked(block) for block in blocks]
+    found = ", ".join(dict.fromkeys(word for word in mixers if word))
+    described = f"{layers} layers of {shape.hidden}, {found}"
     return Entry(
         name=name,
-        summary=f"{kind}, {_described(shape)}",
+        summary=f"{kind}, {described}",
         source=source,
         build=partial(model_of_shape, name, shape),
         shape=shape,
@@ -41,15 +47,6 @@ def language(
         runs=(runs,) if isinstance(runs, Run) else runs,
         head=LanguageHead(tied=tied),
     )
-
-
-def _described(shape: TextShape) -> str:
-    runs = (shape.encoder, shape.decoder) if isinstance(shape, EncoderDecoder) else shape.runs
-    blocks = [block for run in runs for block in run.blocks]
-    layers = sum(run.repeats * len(run.blocks) for run in runs)
-    mixers = [_mixed(block) for block in blocks] + [_worked(block) for block in blocks]
-    found = ", ".join(dict.fromkeys(word for word in mixers if word))
-    return f"{layers} layers of {shape.hidden}, {found}"
 
 
 def _mixed(block: Block) -> str:

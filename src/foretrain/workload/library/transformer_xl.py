@@ -66,9 +66,24 @@ def transformer_xl(name: str, shape: TransformerXL, *, sequence: int, source: st
     """The model of a shape for segments of `sequence` tokens, and as many of the one before."""
     stream = Stream(tokens=sequence, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True)
     head = _head(shape, stream)
+    wide = FeedForward(width=shape.feed_forward, bias=True)
+    block = Layer(
+        name="block",
+        operators=(
+            norm("attention norm", stream),
+            *_attention(shape, stream),
+            residual("attention residual", stream),
+            norm("feed-forward norm", stream),
+            *feed_forward(wide, stream),
+            residual("feed-forward residual", stream),
+        ),
+        repeats=shape.layers,
+        input=stream.values,
+        output=stream.values,
+    )
     return Model(
         name=name,
-        layers=(_embedding(shape, stream), _block(shape, stream), head),
+        layers=(_embedding(shape, stream), block, head),
         tokens=sequence,
         tied=sum(size * width for size, width in _tables(shape)) + _shared_projections(shape),
         source=source,
@@ -116,24 +131,6 @@ def _embedding(shape: TransformerXL, stream: Stream) -> Layer:
         output=stream.values,
         cuttable=False,
         recomputable=False,
-    )
-
-
-def _block(shape: TransformerXL, stream: Stream) -> Layer:
-    wide = FeedForward(width=shape.feed_forward, bias=True)
-    return Layer(
-        name="block",
-        operators=(
-            norm("attention norm", stream),
-            *_attention(shape, stream),
-            residual("attention residual", stream),
-            norm("feed-forward norm", stream),
-            *feed_forward(wide, stream),
-            residual("feed-forward residual", stream),
-        ),
-        repeats=shape.layers,
-        input=stream.values,
-        output=stream.values,
     )
 
 

@@ -68,10 +68,19 @@ def wav2vec(name: str, shape: Wav2Vec, *, frames: int) -> Model:
             f"sequence must be at least {_SHORTEST} frames of 10 ms for {name}, got {frames}."
         )
     trunk = Trunk(Picture(channels=1, sides=(frames * VALUES_OF_FRAME,)))
-    _wave(trunk, shape)
+    for index, (size, stride) in enumerate(_WINDOWS, start=1):
+        window = Window(size=size, stride=stride, padding=0)
+        trunk.convolve(f"wave {index}", _CHANNELS, window=window, bias=shape.normed)
+        if shape.normed or index == 1:
+            trunk.normalise(f"wave {index} norm")
+        trunk.activate(f"wave {index} activation", smooth=True)
     (tokens,) = trunk.picture.sides
     stream = Stream(tokens=tokens, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True)
-    _embed(trunk, stream)
+    trunk.normalise("projection norm")
+    trunk.convolve("projection", stream.hidden, bias=True)
+    trunk.convolve("positions", stream.hidden, window=_POSITIONS, groups=_GROUPS, bias=True)
+    trunk.activate("positions activation", smooth=True)
+    trunk.append(_added(stream))
     trunk.section("wave", cuttable=False)
     trunk.append(norm("final norm", stream))
     trunk.append(whole("letters", tokens, (shape.hidden, shape.letters), bias=True))
@@ -79,24 +88,6 @@ def wav2vec(name: str, shape: Wav2Vec, *, frames: int) -> Model:
     wave, head = (section.layer for section in trunk.finish("letters", cuttable=False).sections)
     layers = (wave, layer(shape.run, stream), head)
     return Model(name=name, layers=layers, tokens=tokens, dimensions=1)
-
-
-def _wave(trunk: Trunk, shape: Wav2Vec) -> None:
-    for index, (size, stride) in enumerate(_WINDOWS, start=1):
-        window = Window(size=size, stride=stride, padding=0)
-        trunk.convolve(f"wave {index}", _CHANNELS, window=window, bias=shape.normed)
-        if shape.normed or index == 1:
-            trunk.normalise(f"wave {index} norm")
-        trunk.activate(f"wave {index} activation", smooth=True)
-
-
-def _embed(trunk: Trunk, stream: Stream) -> None:
-    """Brings tokens to the stream's width, masks some, and adds positions made of neighbours."""
-    trunk.normalise("projection norm")
-    trunk.convolve("projection", stream.hidden, bias=True)
-    trunk.convolve("positions", stream.hidden, window=_POSITIONS, groups=_GROUPS, bias=True)
-    trunk.activate("positions activation", smooth=True)
-    trunk.append(_added(stream))
 
 
 def _added(stream: Stream) -> Operator:

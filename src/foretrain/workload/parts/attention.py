@@ -62,7 +62,21 @@ class Core:
 
 def core(shape: Core) -> tuple[Operator, ...]:
     """The operators of both kernels; a plan has those of one."""
-    return (*_plain(shape), _flash(shape))
+    # One fused kernel; it skips what is masked and keeps one sum per row.
+    ends = shape.queries * shape.heads + shape.keys * shape.kv_heads
+    flop = 2.0 * shape.pairs * shape.heads * shape.both_widths
+    flash = Operator(
+        name=f"{shape.prefix}flash attention",
+        kind=Kind.FUSED_ATTENTION,
+        flop=flop,
+        backward_flop=FLASH_BACKWARD_PRODUCTS * flop,
+        forward=Size(values=ends * shape.both_widths),
+        backward=Size(values=2 * ends * shape.both_widths),
+        kept=Size(fixed=4 * shape.heads * shape.queries),
+        split=Split.HEADS,
+        attention=Attention.FLASH,
+    )
+    return (*_plain(shape), flash)
 
 
 def _plain(shape: Core) -> tuple[Operator, ...]:
@@ -105,23 +119,6 @@ def _product(name: str, shape: Core, *, columns: int, depth: int) -> Operator:
         split=Split.HEADS,
         selective=True,
         attention=Attention.PLAIN,
-    )
-
-
-def _flash(shape: Core) -> Operator:
-    """One fused kernel; it skips what is masked and keeps one sum per row."""
-    ends = shape.queries * shape.heads + shape.keys * shape.kv_heads
-    flop = 2.0 * shape.pairs * shape.heads * shape.both_widths
-    return Operator(
-        name=f"{shape.prefix}flash attention",
-        kind=Kind.FUSED_ATTENTION,
-        flop=flop,
-        backward_flop=FLASH_BACKWARD_PRODUCTS * flop,
-        forward=Size(values=ends * shape.both_widths),
-        backward=Size(values=2 * ends * shape.both_widths),
-        kept=Size(fixed=4 * shape.heads * shape.queries),
-        split=Split.HEADS,
-        attention=Attention.FLASH,
     )
 
 

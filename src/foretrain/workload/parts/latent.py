@@ -59,10 +59,26 @@ class Latent:
 
 def latent_attention(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
     """From the norm (without it) to the residual (without it), expanded as in training."""
+    # Queries, keys and values, which any attention core keeps; a part of them is rotated.
+    both = stream.tokens * (shape.query + shape.output)
+    kept_heads = Operator(
+        name="queries, keys, values",
+        kind=Kind.MEMORY,
+        forward=Size(values=4 * stream.tokens * shape.query),
+        backward=Size(values=4 * stream.tokens * shape.query),
+        kept=Size(values=both + stream.tokens * shape.query),
+        split=Split.HEADS,
+        units=shape.heads,
+        unit="attention heads",
+        selective=True,
+        dropped=True,
+        keys=both,
+        queries=both,
+    )
     return (
         *_queries(shape, stream),
         *_keys(shape, stream),
-        _kept_heads(shape, stream),
+        kept_heads,
         *core(_core(shape, stream)),
         _output(shape, stream),
     )
@@ -120,25 +136,6 @@ def _keys(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
         _down("key-value down", stream, shape.key_rank + shape.rotary),
         _narrow_norm("key-value norm", stream, shape.key_rank),
         _up("key-value up", shape, stream, features=expanded),
-    )
-
-
-def _kept_heads(shape: Latent, stream: Stream) -> Operator:
-    """Queries, keys and values, which any attention core keeps; a part of them is rotated."""
-    both = stream.tokens * (shape.query + shape.output)
-    return Operator(
-        name="queries, keys, values",
-        kind=Kind.MEMORY,
-        forward=Size(values=4 * stream.tokens * shape.query),
-        backward=Size(values=4 * stream.tokens * shape.query),
-        kept=Size(values=both + stream.tokens * shape.query),
-        split=Split.HEADS,
-        units=shape.heads,
-        unit="attention heads",
-        selective=True,
-        dropped=True,
-        keys=both,
-        queries=both,
     )
 
 
