@@ -34,7 +34,7 @@ from foretrain.measured.ensemble_study import (
     HandingCosts,
     Input,
     Logs,
-    Optimizer,
+    MemberOptimizer,
     Probed,
     Recipe,
     SampleCosts,
@@ -174,7 +174,7 @@ def study(draw: random.Random, samples: int) -> EnsembleStudy:
             name=f"member-{number}",
             model=Code(here, "build"),
             batch=draw.choice([8, 10, 16, 25]),
-            optimizer=Optimizer(name="sgd", options={"lr": 0.01}),
+            optimizer=MemberOptimizer(name="sgd", options={"lr": 0.01}),
             loss=Code(here, "loss"),
             epochs=1,
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from foretrain.show.axis import Axis, axis_of
+from foretrain.show.axis import PlotAxis, axis_of
 from foretrain.units import SECONDS
 
 WIDTH, HEIGHT = 720, 380
@@ -31,7 +31,7 @@ class Curve:
 
 def plot(title: str, devices: Sequence[int], curves: Sequence[Curve]) -> str:
     """The document."""
-    x = Axis(low=devices[0], high=devices[-1], quantity=SECONDS)
+    x = PlotAxis(low=devices[0], high=devices[-1], quantity=SECONDS)
     y = axis_of([value for curve in curves for value in curve.seconds], SECONDS)
     across = [LEFT + x.place(count) / 100 * (RIGHT - LEFT) for count in devices]
     parts = [*_seconds(y), *_devices(devices, across)]
@@ -47,7 +47,7 @@ def _height(place: float) -> float:
     return BOTTOM - place / 100 * (BOTTOM - TOP)
 
 
-def _seconds(axis: Axis) -> Iterator[str]:
+def _seconds(axis: PlotAxis) -> Iterator[str]:
     """Lines and texts of the vertical axis."""
     for place, text in axis.ticks:
         height = _height(place)

@@ -33,7 +33,7 @@ from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 from foretrain.workload.workload import Precision, Workload
 
 SEED = 20261121
@@ -59,7 +59,7 @@ def of_length(name: str, sequence: int) -> Model:
 
 def of_equal_layers(name: str) -> bool:
     """Whether a model reads tokens and all layers between its ends are alike."""
-    if ENTRIES[name].reads is not Reads.TOKENS:
+    if ENTRIES[name].reads is not SampleKind.TOKENS:
         return False
     return sum(layer.cuttable for layer in of_length(name, 1024).layers) == 1
 

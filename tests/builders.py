@@ -9,7 +9,7 @@ from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.coefficients.intervals import Situation
 from foretrain.evidence.validate import (
-    Quantity,
+    MeasuredQuantity,
     Status,
     Validation,
     ValidationRow,
@@ -32,7 +32,7 @@ from foretrain.step.result import (
     StageMemory,
 )
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Kind, Matrices, Operator
+from foretrain.workload.operator import Matrices, Operator, OperatorKind
 from foretrain.workload.workload import Workload
 
 GIB = 2.0**30
@@ -41,7 +41,7 @@ STEPS = 15e12 / (1024 * TOKENS)
 
 BLOCK = Operator(
     name="everything",
-    kind=Kind.MATMUL,
+    kind=OperatorKind.MATMUL,
     matrices=Matrices(rows=TOKENS, columns=8192, depth=106_000),
     weights=855.6e6,
 )
@@ -60,7 +60,7 @@ FABRIC = Link(latency=8e-6, bandwidth=50e9, capacity=400e9, technology=Technolog
 def llama() -> Model:
     """Llama-3-70B, every operator of a block folded into one."""
     ends = {"input": 8192.0, "output": 8192.0, "cuttable": False}
-    table = Operator(name="table", kind=Kind.MEMORY, weights=1.0507e9)
+    table = Operator(name="table", kind=OperatorKind.MEMORY, weights=1.0507e9)
     return Model(
         name="llama-3-70b",
         layers=(
@@ -312,7 +312,7 @@ def validation() -> Validation:
         ValidationRow(
             id=name,
             source_id="korthikanti",
-            quantity=Quantity.STEP_TIME,
+            quantity=MeasuredQuantity.STEP_TIME,
             subject=Subject.STEP_TIME,
             measured=10.0,
             predicted=10.0 * ratio,
@@ -339,7 +339,7 @@ def validation() -> Validation:
     )
     scored = ValidationSummary(
         source_id="korthikanti",
-        quantity=Quantity.STEP_TIME,
+        quantity=MeasuredQuantity.STEP_TIME,
         subject=Subject.STEP_TIME,
         rows=4,
         predicted=4,
@@ -352,7 +352,7 @@ def validation() -> Validation:
     )
     nothing = ValidationSummary(
         source_id="elsewhere",
-        quantity=Quantity.STEP_TIME,
+        quantity=MeasuredQuantity.STEP_TIME,
         subject=Subject.STEP_TIME,
         rows=1,
         predicted=0,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from foretrain.workload.library.entries import build
-from foretrain.workload.parts.attention import Heads, Window
+from foretrain.workload.parts.attention import Heads, SlidingWindow
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder, encoder_decoder
 from foretrain.workload.parts.ends import Embedding, LanguageHead
@@ -15,7 +15,7 @@ from foretrain.workload.parts.language_model import Decoder, LanguageModel, deco
 from foretrain.workload.parts.latent import Latent
 from foretrain.workload.parts.state_space import StateSpace
 from foretrain.workload.parts.stream import Norm
-from foretrain.workload.trainable import Storage, Trainable, adapted
+from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 
 sequences = st.sampled_from([1, 7, 24, 96, 128, 1024, 4096])
 widths = st.sampled_from([8, 64, 80, 128])
@@ -55,7 +55,7 @@ def heads(draw, *, causal=True):
         kv_heads=kv_heads,
         width=draw(widths),
         causal=causal,
-        window=draw(st.none() | st.builds(Window, tokens=st.integers(1, 2048))),
+        window=draw(st.none() | st.builds(SlidingWindow, tokens=st.integers(1, 2048))),
     )
 
 
@@ -159,7 +159,10 @@ def images(draw):
 def partly_trained(draw, whole):
     """A model with adapters on frozen weights, or with frozen first layers."""
     model = draw(whole)
-    rank, stored = draw(st.sampled_from([1, 8, 16])), draw(st.none() | st.sampled_from(Storage))
+    rank, stored = (
+        draw(st.sampled_from([1, 8, 16])),
+        draw(st.none() | st.sampled_from(WeightStorage)),
+    )
     if draw(st.booleans()):
         return adapted(model, Trainable(lora=rank, stored=stored))
     return adapted(model, Trainable(frozen=draw(st.integers(1, model.cuttable_layers))))

@@ -1,6 +1,7 @@
 """Alarms: a file or a function that has grown past what one reads in one sitting."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,13 @@ def test_file_and_its_functions_are_short(file):
     long = {node.name: statements_of(node) for node in functions if statements_of(node) > 40}
     assert text.count("\n") <= 400
     assert not long
+
+
+def test_one_class_name_is_one_class():
+    names = Counter(
+        node.name
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert not [name for name, classes in names.items() if classes > 1]

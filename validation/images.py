@@ -21,7 +21,7 @@ from validation.fitting.images import Measured, Pictures, benches_of, fitted, ta
 from validation.fitting.scaling import scaling
 from validation.fitting.scores import Scored, anchored, score
 
-from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError
 from foretrain.evidence.fit import Fit, Observation, observation
@@ -136,7 +136,7 @@ def _coefficients(
             unit=PRIORS.known[each.name].unit,
             low=low,
             high=high,
-            kind=Kind.MEASURED,
+            kind=Origin.MEASURED,
             source=command,
             rows=tuple(ids[row] for row in rows),
         )

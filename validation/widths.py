@@ -21,7 +21,7 @@ from validation.fitting.scores import Scored, grouped
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.intervals import KINDS, covered
 from foretrain.coefficients.uncertainty import Fitted
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
@@ -104,7 +104,7 @@ def _coefficient(value: float, without: Sequence[float], rows: tuple[str, ...]) 
         unit="1",
         low=min(value, *without),
         high=max(value, *without),
-        kind=Kind.MEASURED,
+        kind=Origin.MEASURED,
         source=SOURCE,
         rows=rows,
     )

@@ -198,7 +198,7 @@ class Single:
         return nested(columns.layout.form, values)
 
 
-class Whole:
+class WholeBatch:
     """Batches that the loader made, each packed over slots of bytes.
 
     Args:

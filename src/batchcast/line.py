@@ -14,7 +14,7 @@ from batchcast.greetings import Hello, Welcome
 from batchcast.messages import TO_READER, VERSION, Kind, Message, receive, send, send_json
 
 
-class Line:
+class ReaderConnection:
     """One connection, over which the reader has said what it asks for.
 
     Attributes:
@@ -84,7 +84,7 @@ class Line:
         return self._peer.detach() if self._peer.fileno() >= 0 else None
 
 
-def lined_up(asked: Asked, *, state: dict[str, Any] | None, patience: float) -> Line:
+def lined_up(asked: Asked, *, state: dict[str, Any] | None, patience: float) -> ReaderConnection:
     """A connection; a stream that dies before it answers is waited for like one that is not there.
 
     Raises:
@@ -94,7 +94,7 @@ def lined_up(asked: Asked, *, state: dict[str, Any] | None, patience: float) -> 
     until = monotonic() + patience
     while True:
         try:
-            return Line(asked, state=state, patience=max(0.0, until - monotonic()))
+            return ReaderConnection(asked, state=state, patience=max(0.0, until - monotonic()))
         except ProducerLost:
             if monotonic() > until:
                 raise

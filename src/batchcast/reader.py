@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from batchcast.admission import Asked
-from batchcast.batch import Maker, Plain, Single, Whole
+from batchcast.batch import Maker, Plain, Single, WholeBatch
 from batchcast.errors import (
     LedgerMismatch,
     ProducerLost,
@@ -21,7 +21,7 @@ from batchcast.greetings import arena_of, whole
 from batchcast.heap import learn_size_of
 from batchcast.layout import Layout
 from batchcast.ledger import Ledger
-from batchcast.line import Line, lined_up
+from batchcast.line import ReaderConnection, lined_up
 from batchcast.messages import VERSION, Kind
 from batchcast.order import number_of, seed_of, sow
 from batchcast.packing import size_at
@@ -259,7 +259,7 @@ class Reader:
 
     # Beginnings.
 
-    def _enter(self, line: Line) -> None:
+    def _enter(self, line: ReaderConnection) -> None:
         """The arena, and where this reader begins."""
         welcome = line.welcome
         layout = welcome.layout
@@ -285,7 +285,7 @@ class Reader:
 
             accept_read_only()
         if layout.whole:
-            return Whole(self._columns, pinned=pinned, guarded=guarded)
+            return WholeBatch(self._columns, pinned=pinned, guarded=guarded)
         if asked.private is None and asked.collate is None and layout.is_stackable:
             return Plain(self._columns, pinned=pinned, guarded=guarded)
         change = None if asked.private is None else self._changed

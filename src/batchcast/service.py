@@ -21,7 +21,7 @@ from batchcast.messages import ENDS, ZERO_COPY, Grant
 from batchcast.order import Order
 from batchcast.slots import Numbers, Slots
 from batchcast.spill import Spill
-from batchcast.window import SKIPPED, Window, held
+from batchcast.window import SKIPPED, SlotWindow, held
 
 LENT = 0.75
 """Share of the slots that readers may use where they lie."""
@@ -52,7 +52,7 @@ class Service:
     ) -> None:
         self.order = order
         self.slots = Slots(columns.slots)
-        self.window = Window(columns.slots, first=first)
+        self.window = SlotWindow(columns.slots, first=first)
         self.lanes: dict[int, Lane] = {}
         self.failed: dict[int, int] = {}
         self.columns = columns

@@ -17,7 +17,7 @@ import numpy as np
 from batchcast.arena import Columns
 from batchcast.batch import Maker, Taken
 from batchcast.ledger import Ledger, ledger_of
-from batchcast.line import Line
+from batchcast.line import ReaderConnection
 from batchcast.messages import ENDS, GAP, ZERO_COPY, Kind, Message
 from batchcast.packing import Bytes
 from batchcast.slots import Numbers
@@ -25,7 +25,7 @@ from batchcast.window import SKIPPED, held
 
 
 @dataclass(slots=True)
-class Piece:
+class BatchPiece:
     """Granted samples that are not taken yet.
 
     Attributes:
@@ -46,7 +46,7 @@ class Piece:
         self.samples = int(np.count_nonzero(self.slots != SKIPPED))
 
     @classmethod
-    def of(cls, message: Message, *, slots: int) -> Piece:
+    def of(cls, message: Message, *, slots: int) -> BatchPiece:
         """What a grant brought, of an arena of so many slots.
 
         Raises:
@@ -88,7 +88,9 @@ class Supply:
         lends: whether batches may lie where their samples lie.
     """
 
-    def __init__(self, line: Line, columns: Columns, maker: Maker, *, lends: bool) -> None:
+    def __init__(
+        self, line: ReaderConnection, columns: Columns, maker: Maker, *, lends: bool
+    ) -> None:
         self.copies = self.skipped = 0
         self.waited = 0.0
         self._line = line
@@ -103,7 +105,7 @@ class Supply:
         self.at_end = False
         self.again: Callable[[], Any] | None = None
         self._remembered: Numbers | None = None
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[BatchPiece] = deque()
         self._releasing: list[Numbers] = []
         self._parts: list[Any] = []
         self._aside = self._passed = 0
@@ -142,7 +144,7 @@ class Supply:
         message = self._line.answer(Kind.GRANT)
         self.waited += monotonic() - asked
         need, self._need = self._need, 0
-        piece = Piece.of(message, slots=self._columns.slots)
+        piece = BatchPiece.of(message, slots=self._columns.slots)
         self._pieces.append(piece)
         self.at_end = bool(message.second & ENDS)
         if piece.samples < need and not self.at_end:

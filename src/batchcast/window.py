@@ -16,7 +16,7 @@ SKIPPED = -1
 """In place of a slot: the sample could not be prepared, and readers pass over it."""
 
 
-class Window:
+class SlotWindow:
     """Sequence numbers and their slots, between the oldest that is whole and the newest.
 
     Attributes:

@@ -122,7 +122,7 @@ def elastic(serial: float) -> Callable[[int], Amdahl]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Power:
+class PowerLaw:
     """A job whose speed is a power of its devices, fractions of a device included.
 
     Attributes:
@@ -137,9 +137,9 @@ class Power:
 
     def __post_init__(self) -> None:
         if not 0 < self.exponent <= 1:
-            raise InputError(f"Power.exponent must be above 0, at most 1, got {self.exponent}.")
+            raise InputError(f"PowerLaw.exponent must be above 0, at most 1, got {self.exponent}.")
         if not self.most >= 1:
-            raise InputError(f"Power.most must be at least 1, got {self.most}.")
+            raise InputError(f"PowerLaw.most must be at least 1, got {self.most}.")
 
     @property
     def counts(self) -> tuple[int, ...]:

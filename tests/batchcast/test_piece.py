@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batchcast.messages import GAP, ZERO_COPY, Kind, Message
-from batchcast.supply import Piece
+from batchcast.supply import BatchPiece
 from batchcast.window import SKIPPED, held
 
 
@@ -16,7 +16,7 @@ from batchcast.window import SKIPPED, held
 )
 def test_pieces_of_a_piece_are_the_whole(slots, counts, gap):
     body = np.array(slots, np.int64).tobytes()
-    piece = Piece.of(Message(Kind.GRANT, 100, gap << GAP | ZERO_COPY, body), slots=1 << 40)
+    piece = BatchPiece.of(Message(Kind.GRANT, 100, gap << GAP | ZERO_COPY, body), slots=1 << 40)
     assert piece.lent
     got, numbers, passed = [], [], 0
     for count in counts:

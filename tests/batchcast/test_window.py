@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from batchcast.window import SKIPPED, Window, held
+from batchcast.window import SKIPPED, SlotWindow, held
 
 NONE = np.zeros(0, np.int64)
 
@@ -12,7 +12,7 @@ def array(*numbers):
 
 
 def test_numbers_are_published_when_all_before_them_are_prepared():
-    window = Window(4, first=10)
+    window = SlotWindow(4, first=10)
     assert window.append(array(0, 1, 2)) == 10
     window.prepared(11, 2, failed=NONE)
     assert (window.published, window.head) == (10, 13)
@@ -22,7 +22,7 @@ def test_numbers_are_published_when_all_before_them_are_prepared():
 
 
 def test_a_number_that_could_not_be_prepared_has_no_slot():
-    window = Window(4, first=0)
+    window = SlotWindow(4, first=0)
     window.append(array(2, 3))
     window.prepared(0, 2, failed=array(1))
     assert window.slots(0, 2).tolist() == [2, SKIPPED]
@@ -30,7 +30,7 @@ def test_a_number_that_could_not_be_prepared_has_no_slot():
 
 
 def test_the_tail_is_behind_the_last_number_whose_slot_is_free():
-    window = Window(4, first=0)
+    window = SlotWindow(4, first=0)
     window.append(array(0, 1, 2))
     window.freed(array(1))
     assert window.tail == 2
@@ -42,7 +42,7 @@ def test_the_tail_is_behind_the_last_number_whose_slot_is_free():
 
 
 def test_there_is_room_until_a_number_that_is_unread_or_unprepared_would_be_overwritten():
-    window = Window(4, first=0)
+    window = SlotWindow(4, first=0)
     window.append(array(0, 1, 2))
     assert window.room(0) == 1
     assert window.room(99) == 1

@@ -14,7 +14,7 @@ import pytest
 
 from batchcast import crew, feeder, stream, worker
 from batchcast.errors import BatchcastError, as_text
-from batchcast.forkserver.parcel import _Unpickler
+from batchcast.forkserver.parcel import _ParcelUnpickler
 from batchcast.messages import Kind, send
 from batchcast.source import slot_within
 from batchcast.template import Template, _pair
@@ -106,7 +106,7 @@ class Loaded(Template):
     def _source(self):
         """The source, anew for everybody as a process has it."""
         parts = self._making.origin._parts()
-        loaded = _Unpickler(parts[1], parts[2:], None).load()()
+        loaded = _ParcelUnpickler(parts[1], parts[2:], None).load()()
         return replace(loaded, slot=slot_within(self._making.memory))
 
     def child(self):

@@ -10,7 +10,7 @@ from tests.by_hand.written import ALONE, BLOCK, CORE, FIRST, LAST, PRODUCTS, WHO
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.step.price import model_flop, recomputed_flop
 from foretrain.workload.convolution.picture import Window, square
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 from foretrain.workload.gradients import CODECS, top
 from foretrain.workload.operator import Attention
 from foretrain.workload.parts.language_model import Decoder, decoder
@@ -230,7 +230,7 @@ def pictures():
         trunk.unit(name, channels, window=Window(size=3))
         trunk.section(name)
     trunk.connect("classes", 10)
-    network: Network = trunk.finish("classifier")
+    network: ConvolutionalNetwork = trunk.finish("classifier")
     return Workload(model=network.model("by hand"), global_batch=16)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.coefficients.coefficient import Kind
+from foretrain.coefficients.coefficient import Origin
 from foretrain.coefficients.coefficients import coefficients_of, names
 from foretrain.errors import InputError
 from foretrain.study.coefficients import DEFAULT, PRIORS, SHIPPED
@@ -18,13 +18,13 @@ def test_every_value_has_a_source_and_a_unit(made):
 
 
 def test_nothing_is_measured_in_the_priors_and_something_in_the_shipped_set():
-    assert Kind.MEASURED not in {it.kind for it in PRIORS.known.values()}
-    assert Kind.MEASURED in {it.kind for it in SHIPPED.known.values()}
+    assert Origin.MEASURED not in {it.kind for it in PRIORS.known.values()}
+    assert Origin.MEASURED in {it.kind for it in SHIPPED.known.values()}
 
 
 def test_value_of_the_caller_is_told_as_given():
     mine = DEFAULT.changed({"host.launch": 1e-4}).sources
-    assert (mine["host.launch"].value, mine["host.launch"].kind) == (1e-4, Kind.GIVEN)
+    assert (mine["host.launch"].value, mine["host.launch"].kind) == (1e-4, Origin.GIVEN)
     assert mine["links.nvlink"] == SHIPPED.known["links.nvlink"]
 
 

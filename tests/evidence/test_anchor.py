@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests import small
 from tests.examples import few
 
-from foretrain.coefficients.coefficient import Kind
+from foretrain.coefficients.coefficient import Origin
 from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
 from foretrain.evidence.anchor import PACE, WIDTHS, anchor, anchored
@@ -79,7 +79,7 @@ def test_the_pace_says_which_step_it_was_measured_on():
     made = anchored(one(), 2.0, run="study.toml", anyway=True)
     width = after_anchor(SHIPPED.coefficients.uncertainty)
     pace = made.known[PACE]
-    assert (pace.kind, pace.rows) == (Kind.MEASURED, ("study.toml",))
+    assert (pace.kind, pace.rows) == (Origin.MEASURED, ("study.toml",))
     assert "2 s" in pace.source
     assert pace.high / pace.value == pytest.approx(exp(width.time))
     assert pace.value / pace.low == pytest.approx(exp(width.time * width.quicker))

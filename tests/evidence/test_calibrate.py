@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.small import gpt_study
 
-from foretrain.coefficients.coefficient import Kind
+from foretrain.coefficients.coefficient import Origin
 from foretrain.errors import InputError
 from foretrain.evidence.calibrate import calibrate
 from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable
@@ -56,7 +56,7 @@ def test_few_runs_move_little_and_only_what_they_tell_of(runs):
     assert 0 < abs(compute.score) < 1
     assert link.rows == 0
     assert found.calibration.known["links.ethernet"] == SHIPPED.known["links.ethernet"]
-    assert found.calibration.known["matrix.sustained"].kind is Kind.MEASURED
+    assert found.calibration.known["matrix.sustained"].kind is Origin.MEASURED
     assert found.calibration.known["matrix.sustained"].source == "foretrain calibrate runs.csv"
 
 

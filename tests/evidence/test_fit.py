@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.errors import InputError
 from foretrain.evidence.fit import BEND, NOISE, PACE, Rows, fit, membership, noisy, refit, weights
 from foretrain.evidence.free import EDGE, FARTHEST, TENTH, Free, free_of, values_of
@@ -14,7 +14,7 @@ from foretrain.evidence.free import EDGE, FARTHEST, TENTH, Free, free_of, values
 
 def coefficient(value, low, high, unit="1"):
     return Coefficient(
-        value=value, unit=unit, low=low, high=high, kind=Kind.ASSUMED, source="by hand"
+        value=value, unit=unit, low=low, high=high, kind=Origin.ASSUMED, source="by hand"
     )
 
 

@@ -6,17 +6,17 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.evidence.predict import Prediction
-from foretrain.evidence.validate import Quantity, Status, validate
+from foretrain.evidence.validate import MeasuredQuantity, Status, validate
 from foretrain.measured.coverage import NotCovered
-from foretrain.measured.run import MeasuredRun, Network, Subject, Table
+from foretrain.measured.run import MeasuredRun, Subject, TableKind, TrainedNetwork
 
 RUN = MeasuredRun(
     id="ours-0001",
     source_id="ours",
-    table=Table.LLM_TRAINING,
+    table=TableKind.LLM_TRAINING,
     subject=Subject.STEP_TIME,
     measured=10.0,
-    network=Network(name="gpt"),
+    network=TrainedNetwork(name="gpt"),
 )
 
 
@@ -37,7 +37,7 @@ def predicting(monkeypatch):
 
 def test_a_covered_run_is_predicted_beside_its_measurement(predicting):
     row = validate([RUN]).rows[0]
-    assert (row.status, row.quantity) == (Status.PREDICTED, Quantity.STEP_TIME)
+    assert (row.status, row.quantity) == (Status.PREDICTED, MeasuredQuantity.STEP_TIME)
     assert (row.measured, row.predicted, row.low, row.high) == (10.0, 12.0, 9.0, 15.0)
     assert row.error == pytest.approx(0.2)
     assert not row.reason
@@ -87,10 +87,10 @@ def test_the_summary_has_a_line_per_source_and_subject(predicting):
     ]
     lines = validate(runs).summary
     assert [(line.source_id, line.quantity, line.subject, line.rows) for line in lines] == [
-        ("ours", Quantity.PEAK_MEMORY, Subject.ACTIVATIONS, 1),
-        ("ours", Quantity.PEAK_MEMORY, Subject.STATE, 1),
-        ("ours", Quantity.STEP_TIME, Subject.STEP_TIME, 1),
-        ("theirs", Quantity.STEP_TIME, Subject.STEP_TIME, 1),
+        ("ours", MeasuredQuantity.PEAK_MEMORY, Subject.ACTIVATIONS, 1),
+        ("ours", MeasuredQuantity.PEAK_MEMORY, Subject.STATE, 1),
+        ("ours", MeasuredQuantity.STEP_TIME, Subject.STEP_TIME, 1),
+        ("theirs", MeasuredQuantity.STEP_TIME, Subject.STEP_TIME, 1),
     ]
 
 

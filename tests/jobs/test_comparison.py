@@ -3,14 +3,16 @@
 import pytest
 
 from foretrain.cluster.fleet import Fleet, Nodes
-from foretrain.jobs.result import JobCounts, Part, RunSummary
+from foretrain.jobs.result import JobCounts, PartyResult, RunSummary
 from foretrain.jobs.summary import PARTS, pair, policy_result
 
 FLEET = Fleet(nodes=(Nodes(count=1, devices=4, price=0.5),))
 
 
 def part(name, jobs, response, held):
-    return Part(name=name, jobs=jobs, mean_response=response, mean_waiting=1.0, device_time=held)
+    return PartyResult(
+        name=name, jobs=jobs, mean_response=response, mean_waiting=1.0, device_time=held
+    )
 
 
 def ran(*responses, waiting=(0.0,), makespan=100.0, groups=(), interruptions=0):

@@ -14,7 +14,7 @@ from foretrain.jobs.result import (
     JobCounts,
     LoadPoint,
     ModelCurve,
-    Pair,
+    PolicyPair,
     PolicyResult,
     Replayed,
 )
@@ -75,8 +75,10 @@ def test_a_queue_is_long_where_jobs_wait_more_than_twice_as_long_as_they_run(wai
 )
 def test_next_policy_is_as_far_off_as_it_is_sure(difference, p, says):
     ends = (None, None) if p is None else (1.0, 5.0)
-    pair = Pair(first="fifo", second="sjf", difference=difference, low=ends[0], high=ends[1], p=p)
-    other = Pair(first="sjf", second="las", difference=9.0, low=None, high=None, p=None)
+    pair = PolicyPair(
+        first="fifo", second="sjf", difference=difference, low=ends[0], high=ends[1], p=p
+    )
+    other = PolicyPair(first="sjf", second="las", difference=9.0, low=None, high=None, p=None)
     found = findings([point(fifo=did(9.0), sjf=did(12.0), pairs=(pair, other))], ())
     assert found[1].startswith(says)
     assert len(found) == 2

@@ -12,8 +12,8 @@ from foretrain.jobs.active import Active
 from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.shared import ClusterState
-from foretrain.measured.job import Phase, Phased
-from foretrain.throughput import Power
+from foretrain.measured.job import JobPhase, Phased
+from foretrain.throughput import PowerLaw
 
 FLEET = Fleet(nodes=(Nodes(count=4, devices=1, kind="k80"), Nodes(count=1, devices=8, kind="v100")))
 NOW = ClusterState(0.0, (), FLEET)
@@ -29,8 +29,8 @@ def test_a_kind_with_fewer_devices_than_a_job_asks_for_is_left_out():
 
 
 def test_steps_become_fewer_where_a_step_counts_more():
-    one = Power(exponent=1.0, most=1)
-    phased = Phased((Phase(begins=0.0, curve=one), Phase(begins=4.0, curve=one, scale=2.0)))
+    one = PowerLaw(exponent=1.0, most=1)
+    phased = Phased((JobPhase(begins=0.0, curve=one), JobPhase(begins=4.0, curve=one, scale=2.0)))
     active = Active(rigid_job(0, work=10.0, curve=phased), 0)
     assert steps_left(active) == 10.0
     active.done = 4.0

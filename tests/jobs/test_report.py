@@ -7,7 +7,7 @@ from foretrain.jobs.page import simulate_page
 from foretrain.jobs.report import responses, simulate_text
 from foretrain.jobs.simulate import simulate
 from foretrain.measured.job import Job, Log, Trace
-from foretrain.measured.queue_study import Quantity, QueueStudy, Target
+from foretrain.measured.queue_study import QueueStudy, Target, TargetQuantity
 from foretrain.show.provenance import provenance
 from foretrain.throughput import rigid
 
@@ -31,7 +31,7 @@ STUDY = QueueStudy(
         )
     ),
     policies=("fifo", "srtf"),
-    target=Target(quantity=Quantity.MEAN, seconds=100.0, most=8),
+    target=Target(quantity=TargetQuantity.MEAN, seconds=100.0, most=8),
 )
 ANSWER = simulate(STUDY)
 

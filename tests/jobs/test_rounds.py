@@ -13,7 +13,7 @@ from foretrain.jobs.policies.max_min import AlloX, FinishTimeFairness, max_min, 
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.rounds import RoundsDispatcher, Rules
 from foretrain.jobs.simulation import Simulation
-from foretrain.measured.job import Job, Phase, Phased, Trace
+from foretrain.measured.job import Job, JobPhase, Phased, Trace
 from foretrain.throughput import Point, ThroughputCurve, rigid
 
 DIVISIONS = {
@@ -125,7 +125,9 @@ def test_nobody_runs_where_he_has_no_share_unless_devices_are_spare():
 
 
 def test_a_job_that_changes_its_batch_pauses_to_the_end_of_the_round_and_starts_anew():
-    phases = Phased((Phase(begins=0.0, curve=curve(1.0)), Phase(begins=4.0, curve=curve(2.0))))
+    phases = Phased(
+        (JobPhase(begins=0.0, curve=curve(1.0)), JobPhase(begins=4.0, curve=curve(2.0)))
+    )
     changing = Job(name="a", arrival=0.0, work=24.0, curve=phases, devices=1, restart=3.0)
     other = Job(name="b", arrival=0.0, work=30.0, curve=curve(1.0), devices=1)
     outcomes = simulated(Trace(name="both", jobs=(changing, other)), fleet(2), period=10.0)

@@ -10,14 +10,14 @@ from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.report import capacity_table
 from foretrain.jobs.simulate import simulate
-from foretrain.measured.job import End, Entry, Job, LeftOut, Log, Trace
+from foretrain.measured.job import End, Job, LeftOut, Log, LogEntry, Trace
 from foretrain.measured.queue_study import (
     Conditions,
     Drawn,
     Placement,
-    Quantity,
     QueueStudy,
     Target,
+    TargetQuantity,
 )
 from foretrain.throughput import rigid
 
@@ -106,7 +106,7 @@ def test_a_result_that_was_cut_short_is_done_again(tmp_path):
 
 
 def test_the_fewest_nodes_keep_the_target_and_one_less_does_not():
-    target = Target(quantity=Quantity.MEAN, seconds=6.5, most=4)
+    target = Target(quantity=TargetQuantity.MEAN, seconds=6.5, most=4)
     answer = simulate(study(target=target))
     needs = {each.policy: each.nodes for each in answer.capacity.policies}
     assert needs == {"srtf": 2, "fifo": 2}
@@ -114,7 +114,7 @@ def test_the_fewest_nodes_keep_the_target_and_one_less_does_not():
 
 
 def test_a_target_that_no_number_of_nodes_keeps_is_said_to_be_so():
-    target = Target(quantity=Quantity.MEAN, seconds=1.0, most=3)
+    target = Target(quantity=TargetQuantity.MEAN, seconds=1.0, most=3)
     answer = simulate(study(target=target))
     assert {each.nodes for each in answer.capacity.policies} == {None}
     assert any("does not keep" in text for text in answer.findings)
@@ -222,7 +222,7 @@ def test_a_policy_that_never_gives_what_a_job_asks_for_is_told():
 
 def test_a_target_on_several_kinds_is_refused_before_anything_runs():
     both = Fleet(nodes=(Nodes(count=1, devices=1, kind="x"), Nodes(count=1, devices=1, kind="y")))
-    target = Target(quantity=Quantity.MEAN, seconds=1.0, most=2)
+    target = Target(quantity=TargetQuantity.MEAN, seconds=1.0, most=2)
     with pytest.raises(InputError, match="nodes of one kind"):
         simulate(study(fleet=both, target=target), progress=_must_not_run)
 
@@ -233,8 +233,8 @@ def _must_not_run(what, done, of):
 
 def test_entries_that_a_log_leaves_out_are_told():
     left = (
-        LeftOut(reason="hold no device", count=3, first=(Entry(line=2), Entry(line=4))),
-        LeftOut(reason="cannot be read", count=2, first=(Entry(line=7, told="state is 'x'."),)),
+        LeftOut(reason="hold no device", count=3, first=(LogEntry(line=2), LogEntry(line=4))),
+        LeftOut(reason="cannot be read", count=2, first=(LogEntry(line=7, told="state is 'x'."),)),
     )
     answer = simulate(study(jobs=Log(trace=TRACE, left_out=left)))
     assert answer.left_out == left
@@ -250,7 +250,7 @@ def test_a_job_larger_than_the_fleet_is_left_out_and_the_others_are_simulated():
     answer = simulate(study(jobs=log))
     assert answer.policies["fifo"].mean_response == 10.5
     [left] = answer.left_out
-    assert left.first == (Entry(line=17, told="job c asks for 9, and there are 1."),)
+    assert left.first == (LogEntry(line=17, told="job c asks for 9, and there are 1."),)
 
 
 def test_a_job_larger_than_the_quota_of_its_group_is_left_out():
@@ -299,13 +299,13 @@ def test_sharing_leaves_no_waiting_but_for_the_rounding_of_floats():
 
 def test_nodes_too_few_for_the_quotas_keep_no_target():
     quotas = Fleet(nodes=(Nodes(count=4, devices=1),), quota={"x": 2})
-    target = Target(quantity=Quantity.MEAN, seconds=1000.0, most=8)
+    target = Target(quantity=TargetQuantity.MEAN, seconds=1000.0, most=8)
     answer = simulate(study(fleet=quotas, policies=("fifo",), target=target))
     assert [each.nodes for each in answer.capacity.policies] == [3]
 
 
 def test_where_no_job_fits_no_time_is_told():
-    target = Target(quantity=Quantity.MEAN, seconds=1.0, most=1)
+    target = Target(quantity=TargetQuantity.MEAN, seconds=1.0, most=1)
     wide = Job(name="a", arrival=0.0, work=1.0, curve=rigid(2), devices=2)
     log = Log(trace=Trace(name="wide", jobs=(wide,)))
     answer = simulate(study(fleet=fleet(2, per_node=1), jobs=log, target=target))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from foretrain.measured.case import case_of
 from foretrain.measured.place import Catalogue
-from foretrain.measured.run import Layout, MeasuredRun, Network, Place, Subject, Table
+from foretrain.measured.run import MeasuredRun, Place, RunLayout, Subject, TableKind, TrainedNetwork
 from foretrain.study.catalogue import cluster, device
 
 CATALOGUE = Catalogue(device=device, cluster=cluster)
@@ -12,13 +12,13 @@ CATALOGUE = Catalogue(device=device, cluster=cluster)
 GPT = MeasuredRun(
     id="ours-0001",
     source_id="ours",
-    table=Table.LLM_TRAINING,
+    table=TableKind.LLM_TRAINING,
     subject=Subject.STEP_TIME,
     measured=10.0,
     framework="Megatron-LM",
     date="2022-05",
     task="pretrain",
-    network=Network(
+    network=TrainedNetwork(
         name="gpt",
         family="gpt",
         layers=96,
@@ -36,7 +36,7 @@ GPT = MeasuredRun(
         node_link="NVLink 3",
         fabric="InfiniBand HDR 8x200Gbps per node",
     ),
-    layout=Layout(
+    layout=RunLayout(
         data=2,
         tensor=8,
         pipeline=8,
@@ -53,13 +53,13 @@ GPT = MeasuredRun(
 RESNET = MeasuredRun(
     id="ours-0002",
     source_id="ours",
-    table=Table.CNN_TRAINING,
+    table=TableKind.CNN_TRAINING,
     subject=Subject.STEP_TIME,
     measured=0.1,
     task="classification",
-    network=Network(name="RN50v1.5"),
+    network=TrainedNetwork(name="RN50v1.5"),
     place=Place(device="A100 SXM 80GB", devices=8, node_devices=8, node_link="NVLink 3"),
-    layout=Layout(data=8, tensor=1, pipeline=1, micro_batch=128.0),
+    layout=RunLayout(data=8, tensor=1, pipeline=1, micro_batch=128.0),
     global_batch=1024,
     precision="tf32",
 )

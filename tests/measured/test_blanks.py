@@ -7,7 +7,7 @@ from tests.measured.runs import GPT, RESNET, case, layout, network
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import NotCovered, blanks
-from foretrain.measured.run import Layout, Network, Place
+from foretrain.measured.run import Place, RunLayout, TrainedNetwork
 from foretrain.plan.plan import Offload, Recompute, Sharding
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
@@ -17,9 +17,9 @@ MOE = replace(
     GPT,
     framework="Megatron-Bridge (Megatron-Core)",
     date="2026-04",
-    network=Network(name="Qwen3 235B-A22B", family="qwen3-moe", experts=128, sequence=4096),
+    network=TrainedNetwork(name="Qwen3 235B-A22B", family="qwen3-moe", experts=128, sequence=4096),
     place=Place(device="GB200", devices=64, node_devices=4, node_link="NVLink 5 (NVL72 domain)"),
-    layout=Layout(
+    layout=RunLayout(
         data=8, tensor=1, context=1, pipeline=8, interleaving=4, expert=8, micro_batch=1.0
     ),
     global_batch=1024,
@@ -30,10 +30,10 @@ MOE = replace(
 @pytest.mark.parametrize(
     ("run", "blank"),
     [
-        (replace(GPT, network=Network(name="")), "model"),
+        (replace(GPT, network=TrainedNetwork(name="")), "model"),
         (replace(GPT, place=Place(devices=128)), "device"),
         (replace(GPT, place=Place(device="A100 SXM 80GB")), "number of devices"),
-        (replace(GPT, global_batch=None, layout=Layout(data=2)), "batch"),
+        (replace(GPT, global_batch=None, layout=RunLayout(data=2)), "batch"),
     ],
 )
 def test_coverage_counts_rows_with_model_device_count_and_batch(run, blank):
@@ -119,7 +119,7 @@ def test_ends_that_count_as_layers_leave_fewer_chunks():
 
 def test_a_decoder_of_parameters_alone_has_about_as_many():
     run = replace(
-        GPT, network=Network(name="GPT 52B", family="gpt", parameters=52e9, sequence=1024)
+        GPT, network=TrainedNetwork(name="GPT 52B", family="gpt", parameters=52e9, sequence=1024)
     )
     model = case(run).workload.model
     assert model.parameters == pytest.approx(52e9, rel=0.02)
@@ -130,14 +130,16 @@ def test_a_decoder_of_parameters_alone_has_about_as_many():
     ("name", "tokens"), [("BERT-large", 384), ("Transformer-XL base", 192), ("Llama 2 70B", 4096)]
 )
 def test_a_blank_sequence_is_that_of_the_models_recipe(name, tokens):
-    run = replace(GPT, network=Network(name=name, family="bert"))
+    run = replace(GPT, network=TrainedNetwork(name=name, family="bert"))
     assert (
         case(replace(run, layout=replace(run.layout, pipeline=8))).workload.model.tokens == tokens
     )
 
 
 def test_adapters_alone_are_trained_where_the_task_is_lora():
-    run = replace(GPT, task="LoRA fine-tune", network=Network(name="Llama 2 70B", sequence=8192))
+    run = replace(
+        GPT, task="LoRA fine-tune", network=TrainedNetwork(name="Llama 2 70B", sequence=8192)
+    )
     model = case(run).workload.model
     assert model.trainable < 1e-3 * model.parameters
     assert defaults.LORA.words in case(run).assumed
@@ -153,7 +155,7 @@ def test_adapters_alone_are_trained_where_the_task_is_lora():
     ],
 )
 def test_a_row_says_whether_it_predicts_several_tokens(framework, ahead, name, default):
-    told = Network(name="DeepSeek-V3", sequence=4096, token_prediction=ahead)
+    told = TrainedNetwork(name="DeepSeek-V3", sequence=4096, token_prediction=ahead)
     found = case(replace(MOE, network=told, framework=framework))
     assert found.workload.model.name == name
     known = {defaults.NO_PREDICTION.words, defaults.PREDICTION_AHEAD.words}
@@ -200,7 +202,9 @@ def test_linear_layers_of_8_bits_are_read_where_only_notes_told_them():
 
 
 def test_a_sample_has_its_mean_tokens_where_the_sequence_is_a_maximum():
-    run = replace(GPT, network=Network(name="BERT-large", family="bert", sequence=512, fill=0.5))
+    run = replace(
+        GPT, network=TrainedNetwork(name="BERT-large", family="bert", sequence=512, fill=0.5)
+    )
     assert case(run).workload.model.tokens == 256
 
 
@@ -237,12 +241,12 @@ def test_a_blank_device_is_that_of_its_source_if_one_is_known():
     ],
 )
 def test_networks_of_images_come_from_the_library_at_their_recipes_size(name, variant, model):
-    run = replace(RESNET, network=Network(name=name, variant=variant))
+    run = replace(RESNET, network=TrainedNetwork(name=name, variant=variant))
     assert case(run).workload.model == model
 
 
 def test_the_first_version_of_resnet_is_that_of_the_benchmarks_of_2017():
-    run = replace(RESNET, network=Network(name="ResNet-152"))
+    run = replace(RESNET, network=TrainedNetwork(name="ResNet-152"))
     old = replace(run, framework="TensorFlow (tf_cnn_benchmarks)")
     assert case(run).workload.model.name == "resnet-152"
     assert case(old).workload.model.name == "resnet-152-v1"
@@ -257,7 +261,9 @@ def test_context_and_experts_are_axes_of_the_plan():
 
 def test_an_encoder_of_stated_sizes_is_the_librarys_of_these_sizes():
     sizes = {"layers": 24, "hidden": 1024, "heads": 16, "sequence": 512}
-    found = case(replace(GPT, network=Network(name="BERT-24L-1024h", family="bert", **sizes)))
+    found = case(
+        replace(GPT, network=TrainedNetwork(name="BERT-24L-1024h", family="bert", **sizes))
+    )
     parameters = build("bert-large", sequence=512).parameters
     assert found.workload.model.parameters == pytest.approx(parameters, rel=1e-3)
     assert defaults.WORD_PIECES.words in found.assumed

@@ -11,7 +11,7 @@ from foretrain.errors import InputError
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Default, NotCovered
 from foretrain.measured.decoders import FAMILIES
-from foretrain.measured.run import Layout, Network, Place, Subject, Table
+from foretrain.measured.run import Place, RunLayout, Subject, TableKind, TrainedNetwork
 from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
 from foretrain.study.catalogue import cluster
 from foretrain.study.measurements import read_runs
@@ -54,7 +54,7 @@ def test_only_what_tables_have_no_column_for_is_assumed_of_a_full_row():
 
 
 def test_a_name_of_the_library_is_structure_enough():
-    run = replace(GPT, network=Network(name="GPT-3 175B", sequence=2048))
+    run = replace(GPT, network=TrainedNetwork(name="GPT-3 175B", sequence=2048))
     assert case(run).workload.model == build("gpt-3-175b", sequence=2048)
 
 
@@ -154,8 +154,8 @@ def test_model_of_another_family_is_taken_from_the_library():
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
-        (replace(GPT, table=Table.COLLECTIVES), "tables of kind collectives are not covered"),
-        (replace(GPT, table=Table.PARAMETER_SERVER), "plans have no parameter servers yet"),
+        (replace(GPT, table=TableKind.COLLECTIVES), "tables of kind collectives are not covered"),
+        (replace(GPT, table=TableKind.PARAMETER_SERVER), "plans have no parameter servers yet"),
         (replace(GPT, task="distillation"), "task 'distillation' is not covered"),
         (replace(GPT, precision="int8 (AQT)"), "precision 'int8 \\(AQT\\)' is not covered"),
         (replace(GPT, global_batch=63), "whole number of micro-batches"),
@@ -176,7 +176,10 @@ def test_model_of_another_family_is_taken_from_the_library():
         (layout(micro_batch=0.5), "whole number of micro-batches"),
         (layout(recompute="odd layers"), "recomputation 'odd layers'"),
         (layout(attention="linear"), "attention 'linear'"),
-        (replace(RESNET, network=Network(name="AlexNotNet")), "network 'AlexNotNet' is not in"),
+        (
+            replace(RESNET, network=TrainedNetwork(name="AlexNotNet")),
+            "network 'AlexNotNet' is not in",
+        ),
     ],
 )
 def test_a_run_that_is_not_covered_says_why(run, reason):
@@ -206,10 +209,10 @@ def test_resnet_50_is_trained_with_momentum_on_224_pixels():
 def test_a_share_of_activations_is_that_of_one_micro_batch_on_one_stage():
     run = replace(
         GPT,
-        table=Table.MEMORY,
+        table=TableKind.MEMORY,
         subject=Subject.ACTIVATION_SHARE,
-        network=Network(name="gpt3-175B", sequence=2048),
-        layout=Layout(tensor=8, recompute="selective only"),
+        network=TrainedNetwork(name="gpt3-175B", sequence=2048),
+        layout=RunLayout(tensor=8, recompute="selective only"),
         place=Place(device="A100 SXM 80GB", devices=64),
         global_batch=None,
         precision="",

@@ -5,7 +5,14 @@ import pytest
 from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.place import COLLECTIVES, exchange_case
-from foretrain.measured.run import MeasuredRun, Message, Network, Place, Subject, Table
+from foretrain.measured.run import (
+    CollectiveMessage,
+    MeasuredRun,
+    Place,
+    Subject,
+    TableKind,
+    TrainedNetwork,
+)
 from foretrain.step.collective import PATTERNS
 
 H100 = Place(
@@ -21,12 +28,12 @@ def timed(collective="all_reduce", *, size=2.0**20, place=H100):
     return MeasuredRun(
         id="row-1",
         source_id="mine",
-        table=Table.COLLECTIVES,
+        table=TableKind.COLLECTIVES,
         subject=Subject.TRANSFER_TIME,
         measured=1e-3,
-        network=Network(name=collective),
+        network=TrainedNetwork(name=collective),
         place=place,
-        message=Message(collective=collective, size=size),
+        message=CollectiveMessage(collective=collective, size=size),
     )
 
 

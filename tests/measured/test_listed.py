@@ -7,11 +7,14 @@ from tests.measured.runs import RESNET, case
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import NotCovered
-from foretrain.measured.run import Network, Table
+from foretrain.measured.run import TableKind, TrainedNetwork
 from foretrain.workload.library.entries import build
 
 SPEECH = replace(
-    RESNET, table=Table.OTHER_TRAINING, task="speechrecognition", network=Network(name="Jasper")
+    RESNET,
+    table=TableKind.OTHER_TRAINING,
+    task="speechrecognition",
+    network=TrainedNetwork(name="Jasper"),
 )
 
 
@@ -22,15 +25,18 @@ def test_speech_has_the_length_of_the_corpus_that_such_rows_read():
 
 
 def test_samples_of_one_size_need_no_length():
-    run = replace(SPEECH, network=Network(name="VAE-CF"), task="recommendation")
+    run = replace(SPEECH, network=TrainedNetwork(name="VAE-CF"), task="recommendation")
     assert case(run).workload.model == build("vae-cf")
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"network": Network(name="FastPitch")}, "network 'FastPitch' is not in the library"),
-        ({"network": Network(name="wav2vec2")}, "length of a sample not stated"),
+        (
+            {"network": TrainedNetwork(name="FastPitch")},
+            "network 'FastPitch' is not in the library",
+        ),
+        ({"network": TrainedNetwork(name="wav2vec2")}, "length of a sample not stated"),
         ({"doubt": "batch printed in thousands"}, "numbers in doubt: batch printed in thousands"),
     ],
 )

@@ -5,10 +5,12 @@ from math import inf
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.measured.job import Phase, Phased
+from foretrain.measured.job import JobPhase, Phased
 from foretrain.throughput import rigid
 
-CURVE = Phased((Phase(begins=0.0, curve=rigid(2)), Phase(begins=8.0, curve=rigid(2), scale=4.0)))
+CURVE = Phased(
+    (JobPhase(begins=0.0, curve=rigid(2)), JobPhase(begins=8.0, curve=rigid(2), scale=4.0))
+)
 
 
 def rate(done):
@@ -30,9 +32,9 @@ def test_it_runs_on_the_devices_of_its_first_phase():
 @pytest.mark.parametrize("begins", [(), (1.0,), (0.0, 5.0, 5.0), (0.0, 5.0, 4.0)])
 def test_phases_that_do_not_ascend_from_0_are_refused(begins):
     with pytest.raises(InputError, match="begin at 0 and ascend"):
-        Phased(tuple(Phase(begins=each, curve=rigid(1)) for each in begins))
+        Phased(tuple(JobPhase(begins=each, curve=rigid(1)) for each in begins))
 
 
 def test_a_step_that_counts_nothing_is_refused():
     with pytest.raises(InputError, match="scale must be above 0"):
-        Phase(begins=0.0, curve=rigid(1), scale=0.0)
+        JobPhase(begins=0.0, curve=rigid(1), scale=0.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.measured.run import MeasuredRun, Network, Place, Subject, Table
+from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind, TrainedNetwork
 from foretrain.measured.software import LAYOUTS, relays, sees_all
 from foretrain.workload.workload import Precision
 
@@ -11,11 +11,11 @@ def run(framework, model="resnet50", *, source="somebody", device="A100 SXM 80GB
     return MeasuredRun(
         id="row",
         source_id=source,
-        table=Table.CNN_TRAINING,
+        table=TableKind.CNN_TRAINING,
         subject=Subject.STEP_TIME,
         measured=1.0,
         framework=framework,
-        network=Network(name=model),
+        network=TrainedNetwork(name=model),
         place=Place(device=device),
     )
 

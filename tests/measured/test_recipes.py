@@ -6,7 +6,7 @@ import pytest
 from tests.measured.runs import GPT, RESNET, case
 
 from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
-from foretrain.measured.run import Stack
+from foretrain.measured.run import SoftwareStack
 from foretrain.plan.plan import Offload, Recompute
 from foretrain.workload.gradients import CODECS, FP32
 
@@ -46,7 +46,7 @@ def test_tokens_go_once_where_the_recipe_dispatches_by_kernels_of_its_own(run, o
     ("container", "grouped"), [("", False), ("26.04.01", False), ("26.06", True)]
 )
 def test_containers_group_the_products_of_experts_from_some_release_on(container, grouped):
-    run = replace(of_model("Qwen3 30B-A3B"), stack=Stack(container=container))
+    run = replace(of_model("Qwen3 30B-A3B"), stack=SoftwareStack(container=container))
     assert groups_experts(run) is grouped
 
 
@@ -54,7 +54,7 @@ def test_containers_group_the_products_of_experts_from_some_release_on(container
     ("name", "device"), [("Nemotron_3_Nano", "GB200"), ("Qwen3 30B-A3B", "H100 SXM 80GB")]
 )
 def test_kernels_for_all_experts_are_for_gated_ones_on_blackwell(name, device):
-    run = replace(of_model(name, device=device), stack=Stack(container="26.06"))
+    run = replace(of_model(name, device=device), stack=SoftwareStack(container="26.06"))
     assert not groups_experts(run)
 
 

@@ -3,17 +3,17 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.measured.run import MeasuredRun, Network, Subject, Table
+from foretrain.measured.run import MeasuredRun, Subject, TableKind, TrainedNetwork
 
 
 def run(**changes):
     stated = {
         "id": "a",
         "source_id": "b",
-        "table": Table.LLM_TRAINING,
+        "table": TableKind.LLM_TRAINING,
         "subject": Subject.STEP_TIME,
         "measured": 1.0,
-        "network": Network(name="c"),
+        "network": TrainedNetwork(name="c"),
     }
     return MeasuredRun(**stated | changes)
 
@@ -44,7 +44,7 @@ def test_the_year_is_read_from_the_date(date, year):
         {"doubt": "device not stated"},
         {"source_kind": "memory"},
         {"out_of_memory": True},
-        {"network": Network(name="bert-large", sequence=512, fill=0.5)},
+        {"network": TrainedNetwork(name="bert-large", sequence=512, fill=0.5)},
     ],
 )
 def test_nothing_is_learned_from_a_row_whose_numbers_mean_something_else(changes):
@@ -55,4 +55,4 @@ def test_nothing_is_learned_from_a_row_whose_numbers_mean_something_else(changes
 @pytest.mark.parametrize("fill", [0.0, 1.1, float("nan")])
 def test_a_sample_fills_some_of_the_sequence_and_no_more_than_all(fill):
     with pytest.raises(InputError, match="above 0 and at most 1"):
-        Network(name="bert-large", fill=fill)
+        TrainedNetwork(name="bert-large", fill=fill)

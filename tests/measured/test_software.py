@@ -8,7 +8,7 @@ from tests.measured.runs import GPT, case
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions
-from foretrain.measured.run import Place, Stack
+from foretrain.measured.run import Place, SoftwareStack
 from foretrain.measured.software import KINDS, execution_of
 from foretrain.study.measurements import read_runs
 from foretrain.trainers.software import AttentionKernel, Execution
@@ -55,7 +55,7 @@ def test_submissions_to_mlperf_are_tuned_on_gpus_and_compiled_elsewhere():
 
 
 def test_a_compiler_makes_a_graph_of_an_eager_program_and_leaves_others_as_they_are():
-    compiled = {"stack": Stack(compiled=True)}
+    compiled = {"stack": SoftwareStack(compiled=True)}
     assert execution("PyTorch", **compiled) is Execution.GRAPH
     assert execution("Megatron-LM", **compiled) is Execution.TUNED
 
@@ -67,7 +67,7 @@ def test_an_unknown_name_is_taken_as_eager_and_listed():
 
 
 def test_a_case_knows_graphs_and_the_kernel_of_attention():
-    stack = Stack(graphs=True, attention=AttentionKernel.CUDNN)
+    stack = SoftwareStack(graphs=True, attention=AttentionKernel.CUDNN)
     software = case(replace(GPT, stack=stack)).software
     assert (software.execution, software.graphs) == (Execution.TUNED, True)
     assert software.kernel is AttentionKernel.CUDNN

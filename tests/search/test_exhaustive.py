@@ -21,7 +21,7 @@ from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Sends, Sharding
 from foretrain.plan.study import Limit, Objective
 from foretrain.search import exhaustive
-from foretrain.search.found import Found
+from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
 from foretrain.step.objective import spending
 from foretrain.step.price import price_plan
@@ -50,7 +50,7 @@ SHORT = 40
 
 def explore(study, *, keep=10, tell=lambda found: None, stop=lambda: False):
     settings = {whole(study.cluster): setting(study.workload, study.cluster, DEFAULT)}
-    found = Found(keep=keep, front=Front(spending=spending(study)))
+    found = Incumbents(keep=keep, front=Front(spending=spending(study)))
     exhaustive.every_plan(study, settings, found=found, tell=lambda: tell(found), stop=stop)
     return found
 

@@ -9,7 +9,7 @@ from tests.small import cluster
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.search.candidate import Candidate, Priced
-from foretrain.search.found import Found, corners
+from foretrain.search.found import Incumbents, corners
 
 
 def candidate(value):
@@ -17,20 +17,20 @@ def candidate(value):
 
 
 def test_gap_is_unknown_without_a_bound_or_a_plan():
-    assert Found(keep=1, best=[candidate(2.0)]).gap is None
-    assert Found(keep=1, bound=1.0).gap is None
+    assert Incumbents(keep=1, best=[candidate(2.0)]).gap is None
+    assert Incumbents(keep=1, bound=1.0).gap is None
 
 
 @pytest.mark.parametrize(
     ("bound", "gap"), [(1.5, 0.25), (2.0, 0.0), (3.0, 0.0), (float("inf"), 0.0)]
 )
 def test_gap_is_what_the_bound_leaves_open(bound, gap):
-    assert Found(keep=1, best=[candidate(2.0)], bound=bound).gap == gap
+    assert Incumbents(keep=1, best=[candidate(2.0)], bound=bound).gap == gap
 
 
 def test_gap_is_that_of_the_best_plan_which_is_not_refused_after_all():
     first, second = candidate(2.0), candidate(4.0)
-    found = Found(keep=2, best=[first, second], bound=1.0, space=9, priced=2)
+    found = Incumbents(keep=2, best=[first, second], bound=1.0, space=9, priced=2)
     found.revoke(first, "deadline")
     assert (found.best, found.gap) == ([second], 0.75)
     assert (found.priced, found.rejected) == (1, {"deadline": 1})
@@ -64,7 +64,7 @@ def priced(rows):
 
 
 def filled(tables, keep):
-    found = Found(keep=keep)
+    found = Incumbents(keep=keep)
     for each in map(priced, tables):
         found.survey(each.plans, np.ones(len(each.plans), int))
         found.add(each)
@@ -110,7 +110,7 @@ def test_every_corner_has_its_plans_and_the_best_of_them(tables):
 
 @given(rows=rows, many=st.integers(1, 9))
 def test_what_is_excluded_is_counted_and_bounds_its_corner(rows, many):
-    found, some = Found(keep=1), priced(rows)
+    found, some = Incumbents(keep=1), priced(rows)
     each = np.full(len(rows), many)
     found.survey(some.plans, each)
     found.exclude(some, np.arange(len(rows)), each)
@@ -120,7 +120,7 @@ def test_what_is_excluded_is_counted_and_bounds_its_corner(rows, many):
 
 
 def test_first_room_that_is_too_small_is_the_reason():
-    found = Found(keep=1)
+    found = Incumbents(keep=1)
     rows = found.fitting(
         np.array([1.0, 5.0, 9.0]), {"device": 8.0, "limit": 4.0}, many=np.array([10, 20, 30])
     )

@@ -11,7 +11,7 @@ from tests.small import resnet_study
 
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.orders import with_orders
-from foretrain.search.found import Found
+from foretrain.search.found import Incumbents
 from foretrain.search.regions import divided, even_only, regions_of
 from foretrain.search.table import valued
 from foretrain.step.held import hold
@@ -29,7 +29,7 @@ def explored(study):
     """Setting, question, first regions and what was found on the way, of each offer."""
     question = question_of(study.workload, study.space)
     for offer in study.choices:
-        known, found = setting(study.workload, offer.cluster, DEFAULT), Found(keep=1)
+        known, found = setting(study.workload, offer.cluster, DEFAULT), Incumbents(keep=1)
         regions = regions_of(study, known, question=question, devices=offer.devices, found=found)
         yield known, question, regions, found
 

@@ -11,8 +11,8 @@ from foretrain.ensemble.result import (
     EnsembleRan,
     MemberNow,
     MemberResult,
+    MemberState,
     Snapshot,
-    State,
 )
 from foretrain.measured.ensemble_study import Bottleneck, Input, Stage
 
@@ -25,7 +25,7 @@ def drawn(report):
     return " ".join(paper.getvalue().split())
 
 
-def member(name, *, state=State.DONE, loss=0.5, **more):
+def member(name, *, state=MemberState.DONE, loss=0.5, **more):
     return MemberResult(
         name=name,
         state=state,
@@ -61,7 +61,9 @@ def ran(*members, compared=(), complete=True, folder="", warnings=()):
 
 
 def test_a_look_shows_every_member_and_the_stage_that_sets_the_pace():
-    now = MemberNow(name="a", state=State.TRAINING, epoch=1, samples=1200, rate=99.6, loss=0.125)
+    now = MemberNow(
+        name="a", state=MemberState.TRAINING, epoch=1, samples=1200, rate=99.6, loss=0.125
+    )
     shown = drawn(live_text(Snapshot(seconds=9.0, members=(now,), fill=0.5, bottleneck=SLOW)))
     assert "a training 1 1,200 100 0 0.0 % 0.125" in shown
     assert "9 s, 50 % of the stream's slots are full; the decoder sets the pace" in shown
@@ -82,7 +84,7 @@ def test_a_run_that_was_over_at_once_does_not_claim_to_have_needed_no_memory():
 
 
 def test_what_failed_was_lost_or_can_go_on_is_told():
-    failed = member("b", state=State.FAILED, loss=None, reason="no such layer", dropped=7)
+    failed = member("b", state=MemberState.FAILED, loss=None, reason="no such layer", dropped=7)
     text = drawn(ensemble_run_text(ran(member("a"), failed, complete=False, folder="kept")))
     assert "b: no such layer" in text
     assert "lost" in text

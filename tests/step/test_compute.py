@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.step import compute
-from foretrain.step.compute import Work, operator_times, product_time
+from foretrain.step.compute import DeviceWork, operator_times, product_time
 from foretrain.step.rates import PictureRates, Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tile, Tiling
 from foretrain.workload.columns import operators_of
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Kind, Matrices, Operator, Reach, Size, matmul
+from foretrain.workload.operator import Matrices, Operator, OperatorKind, Reach, Size, matmul
 from foretrain.workload.workload import Precision
 
 # One unit computes a tile of 128 x 128 of depth 256 (and the fill of 128) in one second.
@@ -128,7 +128,7 @@ def product(precision, *, rate=A100, **changes):
     """Forward and backward seconds of one product with weights of 256 x 512, 1024 rows."""
     matrices = Matrices(rows=1024, columns=512, depth=256)
     operator = replace(matmul("dense", matrices, weights=256 * 512), **changes)
-    work = Work(
+    work = DeviceWork(
         operators=operators_of(Model(name="one", layers=(layer(operator),))),
         share=Share(),
         micro_batch=np.ones(1),
@@ -152,13 +152,13 @@ def test_narrow_values_are_cast_before_the_product_reads_them():
     assert backward == 4 * out + (out + right + 2 * left) + (left + out + 2 * right)
 
 
-@pytest.mark.parametrize("kind", [Kind.MEMORY, Kind.FUSED_ATTENTION])
+@pytest.mark.parametrize("kind", [OperatorKind.MEMORY, OperatorKind.FUSED_ATTENTION])
 @pytest.mark.parametrize("reach", Reach)
 def test_kernels_that_reach_less_take_longer_whatever_limits_them(kind, reach):
     rate = replace(A100, reached=(1.0, 0.5, 0.25))
-    flop = 1000.0 if kind is Kind.FUSED_ATTENTION else 0.0
+    flop = 1000.0 if kind is OperatorKind.FUSED_ATTENTION else 0.0
     moving = Operator(name="moving", kind=kind, flop=flop, forward=Size(values=64), reach=reach)
-    work = Work(
+    work = DeviceWork(
         operators=operators_of(Model(name="one", layers=(layer(moving),))),
         share=Share(),
         micro_batch=np.ones(1),

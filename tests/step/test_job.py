@@ -10,7 +10,7 @@ from tests.small import cluster, gpt
 
 from foretrain.cluster.cluster import Host, Storage
 from foretrain.plan.plan import Plan, Sharding
-from foretrain.plan.study import JobPlan, Mode, Writes
+from foretrain.plan.study import CheckpointMode, JobPlan, Writes
 from foretrain.step.interruptions import (
     Interruption,
     batch_sizes,
@@ -21,7 +21,7 @@ from foretrain.step.interruptions import (
     stretch,
     write_seconds,
 )
-from foretrain.step.job import NOTHING, Pace, job_parts, upkeep, work
+from foretrain.step.job import NOTHING, RepeatedTimes, job_parts, upkeep, work
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.workload import BatchRamp, Data, Evaluation, Workload
 
@@ -34,11 +34,11 @@ MACHINE = cluster(
 )
 WORKLOAD = Workload(model=gpt(), global_batch=16, samples=1.6e6)
 PLAN = Plan(data=16, sharding=Sharding.OPTIMIZER)
-PACE = Pace(steps=(1.5,), cold=0.0, forward=0.5)
+PACE = RepeatedTimes(steps=(1.5,), cold=0.0, forward=0.5)
 JOBS = st.builds(
     JobPlan,
     checkpoint=st.one_of(st.sampled_from(Writes), st.floats(60.0, 7200.0)),
-    mode=st.sampled_from(Mode),
+    mode=st.sampled_from(CheckpointMode),
 )
 
 
@@ -94,8 +94,8 @@ def test_everything_quicker_by_a_factor_ends_sooner_by_it(factor):
         f"job.{name}": DEFAULT.value(f"job.{name}") / factor
         for name in ("node_start", "rank_start", "warm_up", "detection")
     }
-    pace = Pace(steps=(1.5 / factor,), cold=0.0, forward=0.5 / factor)
-    job = JobPlan(mode=Mode.ASYNCHRONOUS)
+    pace = RepeatedTimes(steps=(1.5 / factor,), cold=0.0, forward=0.5 / factor)
+    job = JobPlan(mode=CheckpointMode.ASYNCHRONOUS)
     found = parts(job, machine=quick, pace=pace, coefficients=DEFAULT.changed(times))
     assert found.total == pytest.approx(parts(job).total / factor, rel=1e-9)
 
@@ -115,14 +115,16 @@ def test_optimal_interval_beats_those_around_it():
 
 
 def test_asynchronous_writes_stand_still_for_less():
-    blocking, asynchronous = (parts(JobPlan(checkpoint=1800.0, mode=mode)) for mode in Mode)
+    blocking, asynchronous = (
+        parts(JobPlan(checkpoint=1800.0, mode=mode)) for mode in CheckpointMode
+    )
     assert asynchronous.checkpoints < blocking.checkpoints / 10
     assert asynchronous.total < blocking.total
 
 
 def test_what_the_cluster_does_not_say_is_named_and_nothing_is_guessed():
     silent = replace(MACHINE, mtbf=None, storage=None, host=None)
-    job = JobPlan(mode=Mode.ASYNCHRONOUS)
+    job = JobPlan(mode=CheckpointMode.ASYNCHRONOUS)
     beside = upkeep(checkpoint(WORKLOAD, PLAN), silent, plan=job, coefficients=DEFAULT)
     assert beside.interval is None
     keys = ("cluster.mtbf", "cluster.storage", "cluster.host")
@@ -149,7 +151,7 @@ def test_training_without_an_end_has_no_answer_where_nothing_is_saved():
 
 def test_interval_shorter_than_storing_is_drawn_out_and_said_so():
     slow = with_storage(write=2e7, total_write=2e7)
-    job = JobPlan(checkpoint=10.0, mode=Mode.ASYNCHRONOUS)
+    job = JobPlan(checkpoint=10.0, mode=CheckpointMode.ASYNCHRONOUS)
     beside = upkeep(checkpoint(WORKLOAD, PLAN), slow, plan=job, coefficients=DEFAULT)
     assert beside.interval > 10.0
     assert "storing one takes longer than the 10 s of job.checkpoint" in beside.remarks[0]

@@ -21,7 +21,7 @@ from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.software import Software
 from foretrain.workload.library.entries import ENTRIES, build
 from foretrain.workload.operator import Attention
-from foretrain.workload.trainable import Storage, Trainable, adapted
+from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 SEQUENCE = 2048
@@ -236,11 +236,11 @@ def parts(known, **fields):
 
 def test_product_whose_weights_are_stored_in_four_bits_unpacks_the_largest_of_them():
     """The gate and the other branch: 4096 x 22016 weights of two bytes."""
-    packed, plain = (parts(adapters(storage)) for storage in (Storage.NF4, None))
+    packed, plain = (parts(adapters(storage)) for storage in (WeightStorage.NF4, None))
     unpacked = 4096 * 2 * 11008 * 2
     extra = (packed.buffers - packed.outside) - (plain.buffers - plain.outside)
     assert extra[0] == pytest.approx(unpacked)
-    twice = parts(adapters(Storage.NF4, unpacked=2))
+    twice = parts(adapters(WeightStorage.NF4, unpacked=2))
     more = (twice.buffers - twice.outside) - (packed.buffers - packed.outside)
     assert more[0] == pytest.approx(unpacked)
 

@@ -14,11 +14,15 @@ from foretrain.step.setting import FARTHEST, refuse_beyond
 from foretrain.study.coefficients import DEFAULT, SHIPPED
 from foretrain.study.study import study_from
 from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 from foretrain.workload.library.recommendation import deep_learning_recommendation
 from foretrain.workload.workload import Workload
 
-SIZES = {Reads.TOKENS: {"sequence": 512}, Reads.IMAGE: {"image": 224}, Reads.NOTHING: {}}
+SIZES = {
+    SampleKind.TOKENS: {"sequence": 512},
+    SampleKind.IMAGE: {"image": 224},
+    SampleKind.NOTHING: {},
+}
 TABLES = {"dlrm", "wide-and-deep", "ncf"}
 """Entries of which almost all parameters are rows that are looked up."""
 

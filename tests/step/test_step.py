@@ -16,7 +16,7 @@ from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_times
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Kind, Matrices, Operator, Size, Split, matmul
+from foretrain.workload.operator import Matrices, Operator, OperatorKind, Size, Split, matmul
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 # Everything at its data sheet's rate, an eighth of a second per kernel, nothing hidden.
@@ -57,7 +57,7 @@ DENSE = matmul(
 # Half a second forward and three quarters backward at 2^20 bytes/s.
 NORM = Operator(
     name="norm",
-    kind=Kind.MEMORY,
+    kind=OperatorKind.MEMORY,
     forward=Size(values=2.0**17),
     backward=Size(values=3 * 2.0**16),
     kept=Size(values=2.0**15, fixed=2.0**10),

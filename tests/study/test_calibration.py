@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.errors import InputError
 from foretrain.study.calibration import read_calibration
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
@@ -19,7 +19,7 @@ def mine(**changes):
         unit="1",
         low=0.6,
         high=0.8,
-        kind=Kind.MEASURED,
+        kind=Origin.MEASURED,
         source='"my" runs\\2026',
         rows=("a-01", "a-02", "a-03", "run..7", "1..2"),
     )

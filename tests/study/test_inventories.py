@@ -8,7 +8,7 @@ from foretrain.errors import InputError
 from foretrain.study.inventories import COLUMNS, read_inventories
 from foretrain.study.measurements import read_measurements, read_runs
 from foretrain.workload.library.entries import build, known
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
 HEADER = ",".join(COLUMNS)
@@ -104,7 +104,7 @@ def both(inventories):
     return [
         (build(entry.name, image=key[1]), inventories[key])
         for key, entry in entries.items()
-        if entry is not None and entry.reads is Reads.IMAGE
+        if entry is not None and entry.reads is SampleKind.IMAGE
     ]
 
 

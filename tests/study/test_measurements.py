@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import ForetrainError, InputError
-from foretrain.measured.run import Subject, Table, UnreadRow
+from foretrain.measured.run import Subject, TableKind, UnreadRow
 from foretrain.study.measurement_rows import COLUMNS, LEAST_COUNT, NUMBERS, REQUIRED
 from foretrain.study.measurements import measurements_from, read_measurements, read_runs
 from foretrain.study.problems import MOST_LISTED
@@ -48,17 +48,17 @@ def text_of(*rows: dict[str, str]) -> str:
     return file.getvalue()
 
 
-def read(*rows: dict[str, str], table: Table = Table.LLM_TRAINING):
+def read(*rows: dict[str, str], table: TableKind = TableKind.LLM_TRAINING):
     return measurements_from(text_of(*rows), table=table, where="table.csv")
 
 
-def refused(*rows: dict[str, str], table: Table = Table.LLM_TRAINING) -> str:
+def refused(*rows: dict[str, str], table: TableKind = TableKind.LLM_TRAINING) -> str:
     with pytest.raises(InputError) as error:
         read(*rows, table=table)
     return str(error.value)
 
 
-def unread(*rows: dict[str, str], table: Table = Table.LLM_TRAINING) -> str:
+def unread(*rows: dict[str, str], table: TableKind = TableKind.LLM_TRAINING) -> str:
     """Why rows that cannot be read cannot be."""
     return "\n".join(row.reason for row in read(*rows, table=table) if isinstance(row, UnreadRow))
 
@@ -88,14 +88,14 @@ def test_memory_is_read_in_bytes_and_shares_as_fractions():
         MEMORY,
         {**MEMORY, "id": "b", "unit": "GB"},
         {**MEMORY, "id": "c", "quantity": share, "unit": "percent"},
-        table=Table.MEMORY,
+        table=TableKind.MEMORY,
     )
     assert [run.measured for run in found] == [2.0 * 2**30, 2e9, 0.02]
 
 
 def test_transfers_are_read_in_seconds():
     row = {"id": "a", "source_id": "ours", "collective": "all_reduce", "time_us": "20"}
-    run = read(row, table=Table.COLLECTIVES)[0]
+    run = read(row, table=TableKind.COLLECTIVES)[0]
     assert (run.subject, run.measured) == (Subject.TRANSFER_TIME, pytest.approx(2e-5))
 
 
@@ -160,7 +160,7 @@ def test_where_every_row_must_be_readable_the_others_are_told_at_once(tmp_path):
 def test_a_broken_line_costs_no_other(broken, told):
     head, first = text_of(ROW).splitlines()
     text = "\n".join([head, first, broken, first.replace("0001", "0002")])
-    found = measurements_from(text, table=Table.LLM_TRAINING, where="t")
+    found = measurements_from(text, table=TableKind.LLM_TRAINING, where="t")
     assert [row.id for row in found if not isinstance(row, UnreadRow)] == ["ours-0001", "ours-0002"]
     (wrong,) = [row for row in found if isinstance(row, UnreadRow)]
     assert wrong.line == 3
@@ -202,7 +202,7 @@ def test_a_misspelt_column_is_named_with_the_nearest_one():
     assert "column 'step_time_s' is missing. Is it 'step_time'?" in message
 
 
-@pytest.mark.parametrize("column", REQUIRED[Table.LLM_TRAINING])
+@pytest.mark.parametrize("column", REQUIRED[TableKind.LLM_TRAINING])
 def test_a_missing_column_is_named(column):
     row = {name: value for name, value in ROW.items() if name != column}
     assert f"column '{column}' is missing" in refused(row)
@@ -210,7 +210,7 @@ def test_a_missing_column_is_named(column):
 
 def test_repeated_columns_are_refused():
     with pytest.raises(InputError, match="'id' occurs more than once"):
-        measurements_from("id,id\n", table=Table.MEMORY, where="t")
+        measurements_from("id,id\n", table=TableKind.MEMORY, where="t")
 
 
 def test_a_row_without_id_is_refused():
@@ -226,7 +226,7 @@ def test_a_row_without_id_is_refused():
     ],
 )
 def test_unknown_quantities_and_units_of_memory_are_refused(change, words):
-    assert words in unread({**MEMORY, **change}, table=Table.MEMORY)
+    assert words in unread({**MEMORY, **change}, table=TableKind.MEMORY)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_understood(tmp_path):
     assert read_measurements(path) == read(ROW)
 
 
-@pytest.mark.parametrize("table", Table)
+@pytest.mark.parametrize("table", TableKind)
 def test_required_and_numeric_columns_belong_to_a_table(table):
     assert set(REQUIRED[table]) <= set(COLUMNS[table])
     every = {name for columns in COLUMNS.values() for name in columns}
@@ -277,7 +277,7 @@ def test_required_and_numeric_columns_belong_to_a_table(table):
 CELL = st.one_of(st.sampled_from([*ROW.values(), *MEMORY.values(), "", '"', "1e400"]), st.text())
 
 
-@given(table=st.sampled_from(Table), data=st.data())
+@given(table=st.sampled_from(TableKind), data=st.data())
 def test_no_table_makes_the_reader_fail_otherwise(table, data):
     columns = st.one_of(st.sampled_from(COLUMNS[table]), st.text(max_size=8))
     names = data.draw(st.lists(columns, max_size=6))
@@ -289,7 +289,7 @@ def test_no_table_makes_the_reader_fail_otherwise(table, data):
         measurements_from(file.getvalue(), table=table, where="fuzz.csv")
 
 
-@given(content=st.text(), table=st.sampled_from(Table))
+@given(content=st.text(), table=st.sampled_from(TableKind))
 def test_no_text_makes_the_reader_fail_otherwise(content, table):
     with suppress(ForetrainError):
         measurements_from(content, table=table, where="fuzz.csv")

@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.measured.queue_study import Drawn, Quantity, Target
+from foretrain.measured.queue_study import Drawn, Target, TargetQuantity
 from foretrain.study.queue_study import read_queue_study
 
 PLAIN = """
@@ -40,7 +40,7 @@ def test_a_study_says_fleet_jobs_and_how_to_simulate(tmp_path):
     assert study.jobs == Drawn(jobs=100)
     assert (study.policies, study.loads, study.seeds) == (("fifo", "srtf"), (0.5, 0.9), 3)
     assert (study.warm_up, study.conditions.period, study.restart) == (0.1, 60.0, 30.0)
-    assert study.target == Target(quantity=Quantity.P95, seconds=7200.0, most=16)
+    assert study.target == Target(quantity=TargetQuantity.P95, seconds=7200.0, most=16)
 
 
 def test_a_cluster_of_the_catalogue_is_a_fleet_and_prices_plans(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from foretrain.cluster.link import Technology
 from foretrain.plan.plan import AXES, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
-from foretrain.plan.study import JobPlan, Limit, Mode, Objective, Writes
+from foretrain.plan.study import CheckpointMode, JobPlan, Limit, Objective, Writes
 from foretrain.study.catalogue import cluster
 from foretrain.study.study import read_study, study_from
 from foretrain.workload.operator import Attention
@@ -147,7 +147,9 @@ def test_job_is_read_with_its_units_and_its_defaults_are_told():
     assert study(LLAMA).job is None
     found = study(LLAMA, job={"checkpoint": "30 min", "restart": "5 min"})
     assert found.job == JobPlan(checkpoint=1800.0, restart=300.0)
-    assert study(LLAMA, job={}).job == JobPlan(checkpoint=Writes.OPTIMAL, mode=Mode.BLOCKING)
+    assert study(LLAMA, job={}).job == JobPlan(
+        checkpoint=Writes.OPTIMAL, mode=CheckpointMode.BLOCKING
+    )
     assert "job.checkpoint_mode = blocking" in found.assumed
     assert "job.checkpoint = optimal" in study(LLAMA, job={}).assumed
 

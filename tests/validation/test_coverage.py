@@ -6,17 +6,17 @@ import pytest
 from tests import builders
 from validation.coverage import Coverage, coverage, errors, lines
 
-from foretrain.measured.run import Layout, MeasuredRun, Network, Place, Subject, Table
+from foretrain.measured.run import MeasuredRun, Place, RunLayout, Subject, TableKind, TrainedNetwork
 
 RUN = MeasuredRun(
     id="ours-0001",
     source_id="ours",
-    table=Table.LLM_TRAINING,
+    table=TableKind.LLM_TRAINING,
     subject=Subject.STEP_TIME,
     measured=1.0,
-    network=Network(name="gpt"),
+    network=TrainedNetwork(name="gpt"),
     place=Place(device="A100 SXM 80GB", devices=8),
-    layout=Layout(micro_batch=4.0),
+    layout=RunLayout(micro_batch=4.0),
 )
 ROW, *_, MISSED = builders.validation().rows
 

@@ -13,14 +13,14 @@ from recorder.tables import TableFile
 from recorder.timing import DeviceClock, HostClock, Lap, Timing, summarised, timed
 
 from foretrain.evidence.validate import Status, validate
-from foretrain.measured.run import Table
+from foretrain.measured.run import TableKind
 from foretrain.study.measurement_rows import COLUMNS
 from foretrain.study.measurements import read_runs
 from foretrain.workload.library.entries import build
 
 FOLDER = Path(__file__).parents[2] / "validation" / "device"
 RECORDED = sorted((FOLDER / "recorded").glob("*/*.csv"))
-TABLES = [file for file in RECORDED if file.stem in set(Table)]
+TABLES = [file for file in RECORDED if file.stem in set(TableKind)]
 
 H100 = Machine(
     device="cuda",
@@ -47,7 +47,7 @@ FULL = Outcome(timing=None, memory=None, parameters=10**9)
 
 def test_recorder_fills_only_columns_that_tables_have():
     for name, columns in rows.COLUMNS.items():
-        assert set(columns) <= set(COLUMNS[Table(name)])
+        assert set(columns) <= set(COLUMNS[TableKind(name)])
 
 
 @pytest.mark.parametrize("campaign", [ON_GPU, ON_CPU], ids=["GPU", "processor"])

@@ -9,7 +9,7 @@ from tests.validation.fitting.scored_rows import row
 from validation.calibrate import kept_apart
 from validation.widths import taught, with_widths
 
-from foretrain.coefficients.coefficient import Kind
+from foretrain.coefficients.coefficient import Origin
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml, calibration
 
 
@@ -36,8 +36,8 @@ def test_nothing_is_learned_from_sources_that_are_kept_apart():
 def test_every_width_lists_its_rows_and_lies_in_its_interval(made):
     widths = {name: it for name, it in made.known.items() if name.startswith("uncertainty.")}
     side, sample = widths.pop("uncertainty.quicker"), widths.pop("uncertainty.sample")
-    assert (side.value, side.kind) == (1.0, Kind.ASSUMED)
-    assert (sample, sample.kind) == (PRIORS.known["uncertainty.sample"], Kind.ASSUMED)
+    assert (side.value, side.kind) == (1.0, Origin.ASSUMED)
+    assert (sample, sample.kind) == (PRIORS.known["uncertainty.sample"], Origin.ASSUMED)
     assert len(widths) == 16
     assert all(len(it.rows) == 120 and it.low <= it.value <= it.high for it in widths.values())
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.random_models import models
 
 from foretrain.workload.columns import operators_of
-from foretrain.workload.operator import Kind, Split
+from foretrain.workload.operator import OperatorKind, Split
 
 SAME = ("weights", "flop", "backward_flop", "kernels", "sequence", "selective", "output")
 
@@ -19,7 +19,10 @@ def test_column_holds_every_operator_s_number_in_order(model):
         np.testing.assert_array_equal(
             getattr(columns, name)[:, 0], [getattr(operator, name) for operator in operators]
         )
-    for kind, flags in ((Kind.MATMUL, columns.matmul), (Kind.FUSED_ATTENTION, columns.fused)):
+    for kind, flags in (
+        (OperatorKind.MATMUL, columns.matmul),
+        (OperatorKind.FUSED_ATTENTION, columns.fused),
+    ):
         assert flags[:, 0].tolist() == [operator.kind is kind for operator in operators]
     kept = [(operator.kept.values, operator.kept.fixed) for operator in operators]
     np.testing.assert_array_equal(np.hstack([columns.kept_values, columns.kept_fixed]), kept)

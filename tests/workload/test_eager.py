@@ -4,9 +4,9 @@ import pytest
 
 from foretrain.workload.eager import eager
 from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 from foretrain.workload.prompts import Prompt, prompted
-from foretrain.workload.trainable import Storage, Trainable, adapted
+from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 
 TOKENS = 512
 LORA = Trainable(lora=8, targets=("q_proj", "v_proj"), dropout=True)
@@ -44,7 +44,7 @@ def test_block_of_neox_with_adapters_keeps_what_each_operation_needs():
 @pytest.mark.parametrize("name", ["llama-2-7b", "stablelm-alpha-3b", "phi-1.5"])
 def test_products_of_packed_weights_keep_each_input_once(name):
     """The output of each norm, and what the last product reads."""
-    packed = Trainable(lora=8, targets=("q_proj",), stored=Storage.NF4)
+    packed = Trainable(lora=8, targets=("q_proj",), stored=WeightStorage.NF4)
     model = adapted(build(name, sequence=TOKENS), packed)
     hidden = model.layers[1].input / TOKENS
     wide = {"llama-2-7b": 11008}.get(name, 4 * hidden)
@@ -54,7 +54,7 @@ def test_products_of_packed_weights_keep_each_input_once(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, entry in ENTRIES.items() if entry.reads is Reads.TOKENS]
+    "name", [name for name, entry in ENTRIES.items() if entry.reads is SampleKind.TOKENS]
 )
 def test_eager_models_keep_no_less_and_compute_the_same(name):
     model = build(name, sequence=TOKENS)

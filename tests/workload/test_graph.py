@@ -6,9 +6,9 @@ from tests.random_models import models
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Kind, Operator
+from foretrain.workload.operator import Operator, OperatorKind
 
-NORM = Operator(name="norm", kind=Kind.MEMORY, weights=10.0)
+NORM = Operator(name="norm", kind=OperatorKind.MEMORY, weights=10.0)
 
 
 def layer(name="block", **fields):

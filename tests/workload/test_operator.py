@@ -4,7 +4,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import build
-from foretrain.workload.operator import Kind, Matrices, Operator, Size, Split, matmul
+from foretrain.workload.operator import Matrices, Operator, OperatorKind, Size, Split, matmul
 
 # Four tokens, three input and five output features.
 DENSE = Matrices(rows=4, columns=5, depth=3)
@@ -55,11 +55,11 @@ def test_matrix_without_extent_is_refused(name, value):
 @pytest.mark.parametrize("value", [-1.0, float("nan")])
 def test_negative_count_is_refused(name, value):
     with pytest.raises(InputError, match=f"Operator 'norm': {name} must be at least 0"):
-        Operator(name="norm", kind=Kind.MEMORY, **{name: value})
+        Operator(name="norm", kind=OperatorKind.MEMORY, **{name: value})
 
 
 def test_matmul_and_only_a_matmul_has_matrices():
     with pytest.raises(InputError, match="a matmul, and only a matmul, has matrices"):
-        Operator(name="dense", kind=Kind.MATMUL)
+        Operator(name="dense", kind=OperatorKind.MATMUL)
     with pytest.raises(InputError, match="a matmul, and only a matmul, has matrices"):
-        Operator(name="norm", kind=Kind.MEMORY, matrices=DENSE)
+        Operator(name="norm", kind=OperatorKind.MEMORY, matrices=DENSE)

@@ -8,7 +8,7 @@ from tests.random_models import decoders
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import NOTHING, Size, Split
-from foretrain.workload.trainable import Storage, Trainable, adapted
+from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 
 LLAMA = build("llama-2-7b", sequence=4096)
 ALL = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -111,8 +111,12 @@ def test_dropout_before_adapters_keeps_a_copy_and_a_mask_once_for_a_product():
 
 
 def test_scales_that_are_not_quantised_again_take_half_a_bit():
-    assert Storage.NF4_PLAIN.weight_bytes * 8 == 4.5
-    assert Storage.NF4.weight_bytes < Storage.NF4_PLAIN.weight_bytes < Storage.INT8.weight_bytes
+    assert WeightStorage.NF4_PLAIN.weight_bytes * 8 == 4.5
+    assert (
+        WeightStorage.NF4.weight_bytes
+        < WeightStorage.NF4_PLAIN.weight_bytes
+        < WeightStorage.INT8.weight_bytes
+    )
 
 
 def test_output_of_fused_attention_stays_for_its_own_backward_pass():
@@ -172,7 +176,9 @@ def test_freezing_more_never_costs_more(model, frozen):
 
 def test_quantised_base_of_70_billion_parameters_fits_48_gigabytes():
     # dettmers2023, abstract: 65 billion parameters are tuned on a single device of 48 GB.
-    tuned = adapted(build("llama-2-70b", sequence=512), Trainable(lora=16, stored=Storage.NF4))
+    tuned = adapted(
+        build("llama-2-70b", sequence=512), Trainable(lora=16, stored=WeightStorage.NF4)
+    )
     stored = sum(
         layer.repeats * (each.weights - each.trainable) * (each.stored or 2.0)
         for layer, each in tuned.operators
@@ -183,7 +189,7 @@ def test_quantised_base_of_70_billion_parameters_fits_48_gigabytes():
 
 
 def test_only_products_between_embedding_and_head_are_quantised():
-    tuned = adapted(LLAMA, Trainable(lora=16, stored=Storage.INT8))
+    tuned = adapted(LLAMA, Trainable(lora=16, stored=WeightStorage.INT8))
     stored = {each.name for _, each in tuned.operators if each.stored is not None}
     products = {"query-key-value", "attention output", "feed-forward in", "feed-forward out"}
     assert stored == products
@@ -195,7 +201,7 @@ def test_only_products_between_embedding_and_head_are_quantised():
         ({"lora": -1}, r"Trainable\.lora must be at least 0"),
         ({"frozen": -1}, r"Trainable\.frozen must be at least 0"),
         ({"frozen": 3, "lora": 8}, "adapters freeze every layer"),
-        ({"stored": Storage.NF4}, "need adapters; give their rank as lora"),
+        ({"stored": WeightStorage.NF4}, "need adapters; give their rank as lora"),
         ({"targets": ("q_proj",)}, "need adapters; give their rank as lora"),
         ({"frozen": 33}, "model 'llama-2-7b' has 32 layers; 33 cannot be frozen"),
         ({"lora": 8, "targets": ("q_prj",)}, "no projection 'q_prj'. Did you mean 'q_proj'"),

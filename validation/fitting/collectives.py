@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.links import Protocols
 from foretrain.evidence.fit import NOISE, weights
@@ -142,7 +142,7 @@ def _coefficient(
         value=free.value(score),
         low=free.value(score - TENTH * spread),
         high=free.value(score + TENTH * spread),
-        kind=Kind.MEASURED,
+        kind=Origin.MEASURED,
         source=COMMAND,
         rows=rows,
     )

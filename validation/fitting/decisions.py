@@ -18,7 +18,7 @@ from types import MappingProxyType
 from validation.fitting.batches import model_devices, passes, software, step_samples
 from validation.fitting.scores import Scored, grouped
 
-from foretrain.measured.run import Layout, MeasuredRun
+from foretrain.measured.run import MeasuredRun, RunLayout
 
 LEAST_PLANS = 3
 """Plans without which there is no choice to speak of."""
@@ -95,7 +95,7 @@ def _choices(rows: Sequence[Scored]) -> tuple[Choice, ...]:
     return tuple(_merged(repeats) for repeats in plans.values())
 
 
-def _plan(run: MeasuredRun) -> Layout:
+def _plan(run: MeasuredRun) -> RunLayout:
     """The layout without what the batch says."""
     return replace(run.layout, accumulation=None)
 
@@ -167,7 +167,7 @@ def repeat_scatter(rows: Iterable[Scored]) -> dict[str, float]:
 RECOMPUTED = {"none": 0.0, "selective": 1.0, "full": 2.0}
 
 
-def _layout(choice: Choice) -> Layout:
+def _layout(choice: Choice) -> RunLayout:
     return choice.run.layout
 
 

@@ -34,7 +34,7 @@ from foretrain.evidence.fit import (
 )
 from foretrain.evidence.free import Floats, Free, values_of
 from foretrain.measured.case import Case
-from foretrain.step.compute import Work, launches, operator_times
+from foretrain.step.compute import DeviceWork, launches, operator_times
 from foretrain.step.rates import rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.trainers.software import Execution, Software
@@ -142,7 +142,7 @@ def _passes(bench: Bench, coefficients: Coefficients) -> Floats:
     """Seconds of both passes; a host that starts kernels too slowly decides. [training]"""
     device, precision, _, gradients, software = bench.kind
     rate = rates(device, precision, coefficients, software=software)
-    work = Work(
+    work = DeviceWork(
         operators=bench.operators,
         share=Share(),
         micro_batch=bench.samples[bench.training[bench.layer], np.newaxis],

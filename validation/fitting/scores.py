@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from foretrain.coefficients.intervals import Situation
 from foretrain.errors import InputError
-from foretrain.evidence.validate import Quantity, Status, ValidationRow
+from foretrain.evidence.validate import MeasuredQuantity, Status, ValidationRow
 from foretrain.measured.run import MeasuredRun
 
 
@@ -61,7 +61,7 @@ def scored_rows(
     rows: Sequence[ValidationRow],
     publishers: Mapping[str, str],
     *,
-    quantity: Quantity = Quantity.STEP_TIME,
+    quantity: MeasuredQuantity = MeasuredQuantity.STEP_TIME,
 ) -> tuple[Scored, ...]:
     """The rows that are scored: measured, without a doubt (`check`), read and not recalled.
 

@@ -16,7 +16,7 @@ from rich.console import Console, RenderableType
 from validation.fuzz import seeds
 
 from foretrain.app.output import Legible, legible
-from foretrain.measured.run import Table
+from foretrain.measured.run import TableKind
 
 Use = Callable[[Path], object]
 LONGEST_ARGUMENT: Final = 2**17
@@ -280,12 +280,12 @@ def gone_on(path: Path) -> None:
 @cache
 def _whole_set() -> str:
     """A set that says every coefficient."""
-    from foretrain.coefficients.coefficient import Kind
+    from foretrain.coefficients.coefficient import Origin
     from foretrain.coefficients.uncertainty import NOTHING
     from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 
     known = {
-        name: replace(it, kind=Kind.GIVEN, rows=(), source="by hand")
+        name: replace(it, kind=Origin.GIVEN, rows=(), source="by hand")
         for name, it in SHIPPED.known.items()
     }
     mine = replace(SHIPPED, name="mine", known=known, covers=NOTHING)
@@ -410,7 +410,7 @@ def doors() -> tuple[Door, ...]:
                 seeds=(Seed(name="table.csv", text=seeds.table(kind), form="csv"),),
                 use=validated(kind),
             )
-            for kind in map(str, Table)
+            for kind in map(str, TableKind)
             if kind in seeds.TABLES
         ),
         Door(

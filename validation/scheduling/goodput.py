@@ -13,7 +13,7 @@ from validation.scheduling.learning import Learning
 from validation.scheduling.steps import Steps
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import Placement, Profile
+from validation.scheduling.profile import Placement, Profile
 
 CANDIDATES = 50
 """Total batches that are tried, in geometric steps. Source: adaptdl, its goodput (from memory)."""

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from math import inf
 
-from foretrain.measured.profile import Profile
+from validation.scheduling.profile import Profile
 
 ROUNDING = 1e-9
 """Share of an epoch's end by which progress may miss it."""

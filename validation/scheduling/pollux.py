@@ -36,7 +36,7 @@ from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
-from foretrain.measured.profile import Profile, Submission
+from validation.scheduling.profile import Profile, Submission
 from foretrain.throughput import Curve
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "pollux"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import Placement, Profile, TimedStep
+from validation.scheduling.profile import Placement, Profile, TimedStep
 
 if TYPE_CHECKING:
     import numpy as np

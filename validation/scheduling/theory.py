@@ -37,7 +37,7 @@ from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Job, Trace
 from foretrain.queueing.fifo import exponential_response, general_response
 from foretrain.statistics import batch_means, student_interval
-from foretrain.throughput import Power
+from foretrain.throughput import PowerLaw
 
 SEEDS = range(10)
 WARM_UP = 0.05
@@ -45,7 +45,7 @@ HALF_WIDTH = 0.01
 MEAN = 100.0
 SHORT = exponential(MEAN)
 MILD, LONG = (hyperexponential(MEAN, variation=each) for each in (2.0, 4.0))
-CURVE = Power(exponent=1.0, most=1)
+CURVE = PowerLaw(exponent=1.0, most=1)
 COARSE = (50.0, 200.0)
 FINE = tuple(10.0 * 1.3**place for place in range(20))
 

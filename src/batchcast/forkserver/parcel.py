@@ -154,7 +154,7 @@ class Parcel:
         global _arrived  # noqa: PLW0603 - what rebuilds an object can be told in no other way
         _arrived = self.descriptors[1:]
         try:
-            return _Unpickler(parts[1], parts[2:], surroundings).load()
+            return _ParcelUnpickler(parts[1], parts[2:], surroundings).load()
         except BatchcastError:
             raise
         except BaseException as error:
@@ -192,7 +192,7 @@ def packed(value: Any, *, what: str) -> Parcel:
     file, buffers = io.BytesIO(), list[pickle.PickleBuffer]()
     with _collected() as descriptors:
         try:
-            _Pickler(file, buffers).dump(value)
+            _ParcelPickler(file, buffers).dump(value)
         except Exception as error:
             raise ArgumentError(
                 f"{what} cannot be handed to another process: {type(error).__name__}: {error}. "
@@ -243,7 +243,7 @@ def _places(sizes: Sequence[int]) -> tuple[list[int], int]:
     return begins, end
 
 
-class _Pickler(ForkingPickler):
+class _ParcelPickler(ForkingPickler):
     """Hands over what `multiprocessing` can, and the data of arrays and tensors beside it."""
 
     def __init__(self, file: io.BytesIO, buffers: list[pickle.PickleBuffer]) -> None:
@@ -268,7 +268,7 @@ def _storage(data: memoryview) -> Any:
     return torch.frombuffer(data, dtype=torch.uint8).untyped_storage()
 
 
-class _Unpickler(pickle.Unpickler):
+class _ParcelUnpickler(pickle.Unpickler):
     """Imports the script that was started only where an object is defined there."""
 
     def __init__(

@@ -18,13 +18,17 @@ from foretrain.study.here import NAME as HERE
 from foretrain.study.here import entry as this_machine
 from foretrain.workload.graph import Model
 from foretrain.workload.library import entries as library
-from foretrain.workload.library.entry import Entry, Reads
+from foretrain.workload.library.entry import Entry, SampleKind
 from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.state_space import StateSpace
 
 Size = tuple[str, int | str]
 
-EXAMPLE: Final[Mapping[Reads, int]] = {Reads.TOKENS: 16, Reads.IMAGE: 224, Reads.NOTHING: 1}
+EXAMPLE: Final[Mapping[SampleKind, int]] = {
+    SampleKind.TOKENS: 16,
+    SampleKind.IMAGE: 224,
+    SampleKind.NOTHING: 1,
+}
 """Tokens or pixels of the sample for which parameters are counted: few models have more of them
 for larger samples."""
 
@@ -89,15 +93,15 @@ def _asks(value: object) -> bool:
 
 
 KINDS: Final = ("devices", "clusters", "models")
-SIZED_BY: Final[Mapping[Reads, str]] = {
-    Reads.TOKENS: "tokens; a study says how many with sequence",
-    Reads.IMAGE: "an image; a study gives the pixels of its side with image",
-    Reads.NOTHING: "of one size; a study gives neither sequence nor image",
+SIZED_BY: Final[Mapping[SampleKind, str]] = {
+    SampleKind.TOKENS: "tokens; a study says how many with sequence",
+    SampleKind.IMAGE: "an image; a study gives the pixels of its side with image",
+    SampleKind.NOTHING: "of one size; a study gives neither sequence nor image",
 }
-SAMPLES: Final[Mapping[Reads, str]] = {
-    Reads.TOKENS: " for samples of {} tokens",
-    Reads.IMAGE: " for images of {} pixels",
-    Reads.NOTHING: "",
+SAMPLES: Final[Mapping[SampleKind, str]] = {
+    SampleKind.TOKENS: " for samples of {} tokens",
+    SampleKind.IMAGE: " for images of {} pixels",
+    SampleKind.NOTHING: "",
 }
 
 

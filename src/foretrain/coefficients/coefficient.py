@@ -8,7 +8,7 @@ from enum import StrEnum
 from foretrain.errors import InputError
 
 
-class Kind(StrEnum):
+class Origin(StrEnum):
     """Where a value comes from."""
 
     MEASURED = "measured"
@@ -39,7 +39,7 @@ class Coefficient:
     unit: str
     low: float
     high: float
-    kind: Kind
+    kind: Origin
     source: str
     rows: tuple[str, ...] = ()
 
@@ -49,7 +49,7 @@ class Coefficient:
                 f"a coefficient must lie in its interval, got {self.value:g} "
                 f"for {self.low:g} to {self.high:g}."
             )
-        if (self.kind is Kind.MEASURED) != bool(self.rows):
+        if (self.kind is Origin.MEASURED) != bool(self.rows):
             raise InputError("a measured coefficient, and only such a one, lists its rows.")
 
 
@@ -60,6 +60,6 @@ def given(value: float, known: Coefficient) -> Coefficient:
         unit=known.unit,
         low=value,
         high=value,
-        kind=Kind.GIVEN,
+        kind=Origin.GIVEN,
         source="given with the question",
     )

@@ -12,13 +12,13 @@ from foretrain.coefficients.coefficient import Coefficient, given
 from foretrain.coefficients.kernels import (
     FusedAttention,
     HostWork,
+    KernelTraffic,
     Matrix,
     Pictures,
     PictureSteps,
-    Traffic,
 )
 from foretrain.coefficients.links import Links, Overlap, Protocols
-from foretrain.coefficients.memory import JobTimes, MemoryErrors, Pace, Reserve
+from foretrain.coefficients.memory import JobTimes, MemoryErrors, Reserve, StepFactor
 from foretrain.coefficients.uncertainty import NOTHING, Covers, Uncertainty
 from foretrain.errors import InputError
 
@@ -39,7 +39,7 @@ class Coefficients:
     name: str
     matrix: Matrix
     attention: FusedAttention
-    traffic: Traffic
+    traffic: KernelTraffic
     pictures: Pictures
     picture_steps: PictureSteps
     host: HostWork
@@ -49,7 +49,7 @@ class Coefficients:
     memory: Reserve
     memory_errors: MemoryErrors
     job: JobTimes
-    step: Pace
+    step: StepFactor
     uncertainty: Uncertainty
     known: Mapping[str, Coefficient] = field(default_factory=dict, compare=False, repr=False)
     covers: Covers = NOTHING

@@ -125,7 +125,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
+class KernelTraffic:
     """Memory traffic of kernels that only move data.
 
     Attributes:

@@ -74,7 +74,7 @@ class JobTimes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class StepFactor:
     """A whole step over what its parts say.
 
     Attributes:

@@ -14,8 +14,8 @@ from foretrain.ensemble.result import (
     EnsembleRan,
     MemberNow,
     MemberResult,
+    MemberState,
     Snapshot,
-    State,
 )
 from foretrain.measured.ensemble_study import Bottleneck
 from foretrain.show import terminal
@@ -181,10 +181,10 @@ def _best(members: Sequence[MemberResult]) -> int | None:
     done = [
         (each.loss, place)
         for place, each in enumerate(members)
-        if each.state is State.DONE and each.loss is not None and isfinite(each.loss)
+        if each.state is MemberState.DONE and each.loss is not None and isfinite(each.loss)
     ]
     return min(done)[1] if done else None
 
 
 def _failed(answer: EnsembleRan) -> list[MemberResult]:
-    return [each for each in answer.members if each.state is State.FAILED]
+    return [each for each in answer.members if each.state is MemberState.FAILED]

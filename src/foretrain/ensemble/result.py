@@ -70,7 +70,7 @@ class SharedInput:
         return 1.0 - self.best.cpu / self.private.cpu
 
 
-class State(StrEnum):
+class MemberState(StrEnum):
     """What became of a member."""
 
     WAITING = "waiting"
@@ -104,7 +104,7 @@ class MemberNow:
     """
 
     name: str
-    state: State = State.WAITING
+    state: MemberState = MemberState.WAITING
     epoch: int = 0
     samples: int = 0
     rate: float = 0.0
@@ -151,7 +151,7 @@ class MemberResult:
     """
 
     name: str
-    state: State
+    state: MemberState
     epochs: int
     samples: int
     seconds: float

@@ -10,7 +10,7 @@ from statistics import fmean
 from time import monotonic
 
 from foretrain.ensemble.plan import Planned, planned
-from foretrain.ensemble.result import Compared, EnsembleRan, MemberResult, Snapshot, State
+from foretrain.ensemble.result import Compared, EnsembleRan, MemberResult, MemberState, Snapshot
 from foretrain.ensemble.run.checkpoint import RunFolder
 from foretrain.ensemble.run.errors import as_ours
 from foretrain.ensemble.run.launch import Launch
@@ -141,7 +141,7 @@ def _answer(
         bottleneck=looks.overall(launch.reports),
         compared=() if resumed else tuple(compared(plan, members, launch, cpu=cpu)),
         resumed=resumed,
-        complete=all(each.state in {State.DONE, State.ENDED} for each in members),
+        complete=all(each.state in {MemberState.DONE, MemberState.ENDED} for each in members),
         folder=study.checkpoints.folder if study.checkpoints else "",
         warnings=warnings,
     )
@@ -169,12 +169,12 @@ def _member(recipe: Recipe, launch: Launch) -> MemberResult:
     )
 
 
-def _state(recipe: Recipe, report: Report, launch: Launch, *, epochs: int) -> State:
+def _state(recipe: Recipe, report: Report, launch: Launch, *, epochs: int) -> MemberState:
     if recipe.name in launch.ended:
-        return State.ENDED
-    if report.state is State.FAILED:
-        return State.FAILED
-    return State.DONE if epochs >= recipe.epochs else State.STOPPED
+        return MemberState.ENDED
+    if report.state is MemberState.FAILED:
+        return MemberState.FAILED
+    return MemberState.DONE if epochs >= recipe.epochs else MemberState.STOPPED
 
 
 def compared(
@@ -185,7 +185,7 @@ def compared(
     cpu: float,
 ) -> Iterator[Compared]:
     """Predictions against reality, of a run that went through from its first epoch to its last."""
-    if any(each.state in {State.FAILED, State.STOPPED} for each in members):
+    if any(each.state in {MemberState.FAILED, MemberState.STOPPED} for each in members):
         return
     expected = plan.forecast
     if expected.seconds is not None and expected.cpu is not None:
@@ -215,6 +215,6 @@ def _compared(quantity: str, unit: str, *, predicted: float, measured: float) ->
 
 def _check_somebody_trained(answer: EnsembleRan) -> None:
     """Raise a ForetrainError with every reason where all members failed."""
-    if all(each.state is State.FAILED for each in answer.members):
+    if all(each.state is MemberState.FAILED for each in answer.members):
         reasons = "\n".join(f"- {each.name}: {each.reason}" for each in answer.members)
         raise ForetrainError(f"every member failed.\n{reasons}")

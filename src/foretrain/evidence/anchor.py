@@ -8,7 +8,7 @@ from math import exp, isclose, isfinite
 from types import MappingProxyType
 
 from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
 from foretrain.evidence.free import free_of
@@ -159,7 +159,7 @@ def _anchored(
         value=pace,
         low=pace * exp(-after.time * after.quicker),
         high=pace * exp(after.time),
-        kind=Kind.MEASURED,
+        kind=Origin.MEASURED,
         source=f"a measured step of {SECONDS.write(seconds)}",
         rows=(run,),
     )

@@ -14,7 +14,7 @@ from rich.text import Text
 from foretrain.coefficients.calibration import Calibration
 from foretrain.errors import InputError
 from foretrain.evidence.anchor import anchor
-from foretrain.evidence.fit_runs import Engine, Fitting, fit_runs, fittable
+from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs, fittable
 from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
 from foretrain.measured.run import MeasuredRun, UnreadRow
 from foretrain.plan.study import Study
@@ -34,7 +34,7 @@ def calibrate(
     name: str = "mine",
     date: str = "",
     base: Calibration = SHIPPED,
-    engine: Engine = map,
+    engine: FitEngine = map,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Calibrated:
     """Learn from measured runs, or from one measured step of a study.

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError, InputError
 from foretrain.evidence.fit import (
@@ -47,7 +47,7 @@ from foretrain.units import SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class FitQuestion:
     """Some runs, and the sets that are to predict some of them.
 
     Attributes:
@@ -61,7 +61,7 @@ class Question:
     asked: tuple[tuple[int, ...], ...]
 
 
-def log_seconds(question: Question) -> list[Floats]:
+def log_seconds(question: FitQuestion) -> list[Floats]:
     """Logarithms of predicted seconds for each set, 0 where none was asked for."""
     found = []
     for coefficients, asked in zip(question.sets, question.asked, strict=True):
@@ -115,11 +115,11 @@ def fittable(known: Calibration = PRIORS) -> tuple[str, ...]:
     )
 
 
-class Engine(Protocol):
+class FitEngine(Protocol):
     """Applies a function to every item and gives the answers in the items' order, like `map`."""
 
     def __call__(
-        self, function: Callable[[Question], list[Floats]], items: Sequence[Question], /
+        self, function: Callable[[FitQuestion], list[Floats]], items: Sequence[FitQuestion], /
     ) -> Iterable[list[Floats]]:
         """The answers."""
         ...
@@ -154,7 +154,7 @@ def fit_runs(
     fitting: Fitting,
     *,
     priors: Calibration = PRIORS,
-    engine: Engine = map,
+    engine: FitEngine = map,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Calibrated:
     """Which coefficients do measured runs speak for?
@@ -271,7 +271,7 @@ class _Predicting:
         free: Sequence[Free],
         *,
         priors: Calibration,
-        engine: Engine,
+        engine: FitEngine,
     ) -> None:
         self._pieces = [runs[at : at + PIECE] for at in range(0, len(runs), PIECE)]
         self._free, self._engine = free, engine
@@ -286,7 +286,7 @@ class _Predicting:
         for place, piece in enumerate(self._pieces):
             inside = slice(place * PIECE, place * PIECE + len(piece))
             asked = tuple(tuple(map(int, np.flatnonzero(rows[inside]))) for _, rows in asks)
-            questions.append(Question(runs=piece, sets=sets, asked=asked))
+            questions.append(FitQuestion(runs=piece, sets=sets, asked=asked))
         found = list(self._engine(log_seconds, questions))
         return [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
 
@@ -358,7 +358,7 @@ def _calibration(
             unit=known[each.name].unit,
             low=low,
             high=high,
-            kind=Kind.MEASURED,
+            kind=Origin.MEASURED,
             source=fitting.command,
             rows=rows,
         )

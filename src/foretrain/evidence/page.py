@@ -9,7 +9,7 @@ from foretrain.evidence.report import BY, WRITE, errors_by, is_scored, missed, r
 from foretrain.evidence.scatter import COUNTED, scatter
 from foretrain.evidence.validate import Validation, ValidationRow
 from foretrain.show.document import Provenance
-from foretrain.show.page import Section, page, tables
+from foretrain.show.page import PageSection, page, tables
 from foretrain.show.table import Piece, coefficients
 from foretrain.show.words import PARTS, count, percent, written
 from foretrain.step.facts import time_pieces
@@ -64,7 +64,7 @@ def validation_page(validation: Validation, provenance: Provenance) -> str:
 
 def _sections(
     validation: Validation, rows: Sequence[ValidationRow], provenance: Provenance
-) -> Iterator[Section | None]:
+) -> Iterator[PageSection | None]:
     yield tables("summary", "How far off", summary(validation.summary))
     yield from _drawn(rows)
     for name in BY:
@@ -76,12 +76,12 @@ def _sections(
     yield tables("coefficients", "Coefficients", coefficients(provenance.sources))
 
 
-def _drawn(rows: Sequence[ValidationRow]) -> Iterator[Section]:
+def _drawn(rows: Sequence[ValidationRow]) -> Iterator[PageSection]:
     """A drawing for every subject that is counted in something."""
     for subject, quantity in COUNTED.items():
         shown = [row for row in rows if row.subject is subject]
         if shown:
-            yield Section(
+            yield PageSection(
                 name=subject.name.lower().replace("_", "-"),
                 title=f"Measured against predicted: {subject}",
                 template="scatter",
@@ -89,7 +89,7 @@ def _drawn(rows: Sequence[ValidationRow]) -> Iterator[Section]:
             )
 
 
-def worst(rows: Sequence[ValidationRow]) -> Section | None:
+def worst(rows: Sequence[ValidationRow]) -> PageSection | None:
     """The rows that err most, with what their predicted step consists of; None without a row."""
     if not rows:
         return None
@@ -98,7 +98,9 @@ def worst(rows: Sequence[ValidationRow]) -> Section | None:
     drawn = {piece.name for row in shown for piece in row.pieces}
     names = {name: words for name, words in PARTS.items() if name in drawn}
     content = {"rows": shown, "names": names}
-    return Section(name="worst", title="The rows that err most", template="worst", content=content)
+    return PageSection(
+        name="worst", title="The rows that err most", template="worst", content=content
+    )
 
 
 def _missed(row: ValidationRow) -> Missed:

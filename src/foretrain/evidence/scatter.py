@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from foretrain.evidence.validate import ValidationRow
 from foretrain.measured.run import Subject
-from foretrain.show.axis import Axis, Ticks, axis_of
+from foretrain.show.axis import PlotAxis, Ticks, axis_of
 from foretrain.show.words import percent, written
 from foretrain.units import BYTES, SAMPLES, SECONDS, Quantity
 
@@ -100,7 +100,7 @@ def _legend(colours: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return (*named, *(((REST, "other sources"),) * (REST in colours.values())))
 
 
-def _dot(row: ValidationRow, axis: Axis, colours: Mapping[str, str]) -> Dot:
+def _dot(row: ValidationRow, axis: PlotAxis, colours: Mapping[str, str]) -> Dot:
     measured, predicted = row.measured or axis.low, row.predicted or axis.low
     both = (written(axis.quantity, value) for value in (measured, predicted))
     return Dot(

@@ -25,7 +25,7 @@ from foretrain.step.result import Parts
 from foretrain.study.coefficients import DEFAULT
 
 
-class Quantity(StrEnum):
+class MeasuredQuantity(StrEnum):
     """What a row measured."""
 
     STEP_TIME = "step_time"
@@ -70,7 +70,7 @@ class ValidationRow:
 
     id: str
     source_id: str
-    quantity: Quantity
+    quantity: MeasuredQuantity
     subject: Subject
     measured: float | None
     predicted: float | None
@@ -104,7 +104,7 @@ class ValidationSummary:
     """
 
     source_id: str
-    quantity: Quantity
+    quantity: MeasuredQuantity
     subject: Subject
     rows: int
     predicted: int
@@ -137,16 +137,16 @@ class Engine(Protocol):
         ...
 
 
-QUANTITIES: Mapping[Subject, Quantity] = MappingProxyType(
+QUANTITIES: Mapping[Subject, MeasuredQuantity] = MappingProxyType(
     {
-        Subject.STEP_TIME: Quantity.STEP_TIME,
-        Subject.TRANSFER_TIME: Quantity.TRANSFER_TIME,
-        Subject.THROUGHPUT: Quantity.THROUGHPUT,
-        Subject.PEAK_MEMORY: Quantity.PEAK_MEMORY,
-        Subject.ACTIVATIONS: Quantity.PEAK_MEMORY,
-        Subject.ACTIVATION_SHARE: Quantity.PEAK_MEMORY,
-        Subject.STATE: Quantity.PEAK_MEMORY,
-        Subject.PROCESS: Quantity.PEAK_MEMORY,
+        Subject.STEP_TIME: MeasuredQuantity.STEP_TIME,
+        Subject.TRANSFER_TIME: MeasuredQuantity.TRANSFER_TIME,
+        Subject.THROUGHPUT: MeasuredQuantity.THROUGHPUT,
+        Subject.PEAK_MEMORY: MeasuredQuantity.PEAK_MEMORY,
+        Subject.ACTIVATIONS: MeasuredQuantity.PEAK_MEMORY,
+        Subject.ACTIVATION_SHARE: MeasuredQuantity.PEAK_MEMORY,
+        Subject.STATE: MeasuredQuantity.PEAK_MEMORY,
+        Subject.PROCESS: MeasuredQuantity.PEAK_MEMORY,
     }
 )
 

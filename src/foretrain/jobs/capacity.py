@@ -12,7 +12,7 @@ from foretrain.jobs.case import CaseEngine, QueueCase, run_case
 from foretrain.jobs.generator import JobKind
 from foretrain.jobs.result import Capacity, Enough, PolicyResult
 from foretrain.jobs.summary import policy_result
-from foretrain.measured.queue_study import Quantity, QueueStudy, Target
+from foretrain.measured.queue_study import QueueStudy, Target, TargetQuantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class _Sizing:
         """What the target is about, seconds."""
         if result is None:
             return inf
-        mean = self.target.quantity is Quantity.MEAN
+        mean = self.target.quantity is TargetQuantity.MEAN
         return result.mean_response if mean else result.p95
 
 

@@ -12,7 +12,7 @@ from foretrain.jobs.result import (
     Enough,
     LoadPoint,
     ModelCurve,
-    Pair,
+    PolicyPair,
     PolicyResult,
     Replayed,
 )
@@ -174,7 +174,7 @@ def _best(point: LoadPoint) -> Iterator[str]:
         )
 
 
-def _margin(pair: Pair) -> str:
+def _margin(pair: PolicyPair) -> str:
     """How far the second-best policy is off."""
     gap = SECONDS.write(pair.difference)
     if not pair.difference:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from foretrain.jobs.result import Span
-from foretrain.show.axis import Axis, Ticks
+from foretrain.show.axis import PlotAxis, Ticks
 from foretrain.show.words import written
 from foretrain.units import SECONDS
 
@@ -59,7 +59,7 @@ def gantt(spans: Sequence[Span]) -> Gantt:
         )
         for span in spans
     )
-    clock = Axis(low=0.0, high=end, quantity=SECONDS)
+    clock = PlotAxis(low=0.0, high=end, quantity=SECONDS)
     return Gantt(
         x=Ticks(ticks=clock.linear, logarithmic=False), rows=height, stripes=tuple(stripes)
     )

@@ -23,7 +23,7 @@ from foretrain.jobs.result import ModelCurve, Simulated
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.show.document import Provenance
 from foretrain.show.lines import Lines, distribution, growth, lines
-from foretrain.show.page import Section, page, tables
+from foretrain.show.page import PageSection, page, tables
 from foretrain.show.table import Column, Table, coefficients
 from foretrain.show.words import count, sentences
 
@@ -48,7 +48,7 @@ def simulate_page(study: QueueStudy, answer: Simulated, provenance: Provenance) 
 
 def _sections(
     study: QueueStudy, answer: Simulated, provenance: Provenance
-) -> Iterator[Section | None]:
+) -> Iterator[PageSection | None]:
     yield tables("findings", "What follows", *_findings(answer))
     yield tables("replay", REPLAYED, replay_table(answer.replays))
     for curve, words in zip(answer.curves, _plans(study, answer), strict=True):
@@ -65,7 +65,7 @@ def _sections(
         yield tables("coefficients", "Coefficients", coefficients(provenance.sources))
 
 
-def _input(curve: ModelCurve) -> Iterator[Section | None]:
+def _input(curve: ModelCurve) -> Iterator[PageSection | None]:
     """How the members of an ensemble are fed; nothing of a single model."""
     fed = curve.asked.input
     if fed is None:
@@ -92,7 +92,7 @@ def _findings(answer: Simulated) -> Iterator[Table]:
     yield Table(columns=(Column(name="finding"),), rows=tuple((text,) for text in answer.findings))
 
 
-def _drawn(answer: Simulated) -> Iterator[Section]:
+def _drawn(answer: Simulated) -> Iterator[PageSection]:
     """Responses of every policy, and how they grow with the load."""
     found = sorted(answer.policies.items(), key=lambda item: item[1].mean_response)
     spread = distribution([(name, result.quantiles) for name, result in found])
@@ -115,12 +115,12 @@ def _lines(
     upwards: str,
     across: str = "time since a job came",
     words: str = "",
-) -> Section:
+) -> PageSection:
     content = {"plot": plot, "words": words, "upwards": upwards, "across": across}
-    return Section(name=name, title=title, template="lines", content=content)
+    return PageSection(name=name, title=title, template="lines", content=content)
 
 
-def _courses(answer: Simulated) -> Iterator[Section]:
+def _courses(answer: Simulated) -> Iterator[PageSection]:
     """How one run went under each policy."""
     means = {name: result.mean_response for name, result in answer.policies.items()}
     shown = sorted(answer.histories, key=lambda each: means[each.policy])
@@ -133,10 +133,12 @@ def _courses(answer: Simulated) -> Iterator[Section]:
     yield _lines("queue", "Jobs that wait", queue, across=clock, words=first, upwards="jobs")
     yield _lines("busy", "Devices that are held", busy, across=clock, words=first, upwards="share")
     plots = [(each.policy, gantt(each.spans)) for each in shown if each.spans]
-    yield Section(name="gantt", title="Who ran when", template="gantt", content={"plots": plots})
+    yield PageSection(
+        name="gantt", title="Who ran when", template="gantt", content={"plots": plots}
+    )
 
 
-def _parts(answer: Simulated) -> Iterator[Section | None]:
+def _parts(answer: Simulated) -> Iterator[PageSection | None]:
     """Groups and users under the best policy of the highest load."""
     name, best = min(answer.policies.items(), key=lambda item: item[1].mean_response)
     yield tables("groups", f"By group, under {name}", parts_table(best.groups, "group"))

@@ -13,7 +13,7 @@ from foretrain.jobs.result import (
     Capacity,
     LoadPoint,
     ModelCurve,
-    Part,
+    PartyResult,
     PolicyResult,
     Replayed,
     Simulated,
@@ -79,7 +79,7 @@ def curve_table(curve: ModelCurve) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def parts_table(parts: Sequence[Part], name: str) -> Table:
+def parts_table(parts: Sequence[PartyResult], name: str) -> Table:
     """Users or groups, those with most device time first."""
     columns = (
         Column(name=name),

@@ -32,7 +32,7 @@ class JobCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class PartyResult:
     """The jobs of one user or one group.
 
     Attributes:
@@ -94,12 +94,12 @@ class PolicyResult:
     interruptions: float
     cost: float | None
     jobs: JobCounts
-    groups: tuple[Part, ...]
-    users: tuple[Part, ...]
+    groups: tuple[PartyResult, ...]
+    users: tuple[PartyResult, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class PolicyPair:
     """Two policies on the same jobs.
 
     Attributes:
@@ -131,7 +131,7 @@ class LoadPoint:
 
     load: float | None
     policies: Mapping[str, PolicyResult]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PolicyPair, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,8 +338,8 @@ class RunSummary:
     fragmentation: float | None
     interruptions: int
     counts: JobCounts
-    groups: tuple[Part, ...]
-    users: tuple[Part, ...]
+    groups: tuple[PartyResult, ...]
+    users: tuple[PartyResult, ...]
 
     @property
     def mean(self) -> float:

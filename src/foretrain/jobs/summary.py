@@ -23,7 +23,7 @@ from statistics import fmean, median, quantiles, stdev
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.result import JobCounts, Pair, Part, PolicyResult, RunSummary
+from foretrain.jobs.result import JobCounts, PartyResult, PolicyPair, PolicyResult, RunSummary
 from foretrain.measured.job import End, Job
 from foretrain.statistics import paired, student_quantile
 
@@ -106,7 +106,7 @@ def _counts(jobs: Sequence[Job]) -> JobCounts:
     )
 
 
-def _parts(rows: Sequence[_Row], name: Callable[[Job], str]) -> tuple[Part, ...]:
+def _parts(rows: Sequence[_Row], name: Callable[[Job], str]) -> tuple[PartyResult, ...]:
     """The jobs by user or group; none where all have the same."""
     mine: dict[str, list[_Row]] = {}
     for row in rows:
@@ -114,7 +114,7 @@ def _parts(rows: Sequence[_Row], name: Callable[[Job], str]) -> tuple[Part, ...]
     if len(mine) < 2:
         return ()
     parts = [
-        Part(
+        PartyResult(
             name=of or "not named",
             jobs=len(some),
             mean_response=fmean(row.response for row in some),
@@ -243,12 +243,12 @@ def _interval(runs: Sequence[RunSummary]) -> Interval | None:
     return of_one_run(runs[0].responses)
 
 
-def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> Pair:
+def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> PolicyPair:
     """Two policies on the same jobs, the better one first."""
     better = [run.mean for run in runs[first]]
     worse = [run.mean for run in runs[second]]
     found = paired(better, worse) if len(better) > 1 else None
-    return Pair(
+    return PolicyPair(
         first=first,
         second=second,
         difference=fmean(worse) - fmean(better),
@@ -264,16 +264,16 @@ def _together(counts: Sequence[JobCounts]) -> JobCounts:
     return JobCounts(**{name: sum(getattr(each, name) for each in counts) for name in names})
 
 
-def _parts_of_runs(runs: Sequence[Sequence[Part]]) -> tuple[Part, ...]:
+def _parts_of_runs(runs: Sequence[Sequence[PartyResult]]) -> tuple[PartyResult, ...]:
     """Users or groups over all runs."""
-    mine: dict[str, list[Part]] = {}
+    mine: dict[str, list[PartyResult]] = {}
     for part in (part for parts in runs for part in parts):
         mine.setdefault(part.name, []).append(part)
     found = [_part(name, parts) for name, parts in mine.items()]
     return tuple(sorted(found, key=lambda part: (-part.device_time, part.name)))
 
 
-def _part(name: str, parts: Sequence[Part]) -> Part:
+def _part(name: str, parts: Sequence[PartyResult]) -> PartyResult:
     jobs = sum(part.jobs for part in parts)
     return replace(
         parts[0],

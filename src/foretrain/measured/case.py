@@ -20,7 +20,7 @@ from foretrain.measured.policies import (
     sends_once,
 )
 from foretrain.measured.precision import PURE, gradients_of, precision_of, reduces_late
-from foretrain.measured.run import MeasuredRun, Place, Subject, Table
+from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
 from foretrain.measured.software import (
     by_litgpt,
     completed,
@@ -35,17 +35,17 @@ from foretrain.workload.workload import Optimizer, Precision, Workload
 
 TABLES = frozenset(
     {
-        Table.LLM_TRAINING,
-        Table.CNN_TRAINING,
-        Table.OTHER_TRAINING,
-        Table.SINGLE_DEVICE,
-        Table.MEMORY,
+        TableKind.LLM_TRAINING,
+        TableKind.CNN_TRAINING,
+        TableKind.OTHER_TRAINING,
+        TableKind.SINGLE_DEVICE,
+        TableKind.MEMORY,
     }
 )
-NOT_COVERED: Mapping[Table, str] = MappingProxyType(
+NOT_COVERED: Mapping[TableKind, str] = MappingProxyType(
     {
-        Table.PARAMETER_SERVER: "plans have no parameter servers yet",
-        Table.CLUSTER_TRACES: "traces of a cluster describe jobs, not steps of a plan",
+        TableKind.PARAMETER_SERVER: "plans have no parameter servers yet",
+        TableKind.CLUSTER_TRACES: "traces of a cluster describe jobs, not steps of a plan",
     }
 )
 """Why rows of a table are not predicted, where that is no matter of the row."""

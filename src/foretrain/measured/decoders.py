@@ -12,14 +12,14 @@ from types import MappingProxyType
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, stated
-from foretrain.measured.run import Network
+from foretrain.measured.run import TrainedNetwork
 from foretrain.workload.graph import Model
 from foretrain.workload.library.bert import Sizes, bert_shape
 from foretrain.workload.parts.language_model import Decoder, language_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class DecoderFamily:
     """What the name of a decoder's family says beyond its sizes.
 
     Attributes:
@@ -40,19 +40,21 @@ class Family:
     source: str
 
 
-_LLAMA = Family(gated=True, source="touvron2023, section 2")
+_LLAMA = DecoderFamily(gated=True, source="touvron2023, section 2")
 
-FAMILIES: Mapping[str, Family] = MappingProxyType(
+FAMILIES: Mapping[str, DecoderFamily] = MappingProxyType(
     {
-        "gpt": Family(
+        "gpt": DecoderFamily(
             bias=True,
             dropout=True,
             positions=True,
             tied=True,
             source="shoeybi2019, section 3; Megatron-LM's defaults (dropout 0.1)",
         ),
-        "gpt-alibi": Family(bias=True, tied=True, source="scao2022, section 3.2 (no dropout)"),
-        "mpt": Family(
+        "gpt-alibi": DecoderFamily(
+            bias=True, tied=True, source="scao2022, section 3.2 (no dropout)"
+        ),
+        "mpt": DecoderFamily(
             positions=True,
             tied=True,
             source="llm-foundry, configuration of MPT (no bias, no dropout)",
@@ -64,7 +66,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
 )
 
 
-def shape_of(network: Network, assumptions: Assumptions) -> Decoder:
+def shape_of(network: TrainedNetwork, assumptions: Assumptions) -> Decoder:
     """The sizes that a row states, and what its family says of the rest.
 
     Raises:
@@ -87,7 +89,7 @@ def shape_of(network: Network, assumptions: Assumptions) -> Decoder:
     )
 
 
-def sized(network: Network, assumptions: Assumptions) -> Decoder:
+def sized(network: TrainedNetwork, assumptions: Assumptions) -> Decoder:
     """A plain decoder of the stated parameters.
 
     Layers of width h hold 12 h^2 parameters (narayanan2021, equation 2), so that with h / layers
@@ -112,20 +114,20 @@ def sized(network: Network, assumptions: Assumptions) -> Decoder:
     )
 
 
-def _vocabulary(network: Network, family: Family, assumptions: Assumptions) -> int:
+def _vocabulary(network: TrainedNetwork, family: DecoderFamily, assumptions: Assumptions) -> int:
     """GPT-2's unless stated; gated families have one of their own each."""
     if network.vocabulary is None and not family.gated:
         return assumptions.take(defaults.VOCABULARY)
     return stated(network.vocabulary, "vocabulary")
 
 
-def _width(network: Network, family: Family, assumptions: Assumptions) -> int:
+def _width(network: TrainedNetwork, family: DecoderFamily, assumptions: Assumptions) -> int:
     if network.feed_forward is None and not family.gated:
         return assumptions.take(defaults.FOUR_HIDDEN) * stated(network.hidden, "hidden size")
     return stated(network.feed_forward, "feed-forward width")
 
 
-def _kv_heads(network: Network, family: Family, assumptions: Assumptions) -> int:
+def _kv_heads(network: TrainedNetwork, family: DecoderFamily, assumptions: Assumptions) -> int:
     if network.kv_heads is None and not family.gated:
         return stated(network.heads, "heads") // assumptions.take(defaults.HEADS_PER_KV_HEAD)
     return stated(network.kv_heads, "key-value heads")
@@ -134,7 +136,7 @@ def _kv_heads(network: Network, family: Family, assumptions: Assumptions) -> int
 FAMILY = "bert"
 
 
-def encoder_of(network: Network, assumptions: Assumptions, *, sequence: int) -> Model:
+def encoder_of(network: TrainedNetwork, assumptions: Assumptions, *, sequence: int) -> Model:
     """A BERT of the stated sizes; its feed-forward part is four times as wide as the stream.
 
     Raises:

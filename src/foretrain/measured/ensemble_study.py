@@ -190,7 +190,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Optimizer:
+class MemberOptimizer:
     """How weights move.
 
     Attributes:
@@ -223,7 +223,7 @@ class Recipe:
     model: Code
     options: Mapping[str, object] = field(default_factory=dict)
     batch: int
-    optimizer: Optimizer
+    optimizer: MemberOptimizer
     loss: str | Code
     epochs: int
     lag: Lag = Lag.BLOCK

@@ -129,7 +129,7 @@ LISTED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LogEntry:
     """One entry of a log that is not among its jobs.
 
     Attributes:
@@ -153,7 +153,7 @@ class LeftOut:
 
     reason: str
     count: int
-    first: tuple[Entry, ...] = ()
+    first: tuple[LogEntry, ...] = ()
 
 
 class Remainder:
@@ -173,7 +173,7 @@ class Remainder:
         """
         count, first = self._found.get(reason, (0, []))
         if count < LISTED:
-            first.append(Entry(line=line, told=told))
+            first.append(LogEntry(line=line, told=told))
         self._found[reason] = count + 1, first
 
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -216,7 +216,7 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class JobPhase:
     """A part of a job.
 
     Attributes:
@@ -232,9 +232,9 @@ class Phase:
 
     def __post_init__(self) -> None:
         if not self.begins >= 0:
-            raise InputError(f"Phase.begins must be at least 0, got {self.begins}.")
+            raise InputError(f"JobPhase.begins must be at least 0, got {self.begins}.")
         if not self.scale > 0:
-            raise InputError(f"Phase.scale must be above 0, got {self.scale}.")
+            raise InputError(f"JobPhase.scale must be above 0, got {self.scale}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class Phased:
         phases: ascending; the first begins at 0. All can use the same numbers of devices.
     """
 
-    phases: tuple[Phase, ...]
+    phases: tuple[JobPhase, ...]
 
     def __post_init__(self) -> None:
         begins = [phase.begins for phase in self.phases]
@@ -267,6 +267,6 @@ class Phased:
         return next((phase.begins for phase in self.phases if phase.begins > done), inf)
 
 
-def current(phases: Sequence[Phase], done: float) -> Phase:
+def current(phases: Sequence[JobPhase], done: float) -> JobPhase:
     """The phase of a job that has done some work."""
     return next(phase for phase in reversed(phases) if phase.begins <= done)

@@ -15,11 +15,11 @@ from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.decoders import FAMILIES, FAMILY, encoder_of, shape_of, sized
 from foretrain.measured.policies import by_bridge
-from foretrain.measured.run import MeasuredRun, Network, Table
+from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
 from foretrain.measured.software import by_litgpt, longest, tuned
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, find, known
-from foretrain.workload.library.entry import Entry, Reads
+from foretrain.workload.library.entry import Entry, SampleKind
 from foretrain.workload.parts.language_model import Decoder, decoder
 from foretrain.workload.trainable import Trainable, adapted
 
@@ -36,7 +36,7 @@ def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     if run.network.inventory is not None and not _builds(run.network.name):
         return run.network.inventory.model
     entry = _entry(run, assumptions)
-    if entry.reads is not Reads.IMAGE:
+    if entry.reads is not SampleKind.IMAGE:
         return network(entry.name)
     default = defaults.IMAGES.get(entry.name, defaults.IMAGE)
     return network(entry.name, image=assumptions.fill(run.network.image, default))
@@ -51,7 +51,7 @@ def network(name: str, *, image: int | None = None) -> Model:
 def _builds(name: str) -> bool:
     """Whether the library builds a network of images of that name."""
     entry = known(name)
-    return entry is not None and entry.reads is Reads.IMAGE
+    return entry is not None and entry.reads is SampleKind.IMAGE
 
 
 def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:
@@ -79,7 +79,7 @@ def listed_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     entry = known(name)
     if entry is None:
         raise NotCovered(f"network '{name}' is not in the library")
-    if entry.reads is Reads.NOTHING:
+    if entry.reads is SampleKind.NOTHING:
         return network(entry.name)
     tokens = run.network.sequence
     if tokens is None and entry.name in defaults.SEQUENCES:
@@ -92,7 +92,7 @@ def _built(name: str, sequence: int) -> Model:
     return build(name, sequence=sequence)
 
 
-PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE})
+PICTURES = frozenset({TableKind.CNN_TRAINING, TableKind.SINGLE_DEVICE})
 """Tables of networks of images."""
 
 PREDICTING: Mapping[str, str] = MappingProxyType(
@@ -116,7 +116,7 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     """
     if reads_images(run):
         return images_of(run, assumptions)
-    if run.table is Table.OTHER_TRAINING:
+    if run.table is TableKind.OTHER_TRAINING:
         return listed_of(run, assumptions)
     if by_litgpt(run):
         # A model that LitGPT fine-tunes; the table gives names and sizes apart.
@@ -137,7 +137,7 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
     network = run.network
     dense = network.family in FAMILIES and network.experts is None
-    if dense and run.table is not Table.MEMORY:
+    if dense and run.table is not TableKind.MEMORY:
         if network.layers is not None or network.hidden is not None:
             shape = shape_of(network, assumptions)
             return _decoder(network.name, shape, _sequence(network, assumptions))
@@ -160,10 +160,10 @@ def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
 def _known(name: str) -> bool:
     """Whether the library has a model of text of that name."""
     entry = known(name)
-    return entry is not None and entry.reads is Reads.TOKENS
+    return entry is not None and entry.reads is SampleKind.TOKENS
 
 
-def _sequence(network: Network, assumptions: Assumptions) -> int:
+def _sequence(network: TrainedNetwork, assumptions: Assumptions) -> int:
     """Mean tokens per sample, as stated or as the model is usually trained."""
     if network.sequence is None and _known(network.name):
         default = defaults.SEQUENCES.get(find(network.name).name)

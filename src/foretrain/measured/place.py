@@ -23,7 +23,7 @@ from foretrain.measured.run import MeasuredRun, Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class PlaceTemplate:
     """A cluster of the catalogue that resembles those of a kind of device.
 
     Attributes:
@@ -55,57 +55,65 @@ class Template:
 
 
 TEMPLATES = (
-    Template(device="K80", cluster="aws-p2-8xlarge"),
-    Template(device="P100 SXM", cluster="dgx-1-p100", node_link="nvlink 1"),
-    Template(device="V100 SXM", cluster="jean-zay-v100", node_link="nvlink 2", words="jean zay"),
-    Template(device="V100 SXM", cluster="dgx-2", node_link="nvlink 2", words="nvswitch"),
-    Template(device="V100 SXM", cluster="dgx-2", node_link="nvlink 2", node_devices=16),
-    Template(device="V100 SXM", cluster="dgx-1-v100", node_link="nvlink 2"),
-    Template(device="V100S", cluster="pcie-8x-v100s"),
-    Template(device="A100 SXM", cluster="jean-zay-a100", node_link="nvlink 3", words="jean zay"),
-    Template(device="A100 SXM", cluster="aws-p4de-24xlarge", node_link="nvlink 3", words="efa"),
-    Template(device="A100 SXM", cluster="dgx-a100", node_link="nvlink 3"),
-    Template(device="A100 PCIe 40GB", cluster="pcie-8x-a100-40gb"),
-    Template(device="A100 PCIe", cluster="pcie-8x-a100-bridged", words="nvlink"),
-    Template(device="A100 PCIe", cluster="pcie-8x-a100"),
-    Template(device="A30", cluster="pcie-8x-a30"),
-    Template(device="A40", cluster="pcie-8x-a40"),
-    Template(device="RTX A5000", cluster="pcie-2x-rtx-a5000", node_link="nvlink"),
-    Template(device="L40S", cluster="pcie-8x-l40s"),
-    Template(device="L40", cluster="pcie-8x-l40"),
-    Template(device="L4", cluster="pcie-8x-l4"),
-    Template(device="RTX 3090", cluster="pcie-8x-rtx-3090"),
-    Template(device="2080 Ti", cluster="pcie-8x-2080-ti"),
-    Template(device="1080 Ti", cluster="pcie-8x-1080-ti"),
-    Template(device="Titan V", cluster="pcie-4x-titan-v"),
-    Template(device="GTX Titan X", cluster="pcie-4x-titan-x"),
-    Template(device="H100 SXM", cluster="hgx-h100-4x", node_link="nvlink 4", node_devices=4),
-    Template(device="H100 SXM", cluster="aws-p5-48xlarge", node_link="nvlink 4", words="efa"),
-    Template(device="H100 SXM", cluster="dgx-h100", node_link="nvlink 4"),
-    Template(device="H100 NVL", cluster="pcie-8x-h100-nvl", node_link="nvlink 4"),
-    Template(device="H100 PCIe", cluster="pcie-8x-h100"),
-    Template(device="H200 SXM", cluster="aws-p5en-48xlarge", node_link="nvlink 4", words="efa"),
-    Template(device="H200 SXM", cluster="hgx-h200", node_link="nvlink 4"),
-    Template(device="H200 NVL", cluster="pcie-8x-h200-nvl", node_link="nvlink 4"),
-    Template(device="B200", cluster="hgx-b200", node_link="nvlink 5"),
-    Template(device="B300", cluster="hgx-b300", node_link="nvlink 5"),
-    Template(device="GB200", cluster="gb200-nvl72", node_link="nvlink 5"),
-    Template(device="GB300", cluster="gb300-nvl72", node_link="nvlink 5"),
-    Template(device="TPU v3", cluster="tpu-v3-pod", node_link="ici"),
-    Template(device="TPU v4", cluster="tpu-v4-pod", node_link="ici"),
-    Template(device="TPU v5e", cluster="tpu-v5e-pod", node_link="ici"),
-    Template(device="TPU v5p", cluster="tpu-v5p-pod", node_link="ici"),
-    Template(device="Ascend", cluster="ascend-910-node", node_link="hccs"),
-    Template(device="Gaudi2", cluster="gaudi2-node", node_link="100gb/s ethernet"),
-    Template(device="Gaudi", cluster="gaudi-node", node_link="100gbe"),
-    Template(device="MI250X", cluster="frontier", node_link="infinity fabric"),
-    Template(device="Graphcore", cluster="ipu-pod", node_link="ipulink"),
-    Template(device="AMD EPYC", cluster="processor-cores"),
+    PlaceTemplate(device="K80", cluster="aws-p2-8xlarge"),
+    PlaceTemplate(device="P100 SXM", cluster="dgx-1-p100", node_link="nvlink 1"),
+    PlaceTemplate(
+        device="V100 SXM", cluster="jean-zay-v100", node_link="nvlink 2", words="jean zay"
+    ),
+    PlaceTemplate(device="V100 SXM", cluster="dgx-2", node_link="nvlink 2", words="nvswitch"),
+    PlaceTemplate(device="V100 SXM", cluster="dgx-2", node_link="nvlink 2", node_devices=16),
+    PlaceTemplate(device="V100 SXM", cluster="dgx-1-v100", node_link="nvlink 2"),
+    PlaceTemplate(device="V100S", cluster="pcie-8x-v100s"),
+    PlaceTemplate(
+        device="A100 SXM", cluster="jean-zay-a100", node_link="nvlink 3", words="jean zay"
+    ),
+    PlaceTemplate(
+        device="A100 SXM", cluster="aws-p4de-24xlarge", node_link="nvlink 3", words="efa"
+    ),
+    PlaceTemplate(device="A100 SXM", cluster="dgx-a100", node_link="nvlink 3"),
+    PlaceTemplate(device="A100 PCIe 40GB", cluster="pcie-8x-a100-40gb"),
+    PlaceTemplate(device="A100 PCIe", cluster="pcie-8x-a100-bridged", words="nvlink"),
+    PlaceTemplate(device="A100 PCIe", cluster="pcie-8x-a100"),
+    PlaceTemplate(device="A30", cluster="pcie-8x-a30"),
+    PlaceTemplate(device="A40", cluster="pcie-8x-a40"),
+    PlaceTemplate(device="RTX A5000", cluster="pcie-2x-rtx-a5000", node_link="nvlink"),
+    PlaceTemplate(device="L40S", cluster="pcie-8x-l40s"),
+    PlaceTemplate(device="L40", cluster="pcie-8x-l40"),
+    PlaceTemplate(device="L4", cluster="pcie-8x-l4"),
+    PlaceTemplate(device="RTX 3090", cluster="pcie-8x-rtx-3090"),
+    PlaceTemplate(device="2080 Ti", cluster="pcie-8x-2080-ti"),
+    PlaceTemplate(device="1080 Ti", cluster="pcie-8x-1080-ti"),
+    PlaceTemplate(device="Titan V", cluster="pcie-4x-titan-v"),
+    PlaceTemplate(device="GTX Titan X", cluster="pcie-4x-titan-x"),
+    PlaceTemplate(device="H100 SXM", cluster="hgx-h100-4x", node_link="nvlink 4", node_devices=4),
+    PlaceTemplate(device="H100 SXM", cluster="aws-p5-48xlarge", node_link="nvlink 4", words="efa"),
+    PlaceTemplate(device="H100 SXM", cluster="dgx-h100", node_link="nvlink 4"),
+    PlaceTemplate(device="H100 NVL", cluster="pcie-8x-h100-nvl", node_link="nvlink 4"),
+    PlaceTemplate(device="H100 PCIe", cluster="pcie-8x-h100"),
+    PlaceTemplate(
+        device="H200 SXM", cluster="aws-p5en-48xlarge", node_link="nvlink 4", words="efa"
+    ),
+    PlaceTemplate(device="H200 SXM", cluster="hgx-h200", node_link="nvlink 4"),
+    PlaceTemplate(device="H200 NVL", cluster="pcie-8x-h200-nvl", node_link="nvlink 4"),
+    PlaceTemplate(device="B200", cluster="hgx-b200", node_link="nvlink 5"),
+    PlaceTemplate(device="B300", cluster="hgx-b300", node_link="nvlink 5"),
+    PlaceTemplate(device="GB200", cluster="gb200-nvl72", node_link="nvlink 5"),
+    PlaceTemplate(device="GB300", cluster="gb300-nvl72", node_link="nvlink 5"),
+    PlaceTemplate(device="TPU v3", cluster="tpu-v3-pod", node_link="ici"),
+    PlaceTemplate(device="TPU v4", cluster="tpu-v4-pod", node_link="ici"),
+    PlaceTemplate(device="TPU v5e", cluster="tpu-v5e-pod", node_link="ici"),
+    PlaceTemplate(device="TPU v5p", cluster="tpu-v5p-pod", node_link="ici"),
+    PlaceTemplate(device="Ascend", cluster="ascend-910-node", node_link="hccs"),
+    PlaceTemplate(device="Gaudi2", cluster="gaudi2-node", node_link="100gb/s ethernet"),
+    PlaceTemplate(device="Gaudi", cluster="gaudi-node", node_link="100gbe"),
+    PlaceTemplate(device="MI250X", cluster="frontier", node_link="infinity fabric"),
+    PlaceTemplate(device="Graphcore", cluster="ipu-pod", node_link="ipulink"),
+    PlaceTemplate(device="AMD EPYC", cluster="processor-cores"),
 )
 """The first that suits a place is taken."""
 
 
-def template_of(place: Place) -> Template:
+def template_of(place: Place) -> PlaceTemplate:
     """The cluster that stands in for a place.
 
     Raises:
@@ -191,7 +199,7 @@ def _filled(node: tuple[Level, ...], devices: int) -> tuple[Level, ...]:
     return (*levels, replace(node[-1], members=devices))
 
 
-def _of_nodes(catalogue: Catalogue, template: Template, nodes: int) -> Cluster:
+def _of_nodes(catalogue: Catalogue, template: PlaceTemplate, nodes: int) -> Cluster:
     try:
         return catalogue.cluster(template.cluster, nodes)
     except InputError as error:

@@ -16,7 +16,7 @@ from typing import Final
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
-from foretrain.measured.run import Layout, MeasuredRun
+from foretrain.measured.run import MeasuredRun, RunLayout
 from foretrain.plan.plan import Offload, Recompute, Sends, Sharding
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
@@ -89,7 +89,7 @@ def stage_of(words: str) -> int | None:
     return next((stage for pattern, stage in _STAGES if pattern.search(said)), None)
 
 
-def shard_of(layout: Layout) -> int | None:
+def shard_of(layout: RunLayout) -> int | None:
     """Devices that share one copy, where the words for the sharding say so."""
     group = GROUP.search(layout.sharding)
     return int(group[1]) if group else None

@@ -23,7 +23,7 @@ class Placement(StrEnum):
     RACKS = "racks"
 
 
-class Quantity(StrEnum):
+class TargetQuantity(StrEnum):
     """What a target is about."""
 
     MEAN = "mean"
@@ -119,7 +119,7 @@ class Target:
         most: nodes to look at, of each kind.
     """
 
-    quantity: Quantity
+    quantity: TargetQuantity
     seconds: float
     most: int
 

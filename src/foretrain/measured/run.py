@@ -19,7 +19,7 @@ from foretrain.workload.library.inventory import Inventory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class CollectiveMessage:
     """One call of a collective library, as its benchmark (`nccl-tests`) counts it.
 
     Attributes:
@@ -38,7 +38,7 @@ class Message:
     placement: str = ""
 
 
-class Table(StrEnum):
+class TableKind(StrEnum):
     """The kinds of tables that hold measured runs, by the names of their files."""
 
     LLM_TRAINING = "llm_training"
@@ -65,7 +65,7 @@ class Subject(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class TrainedNetwork:
     """The network that was trained.
 
     Attributes:
@@ -105,7 +105,7 @@ class Network:
 
     def __post_init__(self) -> None:
         if self.fill is not None and not 0 < self.fill <= 1:
-            raise InputError(f"Network.fill must be above 0 and at most 1, got {self.fill}.")
+            raise InputError(f"TrainedNetwork.fill must be above 0 and at most 1, got {self.fill}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class RunLayout:
     """How it ran.
 
     Attributes:
@@ -174,7 +174,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stack:
+class SoftwareStack:
     """The software that ran it, beside the name of the framework.
 
     Attributes:
@@ -225,18 +225,18 @@ class MeasuredRun:
     id: str
     source_id: str
     source_kind: str = ""
-    table: Table
+    table: TableKind
     subject: Subject
     measured: float | None
     token_rate: float | None = None
     framework: str = ""
-    stack: Stack = Stack()
+    stack: SoftwareStack = SoftwareStack()
     date: str = ""
     task: str = ""
-    network: Network
+    network: TrainedNetwork
     place: Place = Place()
-    layout: Layout = Layout()
-    message: Message | None = None
+    layout: RunLayout = RunLayout()
+    message: CollectiveMessage | None = None
     global_batch: int | None = None
     precision: str = ""
     linear_precision: str = ""

@@ -27,12 +27,12 @@ from foretrain.trainers.software import (
 from foretrain.workload.eager import eager
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.prompts import Prompt, prompted
-from foretrain.workload.trainable import Storage, Trainable, adapted
+from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 from foretrain.workload.workload import Precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class SoftwareKind:
     """Software of one kind.
 
     Attributes:
@@ -60,50 +60,50 @@ class Kind:
 
 
 KINDS = (
-    Kind(
+    SoftwareKind(
         execution=Execution.GRAPH,
         source="mlperf",
         device=("TPU", "Graphcore", "Gaudi", "Ascend"),
         why="programs of such devices are compiled whole: XLA, Poplar, SynapseAI, CANN",
     ),
-    Kind(
+    SoftwareKind(
         execution=Execution.TUNED,
         source="mlperf",
         why="every submission on NVIDIA's devices runs NVIDIA's code of that round: fused kernels, "
         "CUDA graphs where launches matter",
     ),
-    Kind(
+    SoftwareKind(
         execution=Execution.TUNED,
         names=("mxnet (ngc)",),
         why="NVIDIA's MXNet has the fused norms of its submissions to MLPerf (from memory)",
     ),
-    Kind(
+    SoftwareKind(
         execution=Execution.TUNED,
         names=("megatron", "nemo", "neox"),
         why="fused bias, GELU, dropout and masked softmax since 2020 (narayanan2021, section 4.2)",
     ),
-    Kind(
+    SoftwareKind(
         execution=Execution.TUNED,
         names=("deepspeed transformer kernel", "transformer engine"),
         why="a layer of few hand-fused kernels, which its name says",
     ),
-    Kind(
+    SoftwareKind(
         execution=Execution.TUNED,
         names=("oneflow",),
         why="its GPT and BERT fuse bias with GELU, bias with dropout, and scale, mask and softmax, "
         "as Megatron-LM does (options of LiBai, from memory)",
     ),
-    Kind(
+    SoftwareKind(
         execution=Execution.GRAPH,
         names=("tensorflow", "mxnet", "paddle", "jax", "maxtext", "pax", "mindspore"),
         why="the graph is known before it runs; XLA or the library's own passes fuse chains",
     ),
-    Kind(
+    SoftwareKind(
         execution=Execution.EAGER,
         names=("torch", "composer", "deepspeed", "litgpt", "chainer", "cuda-optimized"),
         why="operators are launched one by one from the host as the program reaches them",
     ),
-    Kind(
+    SoftwareKind(
         execution=Execution.EAGER,
         names=("caffe", "cudaconvnet", "cudnn", "fbfft", "cl-nn", "neon"),
         why="layers run one by one, each a call of its library, without fusion across them",
@@ -130,8 +130,12 @@ PROMPT = 10
 FIRST = 2
 """Layers without a prompt."""
 
-STORAGE: Mapping[str, Storage] = MappingProxyType(
-    {"bnb.nf4": Storage.NF4_PLAIN, "bnb.nf4-dq": Storage.NF4, "bnb.int8": Storage.INT8}
+STORAGE: Mapping[str, WeightStorage] = MappingProxyType(
+    {
+        "bnb.nf4": WeightStorage.NF4_PLAIN,
+        "bnb.nf4-dq": WeightStorage.NF4,
+        "bnb.int8": WeightStorage.INT8,
+    }
 )
 
 
@@ -186,7 +190,7 @@ def tuned(run: MeasuredRun, model: Model) -> Model:
     return eager(_packed_head(found, stored), keeps_inputs=stored is not None)
 
 
-def stored_of(run: MeasuredRun) -> Storage | None:
+def stored_of(run: MeasuredRun) -> WeightStorage | None:
     """How frozen weights are stored; None for the precision of the workload."""
     _, _, packed = run.precision.partition(" + ")
     if packed and packed not in STORAGE:
@@ -203,7 +207,7 @@ def software_of(run: MeasuredRun) -> Software:
     return CAST_AFTER_UNPACKING if stored_of(run) else SHARED
 
 
-def _packed_head(model: Model, stored: Storage | None) -> Model:
+def _packed_head(model: Model, stored: WeightStorage | None) -> Model:
     """The product of the logits is stored like the others."""
     if stored is None:
         return model
@@ -211,7 +215,7 @@ def _packed_head(model: Model, stored: Storage | None) -> Model:
     return replace(model, layers=(*layers, _packed(head, stored)))
 
 
-def _packed(layer: Layer, stored: Storage) -> Layer:
+def _packed(layer: Layer, stored: WeightStorage) -> Layer:
     operators = (
         replace(each, stored=stored.weight_bytes) if each.matrices else each
         for each in layer.operators
@@ -226,7 +230,7 @@ NARROW = (Precision.FP16, Precision.BF16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class LayoutRule:
     """A rule for the layout of pictures.
 
     Attributes:
@@ -253,36 +257,36 @@ class Layout:
 
 
 LAYOUTS = (
-    Layout(
+    LayoutRule(
         source="mlperf",
         precisions=(Precision.TF32, *NARROW),
         why="every submission in 16 bits keeps channels last",
     ),
-    Layout(
+    LayoutRule(
         framework="tensorflow",
         models=("unet_3d", "vnet"),
         precisions=(),
         why="TensorFlow transposes volumes before every convolution on a device (conv_ops_3d.cc, "
         "from memory)",
     ),
-    Layout(
+    LayoutRule(
         framework="pytorch (ngc)",
         models=("resn", "se-resn", "efficientnet"),
         precisions=NARROW,
         why="these recipes set memory-format nhwc with mixed precision (from memory)",
     ),
-    Layout(
+    LayoutRule(
         framework="pytorch (ngc)",
         models=("ssd",),
         precisions=(Precision.TF32, *NARROW),
         why="this recipe has data-layout channels_last by default (from memory)",
     ),
-    Layout(
+    LayoutRule(
         framework="torch",
         precisions=(),
         why="PyTorch keeps channels first unless it is told otherwise",
     ),
-    Layout(
+    LayoutRule(
         precisions=NARROW,
         why="frameworks of graphs choose channels last where 16-bit units are used, and channels "
         "first for 32 bits (TensorFlow's layout pass, from memory)",

@@ -78,7 +78,7 @@ FIXED = {each.name: each.default for each in fields(Space) if isinstance(each.de
 """Fields that a search leaves alone unless a study frees them, and their choices."""
 
 
-class Mode(StrEnum):
+class CheckpointMode(StrEnum):
     """Who waits while a checkpoint is written."""
 
     BLOCKING = "blocking"
@@ -106,7 +106,7 @@ class JobPlan:
     """
 
     checkpoint: float | Writes = Writes.OPTIMAL
-    mode: Mode = Mode.BLOCKING
+    mode: CheckpointMode = CheckpointMode.BLOCKING
     restart: float | None = None
     start: float | None = None
 

@@ -26,7 +26,7 @@ from foretrain.plan.within import within
 from foretrain.search.bounded import promising_plans
 from foretrain.search.candidate import Candidate
 from foretrain.search.exhaustive import every_plan
-from foretrain.search.found import Corner, Found
+from foretrain.search.found import Corner, Incumbents
 from foretrain.search.front import Front
 from foretrain.search.nearest_miss import nearest_miss
 from foretrain.search.recall import recall
@@ -101,14 +101,14 @@ def best_plans(
     return _answer(study, found, plans, seconds=seconds)
 
 
-def _nothing_yet(study: Study, keep: int, *, trade_offs: bool) -> Found:
+def _nothing_yet(study: Study, keep: int, *, trade_offs: bool) -> Incumbents:
     """What a search has found before it begins."""
     front = Front(spending=spending(study)) if trade_offs else None
-    return Found(keep=keep, front=front)
+    return Incumbents(keep=keep, front=front)
 
 
 def _answer(
-    study: Study, found: Found, plans: tuple[Ranked, ...], *, seconds: float
+    study: Study, found: Incumbents, plans: tuple[Ranked, ...], *, seconds: float
 ) -> SearchResult:
     """What was found, as the verb answers it."""
     gap, front = found.gap, found.front
@@ -130,7 +130,7 @@ def _answer(
     )
 
 
-def _progress(study: Study, found: Found) -> Progress:
+def _progress(study: Study, found: Incumbents) -> Progress:
     """How far a search has come."""
     best = found.best[0] if found.best else None
     return Progress(
@@ -160,7 +160,7 @@ def _refuse(study: Study, keep: int) -> None:
 
 
 def _ranked(
-    study: Study, coefficients: Coefficients, found: Found, *, stop: Callable[[], bool]
+    study: Study, coefficients: Coefficients, found: Incumbents, *, stop: Callable[[], bool]
 ) -> tuple[Ranked, ...]:
     """The best plans with their estimates, the event simulation included, in order.
 
@@ -188,7 +188,7 @@ def _ranked(
 
 
 def _entries(
-    study: Study, coefficients: Coefficients, found: Found, *, stop: Callable[[], bool]
+    study: Study, coefficients: Coefficients, found: Incumbents, *, stop: Callable[[], bool]
 ) -> list[tuple[Candidate, Ranked]]:
     """The best plans, each with its step simulated.
 
@@ -255,7 +255,9 @@ def _cell(tensor: int, pipeline: int, corner: Corner) -> Cell:
     )
 
 
-def _nothing(study: Study, found: Found, coefficients: Coefficients) -> NoPlanFits | InputError:
+def _nothing(
+    study: Study, found: Incumbents, coefficients: Coefficients
+) -> NoPlanFits | InputError:
     """The error of a search that found no plan."""
     if not found.space and found.complete:
         return InputError(_no_legal_plan(study))

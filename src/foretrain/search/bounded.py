@@ -19,7 +19,7 @@ from foretrain.plan.enumeration import ROWS, counts, up_to
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, Rows
 from foretrain.search.candidate import Priced
-from foretrain.search.found import Found
+from foretrain.search.found import Incumbents
 from foretrain.search.front import by_count, unbeaten
 from foretrain.search.regions import Regions, divided, even_only, gradients_wait, joined, regions_of
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
@@ -46,7 +46,7 @@ class _Ground:
     study: Study
     setting: Setting
     question: Question
-    found: Found
+    found: Incumbents
 
 
 Bound = Callable[[_Ground, Regions, Held], Column]
@@ -72,7 +72,7 @@ def promising_plans(
     study: Study,
     settings: Mapping[Offer, Setting],
     *,
-    found: Found,
+    found: Incumbents,
     tell: Callable[[], None],
     stop: Callable[[], bool],
 ) -> None:
@@ -199,12 +199,12 @@ def _bounded(ground: _Ground, regions: Regions, seconds: Column, *, memory: Colu
     return Regions(bounds=bounds, chunks=regions.chunks, many=regions.many)
 
 
-def _all(_found: Found, bounds: Priced) -> Rows:
+def _all(_found: Incumbents, bounds: Priced) -> Rows:
     """Every plan."""
     return np.arange(len(bounds.plans))
 
 
-def _leading(found: Found, bounds: Priced) -> Rows:
+def _leading(found: Incumbents, bounds: Priced) -> Rows:
     """Plans whose bounds are among the best, or unbeaten: if any are worth pricing, these are."""
     if len(bounds.plans) <= FEW:
         return _all(found, bounds)

@@ -16,7 +16,7 @@ from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.orders import order_counts
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Space, Study
-from foretrain.search.found import Found
+from foretrain.search.found import Incumbents
 from foretrain.search.regions import layered, regions_of
 from foretrain.search.table import keep_freed_memory, price, that_fit
 from foretrain.step.held import hold
@@ -29,7 +29,7 @@ def every_plan(
     study: Study,
     settings: Mapping[Offer, Setting],
     *,
-    found: Found,
+    found: Incumbents,
     tell: Callable[[], None],
     stop: Callable[[], bool],
 ) -> None:
@@ -63,12 +63,12 @@ def every_plan(
 
 
 def _leave(
-    study: Study, settings: Mapping[Offer, Setting], *, question: Question, found: Found
+    study: Study, settings: Mapping[Offer, Setting], *, question: Question, found: Incumbents
 ) -> None:
     """Bound what any plan on some offers may have, be it priced by now or not."""
     least = [np.inf]
     for offer, setting in settings.items():
-        aside = Found(keep=1)
+        aside = Incumbents(keep=1)
         regions = regions_of(study, setting, question=question, devices=offer.devices, found=aside)
         found.leave(regions.bounds)
         least += regions.bounds.value[:1].tolist()

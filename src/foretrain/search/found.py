@@ -42,7 +42,7 @@ class Corner:
 
 
 @dataclass(slots=True, kw_only=True)
-class Found:
+class Incumbents:
     """What a search has found so far.
 
     Attributes:
@@ -70,7 +70,7 @@ class Found:
     corners: dict[Degrees, Corner] = field(default_factory=dict)
     complete: bool = True
     bound: float | None = None
-    recalled: Found | None = None
+    recalled: Incumbents | None = None
 
     @property
     def settled(self) -> int:

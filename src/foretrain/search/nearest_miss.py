@@ -39,7 +39,7 @@ LISTED: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nearest:
+class NearestMiss:
     """The plan that needs least memory of the devices.
 
     Attributes:
@@ -81,7 +81,7 @@ def clusters_of(study: Study) -> Iterator[Cluster]:
         yield from (part(offer.cluster, nodes) for nodes in reversed(offer.nodes))
 
 
-def nearest_plan(study: Study, coefficients: Coefficients) -> Nearest | None:
+def nearest_plan(study: Study, coefficients: Coefficients) -> NearestMiss | None:
     """The plan of a study that is nearest to fitting, or fits; None if no plan is legal."""
     found = [_of_offer(study, offer, coefficients) for offer in within(study.choices, study.limit)]
     return min((each for each in found if each), key=lambda each: each.distance, default=None)
@@ -105,7 +105,7 @@ def freed(study: Study, *, but: Container[str] = ()) -> Iterator[Freed]:
             yield Freed(key=field.name, study=replace(study, space=space))
 
 
-def enough_nodes(study: Study, cluster: Cluster, coefficients: Coefficients) -> Nearest | None:
+def enough_nodes(study: Study, cluster: Cluster, coefficients: Coefficients) -> NearestMiss | None:
     """A plan that fits on more nodes; None if none does.
 
     Nodes are doubled, up to as many as there may be, until some plan fits; then the distance to the
@@ -124,7 +124,9 @@ def enough_nodes(study: Study, cluster: Cluster, coefficients: Coefficients) -> 
     return best and _on_fewer(study, best, few=few, coefficients=coefficients)
 
 
-def _on_fewer(study: Study, best: Nearest, *, few: int, coefficients: Coefficients) -> Nearest:
+def _on_fewer(
+    study: Study, best: NearestMiss, *, few: int, coefficients: Coefficients
+) -> NearestMiss:
     """A plan that fits on fewer nodes, where `few` are too few."""
     group = best.cluster.nodes // best.cluster.levels[-1].members
     while best.cluster.nodes - few > group:
@@ -134,13 +136,13 @@ def _on_fewer(study: Study, best: Nearest, *, few: int, coefficients: Coefficien
     return best
 
 
-def _on(study: Study, cluster: Cluster, coefficients: Coefficients) -> Nearest | None:
+def _on(study: Study, cluster: Cluster, coefficients: Coefficients) -> NearestMiss | None:
     """A plan that fits on all of a cluster."""
     found = _of_offer(study, whole(cluster), coefficients)
     return found if found is not None and found.fits else None
 
 
-def _of_offer(study: Study, offer: Offer, coefficients: Coefficients) -> Nearest | None:
+def _of_offer(study: Study, offer: Offer, coefficients: Coefficients) -> NearestMiss | None:
     """The plan that is nearest to fitting on some number of nodes of a cluster."""
     known = setting(study.workload, offer.cluster, coefficients)
     found, crowded = leanest(known, study.space, devices=offer.devices), False
@@ -150,7 +152,7 @@ def _of_offer(study: Study, offer: Offer, coefficients: Coefficients) -> Nearest
         found, crowded = leanest(endless, study.space, devices=offer.devices), True
     if found is None:
         return None
-    return Nearest(
+    return NearestMiss(
         plan=found.plan,
         memory=found.memory,
         room=study.limit.room(offer.cluster.device),
@@ -177,7 +179,7 @@ def nearest_miss(study: Study, *, coefficients: Coefficients = DEFAULT) -> str:
     return f"Nearest miss: {_miss(found)}\nWhat would fit:\n{told}"
 
 
-def _miss(found: Nearest) -> str:
+def _miss(found: NearestMiss) -> str:
     """The plan that is nearest to fitting, and what it lacks."""
     device = found.cluster.device
     if found.crowded:
@@ -203,7 +205,7 @@ def _by_keys(study: Study, coefficients: Coefficients) -> Iterator[str]:
             yield f"plan.{each.key} left out instead of {was}: {_told(found)}"
 
 
-def _by_nodes(study: Study, nearest: Nearest, coefficients: Coefficients) -> Iterator[str]:
+def _by_nodes(study: Study, nearest: NearestMiss, coefficients: Coefficients) -> Iterator[str]:
     """More nodes."""
     found = enough_nodes(study, nearest.cluster, coefficients)
     if found is not None:
@@ -211,7 +213,7 @@ def _by_nodes(study: Study, nearest: Nearest, coefficients: Coefficients) -> Ite
         yield f"cluster.nodes = {found.cluster.nodes} instead of {now}: {_told(found)}"
 
 
-def _by_memory(found: Nearest) -> Iterator[str]:
+def _by_memory(found: NearestMiss) -> Iterator[str]:
     """More memory of each device, or of the hosts."""
     needed = BYTES.write(found.memory)
     if found.crowded:
@@ -222,6 +224,6 @@ def _by_memory(found: Nearest) -> Iterator[str]:
         yield f"devices with {needed} of memory"
 
 
-def _told(found: Nearest) -> str:
+def _told(found: NearestMiss) -> str:
     """A plan that fits."""
     return f"{found.plan} needs {BYTES.write(found.memory)}"

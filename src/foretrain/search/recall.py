@@ -12,7 +12,7 @@ from foretrain.plan.enumeration import degrees, with_choices
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study
 from foretrain.plan.table import PlanTable, distinct, table_of
-from foretrain.search.found import Found
+from foretrain.search.found import Incumbents
 from foretrain.search.table import price, that_fit
 from foretrain.step.setting import Setting
 
@@ -25,8 +25,8 @@ def recall(
     settings: Mapping[Offer, Setting],
     plans: Iterable[Plan],
     *,
-    found: Found,
-) -> Found:
+    found: Incumbents,
+) -> Incumbents:
     """What plans of another answer take here, as far as they are in the space and fit.
 
     Args:

@@ -29,7 +29,7 @@ from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows, distinct, stacked
 from foretrain.search.candidate import Priced
-from foretrain.search.found import Found
+from foretrain.search.found import Incumbents
 from foretrain.search.table import valued
 from foretrain.step.bounds import any_parameters
 from foretrain.step.held import Held, hold
@@ -105,7 +105,7 @@ def regions_of(
     *,
     question: Question,
     devices: tuple[int, ...],
-    found: Found,
+    found: Incumbents,
 ) -> Regions:
     """The first regions of a space, by the least value that any of their plans may have.
 
@@ -133,7 +133,7 @@ def regions_of(
 
 
 def _unbounded(
-    study: Study, setting: Setting, some: PlanTable, *, question: Question, found: Found
+    study: Study, setting: Setting, some: PlanTable, *, question: Question, found: Incumbents
 ) -> Regions:
     """The regions of some degrees, of which nothing is known yet."""
     plans, many = with_layers(question, some)
@@ -208,7 +208,7 @@ def _bounded(
     *,
     question: Question,
     used: tuple[int, ...],
-    found: Found,
+    found: Incumbents,
 ) -> Iterator[Regions]:
     """The regions that may fit, with bounds of what their plans take, a piece at a time.
 

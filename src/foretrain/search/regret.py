@@ -24,7 +24,7 @@ from foretrain.plan.study import Study
 from foretrain.plan.table import Flags, PlanTable, Rows
 from foretrain.search.bounded import promising_plans
 from foretrain.search.candidate import Priced
-from foretrain.search.found import Found
+from foretrain.search.found import Incumbents
 from foretrain.step.setting import Setting
 
 CEILINGS = (0.02, 0.1, 0.5, 2.0)
@@ -217,7 +217,7 @@ def _key(plans: PlanTable) -> NDArray[np.int64]:
 
 def _list(contest: Contest, near: _Near, *, stop: Callable[[], bool]) -> bool:
     """List the plans that are near the best of a contest; false if not all were looked at."""
-    found = Found(keep=1, front=near)
+    found = Incumbents(keep=1, front=near)
     promising_plans(
         contest.study,
         contest.settings,

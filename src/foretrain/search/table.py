@@ -10,7 +10,7 @@ from foretrain.plan.orders import with_orders
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.search.candidate import Priced
-from foretrain.search.found import Found
+from foretrain.search.found import Incumbents
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, host_full
@@ -33,7 +33,7 @@ def keep_freed_memory() -> None:
 
 
 def that_fit(
-    study: Study, setting: Setting, plans: PlanTable, *, many: Rows, found: Found
+    study: Study, setting: Setting, plans: PlanTable, *, many: Rows, found: Incumbents
 ) -> tuple[Held, Column, Rows]:
     """What plans hold, bytes of their heaviest stage, and the rows of those that fit on a device.
 
@@ -54,7 +54,7 @@ def that_fit(
     return held, memory, rows
 
 
-def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: Found) -> None:
+def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: Incumbents) -> None:
     """Time plans in all their orders, drop those over a limit, rank the rest."""
     if not len(memory):
         return

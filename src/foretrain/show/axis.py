@@ -27,7 +27,7 @@ class Ticks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class PlotAxis:
     """One axis of a plot, from `low` to `high`."""
 
     low: float
@@ -79,12 +79,12 @@ class Axis:
                     yield times * size, written(self.quantity, times * size)
 
 
-def axis_of(values: Sequence[float], quantity: Quantity) -> Axis:
+def axis_of(values: Sequence[float], quantity: Quantity) -> PlotAxis:
     """An axis that holds the values with some air at both ends."""
     low, high = min(values), max(values)
     air = 1 + MARGIN if high > WIDE * low else 1.0
     pad = 0.0 if air > 1 else MARGIN * (high - low) or MARGIN * high
-    return Axis(low=(low - pad) / air, high=(high + pad) * air, quantity=quantity)
+    return PlotAxis(low=(low - pad) / air, high=(high + pad) * air, quantity=quantity)
 
 
 SHADES = 6

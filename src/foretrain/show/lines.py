@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from foretrain.show.axis import Axis, Ticks, axis_of
+from foretrain.show.axis import PlotAxis, Ticks, axis_of
 from foretrain.units import SECONDS
 
 COLOURS = ("forward", "tensor", "parameters", "bubble", "pipeline", "backward", "gradients")
@@ -18,7 +18,7 @@ SHORTEST = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class PlotLine:
     """One line: points in per cent from the left and from the top, as SVG writes them."""
 
     name: str
@@ -38,7 +38,7 @@ class Lines:
 
     x: Ticks
     y: Ticks
-    lines: tuple[Line, ...]
+    lines: tuple[PlotLine, ...]
 
 
 def lines(
@@ -52,7 +52,7 @@ def lines(
     """
     end = max(times[-1] for _, times, _ in runs) or 1.0
     top = 1.0 if share else max(1.0, *(max(values) for _, _, values in runs))
-    clock = Axis(low=0.0, high=end, quantity=SECONDS)
+    clock = PlotAxis(low=0.0, high=end, quantity=SECONDS)
     drawn = (
         _line(name, place, _stairs(times, values, end=end, top=top))
         for place, (name, times, values) in enumerate(runs)
@@ -153,9 +153,9 @@ def scaling(runs: Sequence[tuple[str, Sequence[int], Sequence[float]]]) -> Lines
     )
 
 
-def _line(name: str, place: int, points: Sequence[tuple[float, float]]) -> Line:
+def _line(name: str, place: int, points: Sequence[tuple[float, float]]) -> PlotLine:
     """Points in per cent from the left and from below."""
-    return Line(
+    return PlotLine(
         name=name,
         colour=COLOURS[min(place, len(COLOURS) - 1)],
         points=" ".join(f"{x:.2f},{100 - y:.2f}" for x, y in points),

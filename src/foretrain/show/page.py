@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class PageSection:
     """One heading of a page and what stands under it.
 
     Attributes:
@@ -36,7 +36,7 @@ class Section:
     content: Mapping[str, object]
 
 
-def tables(name: str, title: str, *shown: Table, words: str = "") -> Section | None:
+def tables(name: str, title: str, *shown: Table, words: str = "") -> PageSection | None:
     """A section of nothing but words and tables; None where no table has a row.
 
     Args:
@@ -49,11 +49,11 @@ def tables(name: str, title: str, *shown: Table, words: str = "") -> Section | N
     if not full:
         return None
     content = {"tables": full, "words": words}
-    return Section(name=name, title=title, template="tables", content=content)
+    return PageSection(name=name, title=title, template="tables", content=content)
 
 
 def page(
-    *, kind: str, title: str, subtitle: str, sections: Sequence[Section], provenance: Provenance
+    *, kind: str, title: str, subtitle: str, sections: Sequence[PageSection], provenance: Provenance
 ) -> str:
     """An HTML page that is complete in itself.
 

@@ -83,7 +83,7 @@ BAR_WIDTH = 32
 BAR_STYLE = Style(color="cyan")
 
 
-class Bar:
+class TerminalBar:
     """A bar as long as its share, drawn with `#` where the terminal knows ASCII only."""
 
     def __init__(self, share: float) -> None:
@@ -128,12 +128,12 @@ def pieces(rows: Sequence[Piece], quantity: Quantity) -> RichTable:
     longest = max((piece.share for piece in rows), default=1.0)
     amounts = in_one_unit([written(quantity, piece.amount) for piece in rows], like=max)
     for piece, amount in zip(rows, amounts, strict=True):
-        bar = Bar(piece.share / max(longest, 0.5))
+        bar = TerminalBar(piece.share / max(longest, 0.5))
         grid.add_row("", Text(piece.name), Text(amount), Text(percent(piece.share)), bar)
     return grid
 
 
-class Fitted:
+class FittedTable:
     """A table in as many columns as the terminal has room for; the row `best` stands out."""
 
     def __init__(self, content: Table, best: int | None) -> None:
@@ -149,9 +149,9 @@ class Fitted:
             yield note(f"no room for: {', '.join(missing)}")
 
 
-def table(content: Table, *, best: int | None = None) -> Fitted:
+def table(content: Table, *, best: int | None = None) -> FittedTable:
     """Columns of text; the row `best` stands out."""
-    return Fitted(content, best)
+    return FittedTable(content, best)
 
 
 def legend(columns: Sequence[Column]) -> Text:

@@ -49,7 +49,9 @@ def any_stages(setting: Setting, held: Held, *, chunks: Column, waits: bool) -> 
     """
     found = factors(setting, held, place=any_placement)
     stages, passing = stage_columns(setting, found), order_columns(setting, found)
-    ways = [_Way(count=run.count, forward=run.forward, backward=run.backward) for run in stages]
+    ways = [
+        _StageRun(count=run.count, forward=run.forward, backward=run.backward) for run in stages
+    ]
     seconds = _passes(ways, np.asarray(passing.micro_batches), chunks=chunks, waits=waits)
     if not waits:
         # Seconds that the first stage, the last one to finish, takes after its passes.
@@ -88,7 +90,8 @@ def any_parameters(
     forward = weighted(counts, times.forward_pass.take(layer[pairs], axis=1))
     backward = weighted(counts, times.backward_pass.take(layer[pairs], axis=1))
     ways = [
-        _Way(count=stages[run], forward=forward[run], backward=backward[run]) for run in held.runs
+        _StageRun(count=stages[run], forward=forward[run], backward=backward[run])
+        for run in held.runs
     ]
     seconds = _passes(
         ways,
@@ -101,7 +104,7 @@ def any_parameters(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Way:
+class _StageRun:
     """A run of stages on the way of a micro-batch. [plan or pair of layers and cut]
 
     Attributes:
@@ -116,7 +119,7 @@ class _Way:
 
 
 def _passes(
-    ways: Sequence[_Way],
+    ways: Sequence[_StageRun],
     micro_batches: Column,
     *,
     chunks: Column,

@@ -23,16 +23,16 @@ from foretrain.step.rates import PictureRates, Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
 from foretrain.workload.columns import Operators
-from foretrain.workload.operator import Attention, Family
+from foretrain.workload.operator import Attention, KernelFamily
 from foretrain.workload.workload import Precision
 
 COPIES = 2
 """Kernels that lay out anew what a product reads and what it writes."""
 
-CONVOLUTIONS = (Family.CONVOLUTION, Family.SQUARE, Family.GROUPED)
+CONVOLUTIONS = (KernelFamily.CONVOLUTION, KernelFamily.SQUARE, KernelFamily.GROUPED)
 
 
-def of_family(operators: Operators, *families: Family) -> NDArray[np.bool_]:
+def of_family(operators: Operators, *families: KernelFamily) -> NDArray[np.bool_]:
     """Which operators belong to one of some families. [operator, 1]"""
     found: NDArray[np.bool_] = np.isin(operators.family, families)
     return found
@@ -65,8 +65,8 @@ def convolution_times(
         batch=batch,
         tiling=rate.tiling,
     )
-    quicker = np.where(of_family(operators, Family.SQUARE), rate.squares, 1.0)
-    slower = np.where(of_family(operators, Family.GROUPED), rate.grouped, 1.0)
+    quicker = np.where(of_family(operators, KernelFamily.SQUARE), rate.squares, 1.0)
+    slower = np.where(of_family(operators, KernelFamily.GROUPED), rate.grouped, 1.0)
     pictures = batch * (rows * depth / operators.reuse + rows * columns)
     moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
     relaid = rate.relaid * pictures * value_bytes / rate.memory
@@ -93,13 +93,13 @@ def moving_times(
         value_bytes: of one value of a picture.
         rate: of the device.
     """
-    norm = of_family(operators, Family.NORM)
+    norm = of_family(operators, KernelFamily.NORM)
     alone = kept_share(operators, rate)
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed
     forward = forward * alone * np.where(norm, rate.norm_forward, 1.0)
     backward = backward * alone * np.where(norm, rate.norm_backward, 1.0)
-    computed = of_family(operators, Family.DEPTHWISE) * micro_batch
+    computed = of_family(operators, KernelFamily.DEPTHWISE) * micro_batch
     there = operators.flop * computed / rate.depthwise
     back = operators.backward_flop * computed / rate.depthwise_backward
     drain = rate.drain * operators.kernels * alone
@@ -120,7 +120,7 @@ def kernels_of_pictures(operators: Operators, rate: PictureRates) -> Column:
 
 def kept_share(operators: Operators, rate: PictureRates) -> Column:
     """The share of each operator that remains a kernel of its own. [operator, 1]"""
-    return np.where(of_family(operators, Family.FUSIBLE), 1.0 - rate.fused, 1.0)
+    return np.where(of_family(operators, KernelFamily.FUSIBLE), 1.0 - rate.fused, 1.0)
 
 
 Floats = NDArray[np.float64]
@@ -221,7 +221,7 @@ def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Work:
+class DeviceWork:
     """What one device does of each operator. [operator, plan]
 
     Attributes:
@@ -255,7 +255,7 @@ class OperatorTimes:
     weights: Column
 
 
-def operator_times(work: Work, rate: Rates) -> OperatorTimes:
+def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
     """Seconds of every operator, each kernel where it exists. [operator, plan]"""
     operators = work.operators
     forward, backward = _moving_times(work, rate)
@@ -283,7 +283,7 @@ def operator_times(work: Work, rate: Rates) -> OperatorTimes:
     )
 
 
-def _each_divided(work: Work, rate: Rates) -> Column:
+def _each_divided(work: DeviceWork, rate: Rates) -> Column:
     """Devices that share the kernels of an operator, one for each expert. [operator, plan]"""
     return np.where(each_expert(work.operators, rate) > 1, work.share.batch, 1.0)
 
@@ -293,7 +293,7 @@ def _reached(operators: Operators, rate: Rates) -> Column:
     return np.take(rate.reached, operators.reach.astype(np.intp))
 
 
-def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
+def _moving_times(work: DeviceWork, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
     part = part * np.where(operators.fused, 1.0, rate.unfused)
@@ -305,7 +305,7 @@ def _moving_times(work: Work, rate: Rates) -> tuple[Column, Column]:
 
 
 def _convolved(
-    work: Work, rate: Rates, products: tuple[Column, Column, Column]
+    work: DeviceWork, rate: Rates, products: tuple[Column, Column, Column]
 ) -> tuple[Column, Column, Column]:
     """Convolutions in the place of the products that they are. [operator, plan]"""
     convolved = convolution_times(
@@ -324,7 +324,9 @@ def _convolved(
     )
 
 
-def _over_pictures(work: Work, rate: Rates, passes: tuple[Column, Column]) -> tuple[Column, Column]:
+def _over_pictures(
+    work: DeviceWork, rate: Rates, passes: tuple[Column, Column]
+) -> tuple[Column, Column]:
     """Other kernels over pictures in the place of what only moves data. [operator, plan]"""
     moved = moving_times(
         work.operators,
@@ -336,7 +338,7 @@ def _over_pictures(work: Work, rate: Rates, passes: tuple[Column, Column]) -> tu
     return np.where(mine, moved[0], passes[0]), np.where(mine, moved[1], passes[1])
 
 
-def _product_times(work: Work, rate: Rates) -> tuple[Column, Column, Column]:
+def _product_times(work: DeviceWork, rate: Rates) -> tuple[Column, Column, Column]:
     """Matrix products: forward, and the gradients of either factor. [operator, plan]
 
     A frozen weight has no gradient.

@@ -135,7 +135,7 @@ class Interruption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class CheckpointInterval:
     """Expected seconds of one stretch of training and the checkpoint that ends it.
 
     Attributes:
@@ -210,7 +210,7 @@ def expected_seconds(work: float, between: Interruption) -> float:
     return stretch if rate == 0.0 else exp(again) * expm1(rate * stretch) / rate
 
 
-def stretch(work: float, between: Interruption) -> Stretch:
+def stretch(work: float, between: Interruption) -> CheckpointInterval:
     """What a stretch of work is expected to take, in parts.
 
     Failures come at their rate all the time, and a restart lasts until it is done or fails itself:
@@ -218,10 +218,12 @@ def stretch(work: float, between: Interruption) -> Stretch:
     """
     total = expected_seconds(work, between)
     if total == inf:
-        return Stretch(work=work, checkpoint=between.pause, lost=inf, restarts=inf, failures=inf)
+        return CheckpointInterval(
+            work=work, checkpoint=between.pause, lost=inf, restarts=inf, failures=inf
+        )
     restarts = -expm1(-between.rate * between.restart) * total
     lost = total - (work + between.pause) - restarts
-    return Stretch(
+    return CheckpointInterval(
         work=work,
         checkpoint=between.pause,
         lost=max(lost, 0.0),  # where failures are rare, the difference may be but rounding

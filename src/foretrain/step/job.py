@@ -12,7 +12,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan
-from foretrain.plan.study import JobPlan, Mode, Writes
+from foretrain.plan.study import CheckpointMode, JobPlan, Writes
 from foretrain.plan.table import table_of
 from foretrain.step.held import hold
 from foretrain.step.input import input_columns, input_seconds, with_input
@@ -39,7 +39,7 @@ from foretrain.workload.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class RepeatedTimes:
     """Seconds of what a training repeats.
 
     Attributes:
@@ -54,7 +54,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class TrainingTime:
     """Seconds of training when nothing interrupts it.
 
     Attributes:
@@ -114,12 +114,12 @@ NOTHING = Upkeep(
 """Of a job that nobody asked about: it starts at once and nothing interrupts it."""
 
 
-def work(workload: Workload, pace: Pace) -> Work:
+def work(workload: Workload, pace: RepeatedTimes) -> TrainingTime:
     """Training without interruption: all of it, or one step where no amount is given."""
     sizes = batch_sizes(workload)
     samples = sum(size.batch * size.steps for size in sizes)
     first = samples if workload.epoch_samples is None else min(samples, workload.epoch_samples)
-    return Work(
+    return TrainingTime(
         steps=sum(size.steps * step for size, step in zip(sizes, pace.steps, strict=True)),
         cold_input=first / workload.global_batch * pace.cold if workload.samples else 0.0,
         evaluation=evaluations(workload, samples) * evaluation_seconds(workload, pace.forward),
@@ -146,7 +146,7 @@ def upkeep(
     return Upkeep(start=known, interval=interval, between=between, remarks=remarks)
 
 
-def job_parts(done: Work, beside: Upkeep, *, whole: bool = True) -> JobSeconds | None:
+def job_parts(done: TrainingTime, beside: Upkeep, *, whole: bool = True) -> JobSeconds | None:
     """A job; None where it cannot be known or would never end.
 
     Args:
@@ -181,7 +181,7 @@ def _gaps(cluster: Cluster, plan: JobPlan) -> tuple[str, ...]:
         "or leave out [job]": cluster.mtbf is None,
         "checkpoints are not priced: add cluster.storage": saves and cluster.storage is None,
         "asynchronous checkpoints are not priced: add cluster.host": (
-            saves and plan.mode is Mode.ASYNCHRONOUS and cluster.host is None
+            saves and plan.mode is CheckpointMode.ASYNCHRONOUS and cluster.host is None
         ),
     }
     return tuple(text for text, true in lacking.items() if true)
@@ -191,7 +191,7 @@ def _pause(saved: Checkpoint, cluster: Cluster, plan: JobPlan) -> float:
     """Seconds that training stands still for a checkpoint."""
     if plan.checkpoint is Writes.NEVER or cluster.storage is None:
         return 0.0
-    if plan.mode is Mode.BLOCKING:
+    if plan.mode is CheckpointMode.BLOCKING:
         return write_seconds(saved, cluster, cluster.storage)
     assert cluster.host, "an asynchronous checkpoint without a host was not refused"
     return snapshot_seconds(saved, cluster, cluster.host)
@@ -199,7 +199,11 @@ def _pause(saved: Checkpoint, cluster: Cluster, plan: JobPlan) -> float:
 
 def _lag(saved: Checkpoint, cluster: Cluster, plan: JobPlan) -> float:
     """Seconds that a checkpoint is stored in while training goes on."""
-    if plan.checkpoint is Writes.NEVER or plan.mode is Mode.BLOCKING or cluster.storage is None:
+    if (
+        plan.checkpoint is Writes.NEVER
+        or plan.mode is CheckpointMode.BLOCKING
+        or cluster.storage is None
+    ):
         return 0.0
     return write_seconds(saved, cluster, cluster.storage)
 
@@ -308,14 +312,16 @@ def _step(setting: Setting, plan: Plan) -> float:
     return float(with_input(setting, plans, computed)[0])
 
 
-def _pace(setting: Setting, plan: Plan, *, parts: Parts, steps: tuple[float, ...]) -> Pace:
+def _pace(setting: Setting, plan: Plan, *, parts: Parts, steps: tuple[float, ...]) -> RepeatedTimes:
     """What a training repeats; samples may also come too late for forward passes alone."""
     if setting.workload.data is None:
-        return Pace(steps=steps, cold=0.0, forward=_forward(parts))
+        return RepeatedTimes(steps=steps, cold=0.0, forward=_forward(parts))
     plans = table_of([plan])
     cold = float(input_columns(setting, plans, cached=0.0).seconds[0])
     warm = float(input_seconds(setting, plans)[0])
-    return Pace(steps=steps, cold=max(0.0, cold - parts.total), forward=max(warm, _forward(parts)))
+    return RepeatedTimes(
+        steps=steps, cold=max(0.0, cold - parts.total), forward=max(warm, _forward(parts))
+    )
 
 
 def _forward(parts: Parts) -> float:

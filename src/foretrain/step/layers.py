@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import PlanTable, Rows
-from foretrain.step.compute import Launches, Work, operator_times
+from foretrain.step.compute import DeviceWork, Launches, operator_times
 from foretrain.step.exchanges import Computed, Groups, block_kernels, exchanged
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, by_layer
@@ -242,7 +242,7 @@ def _computed(setting: Setting, plans: PlanTable) -> _Computed:
 def _times(setting: Setting, part: Part, plans: PlanTable) -> list[Floats]:
     """Seconds of operators, in the order of `_Computed`. [quantity][operator, plan]"""
     operators = part.operators
-    work = Work(
+    work = DeviceWork(
         operators=operators,
         share=share_of(operators, plans),
         micro_batch=plans.micro_batch,

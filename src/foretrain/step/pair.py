@@ -29,7 +29,7 @@ from foretrain.step.timeline import StageTimes, StepTimes, closed_form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class KindTimes:
     """One kind of devices at work; the four stretches of seconds add up to the step.
 
     Attributes:
@@ -82,7 +82,7 @@ class MixedPlan:
 
     mode: Mode
     plan: Plan
-    kinds: tuple[Kind, Kind]
+    kinds: tuple[KindTimes, KindTimes]
     step_time: float
     closed_form: float
     simulated: float | None
@@ -152,7 +152,7 @@ class MixedResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class KindWork:
     """One kind at work.
 
     Attributes:
@@ -186,7 +186,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class BothResolutions:
     """Seconds of a step at both resolutions.
 
     Attributes:
@@ -242,18 +242,18 @@ def price_pair(study: Study, pair: Pair, coefficients: Coefficients) -> MixedPla
     )
 
 
-def _by_replica(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[Work, Work]:
+def _by_replica(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[KindWork, KindWork]:
     """Each kind passes its own share of the batch through whole replicas."""
     assert study.mixed is not None
     mixed, plan = study.mixed, pair.plan
     settings = replica_settings(study.workload, mixed, coefficients)
     plans = table_of([plan])
 
-    def of(place: int) -> Work:
+    def of(place: int) -> KindWork:
         many, devices = pair.micro_batches[place], mixed.kinds[place].devices
         own = of_share(settings[place], many * plan.data * plan.micro_batch)
         replicas = devices * plan.data // plan.devices
-        return Work(
+        return KindWork(
             place=place,
             setting=own,
             times=step_times(own, factors(own, hold(own, plans))),
@@ -266,7 +266,7 @@ def _by_replica(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[W
     return of(0), of(1)
 
 
-def _by_stage(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[Work, Work]:
+def _by_stage(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[KindWork, KindWork]:
     """Both kinds work on every sample, one after the other."""
     assert study.mixed is not None
     kinds = stretches(study.workload, study.mixed, coefficients)
@@ -275,8 +275,8 @@ def _by_stage(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[Wor
     found = staged(both, plans, outlook(both, plans).layers)
     turn, times = int(found.turn[0]), found.times()
 
-    def of(nth: int, stages: range) -> Work:
-        return Work(
+    def of(nth: int, stages: range) -> KindWork:
+        return KindWork(
             place=pair.places[nth],
             setting=both[nth].setting,
             times=times,
@@ -296,7 +296,7 @@ def _layers(plan: Plan, stages: range) -> float:
     return sum(held) / sum(plan.cut)
 
 
-def _end(work: Work, pair: Pair) -> End:
+def _end(work: KindWork, pair: Pair) -> BothResolutions:
     """The step of one kind by replica, of both by stage, with the wait for its samples."""
     times, plans = work.times, table_of([pair.plan])
     passes = len(times.stages) * times.micro_batches * times.interleaving
@@ -304,13 +304,15 @@ def _end(work: Work, pair: Pair) -> End:
     def fed(seconds: float) -> float:
         return float(with_input(work.setting, plans, np.array([seconds]))[0])
 
-    return End(
+    return BothResolutions(
         closed=fed(closed_form(times)),
         simulated=None if passes > PASSES else fed(simulate(times).seconds),
     )
 
 
-def _waits(pair: Pair, works: tuple[Work, Work], ends: list[End]) -> tuple[float, float]:
+def _waits(
+    pair: Pair, works: tuple[KindWork, KindWork], ends: list[BothResolutions]
+) -> tuple[float, float]:
     """Seconds that each kind waits for the other, the slower one."""
     if pair.mode is Mode.REPLICA:
         first, second = (end.seconds for end in ends)
@@ -319,11 +321,11 @@ def _waits(pair: Pair, works: tuple[Work, Work], ends: list[End]) -> tuple[float
     return max(0.0, second - first), max(0.0, first - second)
 
 
-def _kind(both: Mixed, pair: Pair, work: Work, *, step: float, waits: float) -> Kind:
+def _kind(both: Mixed, pair: Pair, work: KindWork, *, step: float, waits: float) -> KindTimes:
     """One kind as it is answered."""
     own = both.kinds[work.place]
     update = work.busiest.update + work.busiest.parameters
-    return Kind(
+    return KindTimes(
         cluster=own.name,
         device=own.device.name,
         devices=own.devices,
@@ -339,7 +341,7 @@ def _kind(both: Mixed, pair: Pair, work: Work, *, step: float, waits: float) -> 
     )
 
 
-def _memory(pair: Pair, work: Work) -> Memory:
+def _memory(pair: Pair, work: KindWork) -> Memory:
     """Bytes on the stages of one kind."""
     whole = price_plan(work.setting, pair.plan, played=False).memory
     stages = tuple(whole.stages[stage] for stage in work.stages)

@@ -22,7 +22,7 @@ from foretrain.step.setting import Holding, Setting
 from foretrain.step.spreads import quickest, quickest_of_any, quickest_send
 from foretrain.step.strategies.expert import expert_replicas
 from foretrain.step.strategies.sharding import among
-from foretrain.step.strategies.strategy import Axis, Group
+from foretrain.step.strategies.strategy import Axis, ParameterGroup
 
 READS = ("order", *AXES, "shard", "expert", "expert_tensor")
 """Fields of a plan that decide where its groups lie."""
@@ -45,7 +45,7 @@ class Placements:
 
     plans: PlanTable
     axes: Mapping[Axis, Exchange]
-    groups: Mapping[tuple[Holding, Group], Exchange]
+    groups: Mapping[tuple[Holding, ParameterGroup], Exchange]
     hop: Line
     place: Rows
 
@@ -100,9 +100,9 @@ def any_placement(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]
         # Where nothing is sharded, a plan may say any number.
         shard = np.where(replicas % shard == 0, shard, replicas)
         sizes = {
-            Group.REPLICAS: replicas,
-            Group.SHARD: shard,
-            Group.ACROSS: replicas / shard,
+            ParameterGroup.REPLICAS: replicas,
+            ParameterGroup.SHARD: shard,
+            ParameterGroup.ACROSS: replicas / shard,
         }
         for name, members in sizes.items():
             groups[holding, name] = _quickest(setting, few, members)
@@ -143,14 +143,14 @@ def _quickest(setting: Setting, plans: PlanTable, members: Column) -> Exchange:
     return quickest(setting.network, plans.devices, members, experts=experts)
 
 
-def _sharded(plans: PlanTable, holding: Holding, members: Levels) -> dict[Group, Levels]:
+def _sharded(plans: PlanTable, holding: Holding, members: Levels) -> dict[ParameterGroup, Levels]:
     """Those that hold the same parameters, by what they share of them."""
     replicas = replicas_of(plans, holding)
     shard = among(plans, replicas)
     return {
-        Group.REPLICAS: members,
-        Group.SHARD: neighbours(members, shard),
-        Group.ACROSS: neighbours(members, np.floor(replicas / shard), stride=shard),
+        ParameterGroup.REPLICAS: members,
+        ParameterGroup.SHARD: neighbours(members, shard),
+        ParameterGroup.ACROSS: neighbours(members, np.floor(replicas / shard), stride=shard),
     }
 
 

@@ -28,7 +28,7 @@ from foretrain.step.held import Held
 from foretrain.step.placements import Placements, replicas_of
 from foretrain.step.schedules import gpipe, zero_bubble
 from foretrain.step.schedules import one_f_one_b as paths
-from foretrain.step.schedules.stages import Number, Passes, Passing, Stages
+from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.strategies import owners_of, parameter_transfers_of
 from foretrain.step.strategies import recompute as offload
@@ -181,7 +181,7 @@ def _host_seconds(setting: Setting, *, touched: float, crossing: Column) -> Colu
     return reached.step.factor * seconds
 
 
-PASSES: Mapping[Schedule, Callable[[Sequence[Stages], Passing], Passes]] = MappingProxyType(
+PASSES: Mapping[Schedule, Callable[[Sequence[Stages], Passing], PassEnds]] = MappingProxyType(
     {
         Schedule.ONE_F_ONE_B: paths.longest_path,
         Schedule.GPIPE: gpipe.there_and_back,
@@ -325,7 +325,7 @@ def _ends(stages: Sequence[Stages], passing: Passing) -> tuple[Number, list[Numb
     return end, reductions
 
 
-def _passes(stages: Sequence[Stages], passing: Passing) -> Passes:
+def _passes(stages: Sequence[Stages], passing: Passing) -> PassEnds:
     """When the passes are done, each plan's by its own schedule.
 
     A schedule that no plan of the table has is not asked, which changes no bit of the others.
@@ -341,10 +341,10 @@ def _passes(stages: Sequence[Stages], passing: Passing) -> Passes:
     return found
 
 
-def _chosen(rows: Number, chosen: Passes, others: Passes) -> Passes:
+def _chosen(rows: Number, chosen: PassEnds, others: PassEnds) -> PassEnds:
     """Some rows of one answer, the rest of another."""
     pairs = zip(chosen.finished, others.finished, strict=True)
-    return Passes(
+    return PassEnds(
         finished=[np.where(rows, one, other) for one, other in pairs],
         turn=np.where(rows, chosen.turn, others.turn),
     )

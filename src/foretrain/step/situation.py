@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import log
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.coefficients.coefficient import Kind
+from foretrain.coefficients.coefficient import Origin
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.intervals import Situation, Spread, nearest, spread
 from foretrain.plan.plan import Plan, Sharding
@@ -143,7 +143,7 @@ def misfit(setting: Setting, held: Held, memory: Memory) -> str | None:
 def confidence(setting: Setting, situation: Situation) -> Confidence:
     """Whether runs like this one were fitted to, with the coefficients that are used."""
     known = setting.coefficients.sources.values()
-    given = any(source.kind is Kind.GIVEN for source in known)
+    given = any(source.kind is Origin.GIVEN for source in known)
     outside = interval(setting.coefficients, situation).reason
     told = "; ".join(filter(None, (outside, "coefficients were given" * given)))
     return Confidence(

@@ -24,7 +24,7 @@ from foretrain.step.collectives.network import Network
 from foretrain.step.strategies.strategy import Pattern
 
 
-class Group(NamedTuple):
+class GroupKey(NamedTuple):
     """Devices that a plan may have, members of one of its groups, and whether it has experts.
 
     Without devices it is an axis of a plan that may have any number of them.
@@ -58,7 +58,7 @@ def quickest_of_any(net: Network, members: Column, *, counts: tuple[int, ...] = 
             members of one axis, in plans of any number of devices.
     """
     rows, row = distinct([members])
-    groups = tuple(Group(counts, int(each), bool(counts)) for each in members[rows])
+    groups = tuple(GroupKey(counts, int(each), bool(counts)) for each in members[rows])
     return Exchange(menu=partial(_menus, net, groups), row=row)
 
 
@@ -73,15 +73,17 @@ def quickest_send(net: Network, devices: Column, members: Column) -> Line:
     return every.take(row)
 
 
-def _groups(devices: Column, members: Column, *, experts: bool) -> tuple[tuple[Group, ...], Rows]:
+def _groups(
+    devices: Column, members: Column, *, experts: bool
+) -> tuple[tuple[GroupKey, ...], Rows]:
     """The distinct groups, and which of them each is."""
     rows, row = distinct([devices, members])
     pairs = zip(devices[rows].astype(int).tolist(), members[rows].astype(int).tolist(), strict=True)
-    return tuple(Group((count,), each, experts) for count, each in pairs), row
+    return tuple(GroupKey((count,), each, experts) for count, each in pairs), row
 
 
 @lru_cache(maxsize=1024)
-def _menus(net: Network, groups: tuple[Group, ...], pattern: Pattern, *, copies: int) -> Menu:
+def _menus(net: Network, groups: tuple[GroupKey, ...], pattern: Pattern, *, copies: int) -> Menu:
     """The algorithms of a pattern for groups, the first again where one has fewer."""
     menus = [_menu(net, group, pattern, copies=copies) for group in groups]
     height = np.arange(max(len(menu.fixed) for menu in menus))
@@ -96,7 +98,7 @@ def _menus(net: Network, groups: tuple[Group, ...], pattern: Pattern, *, copies:
 
 
 @lru_cache(maxsize=4096)
-def _menu(net: Network, group: Group, pattern: Pattern, *, copies: int) -> Menu:
+def _menu(net: Network, group: GroupKey, pattern: Pattern, *, copies: int) -> Menu:
     """The algorithms for one group, in every spread, as if each were an algorithm of its own."""
     every = menu_of(net, _spreads_of(net, group), pattern, copies=copies)
     order = np.lexsort((every.per_byte.ravel(), every.fixed.ravel()))[:, np.newaxis]
@@ -111,7 +113,7 @@ def _menu(net: Network, group: Group, pattern: Pattern, *, copies: int) -> Menu:
 
 
 @lru_cache(maxsize=4096)
-def _send(net: Network, group: Group) -> Line:
+def _send(net: Network, group: GroupKey) -> Line:
     """A message in whichever spreads start and move it quickest."""
     line = send([np.array(inside) for inside in _spreads_of(net, group)], net)
     return Line(
@@ -119,7 +121,7 @@ def _send(net: Network, group: Group) -> Line:
     )
 
 
-def _spreads_of(net: Network, group: Group) -> Inside:
+def _spreads_of(net: Network, group: GroupKey) -> Inside:
     """The spreads of a group in plans of any of its numbers of devices."""
     levels = tuple(wire.members for wire in net.wires)
     if not group.counts:

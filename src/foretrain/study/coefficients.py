@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient, Kind
+from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.uncertainty import Covers, Fitted
 from foretrain.errors import InputError
@@ -85,7 +85,7 @@ def _coefficient(
             unit=str(unit),
             low=float(entry["low"]),
             high=float(entry["high"]),
-            kind=Kind(entry["kind"]),
+            kind=Origin(entry["kind"]),
             source=str(entry["source"]),
             rows=tuple(row for each in entry.get("rows", ()) for row in rows_of(each)),
         )

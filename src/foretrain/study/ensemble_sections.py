@@ -13,8 +13,8 @@ from foretrain.measured.ensemble_study import (
     Code,
     Input,
     Lag,
+    MemberOptimizer,
     OnError,
-    Optimizer,
     Recipe,
     SampleCosts,
     StepCosts,
@@ -49,7 +49,7 @@ def _loss(value: object) -> str | Code:
     return _code(value)
 
 
-def _optimizer(value: object) -> Optimizer:
+def _optimizer(value: object) -> MemberOptimizer:
     """A table with a name; what else it holds are options.
 
     Raises:
@@ -63,7 +63,7 @@ def _optimizer(value: object) -> Optimizer:
     if ":" not in name and name not in OPTIMIZERS:
         raise InputError(_unknown("optimizer", name, OPTIMIZERS))
     options = {key: item for key, item in value.items() if key != "name"}
-    return Optimizer(name=_code(name) if ":" in name else name, options=options)
+    return MemberOptimizer(name=_code(name) if ":" in name else name, options=options)
 
 
 def _unknown(what: str, value: str, known: Sequence[str]) -> str:
@@ -75,7 +75,7 @@ TEXT: Final = {"type": "string"}
 SomeCode = Annotated[Code, Reads(_code, {**TEXT, "examples": ["package.module:build"]})]
 SomeLoss = Annotated[str | Code, Reads(_loss, {**TEXT, "examples": [*LOSSES]})]
 SomeOptimizer = Annotated[
-    Optimizer,
+    MemberOptimizer,
     Reads(
         _optimizer,
         {"type": "object", "properties": {"name": TEXT}, "required": ["name"]},

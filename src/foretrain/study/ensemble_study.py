@@ -122,11 +122,11 @@ def read_ensemble_study(path: Path | str) -> EnsembleStudy:
     """
     problems = Problems(str(path))
     document = read_toml(Path(path), problems)
-    return _Reader(document, problems, folder=Path(path).parent).study()
+    return _EnsembleReader(document, problems, folder=Path(path).parent).study()
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _EnsembleReader:
     """A document on its way to a study."""
 
     document: Mapping[str, Any]

@@ -12,14 +12,14 @@ from types import MappingProxyType
 
 from foretrain.errors import InputError, nearest
 from foretrain.measured.run import (
-    Layout,
+    CollectiveMessage,
     MeasuredRun,
-    Message,
-    Network,
     Place,
-    Stack,
+    RunLayout,
+    SoftwareStack,
     Subject,
-    Table,
+    TableKind,
+    TrainedNetwork,
 )
 from foretrain.trainers.software import AttentionKernel
 from foretrain.units import as_written
@@ -37,41 +37,41 @@ _OPTIONS = (
     "doubt repeat"
 )
 
-COLUMNS: Mapping[Table, tuple[str, ...]] = MappingProxyType(
+COLUMNS: Mapping[TableKind, tuple[str, ...]] = MappingProxyType(
     {
         table: tuple(text.split())
         for table, text in {
-            Table.LLM_TRAINING: (
+            TableKind.LLM_TRAINING: (
                 f"{_ORIGIN} task model family layers hidden ffn_hidden heads kv_heads vocab "
                 f"seq_len experts topk params_b arch_source {_DEVICES} tp pp vpp cp dp ep "
                 "zero_stage shard_strategy mbs gbs grad_accum precision recompute attention_impl "
                 "step_time_s samples_per_s tokens_per_s_total tokens_per_s_per_gpu tflops_per_gpu "
                 f"mfu hfu peak_mem_gb oom check notes {_OPTIONS}"
             ),
-            Table.CNN_TRAINING: _IMAGES,
-            Table.OTHER_TRAINING: _IMAGES,
-            Table.SINGLE_DEVICE: (
+            TableKind.CNN_TRAINING: _IMAGES,
+            TableKind.OTHER_TRAINING: _IMAGES,
+            TableKind.SINGLE_DEVICE: (
                 f"{_ORIGIN} task model input seq_len gpu gpu_norm batch precision layout "
                 "throughput unit step_time_s fwd_time_s bwd_time_s params_m gmacs_fwd mact_fwd "
                 "peak_mem_gb check notes libraries repeat"
             ),
-            Table.COLLECTIVES: (
+            TableKind.COLLECTIVES: (
                 f"id source_id source source_kind date collective library {_DEVICES} "
                 "message_bytes dtype placement time_us algbw_gbs busbw_gbs algo statistic check "
                 "notes"
             ),
-            Table.PARAMETER_SERVER: (
+            TableKind.PARAMETER_SERVER: (
                 f"{_ORIGIN} model input worker_device workers gpus_per_worker ps_tasks "
                 "ps_colocated sync inter_link batch_per_gpu gbs precision data images_per_s "
                 "samples_per_s step_time_s scaling_efficiency check notes gpus_total "
                 "variable_update parameter_device"
             ),
-            Table.MEMORY: (
+            TableKind.MEMORY: (
                 f"{_ORIGIN} task model params_b gpu gpu_norm gpus_total seq_len mbs gbs precision "
                 "tp pp vpp cp dp ep zero_stage shard_strategy recompute quantity value unit oom "
                 "check notes input attention_impl optimizer"
             ),
-            Table.CLUSTER_TRACES: (
+            TableKind.CLUSTER_TRACES: (
                 f"{_ORIGIN} model dataset gpu gpus_total nodes placement inter_link batch_per_gpu "
                 "steps_per_s step_time_s sync_time_s samples_per_s check notes"
             ),
@@ -79,16 +79,30 @@ COLUMNS: Mapping[Table, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-REQUIRED: Mapping[Table, tuple[str, ...]] = MappingProxyType(
+REQUIRED: Mapping[TableKind, tuple[str, ...]] = MappingProxyType(
     {
-        Table.LLM_TRAINING: ("id", "source_id", "model", "gpu_norm", "gpus_total", "step_time_s"),
-        Table.CNN_TRAINING: ("id", "source_id", "model", "gpu_norm", "gpus_total", "step_time_s"),
-        Table.OTHER_TRAINING: ("id", "source_id", "model", "step_time_s"),
-        Table.SINGLE_DEVICE: ("id", "source_id", "model", "step_time_s"),
-        Table.COLLECTIVES: ("id", "source_id", "collective", "time_us"),
-        Table.PARAMETER_SERVER: ("id", "source_id", "model", "step_time_s"),
-        Table.MEMORY: ("id", "source_id", "model", "quantity", "value", "unit"),
-        Table.CLUSTER_TRACES: ("id", "source_id", "model", "step_time_s"),
+        TableKind.LLM_TRAINING: (
+            "id",
+            "source_id",
+            "model",
+            "gpu_norm",
+            "gpus_total",
+            "step_time_s",
+        ),
+        TableKind.CNN_TRAINING: (
+            "id",
+            "source_id",
+            "model",
+            "gpu_norm",
+            "gpus_total",
+            "step_time_s",
+        ),
+        TableKind.OTHER_TRAINING: ("id", "source_id", "model", "step_time_s"),
+        TableKind.SINGLE_DEVICE: ("id", "source_id", "model", "step_time_s"),
+        TableKind.COLLECTIVES: ("id", "source_id", "collective", "time_us"),
+        TableKind.PARAMETER_SERVER: ("id", "source_id", "model", "step_time_s"),
+        TableKind.MEMORY: ("id", "source_id", "model", "quantity", "value", "unit"),
+        TableKind.CLUSTER_TRACES: ("id", "source_id", "model", "step_time_s"),
     }
 )
 
@@ -133,7 +147,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 Cells = Mapping[str, str]
 Reading = tuple[Subject, float | None]
 
-DATA_PARALLEL = (Table.CNN_TRAINING, Table.OTHER_TRAINING)
+DATA_PARALLEL = (TableKind.CNN_TRAINING, TableKind.OTHER_TRAINING)
 
 MEMORY_SUBJECTS: Mapping[str, Subject] = MappingProxyType(
     {
@@ -147,7 +161,7 @@ MEMORY_SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "growth of the process": Subject.PROCESS,
     }
 )
-PICTURES = frozenset({Table.CNN_TRAINING, Table.SINGLE_DEVICE, Table.MEMORY})
+PICTURES = frozenset({TableKind.CNN_TRAINING, TableKind.SINGLE_DEVICE, TableKind.MEMORY})
 """Tables whose `input` is pixels per side."""
 
 BATCHES = ("batch_per_gpu", "batch", "mbs")
@@ -158,7 +172,7 @@ MEMORY_UNITS: Mapping[str, float] = MappingProxyType(
 )
 
 
-def run_of(cells: Cells, table: Table) -> MeasuredRun:
+def run_of(cells: Cells, table: TableKind) -> MeasuredRun:
     """The measured run of one line, whose numbers are known to be numbers."""
     subject, measured = _READINGS.get(table, _step_time)(cells)
     return MeasuredRun(
@@ -223,15 +237,15 @@ def _memory(cells: Cells) -> Reading:
     return subject, None if value is None else value * MEMORY_UNITS[unit]
 
 
-_READINGS: Mapping[Table, Callable[[Cells], Reading]] = MappingProxyType(
-    {Table.COLLECTIVES: _transfer_time, Table.MEMORY: _memory}
+_READINGS: Mapping[TableKind, Callable[[Cells], Reading]] = MappingProxyType(
+    {TableKind.COLLECTIVES: _transfer_time, TableKind.MEMORY: _memory}
 )
 
 
-def _network(cells: Cells, table: Table) -> Network:
+def _network(cells: Cells, table: TableKind) -> TrainedNetwork:
     billions = _number(cells, "params_b")
     parameters = None if billions is None else 1e9 * billions
-    return Network(
+    return TrainedNetwork(
         name=cells.get("model") or cells.get("collective", ""),
         family=cells.get("family", ""),
         layers=_count(cells, "layers"),
@@ -250,8 +264,8 @@ def _network(cells: Cells, table: Table) -> Network:
     )
 
 
-def _message(cells: Cells) -> Message:
-    return Message(
+def _message(cells: Cells) -> CollectiveMessage:
+    return CollectiveMessage(
         collective=cells["collective"],
         size=_number(cells, "message_bytes"),
         library=cells.get("library", ""),
@@ -260,21 +274,21 @@ def _message(cells: Cells) -> Message:
     )
 
 
-def _place(cells: Cells, table: Table) -> Place:
+def _place(cells: Cells, table: TableKind) -> Place:
     return Place(
         device=cells.get("gpu_norm") or cells.get("gpu", ""),
-        devices=1 if table is Table.SINGLE_DEVICE else _count(cells, "gpus_total"),
+        devices=1 if table is TableKind.SINGLE_DEVICE else _count(cells, "gpus_total"),
         node_devices=_count(cells, "gpus_per_node"),
         node_link=cells.get("intra_link", ""),
         fabric=cells.get("inter_link", ""),
     )
 
 
-def _layout(cells: Cells, table: Table) -> Layout:
+def _layout(cells: Cells, table: TableKind) -> RunLayout:
     """The degrees; two of the tables state only data parallelism, one has nothing to divide."""
-    single = 1 if table is Table.SINGLE_DEVICE else None
+    single = 1 if table is TableKind.SINGLE_DEVICE else None
     alone = single or (1 if table in DATA_PARALLEL and cells.get("parallelism") else None)
-    return Layout(
+    return RunLayout(
         data=single or _count(cells, "dp"),
         tensor=_count(cells, "tp") or alone,
         pipeline=_count(cells, "pp") or alone,
@@ -296,9 +310,9 @@ def _layout(cells: Cells, table: Table) -> Layout:
     )
 
 
-def _stack(cells: Cells) -> Stack:
+def _stack(cells: Cells) -> SoftwareStack:
     kernel = cells.get("attention_kernel", "")
-    return Stack(
+    return SoftwareStack(
         container=cells.get("container", ""),
         compiled=_flag(cells, "compiled"),
         graphs=_flag(cells, "cuda_graphs"),

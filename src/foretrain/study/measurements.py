@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from foretrain.errors import InputError, nearest
-from foretrain.measured.run import MeasuredRun, Subject, Table, UnreadRow
+from foretrain.measured.run import MeasuredRun, Subject, TableKind, UnreadRow
 from foretrain.study.csv import CsvRecord, records
 from foretrain.study.inventories import read_inventories, with_inventories
 from foretrain.study.measurement_rows import (
@@ -37,9 +37,9 @@ ANY: Final = "any"
 ID: Final = "id"
 MOST_LETTERS: Final[Mapping[str, int]] = {ID: 100, "source_id": 100, ANY: 10_000}
 
-USUAL_SUBJECT: Final[Mapping[Table, Subject]] = {
-    Table.COLLECTIVES: Subject.TRANSFER_TIME,
-    Table.MEMORY: Subject.PEAK_MEMORY,
+USUAL_SUBJECT: Final[Mapping[TableKind, Subject]] = {
+    TableKind.COLLECTIVES: Subject.TRANSFER_TIME,
+    TableKind.MEMORY: Subject.PEAK_MEMORY,
 }
 """What tables measure that do not measure steps."""
 
@@ -76,12 +76,12 @@ def read_measurements(path: Path, *, kind: str | None = None) -> tuple[Row, ...]
     text, table = read_text(path, most=MOST_BYTES), _table(path, kind)
     rows = measurements_from(text, table=table, where=str(path))
     beside = path.with_name(INVENTORIES)
-    if table is Table.SINGLE_DEVICE and beside.is_file():
+    if table is TableKind.SINGLE_DEVICE and beside.is_file():
         return with_inventories(rows, read_inventories(beside))
     return rows
 
 
-def measurements_from(text: str, *, table: Table, where: str) -> tuple[Row, ...]:
+def measurements_from(text: str, *, table: TableKind, where: str) -> tuple[Row, ...]:
     """The rows of a table's text; `where` names it in messages."""
     lines = (each for each in records(text, where) if each)
     head = next(lines, None)
@@ -95,7 +95,7 @@ def measurements_from(text: str, *, table: Table, where: str) -> tuple[Row, ...]
     return tuple(_row(line, head.cells, table, seen=seen) for line in lines)
 
 
-def _row(line: CsvRecord, header: list[str], table: Table, *, seen: dict[str, int]) -> Row:
+def _row(line: CsvRecord, header: list[str], table: TableKind, *, seen: dict[str, int]) -> Row:
     """A line as a measured run, or why it is none.
 
     Args:
@@ -129,20 +129,22 @@ def _short(name: str) -> str:
     return name if len(name) <= MOST_LETTERS[ID] else ""
 
 
-def _table(path: Path, kind: str | None) -> Table:
-    known = ", ".join(Table)
+def _table(path: Path, kind: str | None) -> TableKind:
+    known = ", ".join(TableKind)
     name = path.stem if kind is None else kind
-    if name in set(Table):
-        return Table(name)
+    if name in set(TableKind):
+        return TableKind(name)
     if kind is not None:
-        raise InputError(f"--kind: unknown kind '{kind}'.{nearest(kind, Table)} Known: {known}.")
+        raise InputError(
+            f"--kind: unknown kind '{kind}'.{nearest(kind, TableKind)} Known: {known}."
+        )
     raise InputError(
-        f"{path}: the file's name is not a kind of table.{nearest(name, Table)} "
+        f"{path}: the file's name is not a kind of table.{nearest(name, TableKind)} "
         f"Give one with --kind. Known: {known}."
     )
 
 
-def _header_problems(header: list[str], table: Table) -> Iterator[str]:
+def _header_problems(header: list[str], table: TableKind) -> Iterator[str]:
     known = COLUMNS[table]
     for name in [name for name, times in Counter(header).items() if times > 1]:
         yield f"column {as_written(name)} occurs more than once."

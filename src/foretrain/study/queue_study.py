@@ -19,9 +19,9 @@ from foretrain.measured.queue_study import (
     Drawn,
     JobModel,
     Placement,
-    Quantity,
     QueueStudy,
     Target,
+    TargetQuantity,
 )
 from foretrain.study.cluster import read_cluster
 from foretrain.study.documents import read_toml
@@ -154,11 +154,11 @@ def read_queue_study(path: Path | str, *, today: date | None = None) -> QueueStu
     """
     problems = Problems(str(path))
     document = read_toml(Path(path), problems)
-    return _Reader(document, problems, folder=Path(path).parent, today=today).study()
+    return _QueueReader(document, problems, folder=Path(path).parent, today=today).study()
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _QueueReader:
     """A document on its way to a study."""
 
     document: Mapping[str, Any]
@@ -320,7 +320,7 @@ class _Reader:
             return None
         seconds = section.p95 if section.mean is None else section.mean
         assert seconds is not None
-        quantity = Quantity.P95 if section.mean is None else Quantity.MEAN
+        quantity = TargetQuantity.P95 if section.mean is None else TargetQuantity.MEAN
         return Target(quantity=quantity, seconds=seconds, most=section.most)
 
 

@@ -21,10 +21,10 @@ from foretrain.plan.legality import (
     workload_problems,
 )
 from foretrain.plan.study import (
+    CheckpointMode,
     JobPlan,
     Limit,
     Maximise,
-    Mode,
     Objective,
     Scenario,
     Space,
@@ -77,7 +77,7 @@ class JobSection:
     """The section as it is written; `JobPlan` has the meanings."""
 
     checkpoint: Annotated[float | Writes, Reads(read_writes, WHEN)] = Writes.OPTIMAL
-    checkpoint_mode: Mode = Mode.BLOCKING
+    checkpoint_mode: CheckpointMode = CheckpointMode.BLOCKING
     restart: Annotated[float, SECONDS] | None = None
     start: Annotated[float, SECONDS] | None = None
 
@@ -211,7 +211,9 @@ def _alone(
     search = search or SearchSection()
     limit = Limit(**asdict(search.limit))
     judged = replace(space, data=None) if mixed else space
-    asked = _Asked(workload=workload, space=judged, objective=search.objective, limit=limit)
+    asked = _AskedOfClusters(
+        workload=workload, space=judged, objective=search.objective, limit=limit
+    )
     kept = asked.answerable(found)
     offers = tuple(offer for each in kept for offer in each.offers)
     problems.add_all(asked.problems(offers, sure=not _doubted(problems)))
@@ -237,7 +239,7 @@ def _alone(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _AskedOfClusters:
     """What is asked of the clusters of a study; no workload where a mistake hides it."""
 
     workload: Workload | None

@@ -24,7 +24,7 @@ from foretrain.units import BYTES, SAMPLES, SECONDS, SHARE, as_written
 from foretrain.workload.gradients import CODECS, FP32, GradientCodec, power_sgd, top
 from foretrain.workload.graph import Model
 from foretrain.workload.library.variants import Routing
-from foretrain.workload.trainable import EVERYTHING, Storage, Trainable, adapted
+from foretrain.workload.trainable import EVERYTHING, Trainable, WeightStorage, adapted
 from foretrain.workload.workload import BatchRamp, Data, Evaluation, Optimizer, Precision, Workload
 
 ALL: Final = "all"
@@ -39,7 +39,7 @@ class TrainableSection:
     frozen: Count | None = None
     lora: Count | None = None
     targets: tuple[str, ...] = ()
-    quantised: Storage | None = None
+    quantised: WeightStorage | None = None
     dropout: bool = False
 
 

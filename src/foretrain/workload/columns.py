@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.workload.graph import Model
-from foretrain.workload.operator import Kind, Operator, Split
+from foretrain.workload.operator import Operator, OperatorKind, Split
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -109,8 +109,8 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
     """One operator's columns, in the order of the fields of `Operators`."""
     product = operator.matrices
     return (
-        operator.kind is Kind.MATMUL,
-        operator.kind is Kind.FUSED_ATTENTION,
+        operator.kind is OperatorKind.MATMUL,
+        operator.kind is OperatorKind.FUSED_ATTENTION,
         *(
             (product.rows, product.columns, product.depth, product.batch, product.reuse)
             if product

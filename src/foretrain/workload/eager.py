@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import NOTHING, Kind, Operator, Size
+from foretrain.workload.operator import NOTHING, Operator, OperatorKind, Size
 from foretrain.workload.trainable import is_linear, stem
 
 FP32_BYTES = 4.0
@@ -57,7 +57,7 @@ def _kept(operator: Operator, tokens: int, *, pads: bool) -> Size:
     if operator.keys and operator.kernels:
         # Values are a part of what the product wrote, which stays beside rotated copies.
         return replace(kept, values=kept.values + (operator.queries + operator.keys) / 2)
-    if operator.kind is Kind.MEMORY and stem(operator).endswith("activation"):
+    if operator.kind is OperatorKind.MEMORY and stem(operator).endswith("activation"):
         return replace(kept, values=kept.values + _gated(operator))
     if pads and _of_part(operator):
         # Padded by an indexed copy, which keeps what it copies.
@@ -66,7 +66,7 @@ def _kept(operator: Operator, tokens: int, *, pads: bool) -> Size:
 
 
 def _is_norm(operator: Operator) -> bool:
-    return operator.kind is Kind.MEMORY and stem(operator).endswith("norm")
+    return operator.kind is OperatorKind.MEMORY and stem(operator).endswith("norm")
 
 
 def _gated(operator: Operator) -> float:

@@ -11,7 +11,7 @@ UNDIVIDED = "no tensor axis"
 """How the `unit` of an operator ends that no tensor axis divides: "convolutions have ..."."""
 
 
-class Kind(StrEnum):
+class OperatorKind(StrEnum):
     """What limits an operator, and so which formula prices it."""
 
     MATMUL = "matmul"
@@ -39,7 +39,7 @@ class Attention(IntEnum):
     FLASH = 1
 
 
-class Family(IntEnum):
+class KernelFamily(IntEnum):
     """Kernels over pictures, whose rates are known apart from those of other kernels."""
 
     GENERAL = 0
@@ -168,7 +168,7 @@ class Operator:
     """
 
     name: str
-    kind: Kind
+    kind: OperatorKind
     matrices: Matrices | None = None
     weights: float = 0.0
     flop: float = 0.0
@@ -194,14 +194,14 @@ class Operator:
     copies: int = 1
     keys: float = 0.0
     queries: float = 0.0
-    family: Family = Family.GENERAL
+    family: KernelFamily = KernelFamily.GENERAL
     window: float = 1.0
     wide: bool = False
     first: bool = False
     reach: Reach = Reach.WHOLE
 
     def __post_init__(self) -> None:
-        if (self.kind is Kind.MATMUL) != (self.matrices is not None):
+        if (self.kind is OperatorKind.MATMUL) != (self.matrices is not None):
             raise InputError(f"Operator '{self.name}': a matmul, and only a matmul, has matrices.")
         for name in ("weights", "flop", "backward_flop", "output", "routed", "keys", "queries"):
             if not getattr(self, name) >= 0:
@@ -243,7 +243,7 @@ def matmul(
     }
     return Operator(
         name=name,
-        kind=Kind.MATMUL,
+        kind=OperatorKind.MATMUL,
         matrices=matrices,
         weights=weights,
         flop=matrices.flop,

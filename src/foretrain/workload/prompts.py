@@ -13,8 +13,14 @@ from dataclasses import dataclass, replace
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Kind, Operator, Size, Split
-from foretrain.workload.trainable import Storage, forward_only, frozen_operators, is_linear, stem
+from foretrain.workload.operator import Operator, OperatorKind, Size, Split
+from foretrain.workload.trainable import (
+    WeightStorage,
+    forward_only,
+    frozen_operators,
+    is_linear,
+    stem,
+)
 
 GATED = "queries, keys, values"
 """The operator beside which a prompt stands."""
@@ -34,7 +40,7 @@ class Prompt:
     tokens: int
     first: int = 0
     scales: bool = False
-    stored: Storage | None = None
+    stored: WeightStorage | None = None
 
     def __post_init__(self) -> None:
         if not self.tokens >= 1:
@@ -84,7 +90,7 @@ def _before(layer: Layer, prompt: Prompt, count: int) -> Layer:
 def _operators(layer: Layer, prompt: Prompt, *, tokens: int) -> Iterator[Operator]:
     stored = prompt.stored if layer.cuttable else None
     for each, frozen in zip(layer.operators, frozen_operators(layer, stored), strict=True):
-        norm = each.kind is Kind.MEMORY and stem(each).endswith("norm")
+        norm = each.kind is OperatorKind.MEMORY and stem(each).endswith("norm")
         yield replace(frozen, trained=each.trained) if norm and prompt.scales else frozen
         if tokens and stem(each) == GATED:
             yield _prompt(each, layer, tokens)
@@ -101,7 +107,7 @@ def _prompt(heads: Operator, layer: Layer, tokens: int) -> Operator:
     hidden = product.depth
     return Operator(
         name="prompt attention",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=tokens * hidden + heads.units,
         forward=Size(values=3 * queries),
         backward=Size(values=4 * queries),
@@ -120,7 +126,7 @@ def _scale(base: Operator) -> Operator:
     written = product.batch * product.rows * product.columns
     return Operator(
         name=f"{base.name} scale",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=2 * product.columns,
         forward=Size(values=2 * written),
         backward=Size(values=3 * written),

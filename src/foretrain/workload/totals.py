@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import UNDIVIDED, Kind, Matrices, Operator, Size, matmul
+from foretrain.workload.operator import UNDIVIDED, Matrices, Operator, OperatorKind, Size, matmul
 
 SPREAD = 2.0
 """How much wider the interval is than that of a model whose structure is known."""
@@ -19,7 +19,7 @@ UNSPLIT = f"a model known by its totals has {UNDIVIDED}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class NetworkFamily:
     """What networks of one kind have in common, for each value that their products write.
 
     Attributes:
@@ -39,10 +39,10 @@ class Family:
     flatness: float
 
 
-IMAGES = Family(kept=1.9, forward=5.4, backward=8.3, products=3, layers=18, flatness=4.0)
+IMAGES = NetworkFamily(kept=1.9, forward=5.4, backward=8.3, products=3, layers=18, flatness=4.0)
 """The library's ResNet-50, whose kernels of 3 x 3 pixels make products narrow and deep."""
 
-TEXT = Family(kept=1.6, forward=2.4, backward=3.8, products=4, layers=24, flatness=1.0)
+TEXT = NetworkFamily(kept=1.6, forward=2.4, backward=3.8, products=4, layers=24, flatness=1.0)
 """The mean of the library's GPT and Llama models."""
 
 
@@ -111,7 +111,7 @@ def model_of_totals(totals: Totals, *, tokens: int | None = None) -> Model:
     )
 
 
-def _pair(part: Totals, family: Family, position: int) -> tuple[Operator, Operator]:
+def _pair(part: Totals, family: NetworkFamily, position: int) -> tuple[Operator, Operator]:
     """A product with its share of everything, and what moves its output about."""
     columns = (part.parameters / family.flatness) ** 0.5
     values = part.activations
@@ -129,7 +129,7 @@ def _pair(part: Totals, family: Family, position: int) -> tuple[Operator, Operat
     )
     moved = Operator(
         name=f"norm and activation {position}",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=family.forward * values),
         backward=Size(values=family.backward * values),
         kept=Size(values=(family.kept - 1.0) * values),

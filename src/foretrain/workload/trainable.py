@@ -20,10 +20,18 @@ from enum import StrEnum
 
 from foretrain.errors import InputError, nearest
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import NOTHING, Kind, Matrices, Operator, Size, Split, matmul
+from foretrain.workload.operator import (
+    NOTHING,
+    Matrices,
+    Operator,
+    OperatorKind,
+    Size,
+    Split,
+    matmul,
+)
 
 
-class Storage(StrEnum):
+class WeightStorage(StrEnum):
     """How frozen weights of products are stored; they are used at the workload's precision."""
 
     NF4 = "nf4"
@@ -37,9 +45,9 @@ class Storage(StrEnum):
     def weight_bytes(self) -> float:
         """Bytes of one weight in memory."""
         bits = {
-            Storage.NF4: 4 + 8 / 64 + 32 / (64 * 256),
-            Storage.NF4_PLAIN: 4 + 32 / 64,
-            Storage.INT8: 8.0,
+            WeightStorage.NF4: 4 + 8 / 64 + 32 / (64 * 256),
+            WeightStorage.NF4_PLAIN: 4 + 32 / 64,
+            WeightStorage.INT8: 8.0,
         }
         return bits[self] / 8
 
@@ -62,7 +70,7 @@ class Trainable:
     frozen: int = 0
     lora: int = 0
     targets: tuple[str, ...] = ()
-    stored: Storage | None = None
+    stored: WeightStorage | None = None
     dropout: bool = False
 
     def __post_init__(self) -> None:
@@ -157,7 +165,7 @@ def _check_targets(model: Model, targets: tuple[str, ...]) -> None:
             )
 
 
-def frozen_operators(layer: Layer, stored: Storage | None) -> Iterator[Operator]:
+def frozen_operators(layer: Layer, stored: WeightStorage | None) -> Iterator[Operator]:
     """The operators of a frozen layer through which gradients still flow."""
     before: Operator | None = None
     for each in layer.operators:
@@ -281,7 +289,7 @@ def adapter(base: Operator, name: str, *, outputs: float, rank: int) -> tuple[Op
     up = _factor(base, f"{title} adapter up", (rank, outputs), split=Split.COLUMNS)
     added = Operator(
         name=f"{title} adapter sum",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=3 * rows * outputs),
         backward=Size(values=2 * rows * outputs),
         split=Split.HEADS if base.split is Split.COLUMNS else Split.NONE,

@@ -21,7 +21,7 @@ from tests.needs import needs
 
 from batchcast.errors import ArgumentError
 from batchcast.forkserver.client import start
-from batchcast.forkserver.parcel import _Unpickler, packed
+from batchcast.forkserver.parcel import _ParcelUnpickler, packed
 
 torch = needs("torch")
 
@@ -34,7 +34,7 @@ VALUES = st.recursive(
 def opened(parcel):
     """What a parcel holds, opened here: the surroundings are this process' own."""
     parts = parcel._parts()
-    return _Unpickler(parts[1], parts[2:], None).load()
+    return _ParcelUnpickler(parts[1], parts[2:], None).load()
 
 
 @few(20)

@@ -8,7 +8,7 @@ import pytest
 from tests.ensemble.run.studies import PLAIN, WIDE, study
 from tests.needs import needs
 
-from foretrain.ensemble.result import State
+from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.run import looks, probe
 from foretrain.ensemble.run import probe as handing
 from foretrain.ensemble.run.home import load
@@ -228,7 +228,7 @@ def test_bytes_of_a_sample_are_those_of_all_its_fields():
 
 
 def told(samples, seconds, **others):
-    return Report(state=State.TRAINING, samples=samples, seconds=seconds, **others)
+    return Report(state=MemberState.TRAINING, samples=samples, seconds=seconds, **others)
 
 
 def test_a_look_tells_rates_and_waits_since_the_one_before(monkeypatch):
@@ -240,7 +240,7 @@ def test_a_look_tells_rates_and_waits_since_the_one_before(monkeypatch):
     assert first.seconds == 2.0
     assert [each.rate for each in first.members] == [5.0, 0.0]
     assert [each.wait for each in first.members] == [0.25, 0.0]
-    assert [each.state for each in first.members] == [State.TRAINING, State.WAITING]
+    assert [each.state for each in first.members] == [MemberState.TRAINING, MemberState.WAITING]
     second = seen.look({"a": told(40, 6.0, waited=1.5), "b": told(4, 1.0, waited=7.0)}, None)
     assert [each.rate for each in second.members] == [7.5, 4.0]
     assert [each.wait for each in second.members] == [0.25, 1.0]
@@ -299,5 +299,5 @@ def test_what_a_member_did_in_parts_of_a_run_adds_up():
     both = added(before, now)
     assert both == told(30, 5.0, waited=0.75, cpu=4.0, dropped=4, skipped=7, epoch=2, loss=1.0)
     assert added(None, now) is now
-    finals = {state for state in State if Report(state=state).final}
-    assert finals == {State.DONE, State.STOPPED, State.FAILED}
+    finals = {state for state in MemberState if Report(state=state).final}
+    assert finals == {MemberState.DONE, MemberState.STOPPED, MemberState.FAILED}

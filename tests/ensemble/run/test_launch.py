@@ -4,7 +4,7 @@ import pytest
 from tests.ensemble.run.studies import PLAIN, WIDE, study
 from tests.needs import needs
 
-from foretrain.ensemble.result import State
+from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.train import ensemble_run
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.ensemble_study import Input, Stage
@@ -34,7 +34,7 @@ def shared(tmp_path_factory):
 
 
 def test_every_member_gets_every_sample_of_every_epoch(shared):
-    assert states(shared) == {"plain": State.DONE, "wide": State.DONE}
+    assert states(shared) == {"plain": MemberState.DONE, "wide": MemberState.DONE}
     assert {each.samples for each in shared.members} == {48}
     assert all(each.rate > 0 and 0 <= each.wait <= 1 and each.cpu > 0 for each in shared.members)
     assert shared.complete
@@ -68,9 +68,9 @@ def test_a_member_that_fails_does_not_stop_the_others(tmp_path):
     answer = ensemble_run(study(tmp_path, PLAIN, broken, DIES, name="tiny-failing"))
     told = {each.name: each.reason for each in answer.members}
     assert states(answer) == {
-        "plain": State.DONE,
-        "broken": State.FAILED,
-        "dies": State.FAILED,
+        "plain": MemberState.DONE,
+        "broken": MemberState.FAILED,
+        "dies": MemberState.FAILED,
     }
     assert "RuntimeError: no such layer" in told["broken"]
     assert "SIGKILL" in told["dies"]
@@ -83,15 +83,15 @@ def test_a_member_that_never_attaches_does_not_stop_the_others(tmp_path):
     made = study(tmp_path, PLAIN, absent, name="tiny-absent", more="[logs]\nevery = '0.1 s'")
     answer = ensemble_run(made)
     members = {each.name: each for each in answer.members}
-    assert members["absent"].state is State.FAILED
+    assert members["absent"].state is MemberState.FAILED
     assert "this machine has" in members["absent"].reason
-    assert members["plain"].state is State.DONE
+    assert members["plain"].state is MemberState.DONE
 
 
 def test_a_loader_that_pads_feeds_all_members_its_own_batches(tmp_path):
     answer = ensemble_run(study(tmp_path, PLAIN, name="tiny-own", data="collated"))
     assert answer.members[0].samples == 48
-    assert answer.members[0].state is State.DONE
+    assert answer.members[0].state is MemberState.DONE
 
 
 def test_a_run_in_which_all_fail_says_why(tmp_path):
@@ -151,7 +151,7 @@ def test_members_that_do_worst_end_early(tmp_path):
     answer = ensemble_run(study(tmp_path, grid + rates, halving, name="tiny-halved", epochs=4))
     ends = sorted(each.epochs for each in answer.members)
     assert ends == [1, 1, 2, 4]
-    assert [each.state for each in answer.members].count(State.ENDED) == 3
+    assert [each.state for each in answer.members].count(MemberState.ENDED) == 3
     best = min(answer.members, key=lambda each: each.loss)
     assert best.epochs == 4
 
@@ -166,12 +166,12 @@ def test_members_that_ended_early_stay_so_after_a_reboot(tmp_path):
         asked, watch=seen.append, stop=lambda: any(m.epoch > 1 for s in seen for m in s.members)
     )
     second = ensemble_run(asked, resume=True)
-    early = {name for name, state in states(first).items() if state is State.ENDED}
-    assert early <= {name for name, state in states(second).items() if state is State.ENDED}
+    early = {name for name, state in states(first).items() if state is MemberState.ENDED}
+    assert early <= {name for name, state in states(second).items() if state is MemberState.ENDED}
     assert sorted(each.epochs for each in second.members) == [1, 1, 2, 4]
     assert second.complete
 
 
 def test_a_run_that_is_to_stop_before_it_begins_trains_nothing(tmp_path):
     answer = ensemble_run(study(tmp_path, PLAIN, name="tiny-never"), stop=lambda: True)
-    assert [(each.state, each.samples) for each in answer.members] == [(State.STOPPED, 0)]
+    assert [(each.state, each.samples) for each in answer.members] == [(MemberState.STOPPED, 0)]

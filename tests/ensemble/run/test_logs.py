@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.ensemble.result import MemberNow, Snapshot, State
+from foretrain.ensemble.result import MemberNow, MemberState, Snapshot
 from foretrain.ensemble.run import logs
 from foretrain.ensemble.run.logs import exposed, opened
 from foretrain.errors import InputError
@@ -12,7 +12,7 @@ NOW = Snapshot(
     seconds=3.0,
     members=(
         MemberNow(
-            name="a", state=State.TRAINING, samples=30, rate=12.5, lag=4, wait=0.25, loss=0.5
+            name="a", state=MemberState.TRAINING, samples=30, rate=12.5, lag=4, wait=0.25, loss=0.5
         ),
         MemberNow(name="b"),
     ),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.ensemble.result import State
+from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.run import looks
 from foretrain.ensemble.run.looks import Report
 
@@ -23,9 +23,9 @@ def memory(*states):
 
 
 def test_the_most_memory_that_was_seen_counts(held):
-    assert memory(State.TRAINING, State.TRAINING, State.TRAINING) == 9.0
+    assert memory(MemberState.TRAINING, MemberState.TRAINING, MemberState.TRAINING) == 9.0
 
 
 def test_memory_is_that_of_members_at_work(held):
-    assert memory(State.WAITING, State.DONE) is None
-    assert memory(State.WAITING, State.TRAINING, State.DONE) == 5.0
+    assert memory(MemberState.WAITING, MemberState.DONE) is None
+    assert memory(MemberState.WAITING, MemberState.TRAINING, MemberState.DONE) == 5.0

@@ -11,7 +11,7 @@ from tests.ensemble.run.studies import PLAIN, WIDE, study
 from tests.needs import needs
 
 from batchcast.order import Order
-from foretrain.ensemble.result import State
+from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.run import member as tallies
 from foretrain.ensemble.run.checkpoint import RunFolder
 from foretrain.ensemble.run.home import load
@@ -20,7 +20,7 @@ from foretrain.ensemble.run.looks import received
 from foretrain.ensemble.run.member import Mean, MemberJob, MemberProgress, _train
 from foretrain.ensemble.run.trainee import device_of, moved, size_of, trainee
 from foretrain.errors import InputError
-from foretrain.measured.ensemble_study import Code, OnError, Optimizer
+from foretrain.measured.ensemble_study import Code, MemberOptimizer, OnError
 
 torch = needs("torch")
 from tests.ensemble.run import tiny  # noqa: E402
@@ -98,7 +98,7 @@ def test_a_member_trains_as_a_plain_loop_does(loaded, tmp_path, threads, member)
     kept = folder.load(name)
     for key, value in kept["trainee"]["model"].items():
         assert torch.equal(value, weights[key])
-    assert (last.state, last.epoch, last.samples) == (State.DONE, 2, 2 * tiny.SAMPLES)
+    assert (last.state, last.epoch, last.samples) == (MemberState.DONE, 2, 2 * tiny.SAMPLES)
     assert last.epoch_loss == pytest.approx(losses[1])
     assert kept["tally"] == {"epoch": 2, "total": 0.0, "samples": 0, "last": last.epoch_loss}
     assert kept["loader"] == {"epoch": 2, "position": 0}
@@ -112,10 +112,10 @@ def test_a_member_that_was_stopped_goes_on_to_the_same_weights(loaded, tmp_path,
     trained(job_of(loaded, whole, every=1e9), loaded)
     job = job_of(loaded, parts, every=1e9)
     *_, first = trained(job, loaded, stop=after(stops))
-    assert first.state is State.STOPPED
+    assert first.state is MemberState.STOPPED
     torch.manual_seed(99)
     *_, last = trained(job, loaded)
-    assert last.state is State.DONE
+    assert last.state is MemberState.DONE
     assert first.samples + last.samples == 2 * tiny.SAMPLES
     one, other = whole.load("plain"), parts.load("plain")
     assert one["tally"]["last"] == pytest.approx(other["tally"]["last"])
@@ -140,7 +140,7 @@ def test_a_state_is_kept_as_often_as_is_asked_and_for_the_next_part_of_a_run(
 
 def test_a_member_that_is_stopped_and_keeps_nothing_stops_at_once(loaded, tmp_path, threads):
     *_, last = trained(job_of(loaded, RunFolder(tmp_path)), loaded, stop=after(2))
-    assert (last.state, last.epoch, last.samples) == (State.STOPPED, 0, 10)
+    assert (last.state, last.epoch, last.samples) == (MemberState.STOPPED, 0, 10)
     assert RunFolder(tmp_path).load("plain") is None
 
 
@@ -154,7 +154,7 @@ def test_what_a_member_tells_is_counted_from_its_first_batch_on(monkeypatch):
     clock["now"] = 103.0
     told.attach(lambda: {"wait_seconds": 2.5, "dropped": 4, "skipped": 1})
     (first,) = received(ours)
-    assert (first.state, first.attached, first.seconds) == (State.WAITING, True, 3.0)
+    assert (first.state, first.attached, first.seconds) == (MemberState.WAITING, True, 3.0)
     assert (first.waited, first.dropped, first.skipped) == (2.5, 4, 1)
     told.begin()
     clock.update(now=103.1, cpu=7.5)
@@ -170,13 +170,13 @@ def test_what_a_member_tells_is_counted_from_its_first_batch_on(monkeypatch):
     (report,) = received(ours)
     assert (report.loss, report.epoch_loss) == (9.5, 6.5)
     told.end_epoch()
-    told.tell(State.DONE, reason="why")
+    told.tell(MemberState.DONE, reason="why")
     (report,) = received(ours)
     assert (report.epoch, report.loss, report.epoch_loss) == (1, None, 6.5)
     assert report.reason == "why"
     ours.close()
     with pytest.raises(SystemExit):
-        told.tell(State.DONE)
+        told.tell(MemberState.DONE)
     theirs.close()
 
 
@@ -288,7 +288,7 @@ def test_equal_seeds_make_equal_weights(loaded):
     ("adagrad", "Adagrad"),
 ])  # fmt: skip
 def test_optimizers_are_pytorch_s(loaded, name, kind):
-    optimizer = Optimizer(name=name, options={"lr": 0.25})
+    optimizer = MemberOptimizer(name=name, options={"lr": 0.25})
     made = trainee(replace(loaded.study.recipes[0], optimizer=optimizer), "", seed=0).optimizer
     assert type(made) is getattr(torch.optim, kind)
     assert made.param_groups[0]["lr"] == 0.25
@@ -308,9 +308,9 @@ TINY = "tests.ensemble.run.tiny"
             "there is no module tests.ensemble.run",
         ),
         ({"options": {"depth": 3}}, r"with options \{'depth': 3\}"),
-        ({"optimizer": Optimizer(name="sgd", options={"speed": 1})}, "optimizer sgd: "),
-        ({"optimizer": Optimizer(name=Code(TINY, "collated"))}, "optimizer tests"),
-        ({"optimizer": Optimizer(name=Code("builtins", "list"))}, "returned a list"),
+        ({"optimizer": MemberOptimizer(name="sgd", options={"speed": 1})}, "optimizer sgd: "),
+        ({"optimizer": MemberOptimizer(name=Code(TINY, "collated"))}, "optimizer tests"),
+        ({"optimizer": MemberOptimizer(name=Code("builtins", "list"))}, "returned a list"),
         ({"device": "gpu:0"}, "Write cpu, auto or cuda:0"),
         ({"device": "cuda:99"}, r"this machine has \d+ GPUs"),
     ],

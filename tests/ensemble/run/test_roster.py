@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from foretrain.ensemble.result import State
+from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.run.looks import Report, send
 from foretrain.ensemble.run.roster import PATIENCE, Roster
 
@@ -69,9 +69,9 @@ def reports(*states):
 
 
 def until_asked(pipe, process):
-    send(pipe, Report(state=State.TRAINING))
+    send(pipe, Report(state=MemberState.TRAINING))
     assert process.asked.wait(10)
-    send(pipe, Report(state=State.STOPPED, samples=9))
+    send(pipe, Report(state=MemberState.STOPPED, samples=9))
 
 
 def watched(home, *, stop=lambda: False, every=60.0):
@@ -86,12 +86,12 @@ def watched(home, *, stop=lambda: False, every=60.0):
 
 
 def test_members_are_watched_until_all_have_told_their_last():
-    done = reports(State.WAITING, State.TRAINING, State.DONE)
-    home = Home(a=(done, 0), b=(reports(State.FAILED), 1))
+    done = reports(MemberState.WAITING, MemberState.TRAINING, MemberState.DONE)
+    home = Home(a=(done, 0), b=(reports(MemberState.FAILED), 1))
     last, seen = watched(home)
     assert {name: (each.state, each.samples) for name, each in last.items()} == {
-        "a": (State.DONE, 3),
-        "b": (State.FAILED, 1),
+        "a": (MemberState.DONE, 3),
+        "b": (MemberState.FAILED, 1),
     }
     assert seen == [last]  # a look at the end, however soon that is
     assert [each.waited for each in home.processes.values()] == [[PATIENCE]] * 2
@@ -109,7 +109,7 @@ def test_members_are_asked_to_stop_once():
     home = Home(a=(until_asked, 0), b=(until_asked, 0))
     last, _ = watched(home, stop=lambda: True, every=0.01)
     assert [each.signals for each in home.processes.values()] == [[signal.SIGTERM]] * 2
-    assert {each.state for each in last.values()} == {State.STOPPED}
+    assert {each.state for each in last.values()} == {MemberState.STOPPED}
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_members_are_asked_to_stop_once():
     ],
 )
 def test_a_member_that_said_no_last_word_failed_as_its_process_did(status, says):
-    last, _ = watched(Home(a=(reports(State.TRAINING), status)))
-    assert (last["a"].state, last["a"].samples) == (State.FAILED, 1)
+    last, _ = watched(Home(a=(reports(MemberState.TRAINING), status)))
+    assert (last["a"].state, last["a"].samples) == (MemberState.FAILED, 1)
     assert last["a"].reason.endswith(says)

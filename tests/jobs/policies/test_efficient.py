@@ -10,9 +10,9 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.policies.aware import fifo_efficient, fifo_max, srtf_efficient
 from foretrain.jobs.progress import efficient
-from foretrain.throughput import Amdahl, Point, Power, ThroughputCurve
+from foretrain.throughput import Amdahl, Point, PowerLaw, ThroughputCurve
 
-ROOT = Power(exponent=0.5, most=8)
+ROOT = PowerLaw(exponent=0.5, most=8)
 
 
 def widest(curve, threshold, devices=64):

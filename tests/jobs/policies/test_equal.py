@@ -11,7 +11,7 @@ from foretrain.cluster.fleet import fleet
 from foretrain.jobs.active import Active
 from foretrain.jobs.policies.equal import equal_share, processor_sharing
 from foretrain.jobs.shared import ClusterState
-from foretrain.throughput import Power, rigid
+from foretrain.throughput import PowerLaw, rigid
 
 
 def widths(curves, devices):
@@ -25,7 +25,7 @@ def widths(curves, devices):
 
 
 def linear(most):
-    return Power(exponent=1.0, most=most)
+    return PowerLaw(exponent=1.0, most=most)
 
 
 @pytest.mark.parametrize(

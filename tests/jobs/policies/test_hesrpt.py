@@ -12,14 +12,14 @@ from tests.jobs.runs import job, shared, trace
 
 from foretrain.errors import InputError
 from foretrain.jobs.policies.equal import hesrpt, processor_sharing, shares, total_response
-from foretrain.throughput import Power
+from foretrain.throughput import PowerLaw
 
 works = st.lists(st.floats(0.1, 100.0), min_size=1, max_size=8)
 exponents = st.floats(0.05, 0.9)
 
 
 def simulated(works, exponent, devices, policy=None):
-    curve = Power(exponent=exponent, most=devices)
+    curve = PowerLaw(exponent=exponent, most=devices)
     jobs = trace(job(place, work=work, curve=curve) for place, work in enumerate(works))
     return sum(shared(jobs, policy or hesrpt(exponent), devices).ended)
 
@@ -96,7 +96,7 @@ def test_an_exponent_without_an_optimum_of_this_form_is_refused(exponent):
 
 
 def test_a_job_holds_no_more_devices_than_it_can_use():
-    narrow = trace([job(0, work=6.0, curve=Power(exponent=0.5, most=2))])
+    narrow = trace([job(0, work=6.0, curve=PowerLaw(exponent=0.5, most=2))])
     outcomes = shared(narrow, hesrpt(0.5), 8)
     assert list(outcomes.ended) == pytest.approx([6.0 / 2**0.5])
     assert list(outcomes.attained) == pytest.approx([2 * 6.0 / 2**0.5])

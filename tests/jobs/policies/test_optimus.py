@@ -10,9 +10,9 @@ from tests.jobs.policies.states import active, devices_of, state
 from tests.jobs.runs import job, shared, trace
 
 from foretrain.jobs.policies.optimus import optimus
-from foretrain.throughput import Point, Power, ThroughputCurve
+from foretrain.throughput import Point, PowerLaw, ThroughputCurve
 
-LINEAR = Power(exponent=1.0, most=4)
+LINEAR = PowerLaw(exponent=1.0, most=4)
 
 
 def stepped(*points):
@@ -65,7 +65,7 @@ def test_two_jobs_share_until_one_ends():
     devices=st.integers(3, 7),
 )
 def test_no_division_leaves_less_time_where_curves_are_concave(works, exponent, devices):
-    curve = Power(exponent=exponent, most=7)
+    curve = PowerLaw(exponent=exponent, most=7)
     jobs = [active(place, curve, work=work) for place, work in enumerate(works)]
     given_ = devices_of(optimus(state(*jobs, devices=devices)))
 

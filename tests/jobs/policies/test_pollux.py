@@ -10,10 +10,10 @@ from tests.jobs.policies.states import active, devices_of, state
 
 from foretrain.errors import InputError
 from foretrain.jobs.policies.pollux import Pollux, allotted
-from foretrain.throughput import Power
+from foretrain.throughput import PowerLaw
 
-LINEAR = Power(exponent=1.0, most=16)
-SUBLINEAR = Power(exponent=0.5, most=16)
+LINEAR = PowerLaw(exponent=1.0, most=16)
+SUBLINEAR = PowerLaw(exponent=0.5, most=16)
 
 
 def test_a_new_job_is_given_one_device_at_first():

@@ -11,9 +11,9 @@ from tests.jobs.policies.states import active, devices_of, state
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.policies.sia import Sia
-from foretrain.throughput import Point, Power, ThroughputCurve
+from foretrain.throughput import Point, PowerLaw, ThroughputCurve
 
-LINEAR = Power(exponent=1.0, most=16)
+LINEAR = PowerLaw(exponent=1.0, most=16)
 MIXED = Fleet(nodes=(Nodes(count=1, devices=4, kind="new"), Nodes(count=1, devices=4, kind="old")))
 
 
@@ -33,7 +33,7 @@ def test_a_job_alone_gets_all_that_it_may_try():
 
 
 def test_within_a_node_devices_are_powers_of_two():
-    narrow = active(0, Power(exponent=1.0, most=3), holds=2)
+    narrow = active(0, PowerLaw(exponent=1.0, most=3), holds=2)
     assert devices_of(Sia()(state(narrow, devices=4, per_node=4))) == {0: 2}
 
 
@@ -64,7 +64,7 @@ def test_when_there_are_too_few_devices_somebody_waits():
 @few(10)
 @given(exponents=st.lists(st.floats(0.05, 1.0), min_size=1, max_size=3))
 def test_no_choice_costs_less(exponents):
-    curves = [Power(exponent=exponent, most=8) for exponent in exponents]
+    curves = [PowerLaw(exponent=exponent, most=8) for exponent in exponents]
     jobs = [active(place, curve, holds=8) for place, curve in enumerate(curves)]
     grants = devices_of(Sia(delay=0.0)(state(*jobs, devices=8, per_node=4, now=600.0)))
 

@@ -6,7 +6,7 @@ import pytest
 from tests import builders
 
 from foretrain.plan.study import Objective
-from foretrain.search.report.space_map import State, further, space_map
+from foretrain.search.report.space_map import CellState, further, space_map
 
 
 def drawn(**changes):
@@ -44,7 +44,7 @@ def test_degrees_that_no_plan_has_leave_holes():
 def test_best_plans_cell_is_marked_and_shows_its_value():
     (best,) = [each for each in drawn().squares if each.best]
     assert (best.cell.tensor, best.cell.pipeline) == (8, 4)
-    assert (best.text, best.shade, best.state) == ("10.9 s", 0, State.KNOWN)
+    assert (best.text, best.shade, best.state) == ("10.9 s", 0, CellState.KNOWN)
     assert best.words.startswith("tensor 8, pipeline 4: 10.9 s, the least of all; best of 1,320 ")
 
 
@@ -56,7 +56,7 @@ def test_other_cells_show_how_much_worse_they_are():
 
 def test_cells_that_were_only_bounded_show_their_bound():
     each = square(8, 16, bound=20.0)
-    assert (each.text, each.state) == ("\u2265 +84 %", State.BOUNDED)
+    assert (each.text, each.state) == ("\u2265 +84 %", CellState.BOUNDED)
     told = "none of 2,280 plans was priced; what was not priced takes at least 20 s, 84 % slower"
     assert told in each.words
 
@@ -68,7 +68,7 @@ def test_bound_below_the_best_says_that_nothing_is_known():
 
 def test_cells_with_a_better_bound_show_the_best_that_was_priced():
     each = square(8, 8, bound=12.0)
-    assert (each.text, each.shade, each.state) == ("\u2264 +25 %", 3, State.FOUND)
+    assert (each.text, each.shade, each.state) == ("\u2264 +25 %", 3, CellState.FOUND)
     assert "best of those of 1,640 plans that were priced: tp8" in each.words
     assert each.words.endswith("takes at least 12 s, 10 % slower than the best")
 
@@ -80,7 +80,7 @@ def test_bound_that_is_no_better_leaves_the_best_of_a_cell_known():
 
 def test_cells_where_nothing_fits_say_why():
     each = square(1, 1)
-    assert (each.text, each.state) == ("", State.REFUSED)
+    assert (each.text, each.state) == ("", CellState.REFUSED)
     assert "none of 1,010 plans can run: needs more memory than a device has, or" in each.words
     assert square(1, 1, plans=0).words == "tensor 1, pipeline 1: no legal plan"
 

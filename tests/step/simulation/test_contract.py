@@ -10,7 +10,7 @@ from tests.pipelines import stage_times, step_times, steps
 from foretrain.errors import InputError
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.step.schedule import PASSES
-from foretrain.step.simulation.order import ORDERS, Passes, order, passes_of
+from foretrain.step.simulation.order import ORDERS, PassSequence, order, passes_of
 from foretrain.step.simulation.pipeline import play
 from foretrain.step.simulation.step import simulate
 from foretrain.step.timeline import closed_form, closed_step
@@ -48,7 +48,7 @@ def test_every_schedule_is_played_and_priced():
 @every_schedule
 @given(pipeline=pipelines)
 def test_every_stage_makes_each_of_its_passes_once(schedule, pipeline):
-    passes = Passes(pipeline[0], *pipeline, schedule)
+    passes = PassSequence(pipeline[0], *pipeline, schedule)
     worked = [number for stage in range(passes.stages) for number in order(stage, passes)]
     assert sorted(worked) == list(range(passes.count))
 
@@ -56,7 +56,7 @@ def test_every_stage_makes_each_of_its_passes_once(schedule, pipeline):
 @every_schedule
 @given(pipeline=pipelines)
 def test_the_last_pass_of_a_stage_completes_its_gradients(schedule, pipeline):
-    passes = Passes(pipeline[0], *pipeline, schedule)
+    passes = PassSequence(pipeline[0], *pipeline, schedule)
     for stage in range(passes.stages):
         assert order(stage, passes)[-1] == passes.last(stage)
 
@@ -175,7 +175,7 @@ def test_gpipe_takes_the_slowest_forward_and_the_slowest_backward_pass_per_micro
 @given(pipeline=pipelines)
 def test_1f1b_keeps_a_micro_batch_for_each_stage_from_here_on(pipeline):
     stages, micro_batches = pipeline
-    passes = Passes(stages, stages, micro_batches)
+    passes = PassSequence(stages, stages, micro_batches)
     for stage in range(stages):
         assert in_flight(stage, passes)[0] == min(stages - stage, micro_batches)
 
@@ -183,14 +183,14 @@ def test_1f1b_keeps_a_micro_batch_for_each_stage_from_here_on(pipeline):
 @given(pipeline=pipelines)
 def test_gpipe_keeps_all_micro_batches(pipeline):
     stages, micro_batches = pipeline
-    passes = Passes(stages, stages, micro_batches, Schedule.GPIPE)
+    passes = PassSequence(stages, stages, micro_batches, Schedule.GPIPE)
     assert {in_flight(stage, passes)[0] for stage in range(stages)} == {micro_batches}
 
 
 @given(pipeline=pipelines)
 def test_zero_bubble_keeps_on_every_stage_what_1f1b_keeps_on_the_first(pipeline):
     stages, micro_batches = pipeline
-    passes = Passes(stages, stages, micro_batches, Schedule.ZERO_BUBBLE)
+    passes = PassSequence(stages, stages, micro_batches, Schedule.ZERO_BUBBLE)
     for stage in range(stages):
         kept, before_backward = in_flight(stage, passes)
         assert kept == min(stages, micro_batches)
@@ -198,7 +198,7 @@ def test_zero_bubble_keeps_on_every_stage_what_1f1b_keeps_on_the_first(pipeline)
 
 
 def test_zero_bubble_of_two_stages_and_three_micro_batches():
-    passes = Passes(2, 2, 3, Schedule.ZERO_BUBBLE)
+    passes = PassSequence(2, 2, 3, Schedule.ZERO_BUBBLE)
     f, b, w = passes.forward, passes.backward, passes.weights
     first = [f(0, 0), f(0, 1), b(0, 0), w(0, 0), f(0, 2), b(0, 1), w(0, 1), b(0, 2), w(0, 2)]
     last = [f(1, 0), b(1, 0), f(1, 1), b(1, 1), w(1, 0), f(1, 2), b(1, 2), w(1, 1), w(1, 2)]
@@ -206,7 +206,7 @@ def test_zero_bubble_of_two_stages_and_three_micro_batches():
 
 
 def test_gpipe_goes_back_from_the_last_micro_batch_to_the_first():
-    passes = Passes(2, 2, 3, Schedule.GPIPE)
+    passes = PassSequence(2, 2, 3, Schedule.GPIPE)
     f, b = passes.forward, passes.backward
     assert order(0, passes) == [f(0, 0), f(0, 1), f(0, 2), b(0, 2), b(0, 1), b(0, 0)]
 

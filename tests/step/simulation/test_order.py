@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tests.pipelines import stage_times, step_times
 
 from foretrain.errors import InputError
-from foretrain.step.simulation.order import Passes, order, passes_of
+from foretrain.step.simulation.order import PassSequence, order, passes_of
 
 
 @st.composite
@@ -14,7 +14,7 @@ def passes(draw):
     groups = draw(st.integers(1, 4))
     plain = draw(st.integers(1, 20))
     micro_batches = stages * groups if interleaving > 1 else plain
-    return Passes(stages, stages * interleaving, micro_batches)
+    return PassSequence(stages, stages * interleaving, micro_batches)
 
 
 @given(passes=passes())
@@ -42,14 +42,14 @@ def test_following_the_successors_leads_a_micro_batch_down_and_back(passes):
 
 
 def test_first_of_two_stages_warms_up_with_one_forward_pass():
-    passes = Passes(2, 2, 3)
+    passes = PassSequence(2, 2, 3)
     f, b = passes.forward, passes.backward
     assert order(0, passes) == [f(0, 0), f(0, 1), b(0, 0), f(0, 2), b(0, 1), b(0, 2)]
     assert order(1, passes) == [f(1, 0), b(1, 0), f(1, 1), b(1, 1), f(1, 2), b(1, 2)]
 
 
 def test_two_stages_of_two_chunks_take_two_micro_batches_at_a_time():
-    passes = Passes(2, 4, 4)
+    passes = PassSequence(2, 4, 4)
     f, b = passes.forward, passes.backward
     warm_up = [f(1, 0), f(1, 1)]
     pairs = [(3, 0, 3, 0), (3, 1, 3, 1), (1, 2, 1, 0), (1, 3, 1, 1), (3, 2, 3, 2), (3, 3, 3, 3)]

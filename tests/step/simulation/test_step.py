@@ -6,7 +6,7 @@ from hypothesis import given
 from tests.pipelines import stage_times, step_times, steps
 
 from foretrain.plan.plan import Schedule, Sends
-from foretrain.step.simulation.step import Stream, simulate, timeline
+from foretrain.step.simulation.step import DeviceStream, simulate, timeline
 from foretrain.step.timeline import StageTimes
 
 
@@ -57,7 +57,7 @@ def test_a_stream_does_one_thing_at_a_time_and_compute_is_conserved(times):
     for (stage, stream), group in groupby(by_stream, key=lambda i: (i.stage, i.stream)):
         own = list(group)
         assert all(a.end <= b.start + 1e-9 * b.end for a, b in pairwise(own))
-        if stream is Stream.COMPUTE:
+        if stream is DeviceStream.COMPUTE:
             work = times.stages[stage]
             passes = times.micro_batches * (work.forward + work.backward)
             assert sum(i.end - i.start for i in own) == pytest.approx(passes + work.update)
@@ -65,7 +65,7 @@ def test_a_stream_does_one_thing_at_a_time_and_compute_is_conserved(times):
 
 @given(times=steps())
 def test_every_inner_chunk_boundary_is_crossed_twice_by_every_micro_batch(times):
-    sends = [i for i in timeline(times) if i.stream is Stream.SEND]
+    sends = [i for i in timeline(times) if i.stream is DeviceStream.SEND]
     crossings = len(times.stages) * times.interleaving - 1
     moved = times.send > 0 and len(times.stages) > 1
     assert len(sends) == (2 * crossings * times.micro_batches if moved else 0)
@@ -87,7 +87,9 @@ def test_the_share_that_does_not_overlap_follows_the_last_backward_pass():
 def test_what_does_not_overlap_is_a_bucket_that_follows_the_last_backward_pass():
     times = step_times(stage_times(1, 2, gradients=4, buckets=2), micro_batches=4, overlap=0.5)
     data = [
-        (i.start, i.end) for i in timeline(times) if i.stream is Stream.DATA and i.end > i.start
+        (i.start, i.end)
+        for i in timeline(times)
+        if i.stream is DeviceStream.DATA and i.end > i.start
     ]
     # Buckets of a second each are ready at 11 and 12 s; the rest leaves behind them.
     assert data == [(11, 12), (12, 13), (13, 15)]
@@ -125,5 +127,5 @@ def test_two_stages_of_two_chunks_wait_half_a_turn():
 
 def test_forward_and_backward_sends_of_a_stage_share_its_link():
     times = step_times(*[stage_times(1, 1)] * 3, micro_batches=8, send=2)
-    inner = [i for i in timeline(times) if i.stage == 1 and i.stream is Stream.SEND]
+    inner = [i for i in timeline(times) if i.stage == 1 and i.stream is DeviceStream.SEND]
     assert max(i.end for i in inner) - min(i.start for i in inner) >= 16 * 2

@@ -26,7 +26,7 @@ from foretrain.plan.table import table_of
 from foretrain.step.strategies import STRATEGIES, owners_of, share_of, tensor
 from foretrain.step.strategies.expert import expert_replicas
 from foretrain.step.strategies.sequence import token_degree
-from foretrain.step.strategies.strategy import Axis, Group, Owners, Share, When
+from foretrain.step.strategies.strategy import Axis, Owners, ParameterGroup, Share, When
 from foretrain.workload.operator import Attention, Split
 
 ROOT = Path(__file__).parents[3]
@@ -240,10 +240,10 @@ def test_gradients_of_all_replicas_are_added_up_once_whatever_is_sharded(questio
             sizes = gradients(setting.workload, plans, float(replicas))
             if kind is Sharding.NONE:
                 whole = one.wire_bytes if one.adds_up else one.wire_bytes * replicas
-                assert sizes == {Group.REPLICAS: whole}
+                assert sizes == {ParameterGroup.REPLICAS: whole}
             else:
-                inside = {Group.SHARD: one.wire_bytes} if among > 1 else {}
-                across = {Group.ACROSS: one.wire_bytes / among} if among < replicas else {}
+                inside = {ParameterGroup.SHARD: one.wire_bytes} if among > 1 else {}
+                across = {ParameterGroup.ACROSS: one.wire_bytes / among} if among < replicas else {}
                 assert sizes == inside | across
 
 

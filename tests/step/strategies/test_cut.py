@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.step.strategies.cut import Row, balanced, balanced_over
+from foretrain.step.strategies.cut import LayerRow, balanced, balanced_over
 
 # Whole numbers: their sums do not round, so that ties are ties.
 times = st.integers(0, 9).map(float)
@@ -114,7 +114,7 @@ def devices_of_two_kinds(draw):
     seconds, first, last, parts = draw(rows())
     slower = draw(st.integers(1, 4))
     kinds = [
-        Row(seconds=[k * each for each in seconds], first=k * first, last=k * last)
+        LayerRow(seconds=[k * each for each in seconds], first=k * first, last=k * last)
         for k in (1, slower)
     ]
     return kinds, draw(st.lists(st.integers(0, 1), min_size=parts, max_size=parts))
@@ -141,7 +141,7 @@ def test_cut_over_parts_on_different_devices_is_the_best_of_all(question):
 @given(row=rows())
 def test_parts_on_equal_devices_are_cut_like_those_of_one_kind(row):
     seconds, first, last, parts = row
-    kinds = [Row(seconds=seconds, first=first, last=last)] * 2
+    kinds = [LayerRow(seconds=seconds, first=first, last=last)] * 2
     assert balanced_over(kinds, [part % 2 for part in range(parts)]) == balanced(
         seconds, first=first, last=last, parts=parts
     )

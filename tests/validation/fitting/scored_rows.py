@@ -5,21 +5,21 @@ from dataclasses import replace
 from validation.fitting.scores import Scored
 
 from foretrain.coefficients.intervals import Situation
-from foretrain.measured.run import Layout, MeasuredRun, Network, Place, Subject, Table
+from foretrain.measured.run import MeasuredRun, Place, RunLayout, Subject, TableKind, TrainedNetwork
 
 RUN = MeasuredRun(
     id="a-1",
     source_id="a",
-    table=Table.LLM_TRAINING,
+    table=TableKind.LLM_TRAINING,
     subject=Subject.STEP_TIME,
     measured=10.0,
     framework="torch",
     task="pretrain",
     precision="bf16",
     global_batch=64,
-    network=Network(name="gpt", layers=24, hidden=1024, heads=16, sequence=1024),
+    network=TrainedNetwork(name="gpt", layers=24, hidden=1024, heads=16, sequence=1024),
     place=Place(device="A100 SXM 80GB", devices=8),
-    layout=Layout(data=8, tensor=1, pipeline=1, micro_batch=8.0),
+    layout=RunLayout(data=8, tensor=1, pipeline=1, micro_batch=8.0),
 )
 SITUATION = Situation(device="a100-sxm-80gb", devices=8, parameters=1e9)
 

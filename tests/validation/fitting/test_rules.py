@@ -8,11 +8,11 @@ from tests.validation.fitting.scored_rows import RUN, on
 from validation.fitting.batches import model_devices, passes, share, step_samples
 from validation.fitting.decisions import RULES, Choice
 
-from foretrain.measured.run import Layout, Place
+from foretrain.measured.run import Place, RunLayout
 
 
 def run(devices=48, *, global_batch=None, **layout):
-    return replace(RUN, layout=Layout(**layout), place=on(devices), global_batch=global_batch)
+    return replace(RUN, layout=RunLayout(**layout), place=on(devices), global_batch=global_batch)
 
 
 def rule(name, one):
@@ -49,7 +49,7 @@ def test_rules_read_what_a_layout_states():
 
 def test_rules_take_a_blank_for_what_is_usual_and_recomputation_for_some():
     assert {name: rule(name, run()) for name in RULES} == BLANK
-    assert rule("most data", replace(RUN, layout=Layout(), place=Place())) == -1.0
+    assert rule("most data", replace(RUN, layout=RunLayout(), place=Place())) == -1.0
 
 
 def test_stated_replicas_go_before_those_that_follow_from_the_devices():

@@ -18,8 +18,8 @@ from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.policies.sia import Sia
 from foretrain.jobs.rounds import Rules
-from foretrain.measured.job import Phase
-from foretrain.throughput import Amdahl, Point, Power, rigid
+from foretrain.measured.job import JobPhase
+from foretrain.throughput import Amdahl, Point, PowerLaw, rigid
 
 LENGTH = {
     **{"median": 1.0, "spread": 1.0, "tail": 0.5, "begins": 10.0, "index": 1.0},
@@ -86,12 +86,12 @@ BOUNDS = [
     (NodeFailures, BETWEEN, "checkpoint", (SMALL,), (0.0, nan)),
     (Fleet, {}, "nodes", ((Nodes(count=1, devices=1),),), ((),)),
     (Fleet, {"nodes": (Nodes(count=1, devices=1),)}, "quota", ({"a": 1},), ({"a": 0},)),
-    (Phase, {"begins": 1.0, "curve": rigid(1)}, "begins", (0.0,), (-SMALL, nan)),
-    (Phase, {"begins": 1.0, "curve": rigid(1)}, "scale", (SMALL,), (0.0, nan)),
+    (JobPhase, {"begins": 1.0, "curve": rigid(1)}, "begins", (0.0,), (-SMALL, nan)),
+    (JobPhase, {"begins": 1.0, "curve": rigid(1)}, "scale", (SMALL,), (0.0, nan)),
     (Amdahl, AMDAHL, "serial", (0.0, 1.0), (-SMALL, ABOVE)),
     (Amdahl, AMDAHL, "base", (1, 4), (0, 5)),
-    (Power, {"exponent": 0.5, "most": 2}, "exponent", (SMALL, 1.0), (0.0, ABOVE)),
-    (Power, {"exponent": 0.5, "most": 2}, "most", (1,), (0,)),
+    (PowerLaw, {"exponent": 0.5, "most": 2}, "exponent", (SMALL, 1.0), (0.0, ABOVE)),
+    (PowerLaw, {"exponent": 0.5, "most": 2}, "most", (1,), (0,)),
     (Point, {"devices": 2, "rate": 1.0}, "devices", (1,), (0,)),
     (Point, {"devices": 2, "rate": 1.0}, "rate", (SMALL,), (0.0, nan)),
     (Point, {"devices": 2, "rate": 1.0}, "nodes", (0, 2), (-1, 3)),

@@ -1,7 +1,7 @@
 """Goodput: by hand, on steps that lie on a plane."""
 
 import pytest
-from tests.jobs.profiles import SMALL, step
+from tests.validation.scheduling.profiles import SMALL, step
 from validation.scheduling.goodput import Goodput, Limits, candidates, limits, packed
 from validation.scheduling.learning import Learning
 from validation.scheduling.steps import MeasuredSteps

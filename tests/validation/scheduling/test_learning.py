@@ -5,7 +5,7 @@ from math import inf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.profiles import SMALL
+from tests.validation.scheduling.profiles import SMALL
 from validation.scheduling.learning import Learning, gain
 
 LEARNING = Learning(SMALL)

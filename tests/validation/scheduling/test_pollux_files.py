@@ -6,7 +6,7 @@ import pytest
 from validation.scheduling.formats.pollux import read_profile, read_workload
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import Submission
+from validation.scheduling.profile import Submission
 
 HEAD = "name,time,application,num_replicas,batch_size\n"
 PLACED = "placement,local_bsz,step_time,sync_time\n12,4,0.5,0.25\n"

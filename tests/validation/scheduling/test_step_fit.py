@@ -16,7 +16,7 @@ from validation.scheduling.steps import (
 )
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import TimedStep
+from validation.scheduling.profile import TimedStep
 
 TRUE = StepModel(
     compute=0.07, sample=0.02, near=0.04, near_more=0.003, far=0.2, far_more=0.005, overlap=1.5

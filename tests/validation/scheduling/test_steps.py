@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.jobs.profiles import SMALL, step
+from tests.validation.scheduling.profiles import SMALL, step
 from validation.scheduling.steps import MeasuredSteps, StepModel, turned
 
 from foretrain.errors import InputError

@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.workload.library.entries import build
-from foretrain.workload.operator import Family
+from foretrain.workload.operator import KernelFamily
 
 
 @pytest.fixture(
@@ -26,7 +26,7 @@ def test_stem_and_first_group_have_no_backward_pass(detector):
 
 
 def test_norms_are_scales_and_shifts_that_nothing_trains(detector):
-    assert not any(each.family is Family.NORM for _, each in detector.operators)
+    assert not any(each.family is KernelFamily.NORM for _, each in detector.operators)
     norms = [each for _, each in detector.operators if each.name.endswith("norm")]
     assert norms
     assert all(each.trainable == 0 for each in norms)
@@ -34,7 +34,7 @@ def test_norms_are_scales_and_shifts_that_nothing_trains(detector):
 
 def test_ssd_trains_its_norms():
     found = build("ssd300-resnet-50")
-    assert any(each.family is Family.NORM for _, each in found.operators)
+    assert any(each.family is KernelFamily.NORM for _, each in found.operators)
     assert all(each.trainable == each.weights for _, each in found.operators)
 
 

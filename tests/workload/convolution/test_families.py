@@ -9,10 +9,10 @@ from foretrain.workload.library import (
     segmentation,
     speech,
 )
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 
 FAMILIES = (convolutional, detection, segmentation, speech, recommendation)
-SIZES = {Reads.IMAGE: 256, Reads.TOKENS: 400, Reads.NOTHING: 1}
+SIZES = {SampleKind.IMAGE: 256, SampleKind.TOKENS: 400, SampleKind.NOTHING: 1}
 MODELS = [
     pytest.param(entry.build(SIZES[entry.reads]), id=entry.name)
     for family in FAMILIES
@@ -48,4 +48,4 @@ def test_products_say_that_the_tensor_axis_cannot_split_them(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_tokens_are_frames_of_speech_and_one_elsewhere(model):
-    assert model.tokens in {1, SIZES[Reads.TOKENS]}
+    assert model.tokens in {1, SIZES[SampleKind.TOKENS]}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from foretrain.workload.library.entries import build, find
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "networks.md"
 ROW = re.compile(r"\| (\S+) \| ([^|]+) \| ([\d,]+) \| [^|]* \| ([\d.]+) ([GM]) \|")
@@ -22,7 +22,9 @@ def test_page_has_rows():
 def test_row_says_what_the_library_counts(name, sample, parameters, count, unit):
     reads = find(name).reads
     size = int(re.match(r"\d*", sample)[0] or 0)
-    shape = {Reads.IMAGE: {"image": size}, Reads.TOKENS: {"sequence": size}}.get(reads, {})
+    shape = {SampleKind.IMAGE: {"image": size}, SampleKind.TOKENS: {"sequence": size}}.get(
+        reads, {}
+    )
     model = build(name, **shape)
     multiply_adds = sum(part.repeats * operator.flop for part, operator in model.operators) / 2
     assert model.parameters == int(parameters.replace(",", ""))

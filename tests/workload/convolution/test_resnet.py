@@ -7,7 +7,7 @@ from foretrain.workload.convolution.picture import Picture, Window
 from foretrain.workload.convolution.resnet import ResNet, resnet
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.library.entries import build
-from foretrain.workload.operator import Kind
+from foretrain.workload.operator import OperatorKind
 
 RESNET = build("resnet-50", image=224)
 
@@ -16,7 +16,7 @@ def products():
     return [
         (layer.repeats, operator)
         for layer, operator in RESNET.operators
-        if operator.kind is Kind.MATMUL
+        if operator.kind is OperatorKind.MATMUL
     ]
 
 

@@ -10,7 +10,7 @@ from foretrain.workload.convolution.picture import Picture, Window, cube, square
 from foretrain.workload.convolution.plain import cosmoflow_512, vgg
 from foretrain.workload.convolution.segmentation import UNet, unet
 from foretrain.workload.convolution.trunk import Trunk
-from foretrain.workload.operator import Kind
+from foretrain.workload.operator import OperatorKind
 
 THREE = Window(size=3)
 
@@ -37,7 +37,7 @@ def test_convolution_over_each_channel_alone_is_limited_by_memory():
     trunk = Trunk(square(14, channels=32))
     trunk.convolve("depthwise", 32, window=THREE, groups=32)
     (block,) = blocks(trunk)
-    assert block.operator.kind is Kind.MEMORY
+    assert block.operator.kind is OperatorKind.MEMORY
     assert block.operator.weights == 32 * 9
     assert block.operator.flop == 2 * 9 * 32 * 14 * 14
     assert block.operator.backward_flop == 2 * block.operator.flop

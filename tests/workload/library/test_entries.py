@@ -7,7 +7,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import ALIASES, ENTRIES, build, find, spellings
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 from foretrain.workload.library.repositories import REPOSITORIES
 
 BIBLIOGRAPHY = Path(__file__).parents[3] / "docs" / "references.bib"
@@ -15,7 +15,7 @@ KEYS = set(re.findall(r"^@\w+\{([^,]+),", BIBLIOGRAPHY.read_text(), re.MULTILINE
 
 
 def sample(name):
-    return {Reads.TOKENS: {"sequence": 512}, Reads.IMAGE: {"image": 224}}.get(
+    return {SampleKind.TOKENS: {"sequence": 512}, SampleKind.IMAGE: {"image": 224}}.get(
         ENTRIES[name].reads, {}
     )
 

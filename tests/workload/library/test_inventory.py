@@ -8,7 +8,7 @@ from tests.examples import few
 from foretrain.errors import InputError
 from foretrain.workload.convolution.picture import Picture
 from foretrain.workload.library.inventory import Convolution, Inventory, Move, Product, Traffic
-from foretrain.workload.operator import Family, Matrices
+from foretrain.workload.operator import KernelFamily, Matrices
 
 STEM = Convolution(
     picture=Picture(channels=3, sides=(8, 8)),
@@ -73,9 +73,9 @@ def test_the_first_convolution_reads_samples_which_need_no_gradient():
 
 def test_convolutions_and_norms_have_the_kernels_of_their_families():
     found = operators(NETWORK)
-    assert found["convolution 1"].family is Family.CONVOLUTION
-    assert found["convolution 2"].family is Family.DEPTHWISE
-    assert found["batch norm"].family is Family.NORM
+    assert found["convolution 1"].family is KernelFamily.CONVOLUTION
+    assert found["convolution 2"].family is KernelFamily.DEPTHWISE
+    assert found["batch norm"].family is KernelFamily.NORM
 
 
 def test_values_of_32_bits_keep_their_size_at_any_precision():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from foretrain.workload.library.entries import build, find
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "models.md").read_text()
 
@@ -24,7 +24,7 @@ ACTIVE = rows("Active parameters")
 
 
 def model(name):
-    sizes = {Reads.TOKENS: {"sequence": 16}, Reads.IMAGE: {"image": 224}}
+    sizes = {SampleKind.TOKENS: {"sequence": 16}, SampleKind.IMAGE: {"image": 224}}
     return build(name, **sizes[find(name).reads])
 
 

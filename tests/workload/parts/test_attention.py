@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.examples import few
 
 from foretrain.errors import InputError
-from foretrain.workload.operator import Attention, Kind, Reach, Split
-from foretrain.workload.parts.attention import Heads, Window, attention, cross_attention
-from foretrain.workload.parts.stream import Norm, Stream
+from foretrain.workload.operator import Attention, OperatorKind, Reach, Split
+from foretrain.workload.parts.attention import Heads, SlidingWindow, attention, cross_attention
+from foretrain.workload.parts.stream import HiddenStates, Norm
 
 HEADS = Heads(heads=8, kv_heads=2, width=16)
-STREAM = Stream(tokens=64, hidden=96, norm=Norm.SCALE, dropout=False)
+STREAM = HiddenStates(tokens=64, hidden=96, norm=Norm.SCALE, dropout=False)
 
 
 def flop(operators, kernel):
@@ -75,7 +75,7 @@ def test_causal_kernel_computes_half_of_what_a_seeing_one_does(shape, tokens):
 @given(tokens=st.integers(1, 4096), window=st.integers(1, 8192))
 def test_window_saves_work_of_the_fused_kernel_alone(tokens, window):
     whole = replace(HEADS, window=None)
-    windowed = replace(HEADS, window=Window(tokens=window))
+    windowed = replace(HEADS, window=SlidingWindow(tokens=window))
     assert 0 < windowed.pairs(tokens) <= whole.pairs(tokens)
     if window >= tokens:
         assert windowed.pairs(tokens) == whole.pairs(tokens)
@@ -86,12 +86,12 @@ def test_window_saves_work_of_the_fused_kernel_alone(tokens, window):
 
 
 def test_window_of_128_tokens_leaves_128_per_query_of_a_long_sample():
-    pairs = replace(HEADS, window=Window(tokens=128)).pairs(131_072)
+    pairs = replace(HEADS, window=SlidingWindow(tokens=128)).pairs(131_072)
     assert pairs == pytest.approx(128 * 131_072, rel=1e-3)
 
 
 def test_layers_that_alternate_compute_the_mean_of_both():
-    window = Window(tokens=100)
+    window = SlidingWindow(tokens=100)
     alternating = replace(HEADS, window=replace(window, share=0.25))
     whole, windowed = HEADS, replace(HEADS, window=window)
     mean = 0.25 * windowed.pairs(1000) + 0.75 * whole.pairs(1000)
@@ -117,7 +117,7 @@ def test_cross_attention_reads_queries_here_and_keys_there():
 def test_learned_positions_rotate_nothing():
     operators = attention(replace(HEADS, rotary=False), STREAM)
     heads = named(operators, "queries, keys, values")
-    assert (heads.kind, heads.kernels, heads.forward.values) == (Kind.MEMORY, 0, 0)
+    assert (heads.kind, heads.kernels, heads.forward.values) == (OperatorKind.MEMORY, 0, 0)
 
 
 def test_rotations_with_a_temperature_take_six_times_the_traffic():
@@ -147,5 +147,5 @@ def test_impossible_heads_are_refused(change, message):
 
 @pytest.mark.parametrize("share", [0, 1.5, float("nan")])
 def test_share_of_layers_with_a_window_is_a_fraction(share):
-    with pytest.raises(InputError, match=r"Window\.share must be above 0 and at most 1"):
-        Window(tokens=128, share=share)
+    with pytest.raises(InputError, match=r"SlidingWindow\.share must be above 0 and at most 1"):
+        SlidingWindow(tokens=128, share=share)

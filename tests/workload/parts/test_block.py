@@ -10,12 +10,12 @@ from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Arrangement, Block, Run, block_operators, layer
 from foretrain.workload.parts.feed_forward import FeedForward
 from foretrain.workload.parts.state_space import StateSpace
-from foretrain.workload.parts.stream import Norm, Stream
+from foretrain.workload.parts.stream import HiddenStates, Norm
 
 HEADS = Heads(heads=4, kv_heads=4, width=16)
 WIDE = FeedForward(width=256)
 BLOCK = Block(mixer=HEADS, feed_forward=WIDE)
-STREAM = Stream(tokens=8, hidden=64, norm=Norm.SCALE, dropout=False)
+STREAM = HiddenStates(tokens=8, hidden=64, norm=Norm.SCALE, dropout=False)
 
 
 def operators(arrangement):

@@ -11,11 +11,11 @@ from foretrain.errors import InputError
 from foretrain.workload.operator import Reach, Split
 from foretrain.workload.parts.experts import Experts, experts
 from foretrain.workload.parts.feed_forward import FeedForward, feed_forward
-from foretrain.workload.parts.stream import Norm, Stream
+from foretrain.workload.parts.stream import HiddenStates, Norm
 
 EACH = FeedForward(width=48, gated=True)
 SHAPE = Experts(count=8, chosen=2, each=EACH)
-STREAM = Stream(tokens=64, hidden=32, norm=Norm.SCALE, dropout=False)
+STREAM = HiddenStates(tokens=64, hidden=32, norm=Norm.SCALE, dropout=False)
 
 
 def made(shape, stream=STREAM):

@@ -6,7 +6,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import Reads
+from foretrain.workload.library.entry import SampleKind
 from foretrain.workload.operator import UNDIVIDED, Attention, Split
 from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Block, Run
@@ -73,7 +73,7 @@ def test_names_of_operators_are_unique_within_their_layer(name):
         assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("name", [n for n, e in ENTRIES.items() if e.reads is Reads.TOKENS])
+@pytest.mark.parametrize("name", [n for n, e in ENTRIES.items() if e.reads is SampleKind.TOKENS])
 def test_tensor_axis_can_divide_what_it_must(name):
     entry = ENTRIES[name]
     if entry.shape is None:

@@ -7,10 +7,10 @@ import pytest
 from foretrain.errors import InputError
 from foretrain.workload.operator import Attention, Split
 from foretrain.workload.parts.latent import Latent, latent_attention
-from foretrain.workload.parts.stream import Norm, Stream
+from foretrain.workload.parts.stream import HiddenStates, Norm
 
 SHAPE = Latent(heads=128, query_rank=1536, key_rank=512, plain=128, rotary=64, value=128)
-STREAM = Stream(tokens=4096, hidden=7168, norm=Norm.SCALE, dropout=False)
+STREAM = HiddenStates(tokens=4096, hidden=7168, norm=Norm.SCALE, dropout=False)
 OPERATORS = {each.name: each for each in latent_attention(SHAPE, STREAM)}
 
 

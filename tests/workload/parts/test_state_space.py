@@ -6,10 +6,10 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.parts.state_space import StateSpace, state_space
-from foretrain.workload.parts.stream import Norm, Stream
+from foretrain.workload.parts.stream import HiddenStates, Norm
 
 SHAPE = StateSpace(heads=32, width=64, groups=8, state=128)
-STREAM = Stream(tokens=1024, hidden=1024, norm=Norm.SCALE, dropout=False)
+STREAM = HiddenStates(tokens=1024, hidden=1024, norm=Norm.SCALE, dropout=False)
 
 
 def flop(tokens):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import Epoch, Profile, Submission, TimedStep
+from validation.scheduling.profile import Epoch, Profile, Submission, TimedStep
 from foretrain.study.csv import records
 from foretrain.study.problems import Problems
 from foretrain.study.reading import read_text

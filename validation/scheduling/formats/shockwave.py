@@ -14,7 +14,7 @@ from pathlib import Path
 from validation.scheduling.formats.gavel import Throughputs, curve_of, read_rows
 
 from foretrain.errors import InputError
-from foretrain.measured.job import Job, Phase, Phased, Trace
+from foretrain.measured.job import Job, JobPhase, Phased, Trace
 
 COLUMNS = (
     "job type", "command", "directory", "steps argument", "needs data", "steps", "devices",
@@ -75,7 +75,7 @@ def _job(name: str, row: Mapping[str, str], throughputs: Throughputs) -> Job:
         raise InputError(f"'{row['job type']}' is no job type such as 'LM (batch size 5)'.")
     model, batch = found["model"], int(found["batch"])
     phases = tuple(
-        Phase(
+        JobPhase(
             begins=begins,
             curve=curve_of(throughputs, f"{model} (batch size {larger})", devices),
             scale=larger / batch,

@@ -12,7 +12,7 @@ from math import inf, nan
 
 from batchcast.stream import Stream
 from foretrain.ensemble.halving import SuccessiveHalving
-from foretrain.ensemble.result import Snapshot, State
+from foretrain.ensemble.result import MemberState, Snapshot
 from foretrain.ensemble.run.inputs import counted, lag_of, stats_of, stream
 from foretrain.ensemble.run.looks import Looks, Report, StreamNow, added
 from foretrain.ensemble.run.member import MemberJob
@@ -144,7 +144,7 @@ class Launch:
 
     def _contenders(self, active: Sequence[Recipe], ends: int) -> list[str]:
         """Members that would go on; who failed or is done is not compared."""
-        failed = {name for name, each in self.reports.items() if each.state is State.FAILED}
+        failed = {name for name, each in self.reports.items() if each.state is MemberState.FAILED}
         return [each.name for each in active if each.name not in failed and each.epochs > ends]
 
     def _loss(self, name: str) -> float:
@@ -155,7 +155,7 @@ class Launch:
     def _train(self, active: Sequence[Recipe], ends: int) -> None:
         """Let members train up to an epoch, in as many waves as their memory needs."""
         left = [each for each in active if self._epoch(each) < min(ends, each.epochs)]
-        left = [each for each in left if self._state(each) is not State.FAILED]
+        left = [each for each in left if self._state(each) is not MemberState.FAILED]
         if not left:
             return
         setting = self.setting
@@ -167,8 +167,10 @@ class Launch:
             if self.stop():
                 return
 
-    def _state(self, recipe: Recipe) -> State:
-        return self.reports[recipe.name].state if recipe.name in self.reports else State.WAITING
+    def _state(self, recipe: Recipe) -> MemberState:
+        return (
+            self.reports[recipe.name].state if recipe.name in self.reports else MemberState.WAITING
+        )
 
     def _epoch(self, recipe: Recipe) -> int:
         """Epochs that a member has finished, in this run or an earlier one."""
@@ -239,7 +241,7 @@ def _go_on_without(reports: Mapping[str, Report], stream: Stream) -> None:
     Raises:
         ForetrainError: all members died before they were attached.
     """
-    failed = [each for each in reports.values() if each.state is State.FAILED]
+    failed = [each for each in reports.values() if each.state is MemberState.FAILED]
     lost = [each for each in failed if not each.attached]
     if len(lost) == len(reports):
         name, first = next(iter(reports.items()))

@@ -11,7 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
-from foretrain.ensemble.result import MemberNow, Snapshot, State
+from foretrain.ensemble.result import MemberNow, MemberState, Snapshot
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import Logs
 from foretrain.study.reading import exists, read_text
@@ -186,4 +186,4 @@ def _board(folder: str) -> Iterator[Writes]:
 
 
 def _active(now: Snapshot) -> Sequence[MemberNow]:
-    return [each for each in now.members if each.state is not State.WAITING]
+    return [each for each in now.members if each.state is not MemberState.WAITING]

@@ -15,7 +15,7 @@ from statistics import fmean
 from time import monotonic
 from typing import Final
 
-from foretrain.ensemble.result import MemberNow, Snapshot, State
+from foretrain.ensemble.result import MemberNow, MemberState, Snapshot
 from foretrain.ensemble.run.machine import memory_of_descendants
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import Bottleneck, Stage
@@ -123,7 +123,7 @@ class Report:
         reason: why it failed.
     """
 
-    state: State = State.WAITING
+    state: MemberState = MemberState.WAITING
     attached: bool = False
     epoch: int = 0
     samples: int = 0
@@ -140,7 +140,7 @@ class Report:
     @property
     def final(self) -> bool:
         """Whether nothing follows it."""
-        return self.state in {State.DONE, State.STOPPED, State.FAILED}
+        return self.state in {MemberState.DONE, MemberState.STOPPED, MemberState.FAILED}
 
 
 def send(pipe: Connection, report: Report) -> None:
@@ -152,7 +152,7 @@ def received(pipe: Connection) -> Iterator[Report]:
     """The reports that have arrived; the end of the pipe raises EOFError."""
     while pipe.poll():
         told = json.loads(pipe.recv_bytes())
-        yield Report(**{**told, "state": State(told["state"])})
+        yield Report(**{**told, "state": MemberState(told["state"])})
 
 
 def added(before: Report | None, now: Report) -> Report:
@@ -253,7 +253,7 @@ class Looks:
         now = monotonic()
         members = tuple(self._member(name, reports.get(name, NOTHING)) for name in self.names)
         found = self._step(now, stream, members) if stream else None
-        if any(each.state is State.TRAINING for each in members):
+        if any(each.state is MemberState.TRAINING for each in members):
             self._weigh(now)
         self._before = dict(reports)
         fill = stream.fill if stream else None

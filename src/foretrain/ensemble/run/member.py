@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from time import monotonic, process_time
 from typing import TYPE_CHECKING, Any, Final
 
-from foretrain.ensemble.result import State
+from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.run.checkpoint import RunFolder
 from foretrain.ensemble.run.errors import MENDABLE
 from foretrain.ensemble.run.home import Loaded
@@ -86,12 +86,12 @@ class MemberProgress:
     def attach(self, stats: Stats) -> None:
         """There is a loader, with these statistics."""
         self.stats, self.attached = stats, True
-        self.tell(State.WAITING)
+        self.tell(MemberState.WAITING)
 
     def begin(self) -> None:
         """The first batch is asked for now."""
         self._began, self._cpu = monotonic(), process_time()
-        self.tell(State.TRAINING)
+        self.tell(MemberState.TRAINING)
 
     def add(self, loss: torch.Tensor, samples: int) -> None:
         """One step was done on so many samples."""
@@ -99,13 +99,13 @@ class MemberProgress:
         self.recent.add(loss, samples)
         self.whole.add(loss, samples)
         if monotonic() - self._told > OFTEN:
-            self.tell(State.TRAINING)
+            self.tell(MemberState.TRAINING)
 
     def end_epoch(self) -> None:
         """All batches of the epoch were trained on."""
         self.epoch, self.last, self.whole = self.epoch + 1, self.whole.value, Mean()
 
-    def tell(self, state: State, *, reason: str = "") -> None:
+    def tell(self, state: MemberState, *, reason: str = "") -> None:
         """Report; quietly nothing where nobody listens any more."""
         now, stats = monotonic(), self.stats()
         report = Report(
@@ -175,10 +175,10 @@ def live(job: MemberJob, loaded: Loaded, descriptors: Sequence[int]) -> None:
     try:
         _train(job, loaded, tally=tally, stop=stop)
     except MENDABLE as error:
-        tally.tell(State.FAILED, reason=str(error))
+        tally.tell(MemberState.FAILED, reason=str(error))
     except Exception as error:
         where = traceback.format_tb(error.__traceback__)[-1].strip()
-        tally.tell(State.FAILED, reason=f"{type(error).__name__}: {error}\n{where}")
+        tally.tell(MemberState.FAILED, reason=f"{type(error).__name__}: {error}\n{where}")
     finally:
         pipe.close()
 
@@ -207,7 +207,7 @@ def _train(
         tally.begin()
         while tally.epoch < job.ends and not stop():
             _epoch(job, trained, loader, tally=tally, stop=stop)
-        tally.tell(State.DONE if tally.epoch >= job.ends else State.STOPPED)
+        tally.tell(MemberState.DONE if tally.epoch >= job.ends else MemberState.STOPPED)
 
 
 def _epoch(

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Final
 
 from batchcast.forkserver.client import Process
-from foretrain.ensemble.result import State
+from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.run.home import Home
 from foretrain.ensemble.run.looks import Report, received
 from foretrain.ensemble.run.member import MemberJob, live
@@ -110,7 +110,9 @@ class Roster:
             hand.pipe.close()
             hand.process.wait(PATIENCE)
             if not hand.last.final:
-                hand.last = replace(hand.last, state=State.FAILED, reason=_death(hand.process))
+                hand.last = replace(
+                    hand.last, state=MemberState.FAILED, reason=_death(hand.process)
+                )
 
     def _ask_to_stop(self) -> None:
         for hand in self._hands.values():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.ensemble.run.home import function
 from foretrain.errors import InputError
-from foretrain.measured.ensemble_study import Code, Optimizer, Recipe
+from foretrain.measured.ensemble_study import Code, MemberOptimizer, Recipe
 
 if TYPE_CHECKING:
     import torch
@@ -157,7 +157,9 @@ def size_of(batch: object) -> int:
     return len(batch) if hasattr(batch, "__len__") else 1
 
 
-def _optimizer(chosen: Optimizer, model: torch.nn.Module, folder: str) -> torch.optim.Optimizer:
+def _optimizer(
+    chosen: MemberOptimizer, model: torch.nn.Module, folder: str
+) -> torch.optim.Optimizer:
     import torch
 
     name = chosen.name

@@ -8,7 +8,7 @@ from functools import partial
 
 from foretrain.plan.study import Study
 from foretrain.search.result import ParetoPoint, SearchResult
-from foretrain.show.axis import Axis, Scale, amounts, axis_of
+from foretrain.show.axis import PlotAxis, Scale, amounts, axis_of
 from foretrain.show.words import count, written
 from foretrain.step.result import Ranked
 from foretrain.units import BYTES, DOLLARS, SECONDS
@@ -43,7 +43,7 @@ class Third:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capacity:
+class CapacityLine:
     """What a device has: a line, per cent from the top; `label` tells several apart."""
 
     y: float
@@ -60,11 +60,11 @@ class Plot:
             nothing but time.
     """
 
-    x: Axis
-    y: Axis
+    x: PlotAxis
+    y: PlotAxis
     front: tuple[Mark, ...]
     best: tuple[Mark, ...]
-    capacities: tuple[Capacity, ...]
+    capacities: tuple[CapacityLine, ...]
     numbered: frozenset[int]
     third: Third | None
 
@@ -102,7 +102,7 @@ def third_objective(points: Sequence[ParetoPoint]) -> Third | None:
 
 
 def _front(
-    points: Sequence[ParetoPoint], x: Axis, y: Axis, *, third: Third | None
+    points: Sequence[ParetoPoint], x: PlotAxis, y: PlotAxis, *, third: Third | None
 ) -> tuple[Mark, ...]:
     return tuple(
         Mark(
@@ -116,7 +116,7 @@ def _front(
     )
 
 
-def _rivals(plans: Sequence[Ranked], x: Axis, y: Axis) -> tuple[Mark, ...]:
+def _rivals(plans: Sequence[Ranked], x: PlotAxis, y: PlotAxis) -> tuple[Mark, ...]:
     return tuple(
         Mark(
             x=x.place(entry.estimate.step_time),
@@ -140,7 +140,7 @@ def _amounts(time: float, memory: float) -> str:
     return f"{written(SECONDS, time)}, {written(BYTES, memory)}"
 
 
-def _capacities(memories: Mapping[str, float], y: Axis) -> tuple[Capacity, ...]:
+def _capacities(memories: Mapping[str, float], y: PlotAxis) -> tuple[CapacityLine, ...]:
     """One line for each memory that devices have, with their names where there are several.
 
     Of lines that nearly meet the uppermost one names all devices.
@@ -151,7 +151,7 @@ def _capacities(memories: Mapping[str, float], y: Axis) -> tuple[Capacity, ...]:
         names += [name for name, memory in memories.items() if memory == size]
         last = above is None or y.place(above) - y.place(size) >= APART[1]
         label = ", ".join(names) if last and len(sizes) > 1 else ""
-        lines.append(Capacity(y=100 - y.place(size), label=label))
+        lines.append(CapacityLine(y=100 - y.place(size), label=label))
         names = [] if last else names
     return tuple(lines)
 

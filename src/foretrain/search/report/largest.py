@@ -11,7 +11,7 @@ from foretrain.plan.study import Maximise, Study
 from foretrain.search.largest import Largest, Need
 from foretrain.search.report.search import search_text
 from foretrain.show import terminal
-from foretrain.show.page import Section, tables
+from foretrain.show.page import PageSection, tables
 from foretrain.show.table import Column, Table
 from foretrain.show.words import count, percent, written
 from foretrain.units import BYTES, PARAMETERS, TOKENS
@@ -49,7 +49,7 @@ def largest_text(there: Study, answer: Largest) -> Group:
     )
 
 
-def largest_section(there: Study, answer: Largest) -> Section | None:
+def largest_section(there: Study, answer: Largest) -> PageSection | None:
     """The section of a page about the largest size."""
     words = " ".join(sentences(there, answer))
     return tables("largest", title(answer), growth(answer), words=words)

@@ -16,7 +16,7 @@ from foretrain.show.table import Column, Fact, Table
 from foretrain.show.words import count, percent, written
 from foretrain.step import rent
 from foretrain.step.facts import amount, question
-from foretrain.step.pair import Alone, Kind, MixedPlan, MixedResult
+from foretrain.step.pair import Alone, KindTimes, MixedPlan, MixedResult
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 
@@ -130,7 +130,7 @@ def _short(plan: Plan) -> str:
     return str(replace(plan, order=AXES))
 
 
-def _sentence(kind: Kind) -> str:
+def _sentence(kind: KindTimes) -> str:
     """One kind in words."""
     batches = count(kind.micro_batches, "micro-batch", plural="micro-batches")
     stages = f"{count(kind.stages, 'stage')} of " if kind.stages else ""
@@ -165,5 +165,5 @@ def _alone(alone: Alone) -> Fact:
     return Fact(label="Alone", text=f"{alone.cluster}: {step}", more=str(alone.estimate.plan))
 
 
-def _seconds(kind: Kind) -> tuple[float, float, float, float]:
+def _seconds(kind: KindTimes) -> tuple[float, float, float, float]:
     return kind.compute, kind.update, kind.other_kind, kind.rest

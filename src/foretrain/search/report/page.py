@@ -19,7 +19,7 @@ from foretrain.search.report.space_map import SpaceMap, space_map
 from foretrain.search.result import SearchResult
 from foretrain.show import table
 from foretrain.show.document import Provenance
-from foretrain.show.page import Section, page, tables
+from foretrain.show.page import PageSection, page, tables
 from foretrain.show.table import Fact
 from foretrain.show.terminal import fitted
 from foretrain.show.words import MEMORY, PARTS, sentences, written
@@ -32,7 +32,7 @@ ROOM: Final = 90
 """Characters of a table that fit beside each other on a page 1,100 pixels wide."""
 
 
-def best(study: Study, result: SearchResult) -> Section:
+def best(study: Study, result: SearchResult) -> PageSection:
     """The best plan in words, its figures, and whether it is proven to be the best."""
     first = result.best
     content = {
@@ -42,17 +42,17 @@ def best(study: Study, result: SearchResult) -> Section:
         "figures": (*facts.rented(study, first), *_figures(home(study, first), first)),
         "cautions": cautions(result),
     }
-    return Section(name="best", title="The best plan", template="best", content=content)
+    return PageSection(name="best", title="The best plan", template="best", content=content)
 
 
-def size(study: Study, result: SearchResult) -> Section | None:
+def size(study: Study, result: SearchResult) -> PageSection | None:
     """The sizes worth renting; None where there is no choice."""
     shown = fitted(sizes(study, result), ROOM)
     words = claim(result).capitalize()
     return tables("sizes", "How much to rent", shown, words=f"{words}.")
 
 
-def time(study: Study, result: SearchResult) -> Section:
+def time(study: Study, result: SearchResult) -> PageSection:
     """Where the time of the best plans goes."""
     drawn = bars.time_bars(result.plans)
     pieces = facts.time_pieces(result.best.estimate.parts)
@@ -61,10 +61,10 @@ def time(study: Study, result: SearchResult) -> Section:
         "pieces": bars.explained(pieces, drawn, PARTS),
         "meanings": PARTS,
     }
-    return Section(name="time", title="Where the time goes", template="time", content=content)
+    return PageSection(name="time", title="Where the time goes", template="time", content=content)
 
 
-def memory(study: Study, result: SearchResult) -> Section:
+def memory(study: Study, result: SearchResult) -> PageSection:
     """Where the memory of the best plan goes."""
     there, heaviest = home(study, result.best), result.best.estimate.memory.heaviest
     capacity, drawn = there.cluster.device.memory, bars.memory_bars(there, result.best)
@@ -76,16 +76,18 @@ def memory(study: Study, result: SearchResult) -> Section:
         "capacity": 100 * capacity / bars.longest_memory(there, result.best),
         "capacity_text": written(BYTES, capacity),
     }
-    return Section(name="memory", title="Where the memory goes", template="memory", content=content)
+    return PageSection(
+        name="memory", title="Where the memory goes", template="memory", content=content
+    )
 
 
-def ranking(study: Study, result: SearchResult) -> Section:
+def ranking(study: Study, result: SearchResult) -> PageSection:
     """The k best plans."""
     content = {"table": fitted(rankings.ranking(result.plans), ROOM)}
-    return Section(name="ranking", title="The best plans", template="ranking", content=content)
+    return PageSection(name="ranking", title="The best plans", template="ranking", content=content)
 
 
-def front(study: Study, result: SearchResult) -> Section:
+def front(study: Study, result: SearchResult) -> PageSection:
     """The plans that nothing beats in every respect."""
     plot = pareto_plot(study, result)
     # By which numbers the columns sort that show amounts with units.
@@ -105,7 +107,7 @@ def front(study: Study, result: SearchResult) -> Section:
         "table": fitted(rankings.pareto(result.pareto), ROOM),
         "order": front_keys,
     }
-    return Section(
+    return PageSection(
         name="front",
         title=f"Time, memory and {plot.third.name}" if plot.third else "Time against memory",
         template="front",
@@ -113,29 +115,29 @@ def front(study: Study, result: SearchResult) -> Section:
     )
 
 
-def space(study: Study, result: SearchResult) -> Section | None:
+def space(study: Study, result: SearchResult) -> PageSection | None:
     """The map of tensor and pipeline degrees; None where nothing was mapped."""
     drawn = space_map(result)
     if drawn is None:
         return None
     least = [each.cell.best or each.cell.bound for each in drawn.squares]
     content = {"map": drawn, "table": _map_table(drawn), "order": {"best": least}}
-    return Section(name="map", title="The map of the space", template="map", content=content)
+    return PageSection(name="map", title="The map of the space", template="map", content=content)
 
 
-def rejected(study: Study, result: SearchResult) -> Section:
+def rejected(study: Study, result: SearchResult) -> PageSection:
     """What became of every plan of the space."""
     content = {
         "effort": effort(study, result),
         "bar": bars.space_bar(result),
         "fates": bars.fates(result),
     }
-    return Section(
+    return PageSection(
         name="rejected", title="What became of all plans", template="rejected", content=content
     )
 
 
-def inputs(study: Study, result: SearchResult, provenance: Provenance) -> Section:
+def inputs(study: Study, result: SearchResult, provenance: Provenance) -> PageSection:
     """The question and the coefficients."""
     content = {
         "question": (*facts.question(study), *facts.purpose(study), *_choices(study)),
@@ -143,10 +145,10 @@ def inputs(study: Study, result: SearchResult, provenance: Provenance) -> Sectio
         "coefficients": table.coefficients(provenance.sources),
         "sources": result.best.estimate.sources,
     }
-    return Section(name="inputs", title="What was asked", template="inputs", content=content)
+    return PageSection(name="inputs", title="What was asked", template="inputs", content=content)
 
 
-SECTIONS: Final[tuple[Callable[[Study, SearchResult], Section | None], ...]] = (
+SECTIONS: Final[tuple[Callable[[Study, SearchResult], PageSection | None], ...]] = (
     best,
     size,
     time,
@@ -211,7 +213,7 @@ def search_page(
     result: SearchResult,
     provenance: Provenance,
     *,
-    more: Sequence[Section | None] = (),
+    more: Sequence[PageSection | None] = (),
 ) -> str:
     """The HTML page of a search, complete: styles and drawings are in it, nothing is loaded.
 

@@ -9,7 +9,7 @@ from rich.console import Group
 from foretrain.search.result import Robust, Swing
 from foretrain.show import page as section
 from foretrain.show import terminal
-from foretrain.show.page import Section
+from foretrain.show.page import PageSection
 from foretrain.show.table import Column, Table
 from foretrain.show.words import count, percent, written
 from foretrain.units import BYTES, SECONDS, Quantity
@@ -41,7 +41,7 @@ def robust_text(answer: Robust) -> Group:
     )
 
 
-def robust_section(answer: Robust) -> Section | None:
+def robust_section(answer: Robust) -> PageSection | None:
     """The section of a page about a robust choice."""
     words = f"{verdict(answer)} {NOTE}"
     return section.tables("robust", TITLE, swings(answer), words=words)

@@ -11,7 +11,7 @@ from foretrain.search.report.ranking import plan_columns
 from foretrain.search.result import Choice, Outcome, ScenarioAnswer, Scenarios
 from foretrain.show import page as section
 from foretrain.show import terminal
-from foretrain.show.page import Section
+from foretrain.show.page import PageSection
 from foretrain.show.table import Column, Table
 from foretrain.show.words import SPENT, percent, written
 
@@ -39,7 +39,7 @@ def scenarios_text(answer: Scenarios) -> Group:
     )
 
 
-def scenarios_section(answer: Scenarios) -> Section | None:
+def scenarios_section(answer: Scenarios) -> PageSection | None:
     """The section of a page about scenarios."""
     words = " ".join([verdict(answer), REGRET, *refusals(answer)])
     return section.tables("scenarios", "Scenarios", best(answer), regret(answer), words=words)

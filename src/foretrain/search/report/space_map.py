@@ -22,7 +22,7 @@ MORE: Final = {
 TWICE = 2.0  # from here on one says how many times, not how many per cent
 
 
-class State(StrEnum):
+class CellState(StrEnum):
     """What is known of the best plan of a cell: which it is, at most, at least, that it is none."""
 
     KNOWN = "known"
@@ -51,7 +51,7 @@ class Square:
     column: int
     row: int
     number: int
-    state: State
+    state: CellState
     shade: int
     text: str
     words: str
@@ -74,7 +74,7 @@ class SpaceMap:
     more: str
 
     @property
-    def states(self) -> frozenset[State]:
+    def states(self) -> frozenset[CellState]:
         """What the legend must explain."""
         return frozenset(square.state for square in self.squares)
 
@@ -118,10 +118,10 @@ class _Reference:
         """One cell as it is drawn, at a column and a row."""
         plan, state = self.result.best.plan, _state(cell)
         text, words = {
-            State.KNOWN: self._known,
-            State.FOUND: self._found,
-            State.BOUNDED: self._bounded,
-            State.REFUSED: self._refused,
+            CellState.KNOWN: self._known,
+            CellState.FOUND: self._found,
+            CellState.BOUNDED: self._bounded,
+            CellState.REFUSED: self._refused,
         }[state](cell)
         return Square(
             cell=cell,
@@ -194,7 +194,7 @@ def further(ratio: float) -> str:
     return f"{ratio:.1f} x" if ratio < 10 else f"{ratio:,.0f} x"
 
 
-def _state(cell: Cell) -> State:
+def _state(cell: Cell) -> CellState:
     if cell.best is None:
-        return State.REFUSED if cell.bound is None else State.BOUNDED
-    return State.FOUND if cell.bound is not None and cell.bound < cell.best else State.KNOWN
+        return CellState.REFUSED if cell.bound is None else CellState.BOUNDED
+    return CellState.FOUND if cell.bound is not None and cell.bound < cell.best else CellState.KNOWN

@@ -11,7 +11,7 @@ from rich.text import Text
 from foretrain.plan.study import Objective, Study
 from foretrain.search.result import Difference, Excess, Remedy, Verdict, WhyNot
 from foretrain.show import terminal
-from foretrain.show.page import Section
+from foretrain.show.page import PageSection
 from foretrain.show.table import Column, Table
 from foretrain.show.words import MEMORY, SPENT, percent, signed, written
 from foretrain.step.facts import ROUNDING
@@ -57,11 +57,11 @@ def why_not_text(study: Study, answer: WhyNot) -> Group:
     return Group(*shown)
 
 
-def why_not_section(study: Study, answer: WhyNot, *, number: int = 1) -> Section:
+def why_not_section(study: Study, answer: WhyNot, *, number: int = 1) -> PageSection:
     """The section of a page about one plan."""
     shown = [remedies(study, answer)] if answer.remedies else []
     shown += [waterfall(study, answer)] if answer.loss else []
-    return Section(
+    return PageSection(
         name=f"why-not-{number}",
         title=f"Why not {answer.asked}?",
         template="tables",

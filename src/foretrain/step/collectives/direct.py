@@ -5,7 +5,7 @@ One latency, however many partners: starting a message is taken to cost nothing.
 
 from __future__ import annotations
 
-from foretrain.step.collectives.group import Group, Stretch
+from foretrain.step.collectives.group import Group, LevelUse
 from foretrain.step.collectives.line import Line, Number
 
 
@@ -16,7 +16,7 @@ def all_to_all(group: Group) -> Line:
     """
     first = group.stretches[0]
 
-    def leaving(level: Stretch) -> Number:
+    def leaving(level: LevelUse) -> Number:
         # What goes beyond the innermost level leaves by other ports; outer levels stack up.
         outside = level.inside if level is first else group.members
         return (outside - level.below) * level.crossed / (group.members * level.all)

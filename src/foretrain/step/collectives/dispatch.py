@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretrain.step.collectives.group import Group, Stretch
+from foretrain.step.collectives.group import Group, LevelUse
 from foretrain.step.collectives.line import Line, Number
 
 
@@ -44,7 +44,7 @@ def forwarded(group: Group) -> Line:
     Source: deepseek2024v3, section 3.2.2.
     """
 
-    def carried(level: Stretch, *, chained: bool) -> Number:
+    def carried(level: LevelUse, *, chained: bool) -> Number:
         # A unit of the level below gets what its members need, from outside or from its like.
         sent = distinct_share(group.members / level.below, group.copies)
         seconds = sent * (level.units - 1.0) / (level.units * level.all)

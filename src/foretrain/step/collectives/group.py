@@ -14,7 +14,7 @@ from foretrain.step.collectives.topologies import SHAPES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Stretch:
+class LevelUse:
     """One level as a group uses it: so many units of `below` members each. [group]
 
     Attributes:
@@ -64,7 +64,7 @@ class Group:
         copies: receivers of each value, drawn from all members, where it counts once for each.
     """
 
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[LevelUse, ...]
     piece: float
     copies: int = 1
 
@@ -77,14 +77,14 @@ class Group:
         """Seconds to the member that takes longest to reach."""
         return self.most(lambda level: level.far * level.crossed)
 
-    def total(self, value: Callable[[Stretch], Number]) -> Number:
+    def total(self, value: Callable[[LevelUse], Number]) -> Number:
         """Something of every level, added up."""
         total = value(self.stretches[0])
         for stretch in self.stretches[1:]:
             total = total + value(stretch)
         return total
 
-    def most(self, value: Callable[[Stretch], Number]) -> Number:
+    def most(self, value: Callable[[LevelUse], Number]) -> Number:
         """Something of whichever level has most of it."""
         most = value(self.stretches[0])
         for stretch in self.stretches[1:]:
@@ -110,9 +110,9 @@ def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
     return Group(stretches=stretches, piece=net.piece, copies=copies)
 
 
-def _stretch(wire: Wire, inside: Number, below: Number) -> Stretch:
+def _stretch(wire: Wire, inside: Number, below: Number) -> LevelUse:
     shape = SHAPES[wire.kind](inside / below, wire.members)
-    return Stretch(
+    return LevelUse(
         inside=inside,
         below=below,
         hop=np.full_like(inside, wire.latency),

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.step.collectives.group import Group, Stretch
+from foretrain.step.collectives.group import Group, LevelUse
 from foretrain.step.collectives.line import Number
 from foretrain.step.collectives.relay import Relay
 from foretrain.step.collectives.topologies import depth
@@ -34,7 +34,7 @@ def all_reduce(group: Group) -> Relay:
     Source: graham2016 (trees of switches that add up); nvidia-nccl, NVLS and CollNet chain.
     """
 
-    def around(level: Stretch) -> Number:
+    def around(level: LevelUse) -> Number:
         return (level.units - 1.0) / (level.inside * level.around)
 
     found = _reduce(
@@ -53,7 +53,7 @@ def all_reduce_over_trees(group: Group) -> Relay:
     Source: nvidia-nccl, NVLS tree.
     """
 
-    def busy(level: Stretch) -> Number:
+    def busy(level: LevelUse) -> Number:
         return shared_by_roots(level) / (level.below * level.pairs)
 
     return _reduce(
@@ -81,10 +81,10 @@ def broadcast(group: Group) -> Relay:
     return _handed_out(group, lambda level: level.crossed / level.below)
 
 
-def _handed_out(group: Group, share: Callable[[Stretch], Number]) -> Relay:
+def _handed_out(group: Group, share: Callable[[LevelUse], Number]) -> Relay:
     """By switches alone: each level takes its share of the bytes, all at once."""
 
-    def busy(level: Stretch) -> Number:
+    def busy(level: LevelUse) -> Number:
         return share(level) / (level.adding or np.inf)
 
     return Relay(
@@ -95,7 +95,7 @@ def _handed_out(group: Group, share: Callable[[Stretch], Number]) -> Relay:
     )
 
 
-def _hops(level: Stretch) -> Number:
+def _hops(level: LevelUse) -> Number:
     """To the switch and on; never where it does not add up."""
     return np.where(level.crossed, level.into_switch if level.adding else np.inf, 0.0)
 
@@ -103,9 +103,9 @@ def _hops(level: Stretch) -> Number:
 def _reduce(
     group: Group,
     *,
-    hops: Callable[[Stretch], Number],
-    way: Callable[[Stretch], Number],
-    busy: Callable[[Stretch], Number],
+    hops: Callable[[LevelUse], Number],
+    way: Callable[[LevelUse], Number],
+    busy: Callable[[LevelUse], Number],
     works: NDArray[np.bool_],
 ) -> Relay:
     """An all-reduce whose levels without switches that add up take so much each way.
@@ -114,20 +114,20 @@ def _reduce(
     levels, the busiest one's bytes. Never where it does not work.
     """
 
-    def added(level: Stretch) -> Number:
+    def added(level: LevelUse) -> Number:
         return level.crossed / (level.below * level.adding)
 
-    def all_hops(level: Stretch) -> Number:
+    def all_hops(level: LevelUse) -> Number:
         one: Number = (
             np.where(level.crossed, level.into_switch, 0.0) if level.adding else hops(level)
         )
         return 2.0 * one
 
-    def all_links(level: Stretch) -> Number:
+    def all_links(level: LevelUse) -> Number:
         passed: Number = added(level) if level.adding else way(level)
         return 2.0 * passed
 
-    def load(level: Stretch) -> Number:
+    def load(level: LevelUse) -> Number:
         both: Number = added(level) if level.adding else 2.0 * busy(level)
         return both
 

@@ -196,7 +196,7 @@ def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class SlowestHop:
     """The slowest hop of a ring.
 
     Attributes:
@@ -208,7 +208,7 @@ class Span:
     bandwidth: float
 
 
-def span(cluster: Cluster, devices: int) -> Span:
+def span(cluster: Cluster, devices: int) -> SlowestHop:
     """The slowest hop of a ring over the first devices of a cluster.
 
     Args:
@@ -220,7 +220,7 @@ def span(cluster: Cluster, devices: int) -> Span:
     inside = accumulate((level.members for level in cluster.levels[:-1]), mul)
     crossed = 1 + sum(devices > members for members in inside)
     links = [level.link for level in cluster.levels[:crossed]]
-    return Span(
+    return SlowestHop(
         latency=max(link.latency for link in links),
         bandwidth=min(link.bandwidth for link in links),
     )

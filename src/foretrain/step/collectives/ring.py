@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretrain.step.collectives.group import Group, Stretch
+from foretrain.step.collectives.group import Group, LevelUse
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.relay import Relay
 
@@ -57,6 +57,6 @@ def broadcast(group: Group) -> Relay:
     )
 
 
-def _steps(group: Group, level: Stretch) -> Number:
+def _steps(group: Group, level: LevelUse) -> Number:
     """Hops over a level on the way from a member around to the last one."""
     return group.members / level.inside * (level.units - 1.0)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from foretrain.step.collectives.group import Group, Stretch
+from foretrain.step.collectives.group import Group, LevelUse
 from foretrain.step.collectives.line import Number
 from foretrain.step.collectives.relay import Relay
 from foretrain.step.collectives.topologies import depth
@@ -32,7 +32,7 @@ def all_reduce(group: Group) -> Relay:
     return _passed(group, shared_by_roots).twice()
 
 
-def shared_by_roots(level: Stretch) -> Number:
+def shared_by_roots(level: LevelUse) -> Number:
     """How much of a message a unit sends each way.
 
     Of two units each is the root for half of the bytes: they pass once each way, not twice.
@@ -40,10 +40,10 @@ def shared_by_roots(level: Stretch) -> Number:
     return np.minimum(level.units - 1.0, 2.0) / 2.0
 
 
-def _passed(group: Group, sent: Callable[[Stretch], Number]) -> Relay:
+def _passed(group: Group, sent: Callable[[LevelUse], Number]) -> Relay:
     """One way, on which a unit of a tree sends such a share of the message, one of a chain all."""
 
-    def busy(level: Stretch) -> Number:
+    def busy(level: LevelUse) -> Number:
         if level.chained:
             return level.crossed / (level.below * level.around)
         return sent(level) / (level.below * level.pairs)
@@ -56,6 +56,6 @@ def _passed(group: Group, sent: Callable[[Stretch], Number]) -> Relay:
     )
 
 
-def rounds(level: Stretch) -> Number:
+def rounds(level: LevelUse) -> Number:
     """Hops from the root to the last unit."""
     return level.units - 1.0 if level.chained else depth(level.units)

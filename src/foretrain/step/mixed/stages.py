@@ -25,7 +25,7 @@ from foretrain.step.placements import placements
 from foretrain.step.schedules.stages import Passing, Stages
 from foretrain.step.setting import Setting, setting
 from foretrain.step.step import Factors, factors, order_columns, stage_columns, step_of
-from foretrain.step.strategies.cut import Row, balanced_over
+from foretrain.step.strategies.cut import LayerRow, balanced_over
 from foretrain.step.strategies.data import micro_batches
 from foretrain.step.strategies.pipeline import Sizes
 from foretrain.step.timeline import StepTimes
@@ -39,7 +39,7 @@ STEPS = 64.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class StageRange:
     """One kind of devices, on which neighbouring stages lie.
 
     Attributes:
@@ -53,14 +53,14 @@ class Stretch:
     joint: Network
 
 
-Both = tuple[Stretch, Stretch]
+Both = tuple[StageRange, StageRange]
 
 
 def stretches(workload: Workload, mixed: Mixed, coefficients: Coefficients) -> Both:
     """The kinds of a mixed cluster, in the order of its clusters."""
 
-    def of(place: int) -> Stretch:
-        return Stretch(
+    def of(place: int) -> StageRange:
+        return StageRange(
             setting=setting(workload, alike(mixed, place), coefficients),
             devices=mixed.kinds[place].devices,
             joint=network(slower(mixed, place), coefficients),
@@ -205,7 +205,7 @@ def stretch_memory(both: Both, found: Staged) -> tuple[Column, Column]:
     count, first = found.held.stages(run), found.held.first(run)
     before = np.clip(found.turn - first, 0.0, count)
 
-    def heaviest(kind: Stretch, stages: Column, later: Column) -> Column:
+    def heaviest(kind: StageRange, stages: Column, later: Column) -> Column:
         total = stage_memory(kind.setting, found.held, run=run, later=later).total
         most: Column = np.maximum.reduce(total * (stages > 0), axis=0)
         return most
@@ -265,12 +265,12 @@ def _way(setting: Setting, column: tuple[float, ...]) -> Sizes:
     return _balanced(tuple(_row(setting, each) for each in kinds), tuple(stages * interleaving))
 
 
-def _row(setting: Setting, seconds: tuple[float, ...]) -> Row:
+def _row(setting: Setting, seconds: tuple[float, ...]) -> LayerRow:
     """Layers one by one on one kind of devices; what cannot be cut stays at the ends."""
     layers, last = setting.workload.model.layers, setting.body
     first = min(kind for kind, layer in enumerate(layers) if layer.cuttable)
     every = [(each, layer.repeats) for each, layer in zip(seconds, layers, strict=True)]
-    return Row(
+    return LayerRow(
         seconds=tuple(each for each, many in every[first:last] for _ in range(many)),
         first=sum(each * many for each, many in every[:first]),
         last=sum(each * many for each, many in every[last:]),
@@ -278,6 +278,6 @@ def _row(setting: Setting, seconds: tuple[float, ...]) -> Row:
 
 
 @lru_cache(maxsize=16_384)
-def _balanced(kinds: tuple[Row, ...], parts: tuple[int, ...]) -> Sizes:
+def _balanced(kinds: tuple[LayerRow, ...], parts: tuple[int, ...]) -> Sizes:
     """The few cuts that there are come back with every table of plans."""
     return balanced_over(kinds, parts)

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foretrain.step.schedules.stages import Number, Passes, Passing, Stages
+from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
 
 
-def there_and_back(stages: Sequence[Stages], passing: Passing) -> Passes:
+def there_and_back(stages: Sequence[Stages], passing: Passing) -> PassEnds:
     """How long do all passes of a step take?
 
     Args:
@@ -47,7 +47,7 @@ def there_and_back(stages: Sequence[Stages], passing: Passing) -> Passes:
         machine = kind.backward + np.where(through < degree, held, 0.0)
         slowest = np.maximum(slowest, np.maximum(np.minimum(kind.count, 1.0) * machine, link))
         finished.append(turned + sum_back + (through - 1) * send + further * slowest)
-    return Passes(finished=finished[::-1], turn=0.0)
+    return PassEnds(finished=finished[::-1], turn=0.0)
 
 
 def _there(stages: Sequence[Stages], passing: Passing, *, degree: Number, send: Number) -> Number:

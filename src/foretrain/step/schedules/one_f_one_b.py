@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.step.schedules.stages import Number, Passes, Passing, Stages
+from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class _Pipeline:
         ahead: forward passes by which the last stage is ahead of its backward passes.
         fill: seconds until the last stage begins to alternate.
         drain: seconds from the end of its last forward pass.
-        turn: as in `Passes`.
+        turn: as in `PassEnds`.
         group: seconds in which the last stage alternates for as many micro-batches as there are
             stages.
         climb: seconds of one hop and the mean of the longer passes.
@@ -119,7 +119,7 @@ class _Paths:
     own: Number
 
 
-def longest_path(stages: Sequence[Stages], passing: Passing) -> Passes:
+def longest_path(stages: Sequence[Stages], passing: Passing) -> PassEnds:
     """How long do all passes of a step take?
 
     Args:
@@ -146,7 +146,7 @@ def longest_path(stages: Sequence[Stages], passing: Passing) -> Passes:
         more = kind.count - 1
         upwards = kind.backward.before - more * kind.backward.own + (kind.before - more) * send
         finished.append(reached - upwards)
-    return Passes(finished=finished[::-1], turn=pipeline.turn)
+    return PassEnds(finished=finished[::-1], turn=pipeline.turn)
 
 
 def _kinds(

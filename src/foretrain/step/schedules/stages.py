@@ -62,7 +62,7 @@ class Passing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passes:
+class PassEnds:
     """When the passes of a step are done.
 
     Attributes:

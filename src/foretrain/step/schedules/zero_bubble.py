@@ -23,11 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.step.schedules.stages import Number, Passes, Passing, Stages
+from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _LastStage:
     """The last stage of a kind, where a path may stay; seconds of one micro-batch.
 
     Attributes:
@@ -50,7 +50,7 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Pipeline:
+class _ZeroBubble:
     """What all paths share.
 
     Attributes:
@@ -70,7 +70,7 @@ class _Pipeline:
     inputs: Number
 
 
-def longest_path(stages: Sequence[Stages], passing: Passing) -> Passes:
+def longest_path(stages: Sequence[Stages], passing: Passing) -> PassEnds:
     """How long do all passes of a step take?
 
     Args:
@@ -85,7 +85,7 @@ def longest_path(stages: Sequence[Stages], passing: Passing) -> Passes:
     places = _places(stages)
     end = places[-1]
     degree = end.before + 1
-    pipeline = _Pipeline(
+    pipeline = _ZeroBubble(
         degree=degree,
         micro_batches=passing.micro_batches,
         send=np.where(degree > 1, passing.send, 0.0),
@@ -101,10 +101,10 @@ def longest_path(stages: Sequence[Stages], passing: Passing) -> Passes:
     for place, (_, own) in zip(reversed(places), reversed(ways), strict=True):
         reached = np.maximum(reached, own)
         finished.append(reached + _after_last_inputs(place, pipeline))
-    return Passes(finished=finished[::-1], turn=0.0)
+    return PassEnds(finished=finished[::-1], turn=0.0)
 
 
-def _places(stages: Sequence[Stages]) -> list[_Place]:
+def _places(stages: Sequence[Stages]) -> list[_LastStage]:
     through: Number = 0.0
     forward: Number = 0.0
     inputs: Number = 0.0
@@ -115,7 +115,7 @@ def _places(stages: Sequence[Stages]) -> list[_Place]:
         forward = forward + kind.count * kind.forward
         inputs = inputs + kind.count * own
         places.append(
-            _Place(
+            _LastStage(
                 count=kind.count,
                 before=through - 1,
                 forward=kind.forward,
@@ -128,7 +128,7 @@ def _places(stages: Sequence[Stages]) -> list[_Place]:
     return places
 
 
-def _ways(place: _Place, pipeline: _Pipeline) -> tuple[Number, Number]:
+def _ways(place: _LastStage, pipeline: _ZeroBubble) -> tuple[Number, Number]:
     """The longest paths that stay on a stage, until the first one's last gradients of inputs.
 
     The first leaves through the last stage, the other over the stage's own passes. As in 1F1B,
@@ -156,7 +156,7 @@ def _ways(place: _Place, pipeline: _Pipeline) -> tuple[Number, Number]:
     return present * through, present * own
 
 
-def _stay(place: _Place, pipeline: _Pipeline, *, alternating: Number, met: Number) -> Number:
+def _stay(place: _LastStage, pipeline: _ZeroBubble, *, alternating: Number, met: Number) -> Number:
     """Alternating passes, the gradients of weights met among them, and a round trip if longer."""
     after = pipeline.degree - 1 - place.before
     sends = (np.minimum(place.before, 1.0) + np.minimum(after, 1.0)) * pipeline.send
@@ -169,7 +169,7 @@ def _stay(place: _Place, pipeline: _Pipeline, *, alternating: Number, met: Numbe
     return stay
 
 
-def _round_trips(place: _Place, pipeline: _Pipeline) -> Number:
+def _round_trips(place: _LastStage, pipeline: _ZeroBubble) -> Number:
     """The path that turns at both ends of the pipeline over and over, as in 1F1B.
 
     Every turn at the first stage meets gradients of weights.
@@ -182,7 +182,7 @@ def _round_trips(place: _Place, pipeline: _Pipeline) -> Number:
     return (pipeline.degree + further) * mean + 2 * hops * pipeline.send + met * place.weights
 
 
-def _after_last_inputs(place: _Place, pipeline: _Pipeline) -> Number:
+def _after_last_inputs(place: _LastStage, pipeline: _ZeroBubble) -> Number:
     """From the end of a kind's stage to that of the first one's last gradients of inputs, negative.
 
     A stage further up ends its gradients of inputs later, one further down has more gradients of

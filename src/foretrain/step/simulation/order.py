@@ -14,7 +14,7 @@ from foretrain.plan.plan import Schedule
 from foretrain.step.timeline import StepTimes
 
 
-def order(stage: int, passes: Passes) -> list[int]:
+def order(stage: int, passes: PassSequence) -> list[int]:
     """In which order does a stage work?
 
     Args:
@@ -27,7 +27,7 @@ def order(stage: int, passes: Passes) -> list[int]:
     return ORDERS[passes.schedule](stage, passes)
 
 
-def one_f_one_b(stage: int, passes: Passes) -> list[int]:
+def one_f_one_b(stage: int, passes: PassSequence) -> list[int]:
     """Forward and backward passes alternate.
 
     Warm-up is forward passes only; then a forward and a backward pass alternate; then come the
@@ -59,7 +59,7 @@ def one_f_one_b(stage: int, passes: Passes) -> list[int]:
     ]
 
 
-def gpipe(stage: int, passes: Passes) -> list[int]:
+def gpipe(stage: int, passes: PassSequence) -> list[int]:
     """All forward passes, then all backward passes, the last micro-batch first.
 
     Args:
@@ -76,7 +76,7 @@ def gpipe(stage: int, passes: Passes) -> list[int]:
     return [*forward, *reversed(backward)]
 
 
-def zero_bubble(stage: int, passes: Passes) -> list[int]:
+def zero_bubble(stage: int, passes: PassSequence) -> list[int]:
     """1F1B whose gradients of weights come later, in time that would be spent waiting (ZB-H1).
 
     Stage s lets those of s micro-batches wait, so that every stage keeps as many micro-batches as
@@ -101,7 +101,7 @@ def zero_bubble(stage: int, passes: Passes) -> list[int]:
     return [*numbers, *(passes.weights(stage, micro_batch) for micro_batch in waiting)]
 
 
-ORDERS: Mapping[Schedule, Callable[[int, Passes], list[int]]] = MappingProxyType(
+ORDERS: Mapping[Schedule, Callable[[int, PassSequence], list[int]]] = MappingProxyType(
     {
         Schedule.ONE_F_ONE_B: one_f_one_b,
         Schedule.GPIPE: gpipe,
@@ -111,7 +111,7 @@ ORDERS: Mapping[Schedule, Callable[[int, Passes], list[int]]] = MappingProxyType
 """Every schedule; its closed form stands in `cost.schedule.PASSES`."""
 
 
-def _turn(place: int, passes: Passes) -> tuple[int, int]:
+def _turn(place: int, passes: PassSequence) -> tuple[int, int]:
     """Chunk and micro-batch at a place in a stage's forward (or reversed backward) order."""
     group, inside = divmod(place, passes.chunks)
     chunk, member = divmod(inside, passes.stages)
@@ -119,7 +119,7 @@ def _turn(place: int, passes: Passes) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Passes:
+class PassSequence:
     """The passes of a step, numbered so that a pass knows its successor.
 
     Chunk q of the model (from 0, in the model's order) lies on stage q mod stages. The forward
@@ -199,7 +199,7 @@ class Passes:
         return f"{kind} of micro-batch {number % self.micro_batches}, chunk {chunk}"
 
 
-def passes_of(times: StepTimes) -> Passes:
+def passes_of(times: StepTimes) -> PassSequence:
     """Number the passes of a step.
 
     Args:
@@ -223,4 +223,4 @@ def passes_of(times: StepTimes) -> Passes:
             f"Interleaving needs micro-batches in groups of {stages} (one per stage), got "
             f"{times.micro_batches}. Choose a multiple of {stages}, or interleaving 1."
         )
-    return Passes(stages, stages * chunks, times.micro_batches, times.schedule)
+    return PassSequence(stages, stages * chunks, times.micro_batches, times.schedule)

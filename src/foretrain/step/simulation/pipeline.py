@@ -6,7 +6,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 
 from foretrain.plan.plan import Sends
-from foretrain.step.simulation.order import Passes, order, passes_of
+from foretrain.step.simulation.order import PassSequence, order, passes_of
 from foretrain.step.timeline import StepTimes
 
 KEPT = 256
@@ -26,7 +26,7 @@ class Pipeline:
         sent: start and end of the send after each pass, by number; absent where there is none.
     """
 
-    def __init__(self, times: StepTimes, passes: Passes) -> None:
+    def __init__(self, times: StepTimes, passes: PassSequence) -> None:
         self.passes = passes
         self.ended = [0.0] * passes.count
         self.sent: dict[int, tuple[float, float]] = {}
@@ -109,18 +109,18 @@ class Pipeline:
 
 
 @lru_cache(KEPT)
-def _order(stage: int, passes: Passes) -> tuple[int, ...]:
+def _order(stage: int, passes: PassSequence) -> tuple[int, ...]:
     """The passes of a stage in their order; rivals of a search have few shapes."""
     return tuple(order(stage, passes))
 
 
 @lru_cache(KEPT)
-def _stages(passes: Passes) -> tuple[int, ...]:
+def _stages(passes: PassSequence) -> tuple[int, ...]:
     """The stage of every pass."""
     return tuple(map(passes.stage, range(passes.count)))
 
 
-def _seconds(times: StepTimes, passes: Passes) -> list[float]:
+def _seconds(times: StepTimes, passes: PassSequence) -> list[float]:
     """What every pass takes."""
     chunks = times.interleaving
     later = [stage.weights / chunks if passes.split else 0.0 for stage in times.stages]

@@ -172,7 +172,7 @@ def _waiting(times: StepTimes, tails: Sequence[Tail]) -> list[float]:
     ]
 
 
-class Stream(StrEnum):
+class DeviceStream(StrEnum):
     """What a device does side by side."""
 
     COMPUTE = "compute"
@@ -193,7 +193,7 @@ class Interval:
     """
 
     stage: int
-    stream: Stream
+    stream: DeviceStream
     name: str
     start: float
     end: float
@@ -224,7 +224,7 @@ def _passes(pipeline: Pipeline) -> Iterator[Interval]:
     for number, end in enumerate(pipeline.ended):
         yield Interval(
             stage=passes.stage(number),
-            stream=Stream.COMPUTE,
+            stream=DeviceStream.COMPUTE,
             name=passes.text(number),
             start=end - pipeline.seconds[number],
             end=end,
@@ -236,7 +236,7 @@ def _sends(pipeline: Pipeline) -> Iterator[Interval]:
     for number, (start, end) in pipeline.sent.items():
         yield Interval(
             stage=passes.stage(number),
-            stream=Stream.SEND,
+            stream=DeviceStream.SEND,
             name=f"send after {passes.text(number)}",
             start=start,
             end=end,
@@ -247,9 +247,9 @@ def _tail(stage: int, times: StepTimes, pipeline: Pipeline) -> Iterator[Interval
     own = times.stages[stage]
     tail = tail_of(stage, times, pipeline)
     updated = tail.gradients + own.update
-    parts = [(Stream.DATA, "gradients", start, end) for start, end in tail.buckets]
-    parts.append((Stream.COMPUTE, "update", tail.gradients, updated))
-    parts.append((Stream.DATA, "parameters", updated, tail.end))
+    parts = [(DeviceStream.DATA, "gradients", start, end) for start, end in tail.buckets]
+    parts.append((DeviceStream.COMPUTE, "update", tail.gradients, updated))
+    parts.append((DeviceStream.DATA, "parameters", updated, tail.end))
     for stream, name, start, end in parts:
         if end > start:
             yield Interval(stage=stage, stream=stream, name=name, start=start, end=end)

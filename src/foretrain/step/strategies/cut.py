@@ -16,7 +16,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class LayerRow:
     """Layers in the model's order, as one kind of device computes them.
 
     Attributes:
@@ -54,10 +54,10 @@ def balanced(seconds: Sequence[float], *, first: float, last: float, parts: int)
 
     Source: dynamic programming over the last parts of the row; the recurrence is derived here.
     """
-    return balanced_over([Row(seconds=seconds, first=first, last=last)], [0] * parts)
+    return balanced_over([LayerRow(seconds=seconds, first=first, last=last)], [0] * parts)
 
 
-def balanced_over(kinds: Sequence[Row], parts: Sequence[int]) -> tuple[int, ...]:
+def balanced_over(kinds: Sequence[LayerRow], parts: Sequence[int]) -> tuple[int, ...]:
     """Which cut makes the slowest part as quick as can be, where parts run on different devices?
 
     Args:

@@ -11,7 +11,13 @@ import numpy as np
 
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, PlanTable
-from foretrain.step.strategies.strategy import Group, ParameterTransfer, Pattern, Strategy, When
+from foretrain.step.strategies.strategy import (
+    ParameterGroup,
+    ParameterTransfer,
+    Pattern,
+    Strategy,
+    When,
+)
 from foretrain.workload.workload import Workload
 
 
@@ -34,7 +40,7 @@ def parameter_transfers(
         ParameterTransfer(
             part="gradients",
             pattern=Pattern.ALL_REDUCE if codec.adds_up else Pattern.ALL_GATHER,
-            group=Group.REPLICAS,
+            group=ParameterGroup.REPLICAS,
             when=When.STEP,
             size=np.where(mine, size, 0.0),
         ),

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, PlanTable
 from foretrain.step.strategies.strategy import (
-    Group,
     Owners,
+    ParameterGroup,
     ParameterTransfer,
     Pattern,
     Strategy,
@@ -64,7 +64,7 @@ def parameter_transfers(
         ParameterTransfer(
             part="gradients",
             pattern=Pattern.ALL_REDUCE,
-            group=Group.ACROSS,
+            group=ParameterGroup.ACROSS,
             when=When.STEP,
             size=np.where(several, gradient / shard, 0.0),
         ),
@@ -79,7 +79,11 @@ def parameter_transfers(
 
 def _gradients(when: When, size: Column) -> ParameterTransfer:
     return ParameterTransfer(
-        part="gradients", pattern=Pattern.ALL_GATHER, group=Group.SHARD, when=when, size=size
+        part="gradients",
+        pattern=Pattern.ALL_GATHER,
+        group=ParameterGroup.SHARD,
+        when=when,
+        size=size,
     )
 
 
@@ -88,7 +92,7 @@ def _weights(when: When, mine: Flags, size: float) -> ParameterTransfer:
     return ParameterTransfer(
         part="parameters",
         pattern=Pattern.ALL_GATHER,
-        group=Group.SHARD,
+        group=ParameterGroup.SHARD,
         when=when,
         size=np.where(mine, size, 0.0),
         trained=when is When.STEP,

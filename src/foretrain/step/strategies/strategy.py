@@ -82,7 +82,7 @@ class Axis(StrEnum):
     EXPERT_TENSOR = "expert_tensor"
 
 
-class Group(StrEnum):
+class ParameterGroup(StrEnum):
     """Whose members exchange something for parameters that they all hold."""
 
     REPLICAS = "replicas"
@@ -139,7 +139,7 @@ class ParameterTransfer:
 
     part: str
     pattern: Pattern
-    group: Group
+    group: ParameterGroup
     when: When
     size: Column
     trained: bool = True

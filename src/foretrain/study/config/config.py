@@ -12,7 +12,7 @@ from typing import Final
 
 from foretrain.errors import InputError
 from foretrain.units import as_written
-from foretrain.workload.parts.attention import Heads, Window
+from foretrain.workload.parts.attention import Heads, SlidingWindow
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.ends import Embedding, LanguageHead
 from foretrain.workload.parts.feed_forward import FeedForward
@@ -199,7 +199,7 @@ def windowed(shape: Heads, config: Config, *, share: float) -> Heads:
         share = sum(each == "sliding_attention" for each in types) / layers
     if tokens is None or share == 0:
         return shape
-    return replace(shape, window=Window(tokens=tokens, share=share))
+    return replace(shape, window=SlidingWindow(tokens=tokens, share=share))
 
 
 def gated(config: Config, key: str = "intermediate_size", *, bias: bool = False) -> FeedForward:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from foretrain.errors import InputError
 from foretrain.study.config.config import Config, gated, heads, language, windowed
 from foretrain.units import as_written
-from foretrain.workload.parts.attention import Heads, Window
+from foretrain.workload.parts.attention import Heads, SlidingWindow
 from foretrain.workload.parts.block import Arrangement, Block
 from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.feed_forward import FeedForward
@@ -119,7 +119,7 @@ def llama4(config: Config) -> LanguageModel:
     """
     attention = heads(config)
     if chunk := config.count_or_none("attention_chunk_size"):
-        attention = replace(attention, window=Window(tokens=chunk, share=3 / 4))
+        attention = replace(attention, window=SlidingWindow(tokens=chunk, share=3 / 4))
     sparse = Experts(
         count=config.count("num_local_experts"),
         chosen=config.count("num_experts_per_tok"),

@@ -15,7 +15,7 @@ from foretrain.workload.convolution.operators import connection, loss
 from foretrain.workload.convolution.operators import regions as regions_of
 from foretrain.workload.convolution.picture import Picture, Window, square
 from foretrain.workload.convolution.resnet import ResNet, resnet_groups
-from foretrain.workload.convolution.trunk import POINT, Network, Trunk
+from foretrain.workload.convolution.trunk import POINT, ConvolutionalNetwork, Trunk
 
 THREE = Window(size=3)
 HALVE = Window(size=3, stride=2)
@@ -29,7 +29,7 @@ SSD_TOTAL = 8732
 """Boxes of all pictures for images of 300 pixels. Source: liu2016, section 3.1."""
 
 
-def ssd(backbone: ResNet, image: int, *, classes: int = 81, norm: bool) -> Network:
+def ssd(backbone: ResNet, image: int, *, classes: int = 81, norm: bool) -> ConvolutionalNetwork:
     """SSD on the first three groups of a ResNet, the third of them without its stride.
 
     Args:
@@ -100,7 +100,7 @@ def _convolve_each(heads: Sequence[Trunk], name: str, channels: int, *, window: 
         head.convolve(f"{name} {place}", channels, window=window, bias=True, shared=place > 0)
 
 
-def retinanet(backbone: ResNet, image: int, *, classes: int) -> Network:
+def retinanet(backbone: ResNet, image: int, *, classes: int) -> ConvolutionalNetwork:
     """RetinaNet with a pyramid from the third group on and 9 boxes per pixel.
 
     Source: lin2017b, section 4; torchvision (two more pictures from the pyramid's smallest).
@@ -123,7 +123,7 @@ def retinanet(backbone: ResNet, image: int, *, classes: int) -> Network:
 
 def mask_rcnn(
     backbone: ResNet, sides: tuple[int, int], *, classes: int = 91, proposals: int = 512
-) -> Network:
+) -> ConvolutionalNetwork:
     """Mask R-CNN with a pyramid, trained on so many proposals per image, a quarter with an object.
 
     Source: he2017, sections 3 and 3.1; torchvision (3 boxes per pixel, sizes of the heads).

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from foretrain.workload.convolution.inverted import Inverted, inverted_groups
 from foretrain.workload.convolution.operators import loss, pointwise
 from foretrain.workload.convolution.picture import Picture, Window, square
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 THREE = Window(size=3)
 HALVE = Window(size=3, stride=2)
@@ -33,7 +33,7 @@ class EfficientDet:
     classes: int = 90
 
 
-def efficientdet(shape: EfficientDet, image: int) -> Network:
+def efficientdet(shape: EfficientDet, image: int) -> ConvolutionalNetwork:
     """EfficientDet for square images.
 
     Source: tan2020, table 1 and section 3.2.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foretrain.workload.convolution.picture import Window, square
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 POOL = Window(size=3, stride=2)
 VALID = Window(size=3, stride=2, padding=0)
@@ -35,7 +35,7 @@ def _unit(
     trunk.activate(f"{name} activation")
 
 
-def googlenet(image: int, *, norm: bool, auxiliary: bool = False) -> Network:
+def googlenet(image: int, *, norm: bool, auxiliary: bool = False) -> ConvolutionalNetwork:
     """GoogLeNet.
 
     Args:
@@ -90,7 +90,7 @@ def _googlenet_auxiliary(trunk: Trunk, *, norm: bool) -> None:
     trunk.connect("auxiliary classes", 1000)
 
 
-def inception_v3(image: int, *, auxiliary: bool = False) -> Network:
+def inception_v3(image: int, *, auxiliary: bool = False) -> ConvolutionalNetwork:
     """Inception v3 for images of 299 pixels, with or without its auxiliary classifier.
 
     Source: szegedy2016, table 1 and figures 5 to 7; torchvision (channels).

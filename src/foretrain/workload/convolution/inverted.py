@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import ceil
 
 from foretrain.workload.convolution.picture import Window, square
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class InvertedBlocks:
     """Blocks of one width.
 
     Attributes:
@@ -46,7 +46,7 @@ class Inverted:
     """
 
     stem: int
-    groups: tuple[Group, ...]
+    groups: tuple[InvertedBlocks, ...]
     head: int
     smooth: bool = True
     wide: bool = False
@@ -54,9 +54,9 @@ class Inverted:
 
 def _groups(
     rows: tuple[tuple[int, int, int, int, int], ...], *, squeeze: bool
-) -> tuple[Group, ...]:
+) -> tuple[InvertedBlocks, ...]:
     return tuple(
-        Group(expansion=t, size=k, stride=s, channels=c, blocks=n, squeeze=squeeze)
+        InvertedBlocks(expansion=t, size=k, stride=s, channels=c, blocks=n, squeeze=squeeze)
         for t, k, s, c, n in rows
     )
 
@@ -95,7 +95,7 @@ MOBILENET_V2 = Inverted(
 def _version_2(*rows: tuple[int, int, int, int]) -> Inverted:
     """Expansion, stride, channels, blocks; the first three groups are fused, all windows are 3."""
     groups = tuple(
-        Group(
+        InvertedBlocks(
             expansion=expansion,
             size=3,
             stride=stride,
@@ -157,7 +157,7 @@ def _eights(channels: float) -> int:
     return rounded + 8 if rounded < 0.9 * channels else rounded
 
 
-def inverted(shape: Inverted, image: int) -> Network:
+def inverted(shape: Inverted, image: int) -> ConvolutionalNetwork:
     """A network of inverted residuals for square images and 1000 classes."""
     trunk = Trunk(square(image))
     inverted_groups(trunk, shape)
@@ -181,7 +181,7 @@ def inverted_groups(
             trunk.skip()
 
 
-def _block(trunk: Trunk, shape: Inverted, group: Group, *, stride: int = 1) -> None:
+def _block(trunk: Trunk, shape: Inverted, group: InvertedBlocks, *, stride: int = 1) -> None:
     before = trunk.picture
     inside = group.expansion * before.channels
     window = Window(size=group.size, stride=stride)
@@ -200,7 +200,7 @@ def _block(trunk: Trunk, shape: Inverted, group: Group, *, stride: int = 1) -> N
         trunk.add("residual")
 
 
-def _fused(trunk: Trunk, group: Group, *, inside: int, window: Window) -> None:
+def _fused(trunk: Trunk, group: InvertedBlocks, *, inside: int, window: Window) -> None:
     if group.expansion == 1:
         trunk.unit("convolve", group.channels, window=window, smooth=True)
         return

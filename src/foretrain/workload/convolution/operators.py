@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from foretrain.workload.convolution.picture import Picture, Window, along
-from foretrain.workload.operator import UNDIVIDED, Family, Kind, Matrices, Operator, Size, matmul
+from foretrain.workload.operator import (
+    UNDIVIDED,
+    KernelFamily,
+    Matrices,
+    Operator,
+    OperatorKind,
+    Size,
+    matmul,
+)
 
 UNSPLIT_UNIT = f"convolutions have {UNDIVIDED}"
 TAPS = 16
@@ -56,13 +64,13 @@ def convolution(
     return replace(product, family=_family(picture, window, groups=groups), window=float(area))
 
 
-def _family(picture: Picture, window: Window, *, groups: int) -> Family:
+def _family(picture: Picture, window: Window, *, groups: int) -> KernelFamily:
     if groups > 1:
-        return Family.GROUPED
+        return KernelFamily.GROUPED
     dimensions = len(picture.sides)
     sizes, strides = along(window.size, dimensions), along(window.stride, dimensions)
     square = sizes == (3, 3) and strides == (1, 1)
-    return Family.SQUARE if square else Family.CONVOLUTION
+    return KernelFamily.SQUARE if square else KernelFamily.CONVOLUTION
 
 
 def _depthwise(
@@ -72,14 +80,14 @@ def _depthwise(
     moved = pictures[0].values + pictures[1].values
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=weights,
         flop=flop,
         backward_flop=2.0 * flop,
         forward=Size(values=moved),
         backward=Size(values=2.0 * moved),
         kept=Size(values=kept),
-        family=Family.DEPTHWISE,
+        family=KernelFamily.DEPTHWISE,
         window=flop / (2.0 * pictures[1].values),
     )
 
@@ -118,18 +126,18 @@ def normalisation(name: str, picture: Picture, *, kept: float) -> Operator:
     """Batch, instance or group normalisation: statistics first, so it reads twice."""
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=2 * picture.channels,
         forward=Size(values=3 * picture.values),
         backward=Size(values=5 * picture.values),
         kept=Size(values=kept),
-        family=Family.NORM,
+        family=KernelFamily.NORM,
     )
 
 
 def scaling(name: str, picture: Picture) -> Operator:
     """A frozen normalisation: every channel times a number, plus another; nothing is kept."""
-    frozen = pointwise(name, picture.values, read=1, family=Family.FUSIBLE)
+    frozen = pointwise(name, picture.values, read=1, family=KernelFamily.FUSIBLE)
     return replace(
         frozen, backward=frozen.forward, weights=float(2 * picture.channels), trained=0.0
     )
@@ -141,12 +149,12 @@ def pointwise(
     *,
     read: int,
     kept: float = 0.0,
-    family: Family = Family.PICTURE,
+    family: KernelFamily = KernelFamily.PICTURE,
 ) -> Operator:
     """An activation, addition or pooling of `read` inputs."""
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=(read + 1) * values),
         backward=Size(values=(read + 2) * values),
         kept=Size(values=kept),
@@ -158,10 +166,10 @@ def regions(name: str, values: float) -> Operator:
     """Aligned regions of pictures: gradients are added up where they were read."""
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=(TAPS + 1) * values),
         backward=Size(values=(2 * TAPS + 1) * values),
-        family=Family.PICTURE,
+        family=KernelFamily.PICTURE,
     )
 
 
@@ -169,10 +177,10 @@ def loss(values: float) -> Operator:
     """Softmax or sigmoid of the outputs, and the loss, in fp32, which keeps the probabilities."""
     return Operator(
         name="loss",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=values, fixed=16 * values),
         backward=Size(values=values, fixed=12 * values),
         kept=Size(fixed=4 * values),
         kernels=4,
-        family=Family.PICTURE,
+        family=KernelFamily.PICTURE,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foretrain.workload.convolution.picture import Window, cube, square
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 HALF = Window(size=2, stride=2, padding=0)
 OVERLAPPING = Window(size=3, stride=2, padding=0)
@@ -27,7 +27,7 @@ def _convolution(
     trunk.activate(f"{name} activation")
 
 
-def _classifier(trunk: Trunk, hidden: Sequence[int], classes: int) -> Network:
+def _classifier(trunk: Trunk, hidden: Sequence[int], classes: int) -> ConvolutionalNetwork:
     """Fully connected layers, each a section of its own."""
     for index, features in enumerate(hidden, start=1):
         trunk.connect("connect", features)
@@ -37,7 +37,7 @@ def _classifier(trunk: Trunk, hidden: Sequence[int], classes: int) -> Network:
     return trunk.finish("classifier")
 
 
-def lenet_5(image: int) -> Network:
+def lenet_5(image: int) -> ConvolutionalNetwork:
     """LeNet-5 for ten digits; the second convolution reads every map.
 
     Source: lecun1998, figure 2 (whose second convolution reads some maps only).
@@ -50,7 +50,7 @@ def lenet_5(image: int) -> Network:
     return _classifier(trunk, (120, 84), 10)
 
 
-def mnist(image: int) -> Network:
+def mnist(image: int) -> ConvolutionalNetwork:
     """Two convolutions and two connected layers: the size that MNIST examples of frameworks have.
 
     Assumed: 32 and 64 channels of 5 x 5 windows, 512 connected features.
@@ -70,7 +70,7 @@ def alexnet(
     hidden: tuple[int, ...] = (4096, 4096),
     classes: int = 1000,
     groups: int = 1,
-) -> Network:
+) -> ConvolutionalNetwork:
     """Five convolutions, three of them before a pooling, and connected layers.
 
     Args:
@@ -103,7 +103,7 @@ def alexnet(
     return _classifier(trunk, hidden, classes)
 
 
-def overfeat(image: int) -> Network:
+def overfeat(image: int) -> ConvolutionalNetwork:
     """OverFeat, fast model, for images of 231 pixels.
 
     Source: sermanet2014, table 1.
@@ -124,7 +124,7 @@ def overfeat(image: int) -> Network:
     return _classifier(trunk, (3072, 4096), 1000)
 
 
-def vgg(depth: int, image: int) -> Network:
+def vgg(depth: int, image: int) -> ConvolutionalNetwork:
     """VGG with `depth` layers that have weights, without normalisation.
 
     Source: simonyan2015, table 1 (11 is its column A).
@@ -143,7 +143,7 @@ def vgg(depth: int, image: int) -> Network:
     return _classifier(trunk, (4096, 4096), 1000)
 
 
-def cosmoflow_512(image: int) -> Network:
+def cosmoflow_512(image: int) -> ConvolutionalNetwork:
     """CosmoFlow for volumes of 512 pixels a side with 4 channels.
 
     Reconstructed from what is published of it: 2,128,064 weights without biases, 4 x 512^3 and
@@ -166,7 +166,7 @@ def cosmoflow_512(image: int) -> Network:
     return trunk.finish("head")
 
 
-def cosmoflow(image: int) -> Network:
+def cosmoflow(image: int) -> ConvolutionalNetwork:
     """CosmoFlow as MLPerf HPC trains it, for volumes of 128 pixels a side with 4 channels.
 
     Source: mlperf-hpc (windows of 2, 32 channels doubled four times), from memory.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from foretrain.errors import InputError
 from foretrain.workload.convolution.picture import Window, square
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 WIDTHS = (64, 128, 256, 512)
 POOL = Window(size=3, stride=2)
@@ -47,7 +47,7 @@ class ResNet:
         return 4 if self.bottleneck else 1
 
 
-def resnet(shape: ResNet, image: int) -> Network:
+def resnet(shape: ResNet, image: int) -> ConvolutionalNetwork:
     """A residual network for square images of `image` pixels.
 
     Source: he2016, table 1 (v1.5 moves the stride of a bottleneck into its 3x3 convolution).
@@ -126,7 +126,7 @@ class DenseNet:
     blocks: tuple[int, ...]
 
 
-def densenet(shape: DenseNet, image: int) -> Network:
+def densenet(shape: DenseNet, image: int) -> ConvolutionalNetwork:
     """A DenseNet with bottlenecks and halving transitions, for 1000 classes.
 
     Source: huang2017, table 1.

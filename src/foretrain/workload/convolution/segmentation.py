@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from foretrain.workload.convolution.operators import loss
 from foretrain.workload.convolution.picture import Picture, Window, cube, square
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 VALID = Window(size=3, padding=0)
 SAME = Window(size=3)
@@ -33,7 +33,7 @@ class UNet:
     supervised: int = 0
 
 
-def unet_2d(image: int, *, classes: int = 2) -> Network:
+def unet_2d(image: int, *, classes: int = 2) -> ConvolutionalNetwork:
     """U-Net without normalisation or padding, for grey images of 572 pixels.
 
     Source: ronneberger2015, figure 1.
@@ -61,7 +61,7 @@ def _plain_pair(trunk: Trunk, channels: int, *, window: Window = VALID) -> None:
         trunk.activate(f"{name} activation")
 
 
-def tiny_unet(image: int) -> Network:
+def tiny_unet(image: int) -> ConvolutionalNetwork:
     """U-Net half as wide and with one level fewer, padded, for grey images and one class.
 
     Source: NVIDIA's DeepLearningExamples, UNet_Industrial (TinyUNet), sizes from memory.
@@ -83,7 +83,7 @@ def tiny_unet(image: int) -> Network:
     return _labels(trunk, 1)
 
 
-def unet(shape: UNet) -> Network:
+def unet(shape: UNet) -> ConvolutionalNetwork:
     """U-Net with instance normalisation, in two or three dimensions.
 
     Source: isensee2021, section "Network topology" (nnU-Net).
@@ -110,7 +110,7 @@ def _pair(trunk: Trunk, channels: int, *, stride: int) -> None:
     trunk.unit("second", channels, window=Window(size=3))
 
 
-def _labels(trunk: Trunk, classes: int) -> Network:
+def _labels(trunk: Trunk, classes: int) -> ConvolutionalNetwork:
     trunk.convolve("labels", classes, bias=True)
     trunk.append(loss(trunk.picture.values))
     return trunk.finish("labels", cuttable=False)
@@ -120,7 +120,7 @@ CONVOLUTIONS = (1, 2, 3, 3)
 """Convolutions of each level, the largest volumes first; three at the bottom."""
 
 
-def vnet(side: int, *, classes: int, window: int = 5) -> Network:
+def vnet(side: int, *, classes: int, window: int = 5) -> ConvolutionalNetwork:
     """V-Net with batch normalisation, for cubic volumes of one channel.
 
     Source: milletari2016, figure 2, where windows are 5 wide.

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from foretrain.workload.convolution import operators
 from foretrain.workload.convolution.picture import Picture, Window, along
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Family, Operator
+from foretrain.workload.operator import KernelFamily, Operator
 from foretrain.workload.trainable import forward_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class TrunkOperator:
     """One operator and the pictures on both sides of it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Section:
     """
 
     name: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[TrunkOperator, ...]
     repeats: int
     input: float
     output: float
@@ -73,7 +73,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class ConvolutionalNetwork:
     """Sections in order.
 
     Attributes:
@@ -107,7 +107,7 @@ class Trunk:
     def __init__(self, picture: Picture, *, frozen_norms: bool = False) -> None:
         self.picture = picture
         self._frozen_norms = frozen_norms
-        self._blocks: list[Block] = []
+        self._blocks: list[TrunkOperator] = []
         self._sections: list[Section] = []
         self._start = picture.values
         self._skips: list[Picture] = []
@@ -156,7 +156,7 @@ class Trunk:
         """A ReLU in place, or a smooth activation, which keeps its input."""
         kept = self._keep() if smooth else 0.0
         operator = operators.pointwise(
-            name, self.picture.values, read=1, kept=kept, family=Family.FUSIBLE
+            name, self.picture.values, read=1, kept=kept, family=KernelFamily.FUSIBLE
         )
         self._append(operator, self.picture)
         self._owed = not smooth
@@ -226,7 +226,9 @@ class Trunk:
 
     def add(self, name: str, *, read: int = 2) -> None:
         """The sum with other branches, and its activation if it has one, in one kernel."""
-        operator = operators.pointwise(name, self.picture.values, read=read, family=Family.FUSIBLE)
+        operator = operators.pointwise(
+            name, self.picture.values, read=read, family=KernelFamily.FUSIBLE
+        )
         self._append(operator, self.picture)
 
     def join(self, name: str, *others: Trunk) -> None:
@@ -263,16 +265,16 @@ class Trunk:
         output = self.picture.values + sum(picture.values for picture in self._skips)
         self._close(name, output, repeats=repeats, cuttable=cuttable, frozen=frozen)
 
-    def classify(self, classes: int) -> Network:
+    def classify(self, classes: int) -> ConvolutionalNetwork:
         """Average, one fully connected layer, and the network is complete."""
         self.average("average pooling")
         self.connect("classes", classes)
         return self.finish("classifier", cuttable=False)
 
-    def finish(self, name: str, *, cuttable: bool = True) -> Network:
+    def finish(self, name: str, *, cuttable: bool = True) -> ConvolutionalNetwork:
         """Close the last section, which hands nothing on."""
         self._close(name, 0.0, repeats=1, cuttable=cuttable)
-        return Network(sections=tuple(self._sections))
+        return ConvolutionalNetwork(sections=tuple(self._sections))
 
     def _close(
         self, name: str, output: float, *, repeats: int, cuttable: bool, frozen: bool = False
@@ -304,7 +306,7 @@ class Trunk:
         window: Window | None = None,
         groups: int = 1,
     ) -> None:
-        block = Block(
+        block = TrunkOperator(
             operator=operator, picture=self.picture, result=result, window=window, groups=groups
         )
         self._blocks.append(block)

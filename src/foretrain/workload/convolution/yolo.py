@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foretrain.workload.convolution.operators import pointwise
 from foretrain.workload.convolution.picture import Picture, Window, square
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 THREE = Window(size=3)
 HALVE = Window(size=3, stride=2)
@@ -13,7 +13,7 @@ GROUPS = ((64, 1), (128, 2), (256, 8), (512, 8), (1024, 4))
 """Channels and residual blocks. Source: redmon2018, table 1."""
 
 
-def yolo_v3(image: int, *, classes: int) -> Network:
+def yolo_v3(image: int, *, classes: int) -> ConvolutionalNetwork:
     """YOLOv3 with three boxes per pixel of each head, leaky ReLU in place.
 
     Source: redmon2018, sections 2.3 and 2.4, and its published configuration.

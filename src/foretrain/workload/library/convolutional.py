@@ -28,11 +28,11 @@ from foretrain.workload.convolution.plain import (
     vgg,
 )
 from foretrain.workload.convolution.resnet import DenseNet, ResNet, densenet, resnet
-from foretrain.workload.convolution.trunk import Network
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entry import Entry, Reads
+from foretrain.workload.library.entry import Entry, SampleKind
 
-Builder = Callable[[int], Network]
+Builder = Callable[[int], ConvolutionalNetwork]
 
 
 def images(
@@ -49,7 +49,7 @@ def images(
         name=name,
         summary=summary,
         source=source,
-        reads=Reads.IMAGE,
+        reads=SampleKind.IMAGE,
         build=partial(_model, builder),
         shape=shape,
         aliases=aliases,
@@ -64,7 +64,7 @@ def frames(
         name=name,
         summary=f"{summary}; sequence is frames of 10 ms",
         source=source,
-        reads=Reads.TOKENS,
+        reads=SampleKind.TOKENS,
         build=partial(_model_of_frames, builder),
         aliases=aliases,
     )
@@ -72,7 +72,7 @@ def frames(
 
 def fixed(
     name: str,
-    builder: Callable[[], Network],
+    builder: Callable[[], ConvolutionalNetwork],
     *,
     summary: str,
     source: str,
@@ -83,7 +83,7 @@ def fixed(
         name=name,
         summary=summary,
         source=source,
-        reads=Reads.NOTHING,
+        reads=SampleKind.NOTHING,
         build=partial(_model_of_one_size, builder),
         aliases=aliases,
     )
@@ -97,7 +97,7 @@ def _model_of_frames(builder: Builder, sequence: int) -> Model:
     return builder(sequence).model("network", tokens=sequence)
 
 
-def _model_of_one_size(builder: Callable[[], Network], _: int) -> Model:
+def _model_of_one_size(builder: Callable[[], ConvolutionalNetwork], _: int) -> Model:
     return builder().model("network")
 
 

@@ -30,7 +30,7 @@ from foretrain.workload.library import (
     vit,
     wav2vec,
 )
-from foretrain.workload.library.entry import Entry, Reads
+from foretrain.workload.library.entry import Entry, SampleKind
 from foretrain.workload.library.repositories import REPOSITORIES
 from foretrain.workload.library.variants import model_of_shape, with_positions
 
@@ -139,13 +139,13 @@ def build(
 
 def _size(entry: Entry, *, sequence: int | None, image: int | None) -> int:
     """Tokens or pixels of a sample; 1 where the entry reads neither."""
-    if entry.reads is Reads.NOTHING:
+    if entry.reads is SampleKind.NOTHING:
         if sequence is not None or image is not None:
             raise InputError(
                 f"model '{entry.name}' reads samples of one size: give neither sequence nor image."
             )
         return 1
-    if entry.reads is Reads.IMAGE:
+    if entry.reads is SampleKind.IMAGE:
         if sequence is not None or image is None:
             raise InputError(
                 f"model '{entry.name}' reads images: give image (pixels), no sequence."

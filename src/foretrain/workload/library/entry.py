@@ -9,7 +9,7 @@ from enum import StrEnum
 from foretrain.workload.graph import Model
 
 
-class Reads(StrEnum):
+class SampleKind(StrEnum):
     """What one sample of a model is, and so which size a study must give."""
 
     TOKENS = "tokens"
@@ -38,7 +38,7 @@ class Entry:
     name: str
     summary: str
     source: str
-    reads: Reads = Reads.TOKENS
+    reads: SampleKind = SampleKind.TOKENS
     build: Callable[[int], Model]
     shape: object | None = None
     aliases: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foretrain.workload.library.entry import Entry
 from foretrain.workload.library.text import language, text_entry
-from foretrain.workload.parts.attention import Heads, Window
+from foretrain.workload.parts.attention import Heads, SlidingWindow
 from foretrain.workload.parts.block import Arrangement, Block, Run
 from foretrain.workload.parts.feed_forward import FeedForward
 
@@ -20,7 +20,7 @@ def _gemma(
     vocabulary: int = 256_000,
     arrangement: Arrangement = Arrangement.SANDWICH,
     norms: bool = False,
-    window: Window | None = None,
+    window: SlidingWindow | None = None,
 ) -> Entry:
     layers, hidden, feed_forward, heads, kv_heads, width = sizes
     block = Block(
@@ -38,7 +38,7 @@ def _gemma_1(name: str, sizes: Sizes) -> Entry:
 
 def _gemma_2(name: str, sizes: Sizes) -> Entry:
     """Every other layer sees 4096 tokens."""
-    window = Window(tokens=4096, share=1 / 2)
+    window = SlidingWindow(tokens=4096, share=1 / 2)
     return _gemma(name, sizes, source="riviere2024, table 1", window=window)
 
 
@@ -51,7 +51,7 @@ def _gemma_3(name: str, sizes: Sizes, *, window: int, vocabulary: int) -> Entry:
         source="kamath2025, table 1 and the published configuration",
         vocabulary=vocabulary,
         norms=True,
-        window=Window(tokens=window, share=(layers - layers // 6) / layers),
+        window=SlidingWindow(tokens=window, share=(layers - layers // 6) / layers),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foretrain.workload.library.entry import Entry
 from foretrain.workload.library.text import language, text_entry
-from foretrain.workload.parts.attention import Heads, Window
+from foretrain.workload.parts.attention import Heads, SlidingWindow
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.feed_forward import FeedForward
@@ -20,7 +20,7 @@ def _gpt_oss(name: str, *, layers: int, experts: int) -> Entry:
             output_bias=True,
             scaled=True,
             sinks=True,
-            window=Window(tokens=128, share=1 / 2),
+            window=SlidingWindow(tokens=128, share=1 / 2),
         ),
         feed_forward=Experts(
             count=experts,

@@ -15,10 +15,14 @@ from foretrain.workload.convolution import operators
 from foretrain.workload.convolution.operators import UNSPLIT_UNIT
 from foretrain.workload.convolution.picture import Picture, Window
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Family, Kind, Matrices, Operator, Size, matmul
+from foretrain.workload.operator import KernelFamily, Matrices, Operator, OperatorKind, Size, matmul
 
-FAMILIES: Mapping[str, Family] = MappingProxyType(
-    {"batch norm": Family.NORM, "group norm": Family.NORM, "pointwise": Family.FUSIBLE}
+FAMILIES: Mapping[str, KernelFamily] = MappingProxyType(
+    {
+        "batch norm": KernelFamily.NORM,
+        "group norm": KernelFamily.NORM,
+        "pointwise": KernelFamily.FUSIBLE,
+    }
 )
 """The families of kinds of moves; every other kind runs as it is counted."""
 
@@ -175,11 +179,11 @@ def _move(of: Move) -> Operator:
     """An operator launches as many kernels back as forth: here their mean."""
     return Operator(
         name=of.name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=of.forward.half, fixed=4.0 * of.forward.full),
         backward=Size(values=of.backward.half, fixed=4.0 * of.backward.full),
         kernels=round((of.forward.kernels + of.backward.kernels) / 2),
-        family=FAMILIES.get(of.name, Family.PICTURE),
+        family=FAMILIES.get(of.name, KernelFamily.PICTURE),
     )
 
 
@@ -187,7 +191,7 @@ def _rest(of: Inventory, weights: float) -> Operator:
     """Parameters of norms and positions, whose use `moves` count, and all that is kept."""
     return Operator(
         name="norms and positions",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=weights,
         kept=Size(fixed=of.kept),
         kernels=0,

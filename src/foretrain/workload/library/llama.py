@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from foretrain.workload.library.entry import Entry
 from foretrain.workload.library.text import language, text_entry
-from foretrain.workload.parts.attention import Heads, Window
+from foretrain.workload.parts.attention import Heads, SlidingWindow
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.feed_forward import FeedForward
@@ -31,7 +31,7 @@ def _dense(
     kind: str = "Llama decoder",
     tied: bool = False,
     bias: bool = False,
-    window: Window | None = None,
+    window: SlidingWindow | None = None,
     aliases: tuple[str, ...] = (),
 ) -> Entry:
     layers, hidden, feed_forward, heads, kv_heads = sizes
@@ -65,7 +65,7 @@ def _mixtral(name: str, sizes: Sizes, vocabulary: int) -> Entry:
 def _llama_4(name: str, *, experts: int, dense: int) -> Entry:
     """The text part; three of four layers see 8192 tokens. `dense` of two blocks have experts."""
     each = FeedForward(width=8192, gated=True)
-    heads = Heads(heads=40, kv_heads=8, width=128, window=Window(tokens=8192, share=3 / 4))
+    heads = Heads(heads=40, kv_heads=8, width=128, window=SlidingWindow(tokens=8192, share=3 / 4))
     sparse = Block(
         mixer=heads, feed_forward=Experts(count=experts, chosen=1, each=each, shared=each)
     )
@@ -139,7 +139,7 @@ ENTRIES = (
         32_000,
         source="jiang2023, table 1",
         kind="Mistral decoder",
-        window=Window(tokens=4096),
+        window=SlidingWindow(tokens=4096),
     ),
     _mixtral("mixtral-8x7b", (32, 4096, 14336, 32, 8), 32_000),
     _mixtral("mixtral-8x22b", (56, 6144, 16384, 48, 8), 32_768),

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from foretrain.workload.convolution.operators import UNSPLIT_UNIT, loss, pointwise
 from foretrain.workload.convolution.picture import Picture
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 from foretrain.workload.library.convolutional import fixed
-from foretrain.workload.operator import Kind, Matrices, Operator, Size, matmul
+from foretrain.workload.operator import Matrices, Operator, OperatorKind, Size, matmul
 
 MOVIELENS_USERS = 138_493
 MOVIELENS_ITEMS = 26_744
@@ -51,14 +51,14 @@ def table(name: str, rows: int, width: int, *, looked_up: int = 1) -> Operator:
     """A table of which each sample reads, and changes, so many rows."""
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=rows * width,
         forward=Size(values=2 * looked_up * width),
         backward=Size(values=3 * looked_up * width),
     )
 
 
-def neural_collaborative_filtering() -> Network:
+def neural_collaborative_filtering() -> ConvolutionalNetwork:
     """NeuMF for MovieLens 20M: a product of 64 factors beside layers of 256, 256, 128 and 64.
 
     Source: he2017b, section 3.4; NVIDIA (sizes), from memory.
@@ -78,7 +78,7 @@ def neural_collaborative_filtering() -> Network:
     return trunk.finish("network")
 
 
-def variational_autoencoder(items: int = 20_108) -> Network:
+def variational_autoencoder(items: int = 20_108) -> ConvolutionalNetwork:
     """VAE-CF for MovieLens 20M: items to 600 to 200 hidden variables and back.
 
     Source: liang2018, section 4.3 (20,108 items are left of the data set).
@@ -91,7 +91,7 @@ def variational_autoencoder(items: int = 20_108) -> Network:
     values = 200
     sampled = Operator(
         name="sample",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=4 * values),
         backward=Size(values=4 * values),
         kept=Size(values=3 * values),
@@ -106,7 +106,9 @@ def variational_autoencoder(items: int = 20_108) -> Network:
     return trunk.finish("items")
 
 
-def deep_learning_recommendation(rows: tuple[int, ...] = CRITEO_ROWS, width: int = 128) -> Network:
+def deep_learning_recommendation(
+    rows: tuple[int, ...] = CRITEO_ROWS, width: int = 128
+) -> ConvolutionalNetwork:
     """DLRM: the products of each pair of rows looked up, and of them with 13 numbers' layers.
 
     All tables are one in memory, looked up by one kernel; the products end with one zero, which
@@ -127,7 +129,7 @@ def deep_learning_recommendation(rows: tuple[int, ...] = CRITEO_ROWS, width: int
     return trunk.finish("network")
 
 
-def wide_and_deep() -> Network:
+def wide_and_deep() -> ConvolutionalNetwork:
     """Wide & Deep for Outbrain's clicks: a weight per category and number, beside five layers.
 
     Source: cheng2016, section 3; NVIDIA (sizes), from memory.

@@ -12,7 +12,7 @@ from functools import partial
 
 from foretrain.workload.convolution.operators import UNSPLIT_UNIT, loss
 from foretrain.workload.convolution.picture import Picture, Window
-from foretrain.workload.convolution.trunk import Network, Trunk
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 from foretrain.workload.library.convolutional import frames
 from foretrain.workload.operator import Matrices, Operator, Size, matmul
 
@@ -64,7 +64,7 @@ QUARTZNET_15X5 = Jasper(
 """Source: kriman2020, table 1."""
 
 
-def jasper(shape: Jasper, frames: int) -> Network:
+def jasper(shape: Jasper, frames: int) -> ConvolutionalNetwork:
     """Jasper or QuartzNet for `frames` of features; CTC's sum over alignments is not counted."""
     trunk = Trunk(Picture(channels=64, sides=(frames,)))
     _unit(trunk, "stem", 256, window=Window(size=shape.first, stride=2), separable=shape.separable)
@@ -118,7 +118,7 @@ def _convolve(trunk: Trunk, name: str, channels: int, *, window: Window, separab
     trunk.normalise(f"{name} norm")
 
 
-def deep_speech_2(frames: int, *, hidden: int = 800, layers: int = 5) -> Network:
+def deep_speech_2(frames: int, *, hidden: int = 800, layers: int = 5) -> ConvolutionalNetwork:
     """Deep Speech 2: two convolutions over time and frequency, then bidirectional GRUs.
 
     Assumed: spectra of 161 frequencies, layers of 800 whose two directions are added up.

@@ -17,10 +17,18 @@ from math import log
 
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.library.entry import Entry
-from foretrain.workload.operator import Attention, Kind, Operator, Size, Split
+from foretrain.workload.operator import Attention, Operator, OperatorKind, Size, Split
 from foretrain.workload.parts.attention import Core, core
 from foretrain.workload.parts.feed_forward import FeedForward, feed_forward
-from foretrain.workload.parts.stream import Division, Norm, Stream, at_least, linear, norm, residual
+from foretrain.workload.parts.stream import (
+    Division,
+    HiddenStates,
+    Norm,
+    at_least,
+    linear,
+    norm,
+    residual,
+)
 
 HARMONIC = 0.577
 """Euler's constant: the sum of 1/rank up to n is about log(n) + 0.577."""
@@ -64,7 +72,9 @@ class TransformerXL:
 
 def transformer_xl(name: str, shape: TransformerXL, *, sequence: int, source: str = "") -> Model:
     """The model of a shape for segments of `sequence` tokens, and as many of the one before."""
-    stream = Stream(tokens=sequence, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True)
+    stream = HiddenStates(
+        tokens=sequence, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True
+    )
     head = _head(shape, stream)
     wide = FeedForward(width=shape.feed_forward, bias=True)
     block = Layer(
@@ -101,12 +111,12 @@ def _shared_projections(shape: TransformerXL) -> int:
     return sum(shape.hidden * width for width in shape.widths[1:])
 
 
-def _embedding(shape: TransformerXL, stream: Stream) -> Layer:
+def _embedding(shape: TransformerXL, stream: HiddenStates) -> Layer:
     """Lookup in the table of each cluster, projected to the stream where tables are narrow."""
     hidden, clusters = stream.hidden, zip(_tables(shape), shape.shares, strict=True)
     looked_up = Operator(
         name="lookup",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=sum(size * width for size, width in _tables(shape)),
         forward=Size(values=2 * stream.values),
         backward=Size(values=3 * stream.values),
@@ -118,7 +128,7 @@ def _embedding(shape: TransformerXL, stream: Stream) -> Layer:
     ]
     biases = Operator(
         name="position biases and dropout",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=2 * hidden,
         forward=Size(values=2 * stream.values, fixed=stream.values),
         backward=Size(values=2 * stream.values, fixed=stream.values),
@@ -134,7 +144,7 @@ def _embedding(shape: TransformerXL, stream: Stream) -> Layer:
     )
 
 
-def _attention(shape: TransformerXL, stream: Stream) -> tuple[Operator, ...]:
+def _attention(shape: TransformerXL, stream: HiddenStates) -> tuple[Operator, ...]:
     """Queries, keys and values of both segments; no fused kernel adds the positions."""
     hidden, both = stream.hidden, 2 * stream.tokens
     scores, softmax, *context = _core(shape, stream)
@@ -159,7 +169,7 @@ def _attention(shape: TransformerXL, stream: Stream) -> tuple[Operator, ...]:
     )
 
 
-def _core(shape: TransformerXL, stream: Stream) -> tuple[Operator, ...]:
+def _core(shape: TransformerXL, stream: HiddenStates) -> tuple[Operator, ...]:
     """Scores, softmax and context as kernels of their own, whatever kernel a plan asks for."""
     plain = core(
         Core(
@@ -178,11 +188,11 @@ def _core(shape: TransformerXL, stream: Stream) -> tuple[Operator, ...]:
     )
 
 
-def _kept_heads(stream: Stream) -> Operator:
+def _kept_heads(stream: HiddenStates) -> Operator:
     """Queries, keys and values are kept; the weights make the keys of the positions."""
     return Operator(
         name="queries, keys, values",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=stream.hidden * stream.hidden,
         kept=Size(values=5 * stream.values),
         kernels=0,
@@ -190,12 +200,12 @@ def _kept_heads(stream: Stream) -> Operator:
     )
 
 
-def _shift(shape: TransformerXL, stream: Stream) -> Operator:
+def _shift(shape: TransformerXL, stream: HiddenStates) -> Operator:
     """The relative shift of the positions' scores, and the sum of both kinds of scores."""
     scores = 2 * shape.heads * stream.tokens * stream.tokens
     return Operator(
         name="relative shift",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=5 * scores),
         backward=Size(values=4 * scores),
         kernels=3,
@@ -208,7 +218,7 @@ def _heads(shape: TransformerXL, split: Split = Split.COLUMNS) -> Division:
     return Division(split=split, units=shape.heads, unit="attention heads")
 
 
-def _head(shape: TransformerXL, stream: Stream) -> Layer:
+def _head(shape: TransformerXL, stream: HiddenStates) -> Layer:
     """Every token has the logits of the first cluster; those of another, where a word is in it."""
     tokens = [stream.tokens, *(share * stream.tokens for share in shape.shares[1:])]
     narrow = enumerate(zip(tokens, shape.widths, strict=True), start=1)
@@ -226,7 +236,7 @@ def _head(shape: TransformerXL, stream: Stream) -> Layer:
     values = sum(rows * size for rows, size in zip(tokens, shape.clusters, strict=True))
     loss = Operator(
         name="loss",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=values, fixed=16 * values),
         backward=Size(values=values, fixed=12 * values),
         kept=Size(fixed=4 * values),

@@ -13,11 +13,11 @@ from functools import partial
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.library.bert import encoder
-from foretrain.workload.library.entry import Entry, Reads
-from foretrain.workload.operator import Kind, Operator, Size
+from foretrain.workload.library.entry import Entry, SampleKind
+from foretrain.workload.operator import Operator, OperatorKind, Size
 from foretrain.workload.parts.block import Run, layer
 from foretrain.workload.parts.ends import whole
-from foretrain.workload.parts.stream import Norm, Stream, at_least, norm
+from foretrain.workload.parts.stream import HiddenStates, Norm, at_least, norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def vision_transformer(
             f"got {image}."
         )
     patches = (image // shape.patch) ** 2
-    stream = Stream(
+    stream = HiddenStates(
         tokens=patches + 1, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=False
     )
     return Model(
@@ -67,13 +67,13 @@ def vision_transformer(
     )
 
 
-def _patches(shape: VisionTransformer, stream: Stream, patches: int) -> Layer:
+def _patches(shape: VisionTransformer, stream: HiddenStates, patches: int) -> Layer:
     """Every patch becomes a token by one product; a class token and positions are added."""
     pixels = shape.channels * shape.patch * shape.patch
     product = whole("patches", patches, (pixels, shape.hidden), bias=True)
     positions = Operator(
         name="class token and positions",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=(stream.tokens + 1) * shape.hidden,
         forward=Size(values=3 * stream.values),
         backward=Size(values=2 * stream.values),
@@ -89,7 +89,7 @@ def _patches(shape: VisionTransformer, stream: Stream, patches: int) -> Layer:
     )
 
 
-def _classifier(shape: VisionTransformer, stream: Stream) -> Layer:
+def _classifier(shape: VisionTransformer, stream: HiddenStates) -> Layer:
     return Layer(
         name="classifier",
         operators=(
@@ -115,7 +115,7 @@ def _vit(name: str, sizes: tuple[int, int, int], *, patch: int) -> Entry:
         name=name,
         summary=f"vision transformer, {layers} layers of {hidden}, patches of {patch}",
         source="dosovitskiy2021, table 1",
-        reads=Reads.IMAGE,
+        reads=SampleKind.IMAGE,
         build=partial(_build, name, shape),
         shape=shape,
     )

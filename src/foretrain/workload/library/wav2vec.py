@@ -17,10 +17,10 @@ from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.graph import Model
 from foretrain.workload.library.bert import Sizes, encoder
 from foretrain.workload.library.entry import Entry
-from foretrain.workload.operator import Kind, Operator, Size
+from foretrain.workload.operator import Operator, OperatorKind, Size
 from foretrain.workload.parts.block import Run, layer
 from foretrain.workload.parts.ends import whole
-from foretrain.workload.parts.stream import Norm, Stream, at_least, norm
+from foretrain.workload.parts.stream import HiddenStates, Norm, at_least, norm
 
 VALUES_OF_FRAME = 160
 """Values of a wave of 16 kHz in a frame of 10 ms."""
@@ -75,7 +75,9 @@ def wav2vec(name: str, shape: Wav2Vec, *, frames: int) -> Model:
             trunk.normalise(f"wave {index} norm")
         trunk.activate(f"wave {index} activation", smooth=True)
     (tokens,) = trunk.picture.sides
-    stream = Stream(tokens=tokens, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True)
+    stream = HiddenStates(
+        tokens=tokens, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True
+    )
     trunk.normalise("projection norm")
     trunk.convolve("projection", stream.hidden, bias=True)
     trunk.convolve("positions", stream.hidden, window=_POSITIONS, groups=_GROUPS, bias=True)
@@ -90,11 +92,11 @@ def wav2vec(name: str, shape: Wav2Vec, *, frames: int) -> Model:
     return Model(name=name, layers=layers, tokens=tokens, dimensions=1)
 
 
-def _added(stream: Stream) -> Operator:
+def _added(stream: HiddenStates) -> Operator:
     """The vector of masked tokens, the scales of the positions' window, an addition, dropout."""
     return Operator(
         name="mask, positions and dropout",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=stream.hidden + _POSITIONS.area(1),
         forward=Size(values=3 * stream.values, fixed=stream.values),
         backward=Size(values=3 * stream.values, fixed=stream.values),

@@ -14,15 +14,15 @@ from foretrain.errors import InputError
 from foretrain.workload.operator import (
     NOTHING,
     Attention,
-    Kind,
     Matrices,
     Operator,
+    OperatorKind,
     Reach,
     Size,
     Split,
     matmul,
 )
-from foretrain.workload.parts.stream import Division, Stream, at_least, linear
+from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear
 
 FLASH_BACKWARD_PRODUCTS = 5 / 2
 """Products of the backward pass over those of the forward pass. Source: dao2022, algorithm 4."""
@@ -67,7 +67,7 @@ def core(shape: Core) -> tuple[Operator, ...]:
     flop = 2.0 * shape.pairs * shape.heads * shape.both_widths
     flash = Operator(
         name=f"{shape.prefix}flash attention",
-        kind=Kind.FUSED_ATTENTION,
+        kind=OperatorKind.FUSED_ATTENTION,
         flop=flop,
         backward_flop=FLASH_BACKWARD_PRODUCTS * flop,
         forward=Size(values=ends * shape.both_widths),
@@ -101,7 +101,7 @@ def _plain(shape: Core) -> tuple[Operator, ...]:
 def _moving(name: str, *, moved: tuple[float, float], mask: float = 0.0, kept: Size) -> Operator:
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=moved[0], fixed=mask),
         backward=Size(values=moved[1], fixed=mask),
         kept=kept,
@@ -123,7 +123,7 @@ def _product(name: str, shape: Core, *, columns: int, depth: int) -> Operator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class SlidingWindow:
     """Sliding-window attention, in some of a run of layers.
 
     Layers with and without a window differ in nothing but the pairs that a fused kernel computes,
@@ -140,7 +140,9 @@ class Window:
     def __post_init__(self) -> None:
         at_least(self, 1, "tokens")
         if not 0 < self.share <= 1:
-            raise InputError(f"Window.share must be above 0 and at most 1, got {self.share}.")
+            raise InputError(
+                f"SlidingWindow.share must be above 0 and at most 1, got {self.share}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +173,7 @@ class Heads:
     norms: bool = False
     sinks: bool = False
     causal: bool = True
-    window: Window | None = None
+    window: SlidingWindow | None = None
 
     def __post_init__(self) -> None:
         at_least(self, 1, "heads", "kv_heads", "width")
@@ -199,7 +201,7 @@ class Heads:
         return self.window.share * windowed + (1 - self.window.share) * whole
 
 
-def attention(shape: Heads, stream: Stream) -> tuple[Operator, ...]:
+def attention(shape: Heads, stream: HiddenStates) -> tuple[Operator, ...]:
     """Self-attention: every operator from the norm (without it) to the residual (without it)."""
     return (
         *_inputs(shape, stream),
@@ -210,7 +212,7 @@ def attention(shape: Heads, stream: Stream) -> tuple[Operator, ...]:
     )
 
 
-def cross_attention(shape: Heads, stream: Stream, *, memory: int) -> tuple[Operator, ...]:
+def cross_attention(shape: Heads, stream: HiddenStates, *, memory: int) -> tuple[Operator, ...]:
     """Attention of a decoder's tokens to `memory` tokens of an encoder of the same width.
 
     The encoder's output is kept once for all layers and left out here.
@@ -255,7 +257,7 @@ def _key_heads(shape: Heads) -> Division:
     return Division(split=Split.COLUMNS, units=shape.kv_heads, unit="key-value heads")
 
 
-def _inputs(shape: Heads, stream: Stream) -> tuple[Operator, ...]:
+def _inputs(shape: Heads, stream: HiddenStates) -> tuple[Operator, ...]:
     """One product to queries, keys and values, or two where only the queries are divided."""
     if shape.kv_heads > 1 or shape.heads == 1:
         features = (stream.hidden, shape.query + 2 * shape.keys)
@@ -279,7 +281,7 @@ def _inputs(shape: Heads, stream: Stream) -> tuple[Operator, ...]:
 
 
 def _linear(
-    name: str, shape: Heads, stream: Stream, *, features: tuple[int, int], division: Division
+    name: str, shape: Heads, stream: HiddenStates, *, features: tuple[int, int], division: Division
 ) -> Operator:
     return linear(name, stream.tokens, features, bias=shape.bias, division=division)
 
@@ -289,14 +291,14 @@ def _kept_nothing(operator: Operator) -> Operator:
     return replace(operator, kept=NOTHING)
 
 
-def _normed(shape: Heads, stream: Stream) -> tuple[Operator, ...]:
+def _normed(shape: Heads, stream: HiddenStates) -> tuple[Operator, ...]:
     """Norms of queries and keys, whose few weights every member has; counted as if divided."""
     if not shape.norms:
         return ()
     values = stream.tokens * (shape.query + shape.keys)
     norms = Operator(
         name="query and key norms",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=2 * shape.width,
         forward=Size(values=2 * values),
         backward=Size(values=3 * values),
@@ -309,7 +311,7 @@ def _normed(shape: Heads, stream: Stream) -> tuple[Operator, ...]:
 
 def _kept_heads(
     shape: Heads,
-    stream: Stream,
+    stream: HiddenStates,
     *,
     memory: int | None = None,
     name: str = "queries, keys, values",
@@ -327,7 +329,7 @@ def _kept_heads(
     heads = _key_heads(shape) if shape.kv_heads > 1 else _query_heads(shape, Split.HEADS)
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=shape.heads if shape.sinks else 0,
         forward=Size(values=forward * turned),
         backward=Size(values=backward * turned),
@@ -342,7 +344,9 @@ def _kept_heads(
     )
 
 
-def _core(shape: Heads, stream: Stream, *, memory: int | None = None, prefix: str = "") -> Core:
+def _core(
+    shape: Heads, stream: HiddenStates, *, memory: int | None = None, prefix: str = ""
+) -> Core:
     return Core(
         queries=stream.tokens,
         keys=stream.tokens if memory is None else memory,
@@ -356,7 +360,7 @@ def _core(shape: Heads, stream: Stream, *, memory: int | None = None, prefix: st
     )
 
 
-def _output(shape: Heads, stream: Stream, *, name: str = "attention output") -> Operator:
+def _output(shape: Heads, stream: HiddenStates, *, name: str = "attention output") -> Operator:
     """The product after the core, whose backward pass needs its output too."""
     product = linear(
         name,

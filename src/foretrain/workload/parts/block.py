@@ -14,7 +14,7 @@ from foretrain.workload.parts.experts import Experts, experts
 from foretrain.workload.parts.feed_forward import FeedForward, feed_forward
 from foretrain.workload.parts.latent import Latent, latent_attention
 from foretrain.workload.parts.state_space import StateSpace, state_space
-from foretrain.workload.parts.stream import Stream, at_least, norm, residual
+from foretrain.workload.parts.stream import HiddenStates, at_least, norm, residual
 
 Mixer = Heads | Latent | StateSpace
 Operators = tuple[Operator, ...]
@@ -83,7 +83,7 @@ class Run:
             raise InputError("Run.blocks needs at least one block.")
 
 
-def layer(run: Run, stream: Stream, *, memory: int = 0) -> Layer:
+def layer(run: Run, stream: HiddenStates, *, memory: int = 0) -> Layer:
     """The layers of a run, which read and hand on the stream (and `memory` tokens beside it)."""
     parts = [block_operators(block, stream, memory=memory) for block in run.blocks]
     return Layer(
@@ -95,7 +95,7 @@ def layer(run: Run, stream: Stream, *, memory: int = 0) -> Layer:
     )
 
 
-def block_operators(block: Block, stream: Stream, *, memory: int = 0) -> Operators:
+def block_operators(block: Block, stream: HiddenStates, *, memory: int = 0) -> Operators:
     """The operators of one block; a decoder's meets `memory` tokens of an encoder."""
     parts = list(_parts(block, stream, memory))
     if block.parallel:
@@ -113,7 +113,7 @@ def block_operators(block: Block, stream: Stream, *, memory: int = 0) -> Operato
     )
 
 
-def _parts(block: Block, stream: Stream, memory: int) -> list[tuple[str, Operators]]:
+def _parts(block: Block, stream: HiddenStates, memory: int) -> list[tuple[str, Operators]]:
     parts = []
     if isinstance(block.mixer, Heads):
         parts.append(("attention", attention(block.mixer, stream)))
@@ -131,7 +131,7 @@ def _parts(block: Block, stream: Stream, memory: int) -> list[tuple[str, Operato
 
 
 def _side_by_side(
-    arrangement: Arrangement, parts: Sequence[tuple[str, Operators]], stream: Stream
+    arrangement: Arrangement, parts: Sequence[tuple[str, Operators]], stream: HiddenStates
 ) -> Operators:
     """The partial sums of both outputs are added up at once, and with one norm the gradients too.
 

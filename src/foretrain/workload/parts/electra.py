@@ -22,7 +22,7 @@ from foretrain.workload.parts.ends import (
     whole,
 )
 from foretrain.workload.parts.feed_forward import activation
-from foretrain.workload.parts.stream import Norm, Stream, at_least
+from foretrain.workload.parts.stream import HiddenStates, Norm, at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,9 @@ def electra(name: str, shape: Electra, *, sequence: int, source: str = "") -> Mo
     """The model of a shape for samples of `sequence` tokens."""
     if not sequence >= 1:
         raise InputError(f"sequence must be at least 1 token, got {sequence}.")
-    stream = Stream(tokens=sequence, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True)
+    stream = HiddenStates(
+        tokens=sequence, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True
+    )
     return Model(
         name=name,
         layers=(
@@ -69,7 +71,7 @@ def electra(name: str, shape: Electra, *, sequence: int, source: str = "") -> Mo
     )
 
 
-def _embedding(shape: Electra, stream: Stream) -> Layer:
+def _embedding(shape: Electra, stream: HiddenStates) -> Layer:
     """The shared embedding, and its projection to the generator's width."""
     shared = embedding_layer(shape.embedding, stream)
     features = (shape.hidden, shape.generator_hidden)
@@ -77,7 +79,7 @@ def _embedding(shape: Electra, stream: Stream) -> Layer:
     return replace(shared, operators=(*shared.operators, narrow))
 
 
-def _generator(shape: Electra, stream: Stream) -> tuple[Layer, ...]:
+def _generator(shape: Electra, stream: HiddenStates) -> tuple[Layer, ...]:
     run, wide = shape.generator, replace(shape.embedding, width=shape.hidden)
     filled = LanguageHead(norm=False, transform=True, bias=True, predicted=shape.masked)
     last = layer(replace(run, repeats=1, name=f"last {run.name}"), stream)
@@ -90,7 +92,7 @@ def _generator(shape: Electra, stream: Stream) -> tuple[Layer, ...]:
     return (*([layer(replace(run, repeats=before), stream)] if before else []), last)
 
 
-def _told(stream: Stream) -> Layer:
+def _told(stream: HiddenStates) -> Layer:
     """One product, an activation and one number for every token."""
     hidden = stream.hidden
     between = activation("transform activation", stream.values, branches=1)

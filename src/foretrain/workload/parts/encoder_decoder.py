@@ -20,7 +20,7 @@ from foretrain.workload.parts.ends import (
     head_layer,
     lookup,
 )
-from foretrain.workload.parts.stream import Norm, Stream, at_least, norm
+from foretrain.workload.parts.stream import HiddenStates, Norm, at_least, norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,9 @@ def encoder_decoder(name: str, shape: EncoderDecoder, *, sequence: int, source: 
     """The model of a shape for samples of `sequence` tokens in each stream."""
     if not sequence >= 1:
         raise InputError(f"sequence must be at least 1 token, got {sequence}.")
-    stream = Stream(tokens=sequence, hidden=shape.hidden, norm=shape.norm, dropout=shape.dropout)
+    stream = HiddenStates(
+        tokens=sequence, hidden=shape.hidden, norm=shape.norm, dropout=shape.dropout
+    )
     return Model(
         name=name,
         layers=(
@@ -71,7 +73,7 @@ def encoder_decoder(name: str, shape: EncoderDecoder, *, sequence: int, source: 
     )
 
 
-def _embedding(shape: EncoderDecoder, stream: Stream) -> Layer:
+def _embedding(shape: EncoderDecoder, stream: HiddenStates) -> Layer:
     """One lookup of both streams, then what each of them adds to its own."""
     whole = embedding_layer(shape.embedding, stream)
     both = replace(stream, tokens=2 * stream.tokens)
@@ -86,7 +88,7 @@ def _embedding(shape: EncoderDecoder, stream: Stream) -> Layer:
     )
 
 
-def _encoder(shape: EncoderDecoder, stream: Stream) -> tuple[Layer, ...]:
+def _encoder(shape: EncoderDecoder, stream: HiddenStates) -> tuple[Layer, ...]:
     """The encoder's layers; where it ends in a norm, its last layer is of a kind of its own."""
     run = shape.encoder
     if not shape.head.norm:

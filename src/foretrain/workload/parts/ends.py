@@ -7,9 +7,9 @@ from math import ceil
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer
-from foretrain.workload.operator import Kind, Operator, Size, Split
+from foretrain.workload.operator import Operator, OperatorKind, Size, Split
 from foretrain.workload.parts.feed_forward import activation
-from foretrain.workload.parts.stream import Division, Stream, at_least, linear, norm
+from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear, norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class LanguageHead:
             )
 
 
-def embedding_layer(shape: Embedding, stream: Stream) -> Layer:
+def embedding_layer(shape: Embedding, stream: HiddenStates) -> Layer:
     """Lookup of tokens (and positions); the tensor axis divides the vocabulary."""
     return Layer(
         name="embedding",
@@ -98,7 +98,7 @@ def embedding_layer(shape: Embedding, stream: Stream) -> Layer:
 
 
 def head_layer(
-    shape: LanguageHead, embedding: Embedding, stream: Stream, *, predictions: int = 0
+    shape: LanguageHead, embedding: Embedding, stream: HiddenStates, *, predictions: int = 0
 ) -> Layer:
     """Logits and their loss.
 
@@ -126,7 +126,7 @@ def head_layer(
     )
 
 
-def logits(shape: LanguageHead, embedding: Embedding, stream: Stream) -> tuple[Operator, ...]:
+def logits(shape: LanguageHead, embedding: Embedding, stream: HiddenStates) -> tuple[Operator, ...]:
     """The product with the table in 16 bits, and the loss in fp32, which keeps its softmax.
 
     Sources: korthikanti2022, section 4.3; deepseek2024v3, section 3.3.1 (which products of a model
@@ -143,7 +143,7 @@ def logits(shape: LanguageHead, embedding: Embedding, stream: Stream) -> tuple[O
     )
     loss = Operator(
         name="loss",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=values, fixed=16 * values),
         backward=Size(values=values, fixed=12 * values),
         kept=Size(fixed=4 * values),
@@ -153,13 +153,13 @@ def logits(shape: LanguageHead, embedding: Embedding, stream: Stream) -> tuple[O
     return replace(product, wide=True), loss
 
 
-def lookup(shape: Embedding, stream: Stream) -> Operator:
+def lookup(shape: Embedding, stream: HiddenStates) -> Operator:
     """Rows of the table; each member of the tensor axis adds those that it has."""
     width = shape.width or stream.hidden
     values = stream.tokens * width
     return Operator(
         name="lookup",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=shape.vocabulary * width,
         forward=Size(values=2 * values),
         backward=Size(values=3 * values),
@@ -176,14 +176,14 @@ def whole(name: str, tokens: int, features: tuple[int, int], *, bias: bool) -> O
     return replace(product, sequence=tokens > 1)
 
 
-def _projected(shape: Embedding, stream: Stream) -> tuple[Operator, ...]:
+def _projected(shape: Embedding, stream: HiddenStates) -> tuple[Operator, ...]:
     if shape.width is None:
         return ()
     features = (shape.width, stream.hidden)
     return (whole("projection", stream.tokens, features, bias=shape.projection_bias),)
 
 
-def _positions(shape: Embedding, stream: Stream) -> tuple[Operator, ...]:
+def _positions(shape: Embedding, stream: HiddenStates) -> tuple[Operator, ...]:
     """Tables of positions and types added, and dropout."""
     rows = shape.types
     if shape.positions is not None:
@@ -193,7 +193,7 @@ def _positions(shape: Embedding, stream: Stream) -> tuple[Operator, ...]:
     mask = stream.values if stream.dropout else 0.0
     added = Operator(
         name="positions and dropout",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=rows * stream.hidden + shape.biases,
         forward=Size(values=3 * stream.values, fixed=mask),
         backward=Size(values=2 * stream.values, fixed=mask),
@@ -203,7 +203,7 @@ def _positions(shape: Embedding, stream: Stream) -> tuple[Operator, ...]:
     return (added,)
 
 
-def _pooler(shape: LanguageHead, stream: Stream) -> tuple[Operator, ...]:
+def _pooler(shape: LanguageHead, stream: HiddenStates) -> tuple[Operator, ...]:
     """Two products on the first token of a sample."""
     if not shape.pooler:
         return ()
@@ -214,7 +214,9 @@ def _pooler(shape: LanguageHead, stream: Stream) -> tuple[Operator, ...]:
     )
 
 
-def _transform(shape: LanguageHead, embedding: Embedding, stream: Stream) -> tuple[Operator, ...]:
+def _transform(
+    shape: LanguageHead, embedding: Embedding, stream: HiddenStates
+) -> tuple[Operator, ...]:
     """What stands between the stream and the logits, which also brings it to the table's width."""
     width = embedding.width or stream.hidden
     features = (stream.hidden, width)

@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from foretrain.errors import InputError
 from foretrain.workload.operator import (
     NOTHING,
-    Kind,
     Matrices,
     Operator,
+    OperatorKind,
     Reach,
     Size,
     Split,
     matmul,
 )
 from foretrain.workload.parts.feed_forward import FeedForward, activation, feed_forward
-from foretrain.workload.parts.stream import Division, Stream, at_least, linear
+from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Experts:
         return tokens * self.chosen * (1.0 if self.capacity is None else self.capacity)
 
 
-def experts(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+def experts(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
     """From the norm (without it) to the residual (without it)."""
     sent = replace(stream, hidden=shape.latent or stream.hidden)
     down = [] if shape.latent is None else [_whole("latent down", stream, sent)]
@@ -103,7 +103,7 @@ def experts(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     )
 
 
-def _whole(name: str, before: Stream, after: Stream) -> Operator:
+def _whole(name: str, before: HiddenStates, after: HiddenStates) -> Operator:
     """A product from one width to another, on the tokens that a member has."""
     features = (before.hidden, after.hidden)
     return replace(
@@ -112,7 +112,7 @@ def _whole(name: str, before: Stream, after: Stream) -> Operator:
     )
 
 
-def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+def _router(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
     """Scores in fp32, of which the best are chosen; every member of the tensor axis does it.
 
     The input is kept at the precision of activations, however narrow other products read it.
@@ -127,7 +127,7 @@ def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     )
     choice = Operator(
         name="choice of experts",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(fixed=3 * 4 * scores),
         backward=Size(fixed=3 * 4 * scores),
         kept=Size(values=stream.values, fixed=4 * scores),
@@ -137,14 +137,14 @@ def _router(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     return replace(product, sequence=True, wide=True, kept=NOTHING), choice
 
 
-def _shared(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+def _shared(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
     """Shared experts; the router keeps their input."""
     if shape.shared is None:
         return ()
     first, *others = feed_forward(shape.shared, stream, prefix="shared expert")
     gate = Operator(
         name="shared expert gate",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=stream.hidden,
         forward=Size(values=3 * stream.values),
         backward=Size(values=5 * stream.values),
@@ -154,7 +154,7 @@ def _shared(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     return (replace(first, kept=NOTHING), *others, *([gate] if shape.shared_gate else []))
 
 
-def _bias(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+def _bias(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
     """Biases of the second product, weighed by the router in fp32 before they are added.
 
     Forward a product, a sum, a copy of all experts' rows and a cast; backward their gradients,
@@ -166,7 +166,7 @@ def _bias(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     values = shape.copies(stream.tokens) * stream.hidden
     bias = Operator(
         name="expert bias",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=2 * values, fixed=6 * 4 * values),
         backward=Size(values=4 * values, fixed=8 * 4 * values),
         kernels=4,
@@ -177,7 +177,7 @@ def _bias(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     return (bias,)
 
 
-def _clamps(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
+def _clamps(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
     """Both branches clamped, each by itself, and joined again for the kernel that gates.
 
     Backward each reads its gradient and what it clamped, and both are joined.
@@ -188,7 +188,7 @@ def _clamps(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     values = shape.each.branches * shape.copies(stream.tokens) * shape.each.width
     clamps = Operator(
         name="expert clamps",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=4 * values),
         backward=Size(values=5 * values),
         kept=Size(values=values),
@@ -202,7 +202,7 @@ def _clamps(shape: Experts, stream: Stream) -> tuple[Operator, ...]:
     return (clamps,)
 
 
-def _exchange(name: str, shape: Experts, stream: Stream, *, kernels: int) -> Operator:
+def _exchange(name: str, shape: Experts, stream: HiddenStates, *, kernels: int) -> Operator:
     """Tokens sorted by expert, and back; the expert axis exchanges them.
 
     Kernels count what goes where, send, receive and sort. Source: deepep (from memory).
@@ -210,7 +210,7 @@ def _exchange(name: str, shape: Experts, stream: Stream, *, kernels: int) -> Ope
     values = shape.copies(stream.tokens) * stream.hidden
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=2 * values),
         backward=Size(values=2 * values),
         kernels=kernels,
@@ -221,7 +221,7 @@ def _exchange(name: str, shape: Experts, stream: Stream, *, kernels: int) -> Ope
     )
 
 
-def _product(name: str, shape: Experts, stream: Stream, *, split: Split) -> Operator:
+def _product(name: str, shape: Experts, stream: HiddenStates, *, split: Split) -> Operator:
     """The first or second product of every expert, one independent product each."""
     each, copies = shape.each, shape.copies(stream.tokens)
     into = split is Split.COLUMNS
@@ -241,7 +241,7 @@ def _product(name: str, shape: Experts, stream: Stream, *, split: Split) -> Oper
     )
 
 
-def _activation(shape: Experts, stream: Stream) -> Operator:
+def _activation(shape: Experts, stream: HiddenStates) -> Operator:
     values = shape.copies(stream.tokens) * shape.each.width
     operator = activation("expert activation", values, branches=shape.each.branches)
     return replace(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foretrain.workload.operator import Kind, Operator, Size, Split
-from foretrain.workload.parts.stream import Division, Stream, at_least, linear
+from foretrain.workload.operator import Operator, OperatorKind, Size, Split
+from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class FeedForward:
 
 
 def feed_forward(
-    shape: FeedForward, stream: Stream, *, prefix: str = "feed-forward"
+    shape: FeedForward, stream: HiddenStates, *, prefix: str = "feed-forward"
 ) -> tuple[Operator, ...]:
     """From the norm (without it) to the residual (without it)."""
     return (
@@ -62,7 +62,7 @@ def activation(name: str, values: float, *, branches: int) -> Operator:
     """What stands between the products: it keeps the values of every branch."""
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=(branches + 1) * values),
         backward=Size(values=(2 * branches + 1) * values),
         kept=Size(values=branches * values),

@@ -22,7 +22,7 @@ from foretrain.workload.parts.ends import (
     whole,
 )
 from foretrain.workload.parts.feed_forward import FeedForward
-from foretrain.workload.parts.stream import Norm, Stream, at_least, norm
+from foretrain.workload.parts.stream import HiddenStates, Norm, at_least, norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,9 @@ def language_model(name: str, shape: LanguageModel, *, sequence: int, source: st
     """The model of a shape for samples of `sequence` tokens."""
     if not sequence >= 1:
         raise InputError(f"sequence must be at least 1 token, got {sequence}.")
-    stream = Stream(tokens=sequence, hidden=shape.hidden, norm=shape.norm, dropout=shape.dropout)
+    stream = HiddenStates(
+        tokens=sequence, hidden=shape.hidden, norm=shape.norm, dropout=shape.dropout
+    )
     embedding = shape.embedding
     return Model(
         name=name,
@@ -77,7 +79,7 @@ def language_model(name: str, shape: LanguageModel, *, sequence: int, source: st
     )
 
 
-def _predictions(shape: LanguageModel, stream: Stream) -> tuple[Layer, ...]:
+def _predictions(shape: LanguageModel, stream: HiddenStates) -> tuple[Layer, ...]:
     """Each reads the layer before and the embedding of the next token; the head has its logits."""
     if not shape.predictions:
         return ()

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from foretrain.workload.operator import NOTHING, Kind, Operator, Size, Split
+from foretrain.workload.operator import NOTHING, Operator, OperatorKind, Size, Split
 from foretrain.workload.parts.attention import Core, core
-from foretrain.workload.parts.stream import Division, Stream, at_least, linear, norm
+from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear, norm
 
 _REPEATED = Division(split=Split.NONE)
 
@@ -57,13 +57,13 @@ class Latent:
         return self.heads * self.value
 
 
-def latent_attention(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
+def latent_attention(shape: Latent, stream: HiddenStates) -> tuple[Operator, ...]:
     """From the norm (without it) to the residual (without it), expanded as in training."""
     # Queries, keys and values, which any attention core keeps; a part of them is rotated.
     both = stream.tokens * (shape.query + shape.output)
     kept_heads = Operator(
         name="queries, keys, values",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=4 * stream.tokens * shape.query),
         backward=Size(values=4 * stream.tokens * shape.query),
         kept=Size(values=both + stream.tokens * shape.query),
@@ -84,7 +84,7 @@ def latent_attention(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
     )
 
 
-def _output(shape: Latent, stream: Stream) -> Operator:
+def _output(shape: Latent, stream: HiddenStates) -> Operator:
     """The product after the core, whose backward pass needs its output too."""
     product = linear(
         "attention output",
@@ -100,25 +100,25 @@ def _heads(shape: Latent, split: Split) -> Division:
     return Division(split=split, units=shape.heads, unit="attention heads")
 
 
-def _down(name: str, stream: Stream, width: int) -> Operator:
+def _down(name: str, stream: HiddenStates, width: int) -> Operator:
     """A product to a narrow vector, which every member of the tensor axis has whole."""
     product = linear(name, stream.tokens, (stream.hidden, width), bias=False, division=_REPEATED)
     return replace(product, sequence=True)
 
 
-def _narrow_norm(name: str, stream: Stream, width: int) -> Operator:
+def _narrow_norm(name: str, stream: HiddenStates, width: int) -> Operator:
     """A norm of a narrow vector, whose output selective recomputation does not keep."""
     return replace(norm(name, replace(stream, hidden=width)), selective=True)
 
 
-def _up(name: str, shape: Latent, stream: Stream, *, features: tuple[int, int]) -> Operator:
+def _up(name: str, shape: Latent, stream: HiddenStates, *, features: tuple[int, int]) -> Operator:
     """A product from a narrow vector to all heads, which the members share."""
     division = _heads(shape, Split.COLUMNS)
     product = linear(name, stream.tokens, features, bias=False, division=division)
     return replace(product, selective=True, dropped=True)
 
 
-def _queries(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
+def _queries(shape: Latent, stream: HiddenStates) -> tuple[Operator, ...]:
     if shape.query_rank is None:
         query = _up("query", shape, stream, features=(stream.hidden, shape.query))
         return (replace(query, kept=NOTHING),)
@@ -129,7 +129,7 @@ def _queries(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
     )
 
 
-def _keys(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
+def _keys(shape: Latent, stream: HiddenStates) -> tuple[Operator, ...]:
     """The position's part leaves the narrow vector before its norm. It keeps the queries' input."""
     expanded = (shape.key_rank, shape.heads * (shape.plain + shape.value))
     return (
@@ -139,7 +139,7 @@ def _keys(shape: Latent, stream: Stream) -> tuple[Operator, ...]:
     )
 
 
-def _core(shape: Latent, stream: Stream) -> Core:
+def _core(shape: Latent, stream: HiddenStates) -> Core:
     return Core(
         queries=stream.tokens,
         keys=stream.tokens,

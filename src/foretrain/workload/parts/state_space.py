@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from foretrain.errors import InputError
-from foretrain.workload.operator import Kind, Operator, Reach, Size, Split
-from foretrain.workload.parts.stream import Division, Norm, Stream, at_least, linear, norm
+from foretrain.workload.operator import Operator, OperatorKind, Reach, Size, Split
+from foretrain.workload.parts.stream import Division, HiddenStates, Norm, at_least, linear, norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class StateSpace:
         return self.inner + 2 * self.groups * self.state
 
 
-def state_space(shape: StateSpace, stream: Stream) -> tuple[Operator, ...]:
+def state_space(shape: StateSpace, stream: HiddenStates) -> tuple[Operator, ...]:
     """From the norm (without it) to the residual (without it)."""
     inside = replace(stream, hidden=shape.inner, norm=Norm.SCALE)
     return (
@@ -78,12 +78,12 @@ def _groups(shape: StateSpace, split: Split) -> Division:
     return Division(split=split, units=shape.groups, unit="state-space groups")
 
 
-def _convolution(shape: StateSpace, stream: Stream) -> Operator:
+def _convolution(shape: StateSpace, stream: HiddenStates) -> Operator:
     """Over the last few tokens, each channel alone; it keeps its input and runs again backward."""
     values = stream.tokens * shape.mixed
     return Operator(
         name="convolution",
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=shape.mixed * (shape.kernel + 1),
         forward=Size(values=2 * values),
         backward=Size(values=5 * values),
@@ -92,7 +92,7 @@ def _convolution(shape: StateSpace, stream: Stream) -> Operator:
     )
 
 
-def _scan(shape: StateSpace, stream: Stream) -> Operator:
+def _scan(shape: StateSpace, stream: HiddenStates) -> Operator:
     """The recurrence as products inside chunks and a state handed from chunk to chunk.
 
     At the rates of fused attention: per token the lower half of a chunk's scores, and the state
@@ -107,7 +107,7 @@ def _scan(shape: StateSpace, stream: Stream) -> Operator:
     forward, backward = _moved(shape, stream.tokens, chunk=chunk)
     return Operator(
         name="scan",
-        kind=Kind.FUSED_ATTENTION,
+        kind=OperatorKind.FUSED_ATTENTION,
         weights=3 * shape.heads,
         flop=flop,
         backward_flop=3.0 * flop,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from foretrain.errors import InputError
-from foretrain.workload.operator import Kind, Matrices, Operator, Size, Split, matmul
+from foretrain.workload.operator import Matrices, Operator, OperatorKind, Size, Split, matmul
 
 
 def at_least(shape: object, least: float, *names: str) -> None:
@@ -37,7 +37,7 @@ class Norm(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
+class HiddenStates:
     """The values of one sample between two blocks.
 
     Attributes:
@@ -67,11 +67,11 @@ class Division:
     unit: str = ""
 
 
-def norm(name: str, stream: Stream) -> Operator:
+def norm(name: str, stream: HiddenStates) -> Operator:
     """A norm of the stream, which keeps its input."""
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         weights=stream.hidden * stream.norm,
         forward=Size(values=2 * stream.values),
         backward=Size(values=3 * stream.values),
@@ -80,12 +80,12 @@ def norm(name: str, stream: Stream) -> Operator:
     )
 
 
-def residual(name: str, stream: Stream) -> Operator:
+def residual(name: str, stream: HiddenStates) -> Operator:
     """Dropout, where there is one, and the addition to the stream."""
     mask = stream.values if stream.dropout else 0.0
     return Operator(
         name=name,
-        kind=Kind.MEMORY,
+        kind=OperatorKind.MEMORY,
         forward=Size(values=3 * stream.values, fixed=mask),
         backward=Size(values=(5 if stream.dropout else 3) * stream.values, fixed=mask),
         kept=Size(fixed=mask),

@@ -1,6 +1,6 @@
 """A small profile: two epochs, batches of 4 and 8, steps on a plane."""
 
-from foretrain.measured.profile import Epoch, Profile, TimedStep
+from validation.scheduling.profile import Epoch, Profile, TimedStep
 
 
 def step(nodes, devices, batch):

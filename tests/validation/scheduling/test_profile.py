@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import Epoch, Profile, Submission, TimedStep
+from validation.scheduling.profile import Epoch, Profile, Submission, TimedStep
 
 
 def timed(devices, batch, *, nodes=1, **others):
