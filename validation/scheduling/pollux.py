@@ -27,6 +27,7 @@ from validation.scheduling.formats.pollux import read_profile, read_workload
 from validation.scheduling.goodput import Goodput, limits
 from validation.scheduling.learning import Learning
 from validation.scheduling.pollux_jobs import MostFree, Truth
+from validation.scheduling.profile import Profile, Submission
 from validation.scheduling.steps import MeasuredSteps, Steps, fitted
 
 from foretrain.cluster.fleet import fleet
@@ -36,7 +37,6 @@ from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
-from validation.scheduling.profile import Profile, Submission
 from foretrain.throughput import Curve
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "pollux"

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from foretrain.errors import InputError
 from validation.scheduling.profile import Placement, Profile, TimedStep
+
+from foretrain.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 from validation.scheduling.formats.pollux import read_profile, read_workload
+from validation.scheduling.profile import Submission
 
 from foretrain.errors import InputError
-from validation.scheduling.profile import Submission
 
 HEAD = "name,time,application,num_replicas,batch_size\n"
 PLACED = "placement,local_bsz,step_time,sync_time\n12,4,0.5,0.25\n"

@@ -1,9 +1,9 @@
 """Profiles of training: what their measurements allow, by hand."""
 
 import pytest
+from validation.scheduling.profile import Epoch, Profile, Submission, TimedStep
 
 from foretrain.errors import InputError
-from validation.scheduling.profile import Epoch, Profile, Submission, TimedStep
 
 
 def timed(devices, batch, *, nodes=1, **others):

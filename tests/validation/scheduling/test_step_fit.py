@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from validation.scheduling.profile import TimedStep
 from validation.scheduling.steps import (
     CALM_OVERLAP,
     HOPE,
@@ -16,7 +17,6 @@ from validation.scheduling.steps import (
 )
 
 from foretrain.errors import InputError
-from validation.scheduling.profile import TimedStep
 
 TRUE = StepModel(
     compute=0.07, sample=0.02, near=0.04, near_more=0.003, far=0.2, far_more=0.005, overlap=1.5

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from foretrain.errors import InputError
 from validation.scheduling.profile import Epoch, Profile, Submission, TimedStep
+
+from foretrain.errors import InputError
 from foretrain.study.csv import records
 from foretrain.study.problems import Problems
 from foretrain.study.reading import read_text
