@@ -116,6 +116,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'foretrain' has no attribute '{name}'")
     found: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found  # The next use finds it without coming here.
     return found
 
 

@@ -23,6 +23,8 @@ from foretrain.step.interruptions import (
 )
 from foretrain.step.job import NOTHING, RepeatedTimes, job_parts, upkeep, work
 from foretrain.study.coefficients import DEFAULT
+from foretrain.workload.library.entries import build
+from foretrain.workload.trainable import Trainable, adapted
 from foretrain.workload.workload import BatchRamp, Data, Evaluation, Workload
 
 MACHINE = cluster(
@@ -174,6 +176,13 @@ def test_checkpoint_of_adam_in_bf16_has_fourteen_bytes_per_parameter():
     """Two of weights, four each of the master copy and both moments."""
     saved = checkpoint(WORKLOAD, PLAN)
     assert saved.bytes == pytest.approx(14 * gpt().parameters)
+
+
+def test_checkpoint_of_adapters_is_theirs_alone_where_the_embedding_is_tied():
+    tuned = adapted(build("gpt-2", sequence=64), Trainable(lora=4))
+    assert tuned.tied > tuned.trainable > 0
+    saved = checkpoint(replace(WORKLOAD, model=tuned), PLAN)
+    assert saved.bytes == pytest.approx(14 * tuned.trainable)
 
 
 def test_copies_that_replicas_share_are_read_once_and_written_by_all():

@@ -53,8 +53,7 @@ def checkpoint(workload: Workload, plan: Plan) -> Checkpoint:
     Parameters that are not trained are where they were loaded from.
     """
     model, precision = workload.model, workload.precision
-    trained = sum(layer.repeats * operator.trainable for layer, operator in model.operators)
-    trained = max(trained - model.tied, 0.0)
+    trained = model.trainable
     replicas = plan.data * plan.context
     group = plan.shard or replicas
     return Checkpoint(

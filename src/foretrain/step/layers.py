@@ -1,4 +1,4 @@
-"""Layers: what one layer of each kind costs one device for one micro-batch.
+"""Layers: what one layer of each kind costs one device for one micro-batch, exchanges included.
 
 These are the factors of the cost model: they read few fields of a plan, so they are priced once
 per distinct combination of those, and plans gather from them.
@@ -6,25 +6,38 @@ per distinct combination of those, and plans gather from them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.table import PlanTable, Rows
-from foretrain.step.compute import DeviceWork, Launches, operator_times
-from foretrain.step.exchanges import Computed, Groups, block_kernels, exchanged
+from foretrain.plan.plan import ContextExchange
+from foretrain.plan.table import PlanTable
+from foretrain.step.collective import Exchange
+from foretrain.step.compute import DeviceWork, operator_times
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, by_layer
 from foretrain.step.setting import Setting
-from foretrain.step.strategies import recompute, share_of
+from foretrain.step.strategies import recompute, share_of, transfers_of
+from foretrain.step.strategies.strategy import Axis, Phase, Transfer
+from foretrain.trainers.software import Execution
 from foretrain.workload.columns import Operators
 
 READS = (*COMPUTE_READS, "recompute", "recompute_layers")
 """Fields that a layer depends on; its times also on where the groups of its axes lie."""
 
+AXES: Mapping[Axis, str] = {
+    Axis.TENSOR: "tensor",
+    Axis.CONTEXT: "context",
+    Axis.EXPERT: "expert",
+    Axis.EXPERT_TENSOR: "expert",
+}
+"""Axes whose members exchange something for operators, and the part of a step that counts it."""
+
 Floats = NDArray[np.float64]
+Groups = Mapping[Axis, Exchange]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,6 +95,27 @@ class LayerTimes:
     forward_host: Floats
     backward_host: Floats
     weights_host: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Exchanged:
+    """Seconds of transfers of one pass. [kind, plan]
+
+    Attributes:
+        parts: exposed ones, by part of a step.
+        hidden: those that compute hides.
+    """
+
+    parts: dict[str, Floats]
+    hidden: Floats
+
+    @property
+    def total(self) -> Floats:
+        """All exposed ones, in the order of the parts."""
+        first, *others = self.parts.values()
+        for part in others:
+            first = first + part
+        return first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,15 +177,8 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         groups: collectives of the axes that exchange something for operators. [plan]
     """
     computed = _computed(setting, plans)
-    after, before = exchanged(
-        setting,
-        plans,
-        groups,
-        computed=(
-            Computed(all=computed.forward, core=computed.forward_core),
-            Computed(all=computed.backward, core=computed.backward_core),
-        ),
-    )
+    passes = (computed.forward, computed.forward_core), (computed.backward, computed.backward_core)
+    after, before = _exchanged(setting, plans, groups, computed=passes)
     twice = _twice(setting, plans)
     again = recompute.repeated(plans, full=computed.forward * twice, selective=computed.chosen)
     parts = {
@@ -178,27 +205,101 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
     )
 
 
+def _exchanged(
+    setting: Setting, plans: PlanTable, groups: Groups, *, computed: Sequence[tuple[Floats, Floats]]
+) -> list[Exchanged]:
+    """The exchanges of both passes, forward first.
+
+    What runs beside attention hides behind it. Of what the tensor axis exchanges a share runs
+    beside the products that it belongs to, in parts; of what experts exchange, beside whatever else
+    the layer computes. Compute hides nothing twice.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: distinct combinations of what layers depend on.
+        groups: collectives of the axes that exchange something for operators. [plan]
+        computed: seconds of each pass, and those of them that attend. [kind, plan]
+
+    Sources: transformer-engine (user buffers); deepseek2024v3, section 3.2.1.
+    """
+    overlap, software = setting.coefficients.overlap, setting.software
+    cuts = software.overlaps and software.execution is Execution.TUNED
+    shares = {
+        "tensor": overlap.tensor * cuts * (plans.sequence_parallel > 0).astype(np.float64),
+        "expert": np.full(len(plans), overlap.experts),
+    }
+    transfers = [
+        (transfer, groups[transfer.axis])
+        for transfer in transfers_of(setting.operators, plans)
+        if transfer.axis in groups and transfer.values.any()
+    ]
+    found = []
+    for phase, (everything, core) in zip(Phase, computed, strict=True):
+        mine = [each for each in transfers if each[0].phase is phase]
+        parts = {
+            part: _seconds(
+                setting, plans, [(t, on) for t, on in mine if AXES[t.axis] == part and not t.beside]
+            )
+            for part in dict.fromkeys(AXES.values())
+        }
+        beside = _seconds(setting, plans, [(t, on) for t, on in mine if t.beside])
+        blocks = _block_kernels(setting, plans) * setting.rate.gap
+        parts["context"] = parts["context"] + np.maximum(beside - core, 0.0) + blocks
+        hidden, spare = np.minimum(beside, core), everything - core
+        for part, share in shares.items():
+            beside = np.minimum(share * parts[part], spare)
+            parts[part] = parts[part] - beside
+            spare, hidden = spare - beside, hidden + beside
+        found.append(Exchanged(parts=parts, hidden=hidden))
+    return found
+
+
+def _block_kernels(setting: Setting, plans: PlanTable) -> Floats:
+    """Kernels that attend to blocks of keys that come round, and merge the results. [kind, plan]
+
+    Source: liu2023, section 3.
+    """
+    attending = np.zeros((len(setting.workload.model.layers), 1))
+    np.add.at(attending, np.asarray(setting.operators.layer, np.intp), setting.operators.keys > 0)
+    rounds: Floats = (plans.context - 1.0) * (plans.exchange == ContextExchange.RING)
+    return 2.0 * rounds * attending
+
+
+def _seconds(
+    setting: Setting, plans: PlanTable, transfers: list[tuple[Transfer, Exchange]]
+) -> Floats:
+    """Seconds of some transfers, of the few operators that have any. [kind, plan]"""
+    value_bytes = setting.workload.precision.value_bytes
+    if not transfers:
+        return np.zeros((1, 1))
+    total = np.zeros((len(setting.workload.model.layers), len(plans)))
+    for transfer, group in transfers:
+        for operator in np.flatnonzero(transfer.values.any(axis=1)):
+            size = transfer.values[operator] * value_bytes * plans.micro_batch
+            copies = transfer.copies if setting.software.once else 1
+            seconds = transfer.times * group.seconds(size, transfer.pattern, copies=copies)
+            total[setting.operators.layer[operator]] += seconds
+    return total
+
+
 def _launched(
     setting: Setting, plans: PlanTable, *, twice: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """What the host takes to start the kernels of both passes, and of weights. [kind, plan]"""
     kernel = plans.attention.astype(np.intp)
-    forward, backward, chosen, weights = (
-        _of_device(setting.launches, quantity, plans, kernel=kernel)
-        for quantity in ("forward", "backward", "chosen", "weights")
-    )
-    blocks = block_kernels(setting, plans) * setting.rate.launch
-    again = recompute.repeated(plans, full=(forward + blocks) * twice, selective=chosen)
-    return forward + blocks, backward + blocks + again, weights
 
+    def of_device(quantity: str) -> Floats:
+        common: Floats = getattr(setting.launches, quantity).take(kernel, axis=1)
+        if setting.launches.experts is None:
+            return common
+        # A host starts the kernels of its own device's experts alone.
+        experts: Floats = getattr(setting.launches.experts, quantity).take(kernel, axis=1)
+        return common + experts / plans.expert
 
-def _of_device(known: Launches, quantity: str, plans: PlanTable, *, kernel: Rows) -> Floats:
-    """Seconds of the host, which starts the kernels of its device's experts alone. [kind, plan]"""
-    common: Floats = getattr(known, quantity).take(kernel, axis=1)
-    if known.experts is None:
-        return common
-    experts: Floats = getattr(known.experts, quantity).take(kernel, axis=1)
-    return common + experts / plans.expert
+    blocks = _block_kernels(setting, plans) * setting.rate.launch
+    forward, backward = of_device("forward") + blocks, of_device("backward") + blocks
+    again = recompute.repeated(plans, full=forward * twice, selective=of_device("chosen"))
+    return forward, backward + again, of_device("weights")
 
 
 def _twice(setting: Setting, plans: PlanTable) -> Floats:

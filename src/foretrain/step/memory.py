@@ -24,9 +24,8 @@ from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Setting
 from foretrain.step.strategies import owners_of
 from foretrain.step.strategies import recompute as offload
-from foretrain.step.strategies.data import micro_batches
+from foretrain.step.strategies.data import among, micro_batches
 from foretrain.step.strategies.pipeline import in_flight
-from foretrain.step.strategies.sharding import among
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

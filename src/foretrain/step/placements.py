@@ -20,8 +20,8 @@ from foretrain.step.collective import Exchange, exchange, send
 from foretrain.step.collectives.line import Line
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.spreads import quickest, quickest_of_any, quickest_send
+from foretrain.step.strategies.data import among
 from foretrain.step.strategies.expert import expert_replicas
-from foretrain.step.strategies.sharding import among
 from foretrain.step.strategies.strategy import Axis, ParameterGroup
 
 READS = ("order", *AXES, "shard", "expert", "expert_tensor")

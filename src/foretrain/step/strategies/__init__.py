@@ -1,4 +1,4 @@
-"""Parallel strategies: one file and one line each.
+"""Parallel strategies: one line each.
 
 The pipeline (`pipeline.py`, `cut.py`), what is computed again or waits on the host (`recompute.py`)
 are not in the table: they decide which layers a stage has, how often it runs them and where it
@@ -13,7 +13,7 @@ from operator import mul
 from types import MappingProxyType
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.step.strategies import context, data, expert, sequence, sharding, tensor
+from foretrain.step.strategies import context, data, expert, tensor
 from foretrain.step.strategies.strategy import (
     Owners,
     ParameterTransfer,
@@ -29,12 +29,12 @@ from foretrain.workload.workload import Workload
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {
-        "data": data.STRATEGY,
-        "sharding": sharding.STRATEGY,
-        "tensor": tensor.STRATEGY,
-        "sequence": sequence.STRATEGY,
-        "context": context.STRATEGY,
-        "expert": expert.STRATEGY,
+        "data": data.DATA,
+        "sharding": data.SHARDING,
+        "tensor": tensor.TENSOR,
+        "sequence": tensor.SEQUENCE,
+        "context": context.CONTEXT,
+        "expert": expert.EXPERT,
     }
 )
 

@@ -74,4 +74,4 @@ def _transfer(
     )
 
 
-STRATEGY = Strategy(reads=("tensor", "context", "exchange"), share=share, transfers=transfers)
+CONTEXT = Strategy(reads=("tensor", "context", "exchange"), share=share, transfers=transfers)

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.step.strategies.sequence import token_degree
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
+from foretrain.step.strategies.tensor import token_degree
 from foretrain.workload.columns import Operators
 
 
@@ -64,7 +64,7 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     )
 
 
-STRATEGY = Strategy(
+EXPERT = Strategy(
     reads=("tensor", "context", "expert", "expert_tensor", "sequence_parallel"),
     share=share,
     transfers=transfers,
