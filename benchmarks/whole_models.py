@@ -32,8 +32,7 @@ from foretrain.step.timeline import StepTimes
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import SampleKind
+from foretrain.workload.library.entries import SampleKind, build, entries
 from foretrain.workload.workload import Precision, Workload
 
 SEED = 20261121
@@ -59,14 +58,14 @@ def of_length(name: str, sequence: int) -> Model:
 
 def of_equal_layers(name: str) -> bool:
     """Whether a model reads tokens and all layers between its ends are alike."""
-    if ENTRIES[name].reads is not SampleKind.TOKENS:
+    if entries()[name].reads is not SampleKind.TOKENS:
         return False
     return sum(layer.cuttable for layer in of_length(name, 1024).layers) == 1
 
 
 def drawn(random: Random, *, whole: bool, sends: Sends) -> Iterator[tuple[StepTimes, float]]:
     """Plans without end: what happens in a step, and its seconds as a table prices it."""
-    names = [name for name in ENTRIES if of_equal_layers(name)]
+    names = [name for name in entries() if of_equal_layers(name)]
     space = Space(sends=(sends,), shard=(0,))
     while True:
         model = of_length(random.choice(names), random.choice([1024, 2048, 4096]))

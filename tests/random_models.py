@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from foretrain.workload.library.entries import build
 from foretrain.workload.parts.attention import Heads, SlidingWindow
 from foretrain.workload.parts.block import Block, Run
-from foretrain.workload.parts.encoder_decoder import EncoderDecoder, encoder_decoder
+from foretrain.workload.parts.encoder_decoder import EncoderDecoder
 from foretrain.workload.parts.ends import Embedding, LanguageHead
 from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.feed_forward import FeedForward
@@ -39,7 +39,7 @@ def decoders(draw):
         gated=draw(st.booleans()),
         bias=draw(st.booleans()),
         dropout=draw(st.booleans()),
-        positions=draw(st.booleans()),
+        positions=draw(st.sampled_from([None, 0])),
         tied=draw(st.booleans()),
         head_width=width if own_width else None,
     )
@@ -129,7 +129,7 @@ def encoders(draw):
     two = EncoderDecoder(
         embedding=table, encoder=run, decoder=second, head=LanguageHead(norm=True), **shape
     )
-    return encoder_decoder("random pair", two, sequence=sequence)
+    return two.model("random pair", sequence)
 
 
 @st.composite

@@ -14,8 +14,9 @@ from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.orders import with_orders
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.study import Space, Study
+from foretrain.workload.convolution.trunk import ConvolutionalNetwork
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import build
+from foretrain.workload.library.entries import build, builder, find
 from foretrain.workload.operator import Attention
 from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Block, Run
@@ -52,6 +53,13 @@ def cluster(nodes: int, node_devices: int, **changes: object) -> Cluster:
     return Cluster(**(description | changes))
 
 
+def network(name: str, image: int) -> ConvolutionalNetwork:
+    """A network of the library with its pictures."""
+    entry = find(name)
+    drawn: ConvolutionalNetwork = builder(entry.network_by)(image, **entry.sizes)
+    return drawn
+
+
 def gpt() -> Model:
     """Plain attention heads, dropout, tied embedding."""
     shape = Decoder(
@@ -63,7 +71,7 @@ def gpt() -> Model:
         vocabulary=51_200,
         bias=True,
         dropout=True,
-        positions=True,
+        positions=0,
         tied=True,
     )
     return decoder("small-gpt", shape, sequence=1024)

@@ -55,7 +55,7 @@ GPT = Decoder(
     vocabulary=88,
     bias=True,
     dropout=True,
-    positions=True,
+    positions=0,
     tied=True,
 )
 TABLE, POSITIONS = 88 * 36, 24 * 36

@@ -13,9 +13,8 @@ from foretrain.step.estimate import estimate
 from foretrain.step.setting import FARTHEST, refuse_beyond
 from foretrain.study.coefficients import DEFAULT, SHIPPED
 from foretrain.study.study import study_from
-from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import SampleKind
-from foretrain.workload.library.recommendation import deep_learning_recommendation
+from foretrain.workload.convolution.recommendation import deep_learning_recommendation
+from foretrain.workload.library.entries import SampleKind, build, entries
 from foretrain.workload.workload import Workload
 
 SIZES = {
@@ -28,7 +27,7 @@ TABLES = {"dlrm", "wide-and-deep", "ncf"}
 
 
 def model(name):
-    return build(name, **SIZES[ENTRIES[name].reads])
+    return build(name, **SIZES[entries()[name].reads])
 
 
 def refused(name):
@@ -40,7 +39,7 @@ def refused(name):
 
 
 def test_library_is_refused_where_rows_are_looked_up_and_nowhere_else():
-    assert {name for name in ENTRIES if refused(name)} == TABLES
+    assert {name for name in entries() if refused(name)} == TABLES
 
 
 def test_refusal_follows_what_was_fitted_to():
@@ -56,7 +55,7 @@ def test_refusal_follows_what_was_fitted_to():
 
 
 def test_network_with_small_tables_is_no_network_of_tables():
-    small = deep_learning_recommendation(rows=(10,) * 26).model("small tables")
+    small = deep_learning_recommendation(rows=(10,) * 26, width=128).model("small tables")
     refuse_beyond(small, SHIPPED.covers)
 
 

@@ -11,8 +11,8 @@ from foretrain.plan.plan import Sharding
 from foretrain.plan.study import Space
 from foretrain.step.estimate import estimate
 from foretrain.step.situation import among
-from foretrain.workload.library.transformer_xl import TransformerXL, transformer_xl
 from foretrain.workload.operator import Attention
+from foretrain.workload.parts.transformer_xl import TransformerXL, transformer_xl
 from foretrain.workload.workload import Precision, Workload
 
 

@@ -7,8 +7,7 @@ import pytest
 from foretrain.errors import InputError
 from foretrain.study.inventories import COLUMNS, read_inventories
 from foretrain.study.measurements import read_measurements, read_runs
-from foretrain.workload.library.entries import build, known
-from foretrain.workload.library.entry import SampleKind
+from foretrain.workload.library.entries import SampleKind, build, known
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
 HEADER = ",".join(COLUMNS)

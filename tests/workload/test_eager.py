@@ -3,8 +3,7 @@
 import pytest
 
 from foretrain.workload.eager import eager
-from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import SampleKind
+from foretrain.workload.library.entries import SampleKind, build, entries
 from foretrain.workload.prompts import Prompt, prompted
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 
@@ -54,7 +53,7 @@ def test_products_of_packed_weights_keep_each_input_once(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, entry in ENTRIES.items() if entry.reads is SampleKind.TOKENS]
+    "name", [name for name, entry in entries().items() if entry.reads is SampleKind.TOKENS]
 )
 def test_eager_models_keep_no_less_and_compute_the_same(name):
     model = build(name, sequence=TOKENS)

@@ -18,7 +18,7 @@ from foretrain.study.here import NAME as HERE
 from foretrain.study.here import entry as this_machine
 from foretrain.workload.graph import Model
 from foretrain.workload.library import entries as library
-from foretrain.workload.library.entry import Entry, SampleKind
+from foretrain.workload.library.entries import Entry, SampleKind
 from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.state_space import StateSpace
 
@@ -121,7 +121,7 @@ def catalogue(name: str | None = None) -> CatalogueResult:
         return CatalogueResult(entries=tuple(_every(KINDS if name is None else (name,))))
     found = tuple(_described(name))
     if not found:
-        known = [*(each for every in names().values() for each in every), *library.ENTRIES]
+        known = [*(each for every in names().values() for each in every), *library.entries()]
         raise InputError(
             f"the catalogue has no '{name}'.{nearest(name.lower(), known)} "
             f"'foretrain catalogue' lists all {len(known)}."
@@ -135,7 +135,7 @@ def _every(kinds: Collection[str]) -> Iterator[CatalogueEntry]:
         if kind in kinds:
             yield from (_hardware(kind, name) for name in known)
     if "models" in kinds:
-        yield from map(_model, library.ENTRIES.values())
+        yield from map(_model, library.entries().values())
 
 
 def _described(name: str) -> Iterator[CatalogueEntry]:
@@ -170,7 +170,7 @@ def _model(entry: Entry) -> CatalogueEntry:
     return CatalogueEntry(
         name=entry.name,
         kind="model",
-        family=library.FAMILIES[entry.name],
+        family=entry.family,
         summary=entry.summary,
         words={"sample": SIZED_BY[entry.reads]},
         figures=(

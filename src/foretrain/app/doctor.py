@@ -123,9 +123,9 @@ def _terminal() -> Check:
 def _known() -> str:
     """How many things the catalogue knows, by kind."""
     from foretrain.study.catalogue import names
-    from foretrain.workload.library.entries import ENTRIES
+    from foretrain.workload.library.entries import entries
 
-    counts = {kind: len(entries) for kind, entries in names().items()} | {"models": len(ENTRIES)}
+    counts = {kind: len(known) for kind, known in names().items()} | {"models": len(entries())}
     return ", ".join(f"{number} {kind}" for kind, number in counts.items())
 
 

@@ -14,8 +14,8 @@ from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, stated
 from foretrain.measured.run import TrainedNetwork
 from foretrain.workload.graph import Model
-from foretrain.workload.library.bert import Sizes, bert_shape
-from foretrain.workload.parts.language_model import Decoder, language_model
+from foretrain.workload.parts.encoder import encoder
+from foretrain.workload.parts.language_model import Decoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def shape_of(network: TrainedNetwork, assumptions: Assumptions) -> Decoder:
         gated=family.gated,
         bias=family.bias,
         dropout=family.dropout,
-        positions=family.positions,
+        positions=0 if family.positions else None,
         tied=family.tied,
     )
 
@@ -109,7 +109,7 @@ def sized(network: TrainedNetwork, assumptions: Assumptions) -> Decoder:
         vocabulary=assumptions.fill(network.vocabulary, defaults.VOCABULARY),
         bias=family.bias,
         dropout=family.dropout,
-        positions=family.positions,
+        positions=0 if family.positions else None,
         tied=family.tied,
     )
 
@@ -142,15 +142,19 @@ def encoder_of(network: TrainedNetwork, assumptions: Assumptions, *, sequence: i
     Raises:
         NotCovered: a size that must not be guessed is not stated.
     """
-    sizes = (
+    return _encoder(
+        network.name,
         stated(network.layers, "layers"),
         stated(network.hidden, "hidden size"),
-        stated(network.heads, "heads"),
+        heads=stated(network.heads, "heads"),
+        vocabulary=assumptions.fill(network.vocabulary, defaults.WORD_PIECES),
+        sequence=sequence,
     )
-    vocabulary = assumptions.fill(network.vocabulary, defaults.WORD_PIECES)
-    return _encoder(network.name, sizes, vocabulary, sequence=sequence)
 
 
 @lru_cache(maxsize=64)
-def _encoder(name: str, sizes: Sizes, vocabulary: int, *, sequence: int) -> Model:
-    return language_model(name, bert_shape(sizes, vocabulary=vocabulary), sequence=sequence)
+def _encoder(
+    name: str, layers: int, hidden: int, *, heads: int, vocabulary: int, sequence: int
+) -> Model:
+    shape = encoder(layers=layers, hidden=hidden, heads=heads, vocabulary=vocabulary, pooler=2)
+    return shape.model(name, sequence)

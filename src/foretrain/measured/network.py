@@ -18,8 +18,7 @@ from foretrain.measured.policies import by_bridge
 from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
 from foretrain.measured.software import by_litgpt, longest, tuned
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import build, find, known
-from foretrain.workload.library.entry import Entry, SampleKind
+from foretrain.workload.library.entries import Entry, SampleKind, build, find, known
 from foretrain.workload.parts.language_model import Decoder, decoder
 from foretrain.workload.trainable import Trainable, adapted
 

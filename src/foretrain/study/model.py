@@ -17,8 +17,7 @@ from foretrain.study.problems import inner
 from foretrain.study.reading import read_text
 from foretrain.units import FLOP, PARAMETERS, VALUES, as_written
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import ENTRIES, build, find, known
-from foretrain.workload.library.repositories import REPOSITORIES
+from foretrain.workload.library.entries import build, entries, find, known
 from foretrain.workload.library.variants import Routing, routed
 from foretrain.workload.parts.language_model import language_model
 from foretrain.workload.totals import Totals, model_of_totals
@@ -88,7 +87,7 @@ def _source(value: object) -> Source:
 def _elsewhere(value: str) -> str:
     """Why a text is refused that names something outside of the library."""
     if REPOSITORY.fullmatch(value):
-        near = nearest(value, (each for ids in REPOSITORIES.values() for each in ids))
+        near = nearest(value, (each for entry in entries().values() for each in entry.repositories))
         return (
             f"{as_written(value)} is a repository whose sizes foretrain does not know.{near} "
             "Download its config.json and write the path of that."
@@ -101,7 +100,7 @@ def _elsewhere(value: str) -> str:
 
 SCHEMA: Final[Mapping[str, object]] = {
     "anyOf": [
-        {"type": "string", "examples": [*ENTRIES, "path/config.json"]},
+        {"type": "string", "examples": [*entries(), "path/config.json"]},
         {
             "type": "object",
             "properties": {

@@ -2,21 +2,14 @@
 
 import pytest
 
-from foretrain.workload.library import (
-    convolutional,
-    detection,
-    recommendation,
-    segmentation,
-    speech,
-)
-from foretrain.workload.library.entry import SampleKind
+from foretrain.workload.library.entries import SampleKind, entries
 
-FAMILIES = (convolutional, detection, segmentation, speech, recommendation)
+FAMILIES = {"convolutional", "detection", "segmentation", "speech", "recommendation"}
 SIZES = {SampleKind.IMAGE: 256, SampleKind.TOKENS: 400, SampleKind.NOTHING: 1}
 MODELS = [
     pytest.param(entry.build(SIZES[entry.reads]), id=entry.name)
-    for family in FAMILIES
-    for entry in family.ENTRIES
+    for entry in entries().values()
+    if entry.family in FAMILIES
 ]
 
 

@@ -1,15 +1,8 @@
 """Networks of pictures, speech and ratings: parameters and multiply-adds as others count them."""
 
 import pytest
+from tests.small import network
 
-from foretrain.workload.convolution.inception import inception_v3
-from foretrain.workload.convolution.inverted import (
-    EFFICIENTNET_V2_S,
-    MOBILENET_V2,
-    efficientnet_shape,
-    inverted,
-)
-from foretrain.workload.convolution.plain import vgg
 from foretrain.workload.convolution.resnet import DenseNet, ResNet, densenet, resnet
 from foretrain.workload.library.entries import build
 
@@ -161,17 +154,17 @@ def test_multiply_adds_are_within_one_percent_of_the_published_ones(name, size):
 # timm's tables at version 0.6 (2022): values that convolutions and connected layers write, in
 # 10^6, and multiply-adds in 10^9, to which 2 per normalised value are added there.
 TIMM = [
-    (vgg(16, 224), 13.56, 15.47),
-    (vgg(19, 224), 14.86, 19.63),
-    (inception_v3(299), 8.97, 5.73),
+    (network("vgg-16", 224), 13.56, 15.47),
+    (network("vgg-19", 224), 14.86, 19.63),
+    (network("inception-v3", 299), 8.97, 5.73),
     (resnet(ResNet(blocks=(2, 2, 2, 2), bottleneck=False), 224), 2.48, 1.82),
     (resnet(ResNet(blocks=(3, 4, 6, 3)), 224), 11.11, 4.11),
     (resnet(ResNet(blocks=(3, 8, 36, 3)), 224), 22.56, 11.56),
     (resnet(ResNet(blocks=(3, 4, 23, 3), groups=32, width=4, squeeze=16), 224), 21.26, 8.02),
-    (inverted(MOBILENET_V2, 224), 6.68, 0.31),
-    (inverted(efficientnet_shape(width=1.0, depth=1.0), 224), 6.75, 0.40),
-    (inverted(efficientnet_shape(width=1.4, depth=1.8), 380), 49.49, 4.49),
-    (inverted(EFFICIENTNET_V2_S, 300), 22.73, 5.35),
+    (network("mobilenet-v2", 224), 6.68, 0.31),
+    (network("efficientnet-b0", 224), 6.75, 0.40),
+    (network("efficientnet-b4", 380), 49.49, 4.49),
+    (network("efficientnet-v2-s", 300), 22.73, 5.35),
     (densenet(DenseNet(growth=32, blocks=(6, 12, 24, 16)), 224), 6.90, 2.87),
     (densenet(DenseNet(growth=48, blocks=(6, 12, 36, 24)), 224), 11.06, 7.79),
 ]

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.small import network
 
 from foretrain.errors import InputError
-from foretrain.workload.convolution.inverted import MOBILENET_V2, inverted
 from foretrain.workload.convolution.picture import Picture, Window, cube, square
-from foretrain.workload.convolution.plain import cosmoflow_512, vgg
-from foretrain.workload.convolution.segmentation import UNet, unet
+from foretrain.workload.convolution.plain import cosmoflow_512
+from foretrain.workload.convolution.segmentation import unet
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.operator import OperatorKind
 
@@ -100,8 +100,8 @@ def test_enlarging_takes_back_a_halving():
 
 
 def test_cut_hands_on_the_pictures_that_are_carried_past_it():
-    shape = UNet(picture=cube(16, channels=1), channels=(2, 4, 8), classes=2)
-    down, deeper, bottom, up, _, _ = unet(shape).sections
+    small = unet(picture=cube(16, channels=1), channels=(2, 4, 8), classes=2)
+    down, deeper, bottom, up, _, _ = small.sections
     first, second = 2 * 16**3, 4 * 8**3
     assert down.output == first
     assert deeper.output == second + first
@@ -109,7 +109,7 @@ def test_cut_hands_on_the_pictures_that_are_carried_past_it():
     assert up.output == 4 * 8**3 + first
 
 
-@pytest.mark.parametrize("build", [lambda side: vgg(11, side), cosmoflow_512])
+@pytest.mark.parametrize("build", [lambda side: network("vgg-11", side), cosmoflow_512])
 def test_image_that_windows_use_up_is_refused(build):
     with pytest.raises(InputError, match="Give a larger image"):
         build(16)
@@ -119,7 +119,7 @@ def test_twice_the_sides_take_four_times_the_convolutions():
     def flop(image):
         return sum(
             section.repeats * block.operator.flop
-            for section in inverted(MOBILENET_V2, image).sections[:-1]
+            for section in network("mobilenet-v2", image).sections[:-1]
             for block in section.blocks
         )
 
@@ -134,7 +134,7 @@ def test_halo_and_gathered_values_of_cosmoflow_are_those_of_its_authors():
 
 
 def test_window_and_pictures_of_every_convolution_can_be_read():
-    block = vgg(16, 224).sections[0].blocks[0]
+    block = network("vgg-16", 224).sections[0].blocks[0]
     assert block.window == THREE
     assert (block.picture, block.result) == (square(224), square(224, channels=64))
     assert Picture(channels=3, sides=(224, 224)) == block.picture

@@ -7,8 +7,7 @@ from foretrain.search.ladders import LONGEST
 from foretrain.search.largest import largest
 from foretrain.study.config.hugging_face import model_of
 from foretrain.study.study import study_from
-from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import SampleKind
+from foretrain.workload.library.entries import SampleKind, build, entries
 from foretrain.workload.library.variants import with_positions
 
 LONGER = 65_536
@@ -27,13 +26,13 @@ def test_longest_sample_has_a_position_for_each_token(name, longest):
     assert f"workload.positions = {longest + 1}" in str(refused.value)
 
 
-@pytest.mark.parametrize("name", [n for n, e in ENTRIES.items() if e.reads is SampleKind.TOKENS])
+@pytest.mark.parametrize("name", [n for n, e in entries().items() if e.reads is SampleKind.TOKENS])
 def test_model_reads_samples_of_any_length_or_says_how_long_they_may_be(name):
     longest = build(name, sequence=64).longest
     if longest is None:
         assert build(name, sequence=LONGER).tokens > 1024
     else:
-        with pytest.raises(InputError, match=f"'{ENTRIES[name].name}' has learned positions"):
+        with pytest.raises(InputError, match=f"'{entries()[name].name}' has learned positions"):
             build(name, sequence=longest + 1)
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.workload.library.entries import build, find
-from foretrain.workload.library.entry import SampleKind
+from foretrain.workload.library.entries import SampleKind, build, find
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "models.md").read_text()
 

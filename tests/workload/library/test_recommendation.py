@@ -1,6 +1,6 @@
 """Networks that recommend: what a sample reads of their tables."""
 
-from foretrain.workload.library.recommendation import deep_learning_recommendation, table
+from foretrain.workload.convolution.recommendation import deep_learning_recommendation, table
 
 
 def test_rows_that_are_not_looked_up_move_nothing():
@@ -15,7 +15,8 @@ def test_rows_looked_up_are_read_and_written_once():
 
 def test_more_rows_of_dlrm_cost_memory_and_no_products():
     small, large = (
-        deep_learning_recommendation(rows=(rows,) * 26).model("dlrm") for rows in (100, 200)
+        deep_learning_recommendation(rows=(rows,) * 26, width=128).model("dlrm")
+        for rows in (100, 200)
     )
     assert large.parameters - small.parameters == 100 * 26 * 128
     flop = [sum(part.flop for _, part in model.operators) for model in (small, large)]

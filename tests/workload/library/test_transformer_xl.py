@@ -4,8 +4,8 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import build
-from foretrain.workload.library.transformer_xl import TransformerXL, transformer_xl
 from foretrain.workload.operator import Attention
+from foretrain.workload.parts.transformer_xl import TransformerXL, transformer_xl
 
 SMALL = TransformerXL(layers=2, hidden=64, heads=4, feed_forward=128, clusters=(100, 300))
 

@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.parts.encoder_decoder import encoder_decoder
+from foretrain.workload.library.entries import build, entries
 
-T5 = ENTRIES["t5-base"].shape
+T5 = entries()["t5-base"].shape
 
 
 def test_encoder_that_ends_in_a_norm_has_a_last_layer_of_its_own():
@@ -25,7 +24,7 @@ def test_encoder_that_ends_in_a_norm_has_a_last_layer_of_its_own():
 
 def test_encoder_of_one_layer_is_its_last():
     shape = replace(T5, encoder=replace(T5.encoder, repeats=1))
-    names = [layer.name for layer in encoder_decoder("one", shape, sequence=8).layers]
+    names = [layer.name for layer in shape.model("one", 8).layers]
     assert names == ["embedding", "last encoder block", "decoder block", "head"]
 
 
@@ -55,7 +54,7 @@ def test_decoder_without_cross_attention_is_refused():
     with pytest.raises(InputError, match="every block needs cross attention"):
         replace(T5, decoder=T5.encoder)
     with pytest.raises(InputError, match="sequence must be at least 1 token, got 0"):
-        encoder_decoder("none", T5, sequence=0)
+        T5.model("none", 0)
 
 
 def test_vision_transformer_has_a_token_per_patch_and_one_for_the_class():

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.workload.library.entries import ENTRIES, build
-from foretrain.workload.library.entry import SampleKind
+from foretrain.workload.library.entries import SampleKind, build, entries
 from foretrain.workload.operator import UNDIVIDED, Attention, Split
 from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Block, Run
@@ -14,7 +13,7 @@ from foretrain.workload.parts.ends import Embedding, LanguageHead
 from foretrain.workload.parts.feed_forward import FeedForward
 from foretrain.workload.parts.language_model import LanguageModel, language_model
 
-TEXT = [name for name, entry in ENTRIES.items() if isinstance(entry.shape, LanguageModel)]
+TEXT = [name for name, entry in entries().items() if isinstance(entry.shape, LanguageModel)]
 RUN = Run(
     blocks=(
         Block(
@@ -73,9 +72,9 @@ def test_names_of_operators_are_unique_within_their_layer(name):
         assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("name", [n for n, e in ENTRIES.items() if e.reads is SampleKind.TOKENS])
+@pytest.mark.parametrize("name", [n for n, e in entries().items() if e.reads is SampleKind.TOKENS])
 def test_tensor_axis_can_divide_what_it_must(name):
-    entry = ENTRIES[name]
+    entry = entries()[name]
     if entry.shape is None:
         return
     for _, each in build(name, sequence=64).operators:

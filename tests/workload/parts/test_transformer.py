@@ -7,8 +7,7 @@ from hypothesis import given
 from tests.random_models import decoders
 
 from foretrain.errors import InputError
-from foretrain.workload.library import megatron
-from foretrain.workload.library.entries import ENTRIES, build
+from foretrain.workload.library.entries import build, entries
 from foretrain.workload.operator import Attention
 from foretrain.workload.parts.language_model import Decoder, decoder
 
@@ -21,7 +20,7 @@ LLAMA = {
     "llama-3-70b": 70_553_706_496,
     "llama-3-405b": 405_853_388_800,
 }
-GPT = [entry.name for entry in megatron.ENTRIES]
+GPT = [name for name, entry in entries().items() if entry.family == "megatron"]
 SHAPE = Decoder(layers=2, hidden=64, feed_forward=256, heads=4, kv_heads=4, vocabulary=100)
 
 
@@ -32,7 +31,7 @@ def test_llama_has_as_many_parameters_as_its_checkpoint(name, parameters):
 
 @pytest.mark.parametrize("name", GPT)
 def test_gpt_has_as_many_parameters_as_the_formula_says(name):
-    shape, s = ENTRIES[name].shape, 2048
+    shape, s = Decoder(**entries()[name].sizes), 2048
     h, layers, vocabulary = shape.hidden, shape.layers, shape.vocabulary
     # narayanan2021, equation 2, which leaves out the 2 h of the last norm.
     formula = 12 * layers * h**2 + 13 * layers * h + (vocabulary + s) * h

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from foretrain.errors import UnsupportedModel
 from foretrain.study.config.config import Config, drops, head_width
-from foretrain.workload.library.vit import VisionTransformer
 from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
@@ -12,6 +11,7 @@ from foretrain.workload.parts.ends import Embedding, LanguageHead
 from foretrain.workload.parts.feed_forward import FeedForward
 from foretrain.workload.parts.language_model import LanguageModel
 from foretrain.workload.parts.stream import Norm
+from foretrain.workload.parts.vision_transformer import VisionTransformer
 
 BUCKETS = 32
 """Distances that T5 tells apart where relative_attention_num_buckets is absent."""

@@ -16,11 +16,11 @@ from foretrain.study.config.config import Config
 from foretrain.study.config.pictures import TEXT_OF, text_of
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
-from foretrain.workload.library.variants import model_of_shape, with_positions
-from foretrain.workload.library.vit import VisionTransformer, vision_transformer
-from foretrain.workload.parts.electra import Electra
+from foretrain.workload.library.variants import with_positions
+from foretrain.workload.parts.encoder import Electra
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
 from foretrain.workload.parts.language_model import LanguageModel
+from foretrain.workload.parts.vision_transformer import VisionTransformer
 
 Shape = LanguageModel | EncoderDecoder | VisionTransformer
 
@@ -134,10 +134,10 @@ def build(
     if isinstance(shape, VisionTransformer):
         if sequence is not None or image is None:
             raise InputError(f"model '{name}' reads images: give image (pixels), no sequence.")
-        return vision_transformer(name, shape, image=image, source=source)
+        return replace(shape.model(name, image), source=source)
     if image is not None or sequence is None:
         raise InputError(f"model '{name}' reads tokens: give sequence (tokens), no image.")
-    return replace(model_of_shape(name, shape, sequence), source=source)
+    return replace(shape.model(name, sequence), source=source)
 
 
 def _image(config: Mapping[str, object], image: int | None) -> int | None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from foretrain.workload.convolution.operators import connection, loss
+from foretrain.workload.convolution.inverted import inverted_groups, scaled_b0
+from foretrain.workload.convolution.operators import connection, loss, pointwise
 from foretrain.workload.convolution.operators import regions as regions_of
 from foretrain.workload.convolution.picture import Picture, Window, square
 from foretrain.workload.convolution.resnet import ResNet, resnet_groups
@@ -29,14 +30,14 @@ SSD_TOTAL = 8732
 """Boxes of all pictures for images of 300 pixels. Source: liu2016, section 3.1."""
 
 
-def ssd(backbone: ResNet, image: int, *, classes: int = 81, norm: bool) -> ConvolutionalNetwork:
+def ssd(image: int, *, backbone: ResNet, norm: bool, classes: int = 81) -> ConvolutionalNetwork:
     """SSD on the first three groups of a ResNet, the third of them without its stride.
 
     Args:
-        backbone: the ResNet.
         image: pixels per side, 300.
-        classes: with the background.
+        backbone: the ResNet.
         norm: whether the added convolutions are normalised.
+        classes: with the background.
 
     Source: liu2016, figure 2; MLPerf and NVIDIA (backbone, added channels), from memory.
     """
@@ -100,7 +101,7 @@ def _convolve_each(heads: Sequence[Trunk], name: str, channels: int, *, window: 
         head.convolve(f"{name} {place}", channels, window=window, bias=True, shared=place > 0)
 
 
-def retinanet(backbone: ResNet, image: int, *, classes: int) -> ConvolutionalNetwork:
+def retinanet(image: int, *, backbone: ResNet, classes: int) -> ConvolutionalNetwork:
     """RetinaNet with a pyramid from the third group on and 9 boxes per pixel.
 
     Source: lin2017b, section 4; torchvision (two more pictures from the pyramid's smallest).
@@ -122,7 +123,7 @@ def retinanet(backbone: ResNet, image: int, *, classes: int) -> ConvolutionalNet
 
 
 def mask_rcnn(
-    backbone: ResNet, sides: tuple[int, int], *, classes: int = 91, proposals: int = 512
+    *, backbone: ResNet, sides: tuple[int, int], classes: int = 91, proposals: int = 512
 ) -> ConvolutionalNetwork:
     """Mask R-CNN with a pyramid, trained on so many proposals per image, a quarter with an object.
 
@@ -164,3 +165,135 @@ def _proposals(trunk: Trunk, pictures: Sequence[Picture]) -> None:
     corners = [head.fork() for head in heads]
     _convolve_each(heads, "proposal scores", 3, window=POINT)
     _convolve_each(corners, "proposal corners", 12, window=POINT)
+
+
+BOXES = 9
+"""Boxes per pixel of EfficientDet. Source: tan2020, section 3.2."""
+
+
+def efficientdet(
+    image: int, *, channels: int, crossings: int, layers: int, classes: int
+) -> ConvolutionalNetwork:
+    """EfficientDet on EfficientNet-B0: a pyramid crossed both ways several times, light heads.
+
+    Args:
+        image: pixels per side.
+        channels: of the pyramid and the heads.
+        crossings: times that the pyramid is crossed down and up.
+        layers: convolutions of each head.
+        classes: of objects.
+
+    Source: tan2020, table 1 and section 3.2.
+    """
+    trunk = Trunk(square(image))
+    inverted_groups(trunk, scaled_b0(width=1.0, depth=1.0), carried=frozenset({3, 5}))
+    pictures = _resampled(trunk, channels)
+    for crossing in range(1, crossings + 1):
+        _cross(trunk, pictures, name=f"crossing {crossing}")
+    for name, features in (("classes", classes), ("corners", 4)):
+        # Convolutions that all levels share, each followed by a normalisation of every level.
+        heads = [trunk.at(picture, kept=name != "classes") for picture in pictures]
+        for place, head in enumerate(heads):
+            for index in range(1, layers + 1):
+                label = f"{name} {index} {place}"
+                _separable(head, label, channels, shared=place > 0)
+                head.normalise(f"{label} norm")
+                head.activate(f"{label} activation", smooth=True)
+            _separable(head, f"{name} {place}", BOXES * features, shared=place > 0)
+        if name == "classes":
+            heads[-1].append(loss(sum(head.picture.values for head in heads)))
+    return trunk.finish("heads", cuttable=False)
+
+
+def _resampled(trunk: Trunk, channels: int) -> list[Picture]:
+    """Five pictures of equal channels, the largest first.
+
+    The fourth and fifth level are resampled twice, once for each way of the first crossing.
+    """
+    fifth, fourth, third = trunk.picture, trunk.take(), trunk.take()
+    made = []
+    for level, (picture, copies) in enumerate(((third, 1), (fourth, 2), (fifth, 2)), start=3):
+        for copy in range(copies):
+            branch = trunk.at(picture, kept=picture != fifth or copy > 0)
+            branch.convolve(f"resample {level} {copy}", channels, bias=True)
+            branch.normalise(f"resample {level} {copy} norm")
+        made.append(branch.picture)
+    branch = trunk.at(fifth)
+    branch.convolve("resample 6", channels, bias=True)
+    branch.normalise("resample 6 norm")
+    for level in (6, 7):
+        branch.pool(f"pool {level}", HALVE)
+        made.append(branch.picture)
+    return made
+
+
+def _cross(trunk: Trunk, pictures: list[Picture], *, name: str) -> None:
+    """Levels 6 to 3 on the way down, levels 4 to 7 on the way up."""
+    down = [(level, 2) for level in (6, 5, 4, 3)]
+    up = [(4, 3), (5, 3), (6, 3), (7, 2)]
+    for way, levels in (("down", down), ("up", up)):
+        for level, read in levels:
+            node = trunk.at(pictures[level - 3], kept=False)
+            label = f"{name} {way} {level}"
+            # Pictures times one trained weight each.
+            node.append(
+                replace(
+                    pointwise(
+                        f"{label} sum",
+                        node.picture.values,
+                        read=read,
+                        kept=read * node.picture.values,
+                    ),
+                    weights=read,
+                )
+            )
+            node.activate(f"{label} activation", smooth=True)
+            _separable(node, label, node.picture.channels)
+            node.normalise(f"{label} norm")
+
+
+def _separable(trunk: Trunk, name: str, channels: int, *, shared: bool = False) -> None:
+    depthwise, groups = f"{name} depthwise", trunk.picture.channels
+    trunk.convolve(depthwise, groups, window=THREE, groups=groups, shared=shared)
+    trunk.convolve(name, channels, bias=True, shared=shared)
+
+
+DARKNET = ((64, 1), (128, 2), (256, 8), (512, 8), (1024, 4))
+"""Channels and residual blocks. Source: redmon2018, table 1."""
+
+
+def yolo_v3(image: int, *, classes: int) -> ConvolutionalNetwork:
+    """YOLOv3: Darknet-53 and three heads with three boxes per pixel, leaky ReLU in place.
+
+    Source: redmon2018, sections 2.3 and 2.4, and its published configuration.
+    """
+    trunk = Trunk(square(image))
+    trunk.unit("stem", 32, window=THREE)
+    trunk.section("stem", cuttable=False)
+    for group, (channels, blocks) in enumerate(DARKNET, start=1):
+        trunk.unit("halve", channels, window=HALVE)
+        trunk.section(f"group {group} first")
+        trunk.unit("reduce", channels // 2)
+        trunk.unit("convolve", channels, window=THREE)
+        trunk.add("residual")
+        trunk.section(f"group {group} rest", repeats=blocks)
+        if group in {3, 4}:
+            trunk.skip()
+    for head, channels in enumerate((512, 256, 128), start=1):
+        if head > 1:
+            # Half the channels at twice the side, beside the picture that was carried.
+            trunk.unit("narrow", channels)
+            carried = trunk.take()
+            larger = Picture(channels=channels, sides=carried.sides)
+            trunk.append(pointwise("enlarge", larger.values, read=1), larger)
+            trunk.join("join", trunk.at(carried))
+        for index in (1, 2):
+            trunk.unit(f"narrow {index}", channels)
+            trunk.unit(f"convolve {index}", 2 * channels, window=THREE)
+        trunk.unit("narrow 3", channels)
+        branch = trunk.fork() if head < 3 else trunk
+        branch.unit("output convolve", 2 * channels, window=THREE)
+        branch.convolve("output", 3 * (5 + classes), bias=True)
+        if head < 3:
+            trunk.section(f"head {head}")
+    return trunk.finish("head 3")

@@ -52,15 +52,6 @@ class Inverted:
     wide: bool = False
 
 
-def _groups(
-    rows: tuple[tuple[int, int, int, int, int], ...], *, squeeze: bool
-) -> tuple[InvertedBlocks, ...]:
-    return tuple(
-        InvertedBlocks(expansion=t, size=k, stride=s, channels=c, blocks=n, squeeze=squeeze)
-        for t, k, s, c, n in rows
-    )
-
-
 _B0 = (
     (1, 3, 1, 16, 1),
     (6, 3, 2, 24, 2),
@@ -72,83 +63,24 @@ _B0 = (
 )
 """Expansion, window, stride, channels, blocks. Source: tan2019, table 1."""
 
-MOBILENET_V2 = Inverted(
-    stem=32,
-    groups=_groups(
-        (
-            (1, 3, 1, 16, 1),
-            (6, 3, 2, 24, 2),
-            (6, 3, 2, 32, 3),
-            (6, 3, 2, 64, 4),
-            (6, 3, 1, 96, 3),
-            (6, 3, 2, 160, 3),
-            (6, 3, 1, 320, 1),
-        ),
-        squeeze=False,
-    ),
-    head=1280,
-    smooth=False,
-)
-"""Source: sandler2018, table 2."""
 
-
-def _version_2(*rows: tuple[int, int, int, int]) -> Inverted:
-    """Expansion, stride, channels, blocks; the first three groups are fused, all windows are 3."""
-    groups = tuple(
-        InvertedBlocks(
-            expansion=expansion,
-            size=3,
-            stride=stride,
-            channels=channels,
-            blocks=blocks,
-            squeeze=index >= 3,
-            fused=index < 3,
-        )
-        for index, (expansion, stride, channels, blocks) in enumerate(rows)
-    )
-    return Inverted(stem=groups[0].channels, groups=groups, head=1280)
-
-
-EFFICIENTNET_V2_S = _version_2(
-    (1, 1, 24, 2), (4, 2, 48, 4), (4, 2, 64, 4), (4, 2, 128, 6), (6, 1, 160, 9), (6, 2, 256, 15)
-)
-"""Source: tan2021, table 4."""
-
-EFFICIENTNET_V2_M = _version_2(
-    (1, 1, 24, 3),
-    (4, 2, 48, 5),
-    (4, 2, 80, 5),
-    (4, 2, 160, 7),
-    (6, 1, 176, 14),
-    (6, 2, 304, 18),
-    (6, 1, 512, 5),
-)
-"""Source: tan2021, section 3.3 and its published code."""
-
-EFFICIENTNET_V2_L = _version_2(
-    (1, 1, 32, 4),
-    (4, 2, 64, 7),
-    (4, 2, 96, 7),
-    (4, 2, 192, 10),
-    (6, 1, 224, 19),
-    (6, 2, 384, 25),
-    (6, 1, 640, 7),
-)
-"""Source: tan2021, section 3.3 and its published code."""
-
-
-def efficientnet_shape(*, width: float, depth: float, wide: bool = False) -> Inverted:
+def scaled_b0(*, width: float, depth: float, wide: bool = False) -> Inverted:
     """EfficientNet-B0 made wider and deeper.
 
     Source: tan2019, section 3.3 (channels are rounded to multiples of 8, blocks up).
     """
-    rows = tuple((t, k, s, _eights(width * c), ceil(depth * n)) for t, k, s, c, n in _B0)
-    return Inverted(
-        stem=_eights(32 * width),
-        groups=_groups(rows, squeeze=True),
-        head=_eights(1280 * width),
-        wide=wide,
+    groups = tuple(
+        InvertedBlocks(
+            expansion=expansion,
+            size=size,
+            stride=stride,
+            channels=_eights(width * channels),
+            blocks=ceil(depth * blocks),
+        )
+        for expansion, size, stride, channels, blocks in _B0
     )
+    stem, head = _eights(32 * width), _eights(1280 * width)
+    return Inverted(stem=stem, groups=groups, head=head, wide=wide)
 
 
 def _eights(channels: float) -> int:
@@ -157,8 +89,28 @@ def _eights(channels: float) -> int:
     return rounded + 8 if rounded < 0.9 * channels else rounded
 
 
-def inverted(shape: Inverted, image: int) -> ConvolutionalNetwork:
-    """A network of inverted residuals for square images and 1000 classes."""
+def inverted(
+    image: int,
+    *,
+    stem: int,
+    groups: tuple[InvertedBlocks, ...],
+    head: int,
+    smooth: bool = True,
+    wide: bool = False,
+) -> ConvolutionalNetwork:
+    """A network of inverted residuals for square images and 1000 classes; sizes as `Inverted`'s."""
+    shape = Inverted(stem=stem, groups=groups, head=head, smooth=smooth, wide=wide)
+    return _classifier(shape, image)
+
+
+def efficientnet(
+    image: int, *, width: float, depth: float, wide: bool = False
+) -> ConvolutionalNetwork:
+    """EfficientNet, so many times as wide and deep as B0; `wide` as `Inverted`'s."""
+    return _classifier(scaled_b0(width=width, depth=depth, wide=wide), image)
+
+
+def _classifier(shape: Inverted, image: int) -> ConvolutionalNetwork:
     trunk = Trunk(square(image))
     inverted_groups(trunk, shape)
     trunk.unit("head", shape.head, smooth=shape.smooth)

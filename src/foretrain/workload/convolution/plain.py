@@ -10,14 +10,6 @@ from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 HALF = Window(size=2, stride=2, padding=0)
 OVERLAPPING = Window(size=3, stride=2, padding=0)
 
-VGG = {
-    11: (1, 1, 2, 2, 2),
-    13: (2, 2, 2, 2, 2),
-    16: (2, 2, 3, 3, 3),
-    19: (2, 2, 4, 4, 4),
-}
-"""3x3 convolutions between two poolings. Source: simonyan2015, table 1."""
-
 
 def _convolution(
     trunk: Trunk, name: str, channels: int, *, window: Window, groups: int = 1
@@ -64,9 +56,9 @@ def mnist(image: int) -> ConvolutionalNetwork:
 
 
 def alexnet(
-    channels: tuple[int, int, int, int, int],
     image: int,
     *,
+    channels: tuple[int, int, int, int, int],
     hidden: tuple[int, ...] = (4096, 4096),
     classes: int = 1000,
     groups: int = 1,
@@ -74,8 +66,8 @@ def alexnet(
     """Five convolutions, three of them before a pooling, and connected layers.
 
     Args:
-        channels: of the five convolutions.
         image: pixels per side.
+        channels: of the five convolutions.
         hidden: features of the connected layers.
         classes: outputs of the classifier.
         groups: of the second, fourth and fifth convolution (2 for the original's two devices).
@@ -124,14 +116,18 @@ def overfeat(image: int) -> ConvolutionalNetwork:
     return _classifier(trunk, (3072, 4096), 1000)
 
 
-def vgg(depth: int, image: int) -> ConvolutionalNetwork:
-    """VGG with `depth` layers that have weights, without normalisation.
+def vgg(image: int, *, convolutions: tuple[int, ...]) -> ConvolutionalNetwork:
+    """VGG without normalisation.
 
-    Source: simonyan2015, table 1 (11 is its column A).
+    Args:
+        image: pixels per side.
+        convolutions: of 3 x 3, between two poolings.
+
+    Source: simonyan2015, table 1.
     """
     trunk = Trunk(square(image))
     for group, (channels, count) in enumerate(
-        zip((64, 128, 256, 512, 512), VGG[depth], strict=True), start=1
+        zip((64, 128, 256, 512, 512), convolutions, strict=True), start=1
     ):
         for index in range(1, count + 1):
             _convolution(trunk, "convolve", channels, window=Window(size=3))

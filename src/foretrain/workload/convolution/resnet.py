@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from foretrain.errors import InputError
 from foretrain.workload.convolution.picture import Window, square
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
+from foretrain.workload.graph import Model
 
 WIDTHS = (64, 128, 256, 512)
 POOL = Window(size=3, stride=2)
@@ -45,6 +46,10 @@ class ResNet:
     def expansion(self) -> int:
         """Channels at the end of a block over those of its group."""
         return 4 if self.bottleneck else 1
+
+    def model(self, name: str, image: int) -> Model:
+        """The network for square images of `image` pixels."""
+        return resnet(self, image).model(name)
 
 
 def resnet(shape: ResNet, image: int) -> ConvolutionalNetwork:
@@ -124,6 +129,10 @@ class DenseNet:
 
     growth: int
     blocks: tuple[int, ...]
+
+    def model(self, name: str, image: int) -> Model:
+        """The network for square images of `image` pixels."""
+        return densenet(self, image).model(name)
 
 
 def densenet(shape: DenseNet, image: int) -> ConvolutionalNetwork:

@@ -5,8 +5,6 @@ V-Net: volumes down to small ones and up again, each level with a residual conne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from foretrain.workload.convolution.operators import loss
 from foretrain.workload.convolution.picture import Picture, Window, cube, square
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
@@ -16,93 +14,71 @@ SAME = Window(size=3)
 HALF = Window(size=2, stride=2, padding=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UNet:
-    """The shape of a U-Net whose convolutions keep the sides and stride instead of pooling.
+def unet_2d(
+    image: int, *, widths: tuple[int, ...], classes: int, padded: bool
+) -> ConvolutionalNetwork:
+    """U-Net without normalisation, for grey images.
 
-    Attributes:
-        picture: one sample.
-        channels: of each level, the largest picture first.
+    Args:
+        image: pixels per side, 572 for the published one.
+        widths: channels of each level, the bottom's last.
         classes: labels of a pixel.
-        supervised: levels below the first whose labels are trained too.
-    """
-
-    picture: Picture
-    channels: tuple[int, ...]
-    classes: int
-    supervised: int = 0
-
-
-def unet_2d(image: int, *, classes: int = 2) -> ConvolutionalNetwork:
-    """U-Net without normalisation or padding, for grey images of 572 pixels.
+        padded: whether convolutions keep the sides.
 
     Source: ronneberger2015, figure 1.
     """
     trunk = Trunk(square(image, channels=1))
-    widths = (64, 128, 256, 512)
-    for level, channels in enumerate(widths, start=1):
-        _plain_pair(trunk, channels)
+    *levels, bottom = widths
+    window = SAME if padded else VALID
+    for level, channels in enumerate(levels, start=1):
+        _plain_pair(trunk, channels, window=window)
         trunk.section(f"down {level}")
         trunk.skip()
         trunk.pool("pooling", HALF)
-    _plain_pair(trunk, 1024)
+    _plain_pair(trunk, bottom, window=window)
     trunk.section("bottom")
-    for level, channels in reversed(tuple(enumerate(widths, start=1))):
+    for level, channels in reversed(tuple(enumerate(levels, start=1))):
         trunk.enlarge("enlarge", channels)
         trunk.join("join", trunk.at(trunk.take()))
-        _plain_pair(trunk, channels)
+        _plain_pair(trunk, channels, window=window)
         trunk.section(f"up {level}")
     return _labels(trunk, classes)
 
 
-def _plain_pair(trunk: Trunk, channels: int, *, window: Window = VALID) -> None:
+def _plain_pair(trunk: Trunk, channels: int, *, window: Window) -> None:
     for name in ("first", "second"):
         trunk.convolve(name, channels, window=window, bias=True)
         trunk.activate(f"{name} activation")
 
 
-def tiny_unet(image: int) -> ConvolutionalNetwork:
-    """U-Net half as wide and with one level fewer, padded, for grey images and one class.
+def unet(
+    *, picture: Picture, channels: tuple[int, ...], classes: int, supervised: int = 0
+) -> ConvolutionalNetwork:
+    """U-Net with instance normalisation, whose convolutions stride instead of pooling.
 
-    Source: NVIDIA's DeepLearningExamples, UNet_Industrial (TinyUNet), sizes from memory.
-    """
-    trunk = Trunk(square(image, channels=1))
-    widths = (32, 64, 128)
-    for level, channels in enumerate(widths, start=1):
-        _plain_pair(trunk, channels, window=SAME)
-        trunk.section(f"down {level}")
-        trunk.skip()
-        trunk.pool("pooling", HALF)
-    _plain_pair(trunk, 256, window=SAME)
-    trunk.section("bottom")
-    for level, channels in reversed(tuple(enumerate(widths, start=1))):
-        trunk.enlarge("enlarge", channels)
-        trunk.join("join", trunk.at(trunk.take()))
-        _plain_pair(trunk, channels, window=SAME)
-        trunk.section(f"up {level}")
-    return _labels(trunk, 1)
-
-
-def unet(shape: UNet) -> ConvolutionalNetwork:
-    """U-Net with instance normalisation, in two or three dimensions.
+    Args:
+        picture: one sample, in two or three dimensions.
+        channels: of each level, the largest picture first.
+        classes: labels of a pixel.
+        supervised: levels below the first whose labels are trained too.
 
     Source: isensee2021, section "Network topology" (nnU-Net).
     """
-    trunk = Trunk(shape.picture)
-    depth = len(shape.channels)
-    for level, channels in enumerate(shape.channels, start=1):
-        _pair(trunk, channels, stride=1 if level == 1 else 2)
+    trunk = Trunk(picture)
+    depth = len(channels)
+    for level, width in enumerate(channels, start=1):
+        _pair(trunk, width, stride=1 if level == 1 else 2)
         trunk.section(f"down {level}")
         if level < depth:
             trunk.skip()
-    for level, channels in reversed(tuple(enumerate(shape.channels[:-1], start=1))):
-        trunk.enlarge("enlarge", channels, bias=False)
+    for level, width in reversed(tuple(enumerate(channels[:-1], start=1))):
+        trunk.enlarge("enlarge", width, bias=False)
         trunk.join("join", trunk.at(trunk.take()))
-        _pair(trunk, channels, stride=1)
-        if 1 < level <= 1 + shape.supervised:
-            trunk.fork().convolve("labels", shape.classes, bias=True)
+        _pair(trunk, width, stride=1)
+        if 1 < level <= 1 + supervised:
+            trunk.fork().convolve("labels", classes, bias=True)
         trunk.section(f"up {level}")
-    return _labels(trunk, shape.classes)
+    return _labels(trunk, classes)
 
 
 def _pair(trunk: Trunk, channels: int, *, stride: int) -> None:

@@ -1,87 +1,240 @@
-"""The models that foretrain knows by name."""
+"""The models that foretrain knows by name: data in the files beside this one, built when asked for.
+
+A file holds a family: groups of models, what the models of a group have in common, and the sizes of
+each. Sizes are the arguments of the group's builder, which is a table of sizes (`shape`) or a
+function that writes down a network for samples of one size (`network`). Nothing but the files is
+read, and no builder's module is loaded, before a model is built.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, is_dataclass, replace
+from enum import Enum, StrEnum
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final, Protocol, get_args, get_type_hints
 
 from foretrain.errors import InputError, nearest
 from foretrain.workload.graph import Model
-from foretrain.workload.library import (
-    bert,
-    convolutional,
-    deepseek,
-    detection,
-    gemma,
-    gpt,
-    gpt_oss,
-    llama,
-    megatron,
-    nemotron,
-    parallel,
-    qwen,
-    recommendation,
-    segmentation,
-    speech,
-    t5,
-    transformer_xl,
-    vit,
-    wav2vec,
-)
-from foretrain.workload.library.entry import Entry, SampleKind
-from foretrain.workload.library.repositories import REPOSITORIES
-from foretrain.workload.library.variants import model_of_shape, with_positions
 
-_FAMILIES: Final = (
-    megatron,
-    gpt,
-    llama,
-    parallel,
-    qwen,
-    gemma,
-    deepseek,
-    gpt_oss,
-    nemotron,
-    bert,
-    t5,
-    transformer_xl,
-    vit,
-    convolutional,
-    detection,
-    segmentation,
-    speech,
-    wav2vec,
-    recommendation,
-)
+FAMILIES: Final = (
+    "megatron", "gpt", "llama", "parallel", "qwen", "gemma", "deepseek", "gpt-oss", "nemotron",
+    "bert", "t5", "transformer-xl", "vit", "convolutional", "detection", "segmentation", "speech",
+    "wav2vec", "recommendation",
+)  # fmt: skip
+"""The files, in the order in which their models are listed."""
 
-ENTRIES: Mapping[str, Entry] = MappingProxyType(
-    {entry.name: entry for family in _FAMILIES for entry in family.ENTRIES}
-)
-
-FAMILIES: Mapping[str, str] = MappingProxyType(
+HOMES: Mapping[str, str] = MappingProxyType(
     {
-        entry.name: family.__name__.rpartition(".")[2].replace("_", " ")
-        for family in _FAMILIES
-        for entry in family.ENTRIES
+        "Decoder": "foretrain.workload.parts.language_model",
+        "TransformerXL": "foretrain.workload.parts.transformer_xl",
+        "encoder": "foretrain.workload.parts.encoder",
+        "electra": "foretrain.workload.parts.encoder",
+        "encoder_decoder": "foretrain.workload.parts.encoder_decoder",
+        "vision_transformer": "foretrain.workload.parts.vision_transformer",
+        "wav2vec": "foretrain.workload.convolution.wav2vec",
+        "ResNet": "foretrain.workload.convolution.resnet",
+        "DenseNet": "foretrain.workload.convolution.resnet",
+        **dict.fromkeys(
+            ("lenet_5", "mnist", "alexnet", "overfeat", "vgg", "cosmoflow", "cosmoflow_512"),
+            "foretrain.workload.convolution.plain",
+        ),
+        "googlenet": "foretrain.workload.convolution.inception",
+        "inception_v3": "foretrain.workload.convolution.inception",
+        "inverted": "foretrain.workload.convolution.inverted",
+        "efficientnet": "foretrain.workload.convolution.inverted",
+        **dict.fromkeys(
+            ("ssd", "retinanet", "mask_rcnn", "efficientdet", "yolo_v3"),
+            "foretrain.workload.convolution.detection",
+        ),
+        "unet": "foretrain.workload.convolution.segmentation",
+        "unet_2d": "foretrain.workload.convolution.segmentation",
+        "vnet": "foretrain.workload.convolution.segmentation",
+        "jasper": "foretrain.workload.convolution.speech",
+        "deep_speech_2": "foretrain.workload.convolution.speech",
+        **dict.fromkeys(
+            (
+                "neural_collaborative_filtering",
+                "variational_autoencoder",
+                "deep_learning_recommendation",
+                "wide_and_deep",
+            ),
+            "foretrain.workload.convolution.recommendation",
+        ),
     }
 )
-"""The family of each entry."""
+"""The module of each builder, which is loaded when a model is built with it."""
+
+
+class SampleKind(StrEnum):
+    """What one sample of a model is, and so which size a study must give."""
+
+    TOKENS = "tokens"
+    """Text: `sequence` tokens."""
+    IMAGE = "image"
+    """A square picture of `image` pixels per side."""
+    NOTHING = "nothing"
+    """Samples of one size, which the entry states."""
+
+
+class ModelShape(Protocol):
+    """The sizes of a model."""
+
+    def model(self, name: str, size: int, /) -> Model:
+        """The model for samples of so many tokens or pixels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Entry:
+    """A model of the library, as its file states it.
+
+    Attributes:
+        name: catalogue name.
+        family: what its file holds.
+        source: key in references.bib, with the table.
+        shape_by: the builder of its shape; empty where a network is written down.
+        network_by: the function that writes its network down.
+        stated: the builder's arguments, as the file has them.
+        told: one line for people, in which {structure} and arguments of the builder are filled in.
+        reads: what a sample is.
+        image: pixels per side where a sample has one size; None where it has not, or the builder
+            needs none.
+        aliases: other spellings, in lower case with hyphens.
+        repositories: of Hugging Face, whose configuration has the sizes of the entry.
+    """
+
+    name: str
+    family: str
+    source: str
+    shape_by: str = ""
+    network_by: str = ""
+    stated: Mapping[str, object]
+    told: str
+    reads: SampleKind = SampleKind.TOKENS
+    image: int | None = None
+    aliases: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+
+    @property
+    def sizes(self) -> Mapping[str, Any]:
+        """The builder's arguments."""
+        hints = get_type_hints(builder(self.shape_by or self.network_by))
+        return {key: _typed(hints.get(key), value) for key, value in self.stated.items()}
+
+    @property
+    def shape(self) -> ModelShape | None:
+        """What it is built from, which the catalogue shows; None where a network is written down.
+
+        Sizes that are composed of parts are, so that all models of text show the same ones.
+        """
+        return _shape(self) if self.shape_by else None
+
+    @property
+    def summary(self) -> str:
+        """One line for people."""
+        structure = _shape(self).structure if "{structure}" in self.told else ""
+        return self.told.format(structure=structure, **self.stated)
+
+    def build(self, size: int) -> Model:
+        """The model for samples of so many tokens or pixels (any number where it reads neither)."""
+        made: Model
+        if self.shape_by:
+            made = _shape(self).model(self.name, self.image or size)
+        else:
+            sized = self.image is not None or self.reads is not SampleKind.NOTHING
+            network = builder(self.network_by)(*[self.image or size] * sized, **self.sizes)
+            tokens = size if self.reads is SampleKind.TOKENS else 1
+            made = network.model(self.name, tokens=tokens)
+        return replace(made, source=self.source)
+
+
+@cache
+def _shape(entry: Entry) -> Any:  # noqa: ANN401 - of whatever class the builder makes
+    made = builder(entry.shape_by)(**entry.sizes)
+    return getattr(made, "composed", made)
+
+
+def builder(name: str) -> Callable[..., Any]:
+    """What builds models of a family."""
+    found: Callable[..., Any] = getattr(import_module(HOMES[name]), name)
+    return found
+
+
+def _typed(hint: object, value: object) -> object:
+    """What a file states, as the type of an argument says: tables become what it names."""
+    named: list[Callable[..., object]] = [
+        each for each in _types(hint) if is_dataclass(each) or issubclass(each, Enum)
+    ]
+    if isinstance(value, list):
+        return tuple(_typed(hint, each) for each in value)
+    if isinstance(value, dict) and named:
+        hints = get_type_hints(named[0])
+        return named[0](**{key: _typed(hints[key], each) for key, each in value.items()})
+    if isinstance(value, dict):
+        return {key: _typed(None, each) for key, each in value.items()}
+    return named[0](value) if named else value
+
+
+def _types(hint: object) -> Iterator[type[Any]]:
+    """Every class that a type is made of."""
+    if isinstance(hint, type):
+        yield hint
+    for inside in get_args(hint):
+        yield from _types(inside)
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """All models by name."""
+    folder = files("foretrain") / "workload" / "library"
+    return {
+        entry.name: entry
+        for family in FAMILIES
+        for entry in _family(
+            family.replace("-", " "), tomllib.loads((folder / f"{family}.toml").read_text("utf-8"))
+        )
+    }
+
+
+def _family(family: str, document: Mapping[str, Any]) -> Iterator[Entry]:
+    """The models of a file."""
+    for group in document["group"]:
+        for name, own in group["models"].items():
+            keys = {**group, **own}
+            del keys["models"]
+            yield Entry(
+                name=name,
+                family=family,
+                source=keys.pop("source"),
+                shape_by=keys.pop("shape", ""),
+                network_by=keys.pop("network", ""),
+                told=keys.pop("summary"),
+                reads=SampleKind(keys.pop("reads", SampleKind.TOKENS)),
+                image=keys.pop("image", None),
+                aliases=tuple(keys.pop("aliases", ())),
+                repositories=tuple(keys.pop("repositories", ())),
+                stated=keys,
+            )
 
 
 def spellings(name: str) -> tuple[str, ...]:
     """What an entry may be called besides its name, in lower case with hyphens."""
-    return (*ENTRIES[name].aliases, *map(_spelled, REPOSITORIES.get(name, ())))
+    entry = entries()[name]
+    return (*entry.aliases, *map(_spelled, entry.repositories))
 
 
 def _spelled(name: str) -> str:
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {other: name for name in ENTRIES for other in spellings(name)}
-)
+@cache
+def aliases() -> Mapping[str, str]:
+    """The name of each other spelling."""
+    return {other: name for name in entries() for other in spellings(name)}
 
 
 def find(name: str) -> Entry:
@@ -90,23 +243,20 @@ def find(name: str) -> Entry:
     Raises:
         InputError: the library has no such model; the message names the nearest.
     """
-    key = _key(name)
-    if key not in ENTRIES:
+    found = known(name)
+    if found is None:
+        near = nearest(_spelled(name), [*entries(), *aliases()])
         raise InputError(
-            f"unknown model '{name}'.{nearest(key, [*ENTRIES, *ALIASES])} "
-            f"'foretrain catalogue models' lists all {len(ENTRIES)}."
+            f"unknown model '{name}'.{near} "
+            f"'foretrain catalogue models' lists all {len(entries())}."
         )
-    return ENTRIES[key]
+    return found
 
 
 def known(name: str) -> Entry | None:
     """The entry of a name or alias, if the library has such a model."""
-    return ENTRIES.get(_key(name))
-
-
-def _key(name: str) -> str:
     key = _spelled(name)
-    return ALIASES.get(key, key)
+    return entries().get(aliases().get(key, key))
 
 
 def build(
@@ -131,10 +281,12 @@ def build(
     """
     entry = find(name)
     size = _size(entry, sequence=sequence, image=image)
-    if positions is not None:
-        made = model_of_shape(entry.name, with_positions(entry.shape, positions), size)
-        return replace(made, source=entry.source)
-    return replace(entry.build(size), name=entry.name, source=entry.source)
+    if positions is None:
+        return entry.build(size)
+    from foretrain.workload.library.variants import with_positions
+
+    made = with_positions(entry.shape, positions).model(entry.name, size)
+    return replace(made, source=entry.source)
 
 
 def _size(entry: Entry, *, sequence: int | None, image: int | None) -> int:

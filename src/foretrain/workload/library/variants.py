@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from foretrain.errors import InputError
-from foretrain.workload.graph import Model
 from foretrain.workload.parts.block import Block
-from foretrain.workload.parts.electra import Electra, electra
-from foretrain.workload.parts.encoder_decoder import EncoderDecoder, encoder_decoder
+from foretrain.workload.parts.encoder import Electra
+from foretrain.workload.parts.encoder_decoder import EncoderDecoder
 from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.language_model import Decoder, LanguageModel, language_model
+from foretrain.workload.parts.language_model import LanguageModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +58,6 @@ def _block(block: Block, routing: Routing) -> Block:
     return replace(block, feed_forward=replace(experts, capacity=capacity, imbalance=imbalance))
 
 
-Shape = LanguageModel | EncoderDecoder | Electra
-
-
 def with_positions(shape: object, tokens: int) -> LanguageModel | EncoderDecoder | Electra:
     """The same model, made for samples of up to so many tokens.
 
@@ -72,27 +68,13 @@ def with_positions(shape: object, tokens: int) -> LanguageModel | EncoderDecoder
     Raises:
         InputError: the model has no such table.
     """
-    composed = shape.composed if isinstance(shape, Decoder) else shape
-    table = composed.embedding if isinstance(composed, Shape) else None
-    if not isinstance(composed, Shape) or table is None or table.positions is None:
+    if (
+        not isinstance(shape, LanguageModel | EncoderDecoder | Electra)
+        or shape.embedding.positions is None
+    ):
         raise InputError(
             "workload.positions: the model has no learned table of positions, so samples may have "
             "any length. Leave it out."
         )
-    return replace(
-        composed,
-        embedding=replace(table, positions=tokens + table.first, follows=False),
-    )
-
-
-def model_of_shape(name: str, shape: Shape, sequence: int) -> Model:
-    """The model of a shape for samples of `sequence` tokens.
-
-    Raises:
-        InputError: samples are longer than its table of positions.
-    """
-    if isinstance(shape, EncoderDecoder):
-        return encoder_decoder(name, shape, sequence=sequence)
-    if isinstance(shape, Electra):
-        return electra(name, shape, sequence=sequence)
-    return language_model(name, shape, sequence=sequence)
+    table = shape.embedding
+    return replace(shape, embedding=replace(table, positions=tokens + table.first, follows=False))

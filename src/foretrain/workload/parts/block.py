@@ -95,6 +95,13 @@ def layer(run: Run, stream: HiddenStates, *, memory: int = 0) -> Layer:
     )
 
 
+def ending(run: Run, stream: HiddenStates, operators: Operators) -> tuple[Layer, ...]:
+    """The layers of a run whose last one ends in further operators: it is of a kind of its own."""
+    last = layer(replace(run, repeats=1, name=f"last {run.name}"), stream)
+    before = [layer(replace(run, repeats=run.repeats - 1), stream)] if run.repeats > 1 else []
+    return (*before, replace(last, operators=(*last.operators, *operators)))
+
+
 def block_operators(block: Block, stream: HiddenStates, *, memory: int = 0) -> Operators:
     """The operators of one block; a decoder's meets `memory` tokens of an encoder."""
     parts = list(_parts(block, stream, memory))
@@ -155,3 +162,24 @@ def _numbered(parts: Sequence[Operators]) -> Operators:
         for position, operators in enumerate(parts, start=1)
         for operator in operators
     )
+
+
+def structure(hidden: int, runs: Sequence[Run]) -> str:
+    """The layers of a model in words."""
+    blocks = [block for run in runs for block in run.blocks]
+    layers = sum(run.repeats * len(run.blocks) for run in runs)
+    told = [_mixing(block.mixer) for block in blocks] + [
+        f"{block.feed_forward.chosen} of {block.feed_forward.count} experts"
+        for block in blocks
+        if isinstance(block.feed_forward, Experts)
+    ]
+    return f"{layers} layers of {hidden}, {', '.join(dict.fromkeys(filter(None, told)))}"
+
+
+def _mixing(mixer: Mixer | None) -> str:
+    if isinstance(mixer, Heads):
+        shared = "" if mixer.kv_heads == mixer.heads else f" ({mixer.kv_heads} key-value)"
+        return f"{mixer.heads} heads{shared}"
+    if isinstance(mixer, Latent):
+        return f"{mixer.heads} latent heads"
+    return "Mamba-2" if mixer else ""

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from foretrain.errors import InputError
-from foretrain.workload.graph import Layer, Model
-from foretrain.workload.parts.block import Run, layer
+from foretrain.workload.graph import Model
+from foretrain.workload.parts.attention import Heads
+from foretrain.workload.parts.block import Block, Run, ending, layer, structure
 from foretrain.workload.parts.ends import (
     Embedding,
     LanguageHead,
@@ -20,6 +21,7 @@ from foretrain.workload.parts.ends import (
     head_layer,
     lookup,
 )
+from foretrain.workload.parts.feed_forward import FeedForward
 from foretrain.workload.parts.stream import HiddenStates, Norm, at_least, norm
 
 
@@ -50,50 +52,121 @@ class EncoderDecoder:
         if not all(block.cross for block in self.decoder.blocks):
             raise InputError("EncoderDecoder.decoder: every block needs cross attention.")
 
+    @property
+    def structure(self) -> str:
+        """Its layers in words."""
+        return structure(self.hidden, (self.encoder, self.decoder))
 
-def encoder_decoder(name: str, shape: EncoderDecoder, *, sequence: int, source: str = "") -> Model:
-    """The model of a shape for samples of `sequence` tokens in each stream."""
-    if not sequence >= 1:
-        raise InputError(f"sequence must be at least 1 token, got {sequence}.")
-    stream = HiddenStates(
-        tokens=sequence, hidden=shape.hidden, norm=shape.norm, dropout=shape.dropout
-    )
-    return Model(
-        name=name,
-        layers=(
-            _embedding(shape, stream),
-            *_encoder(shape, stream),
-            layer(shape.decoder, stream, memory=sequence),
-            head_layer(shape.head, shape.embedding, stream),
+    def model(self, name: str, sequence: int) -> Model:
+        """The model for samples of `sequence` tokens in each stream."""
+        if not sequence >= 1:
+            raise InputError(f"sequence must be at least 1 token, got {sequence}.")
+        stream = HiddenStates(
+            tokens=sequence, hidden=self.hidden, norm=self.norm, dropout=self.dropout
+        )
+        # One lookup of both streams, then what each of them adds to its own.
+        both = lookup(self.embedding, replace(stream, tokens=2 * sequence))
+        ends = embedding_layer(self.embedding, stream)
+        added = tuple(
+            replace(each, name=f"{side} {each.name}")
+            for side in ("encoder", "decoder")
+            for each in ends.operators[1:]
+        )
+        norms = (norm("encoder norm", stream),)
+        return Model(
+            name=name,
+            layers=(
+                replace(ends, operators=(both, *added)),
+                *(
+                    ending(self.encoder, stream, norms)
+                    if self.head.norm
+                    else [layer(self.encoder, stream)]
+                ),
+                layer(self.decoder, stream, memory=sequence),
+                head_layer(self.head, self.embedding, stream),
+            ),
+            tokens=sequence,
+            tied=self.embedding.vocabulary * self.hidden if self.head.tied else 0.0,
+            longest=self.embedding.longest,
+        )
+
+
+def encoder_decoder(
+    *,
+    layers: int,
+    hidden: int,
+    heads: int,
+    feed_forward: int,
+    vocabulary: int,
+    decoder: tuple[int, int, int] | None = None,
+    head_width: int | None = None,
+    gated: bool = False,
+    attention_bias: bool = False,
+    feed_forward_bias: bool = False,
+    layer_norm: bool = False,
+    distances: int = 0,
+    positions: int | None = None,
+    first: int = 0,
+    embedding_norm: bool = False,
+    final_norm: bool = True,
+    tied: bool = True,
+    dropout: bool = True,
+) -> EncoderDecoder:
+    """An encoder-decoder of some sizes.
+
+    Args:
+        layers: of each side.
+        hidden: width of both streams.
+        heads: of attention.
+        feed_forward: width of that part.
+        vocabulary: rows of the embedding.
+        decoder: layers, heads and feed-forward width of the decoder; None for the encoder's.
+        head_width: of one head; None for hidden / heads.
+        gated: whether the feed-forward part is gated.
+        attention_bias: whether the products of attention have biases.
+        feed_forward_bias: whether those of the feed-forward part have.
+        layer_norm: whether norms shift besides scaling.
+        distances: that a head's tables of relative positions tell apart, all tables of a stream
+            together.
+        positions: rows of a learned table of positions; None without.
+        first: row of a sample's first token in that table.
+        embedding_norm: whether a norm follows the embedding.
+        final_norm: whether a norm ends each side.
+        tied: whether the embedding's table makes the logits.
+        dropout: whether it is trained with dropout.
+    """
+
+    def block(heads: int, feed_forward: int, *, decodes: bool) -> Block:
+        attention = Heads(
+            heads=heads,
+            kv_heads=heads,
+            width=head_width or hidden // heads,
+            bias=attention_bias,
+            output_bias=attention_bias,
+            rotary=False,
+            causal=decodes,
+        )
+        wide = FeedForward(width=feed_forward, gated=gated, bias=feed_forward_bias)
+        crossing = replace(attention, causal=False) if decodes else None
+        return Block(mixer=attention, cross=crossing, feed_forward=wide)
+
+    depth, *widths = decoder or (layers, heads, feed_forward)
+    return EncoderDecoder(
+        hidden=hidden,
+        embedding=Embedding(
+            vocabulary=vocabulary,
+            positions=positions,
+            first=first,
+            norm=embedding_norm,
+            biases=distances * heads,
         ),
-        tokens=sequence,
-        tied=shape.embedding.vocabulary * shape.hidden if shape.head.tied else 0.0,
-        source=source,
-        longest=shape.embedding.longest,
-    )
-
-
-def _embedding(shape: EncoderDecoder, stream: HiddenStates) -> Layer:
-    """One lookup of both streams, then what each of them adds to its own."""
-    whole = embedding_layer(shape.embedding, stream)
-    both = replace(stream, tokens=2 * stream.tokens)
-    added = whole.operators[1:]
-    return replace(
-        whole,
-        operators=(
-            lookup(shape.embedding, both),
-            *(replace(each, name=f"encoder {each.name}") for each in added),
-            *(replace(each, name=f"decoder {each.name}") for each in added),
+        encoder=Run(
+            blocks=(block(heads, feed_forward, decodes=False),),
+            repeats=layers,
+            name="encoder block",
         ),
+        decoder=Run(blocks=(block(*widths, decodes=True),), repeats=depth, name="decoder block"),
+        head=LanguageHead(norm=final_norm, tied=tied),
+        norm=Norm.SCALE_AND_SHIFT if layer_norm else Norm.SCALE,
+        dropout=dropout,
     )
-
-
-def _encoder(shape: EncoderDecoder, stream: HiddenStates) -> tuple[Layer, ...]:
-    """The encoder's layers; where it ends in a norm, its last layer is of a kind of its own."""
-    run = shape.encoder
-    if not shape.head.norm:
-        return (layer(run, stream),)
-    last = layer(replace(run, repeats=1, name=f"last {run.name}"), stream)
-    last = replace(last, operators=(*last.operators, norm("encoder norm", stream)))
-    before = run.repeats - 1
-    return (*([layer(replace(run, repeats=before), stream)] if before else []), last)

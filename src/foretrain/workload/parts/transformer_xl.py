@@ -12,11 +12,9 @@ Transformer-XL as NVIDIA's examples train it on WikiText-103.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from math import log
 
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.library.entry import Entry
 from foretrain.workload.operator import Attention, Operator, OperatorKind, Size, Split
 from foretrain.workload.parts.attention import Core, core
 from foretrain.workload.parts.feed_forward import FeedForward, feed_forward
@@ -69,8 +67,12 @@ class TransformerXL:
         upto = [(log(end) + HARMONIC) / (log(ends[-1]) + HARMONIC) for end in ends]
         return tuple(this - before for this, before in zip(upto, [0.0, *upto[:-1]], strict=True))
 
+    def model(self, name: str, sequence: int) -> Model:
+        """The model for segments of `sequence` tokens."""
+        return transformer_xl(name, self, sequence=sequence)
 
-def transformer_xl(name: str, shape: TransformerXL, *, sequence: int, source: str = "") -> Model:
+
+def transformer_xl(name: str, shape: TransformerXL, *, sequence: int) -> Model:
     """The model of a shape for segments of `sequence` tokens, and as many of the one before."""
     stream = HiddenStates(
         tokens=sequence, hidden=shape.hidden, norm=Norm.SCALE_AND_SHIFT, dropout=True
@@ -95,20 +97,14 @@ def transformer_xl(name: str, shape: TransformerXL, *, sequence: int, source: st
         name=name,
         layers=(_embedding(shape, stream), block, head),
         tokens=sequence,
-        tied=sum(size * width for size, width in _tables(shape)) + _shared_projections(shape),
-        source=source,
+        # Weights between a narrow table and the stream are used on both ends, as the tables are.
+        tied=sum(size * width for size, width in _tables(shape))
+        + (shape.narrowing > 1) * sum(shape.hidden * width for width in shape.widths[1:]),
     )
 
 
 def _tables(shape: TransformerXL) -> tuple[tuple[int, int], ...]:
     return tuple(zip(shape.clusters, shape.widths, strict=True))
-
-
-def _shared_projections(shape: TransformerXL) -> int:
-    """Weights between a narrow table and the stream, used on both ends."""
-    if shape.narrowing == 1:
-        return 0
-    return sum(shape.hidden * width for width in shape.widths[1:])
 
 
 def _embedding(shape: TransformerXL, stream: HiddenStates) -> Layer:
@@ -153,7 +149,15 @@ def _attention(shape: TransformerXL, stream: HiddenStates) -> tuple[Operator, ..
     )
     return (
         replace(query_key_value, kept=Size(values=both * hidden)),
-        _kept_heads(stream),
+        # Queries, keys and values are kept; the weights make the keys of the positions.
+        Operator(
+            name="queries, keys, values",
+            kind=OperatorKind.MEMORY,
+            weights=hidden * hidden,
+            kept=Size(values=5 * stream.values),
+            kernels=0,
+            split=Split.HEADS,
+        ),
         scores,
         replace(scores, name="position scores"),
         _shift(shape, stream),
@@ -185,18 +189,6 @@ def _core(shape: TransformerXL, stream: HiddenStates) -> tuple[Operator, ...]:
     )
     return tuple(
         replace(each, attention=None) for each in plain if each.attention is Attention.PLAIN
-    )
-
-
-def _kept_heads(stream: HiddenStates) -> Operator:
-    """Queries, keys and values are kept; the weights make the keys of the positions."""
-    return Operator(
-        name="queries, keys, values",
-        kind=OperatorKind.MEMORY,
-        weights=stream.hidden * stream.hidden,
-        kept=Size(values=5 * stream.values),
-        kernels=0,
-        split=Split.HEADS,
     )
 
 
@@ -254,43 +246,3 @@ def _head(shape: TransformerXL, stream: HiddenStates) -> Layer:
 
 def _whole(name: str, tokens: float, features: tuple[int, int]) -> Operator:
     return linear(name, tokens, features, bias=False, division=Division(split=Split.NONE))
-
-
-_WIKITEXT = (19_997, 20_000, 160_000, 67_738)
-"""Words of WikiText-103 in the clusters of dai2019, 267,735 in all."""
-
-
-def _entry(name: str, shape: TransformerXL, *, source: str) -> Entry:
-    return Entry(
-        name=name,
-        summary=f"Transformer-XL, {shape.layers} layers of {shape.hidden}, {shape.heads} heads, "
-        "attends to as many tokens before a sample",
-        source=source,
-        build=partial(_build, shape),
-        shape=shape,
-    )
-
-
-def _build(shape: TransformerXL, sequence: int) -> Model:
-    return transformer_xl("", shape, sequence=sequence)
-
-
-ENTRIES = (
-    _entry(
-        "transformer-xl-base",
-        TransformerXL(layers=16, hidden=512, heads=8, feed_forward=2048, clusters=_WIKITEXT),
-        source="dai2019, section 4.1; sizes of NVIDIA's base model, from memory",
-    ),
-    _entry(
-        "transformer-xl-large",
-        TransformerXL(
-            layers=18,
-            hidden=1024,
-            heads=16,
-            feed_forward=4096,
-            clusters=_WIKITEXT,
-            narrowing=4,
-        ),
-        source="dai2019, section 4.1 and the published configuration, from memory",
-    ),
-)
