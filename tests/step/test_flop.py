@@ -9,7 +9,6 @@ from foretrain.plan.plan import Plan, Recompute
 from foretrain.step.price import model_flop, recomputed_flop
 from foretrain.workload.library.entries import build, entries
 from foretrain.workload.operator import Attention
-from foretrain.workload.parts.language_model import Decoder
 
 TABLE = Path(__file__).parents[2] / "validation" / "tables" / "llm_training.csv"
 GPT = [name for name, entry in entries().items() if entry.family == "megatron"]
@@ -29,7 +28,7 @@ def runs():
 
 @pytest.mark.parametrize("name", GPT)
 def test_gpt_takes_72_l_s_h_squared_and_the_rest(name):
-    shape, s = Decoder(**entries()[name].sizes), 2048
+    shape, s = entries()[name].shape, 2048
     h, l, v = shape.hidden, shape.layers, shape.vocabulary  # noqa: E741, the paper's letters
     whole = 72 * s * l * h**2 * (1 + s / (6 * h) + v / (12 * l * h))
     model = build(name, sequence=s)

@@ -21,7 +21,6 @@ from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.software import Software
 from foretrain.workload.library.entries import build, entries
 from foretrain.workload.operator import Attention
-from foretrain.workload.parts.language_model import Decoder
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
@@ -54,7 +53,7 @@ def name(request):
 
 def sizes(name, b):
     """s b h of the paper, and its 5 a s / h, as fractions."""
-    shape = Decoder(**entries()[name].sizes)
+    shape = entries()[name].shape
     scores = Fraction(5 * shape.heads * SEQUENCE, shape.hidden)
     return Fraction(SEQUENCE * b * shape.hidden), scores
 
@@ -91,7 +90,7 @@ def test_full_recomputation_keeps_2_bytes_per_value(name):
 
 def test_flash_attention_keeps_one_sum_per_row_instead_of_scores(name):
     sbh, _ = sizes(name, 1)
-    sums = 4 * entries()[name].sizes["heads"] * SEQUENCE
+    sums = 4 * entries()[name].shape.heads * SEQUENCE
     assert kept(name, attention=Attention.FLASH) == 34 * sbh + sums
 
 

@@ -31,7 +31,7 @@ def test_llama_has_as_many_parameters_as_its_checkpoint(name, parameters):
 
 @pytest.mark.parametrize("name", GPT)
 def test_gpt_has_as_many_parameters_as_the_formula_says(name):
-    shape, s = Decoder(**entries()[name].sizes), 2048
+    shape, s = entries()[name].shape, 2048
     h, layers, vocabulary = shape.hidden, shape.layers, shape.vocabulary
     # narayanan2021, equation 2, which leaves out the 2 h of the last norm.
     formula = 12 * layers * h**2 + 13 * layers * h + (vocabulary + s) * h

@@ -96,7 +96,8 @@ class Entry:
         name: catalogue name.
         family: what its file holds.
         source: key in references.bib, with the table.
-        shape_by: the builder of its shape; empty where a network is written down.
+        shape_by: the builder of its shape, or a property of what that builds ("Decoder.composed");
+            empty where a network is written down.
         network_by: the function that writes its network down.
         stated: the builder's arguments, as the file has them.
         told: one line for people, in which {structure} and arguments of the builder are filled in.
@@ -122,15 +123,12 @@ class Entry:
     @property
     def sizes(self) -> Mapping[str, Any]:
         """The builder's arguments."""
-        hints = get_type_hints(builder(self.shape_by or self.network_by))
+        hints = get_type_hints(builder(self.shape_by.partition(".")[0] or self.network_by))
         return {key: _typed(hints.get(key), value) for key, value in self.stated.items()}
 
     @property
     def shape(self) -> ModelShape | None:
-        """What it is built from, which the catalogue shows; None where a network is written down.
-
-        Sizes that are composed of parts are, so that all models of text show the same ones.
-        """
+        """What it is built from, which the catalogue shows; None where a network is written down."""
         return _shape(self) if self.shape_by else None
 
     @property
@@ -154,8 +152,9 @@ class Entry:
 
 @cache
 def _shape(entry: Entry) -> Any:  # noqa: ANN401 - of whatever class the builder makes
-    made = builder(entry.shape_by)(**entry.sizes)
-    return getattr(made, "composed", made)
+    name, _, view = entry.shape_by.partition(".")
+    made = builder(name)(**entry.sizes)
+    return getattr(made, view) if view else made
 
 
 def builder(name: str) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from foretrain.workload.parts.block import Block
 from foretrain.workload.parts.encoder import Electra
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
 from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.language_model import LanguageModel
+from foretrain.workload.parts.language_model import Decoder, LanguageModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +68,7 @@ def with_positions(shape: object, tokens: int) -> LanguageModel | EncoderDecoder
     Raises:
         InputError: the model has no such table.
     """
+    shape = shape.composed if isinstance(shape, Decoder) else shape
     if (
         not isinstance(shape, LanguageModel | EncoderDecoder | Electra)
         or shape.embedding.positions is None

@@ -282,6 +282,15 @@ class Decoder:
             predictions=self.predictions,
         )
 
+    @property
+    def structure(self) -> str:
+        """Its layers in words."""
+        return self.composed.structure
+
+    def model(self, name: str, sequence: int) -> Model:
+        """The model for samples of `sequence` tokens."""
+        return self.composed.model(name, sequence)
+
     def _or_bias(self, stated: bool | None) -> bool:
         return self.bias if stated is None else stated
 
