@@ -128,7 +128,7 @@ class Entry:
 
     @property
     def shape(self) -> ModelShape | None:
-        """What it is built from, which the catalogue shows; None where a network is written down."""
+        """What the catalogue shows of it; None where a network is written down."""
         return _shape(self) if self.shape_by else None
 
     @property

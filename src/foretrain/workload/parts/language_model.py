@@ -191,10 +191,10 @@ class Decoder:
 
     layers: int
     hidden: int
-    heads: int
-    vocabulary: int
     feed_forward: int | None = None
+    heads: int
     kv_heads: int | None = None
+    vocabulary: int
     gated: bool = False
     bias: bool = False
     attention_bias: bool | None = None
