@@ -188,6 +188,7 @@ DOORS = {
     "app/output.py": "drops what nobody reads, into /dev/null",
     "ensemble/run/logs.py": "adds lines to a table",
     "study/catalogue.py": "entries of this package",
+    "study/config/hugging_face.py": "defaults of this package",
     "workload/library/entries.py": "entries of this package",
     "study/coefficients.py": "sets of this package",
     "app/kept.py": "the code of this package, for its fingerprint",

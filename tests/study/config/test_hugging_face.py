@@ -22,8 +22,7 @@ from tests.study.config.configs import (
 )
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel
-from foretrain.study.config.hugging_face import FAMILIES, model_of, shape_of
-from foretrain.study.config.pictures import DEFAULTS, TEXT_OF
+from foretrain.study.config.hugging_face import FAMILIES, model_of, pictures, shape_of
 from foretrain.workload.library.entries import build, entries
 
 
@@ -63,9 +62,9 @@ def test_reader_and_library_agree_on_every_operator(name):
 
 
 def test_every_family_is_read_once_at_least():
-    assert {config["model_type"] for config in ALL.values()} - set(TEXT_OF) >= set(FAMILIES) - {
-        "llama4_text"
-    }
+    assert {config["model_type"] for config in ALL.values()} - set(pictures()["text"]) >= set(
+        FAMILIES
+    ) - {"llama4_text"}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -195,7 +194,7 @@ def test_a_published_gemma_3_leaves_defaults_to_its_family(name):
 )
 def test_text_of_a_model_of_pictures_is_that_of_its_family(family, text, like):
     found = shape_of({"model_type": family, "text_config": text})
-    assert found == shape_of({**DEFAULTS[like["model_type"]], **text, **like})
+    assert found == shape_of({**pictures()["defaults"][like["model_type"]], **text, **like})
 
 
 def test_a_window_that_is_null_is_none_and_no_default():
@@ -204,9 +203,9 @@ def test_a_window_that_is_null_is_none_and_no_default():
     assert shape.runs[0].blocks[0].mixer.window is None
 
 
-@pytest.mark.parametrize("family", sorted(set(TEXT_OF.values()) | set(DEFAULTS)))
+@pytest.mark.parametrize("family", sorted({*pictures()["text"].values(), *pictures()["defaults"]}))
 def test_families_of_text_are_read_and_have_all_keys_by_default(family):
-    assert shape_of(DEFAULTS[family] | {"model_type": family})
+    assert shape_of(pictures()["defaults"][family] | {"model_type": family})
 
 
 def test_text_of_an_unknown_family_is_named_with_its_place():

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from foretrain.errors import UnsupportedModel
-from foretrain.study.config.config import Config, drops, head_width
-from foretrain.workload.parts.attention import Heads
-from foretrain.workload.parts.block import Block, Run
-from foretrain.workload.parts.encoder_decoder import EncoderDecoder
-from foretrain.workload.parts.ends import Embedding, LanguageHead
-from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.study.config.config import Config
+from foretrain.workload.parts.encoder import encoder
+from foretrain.workload.parts.encoder_decoder import EncoderDecoder, encoder_decoder
 from foretrain.workload.parts.language_model import LanguageModel
-from foretrain.workload.parts.stream import Norm
-from foretrain.workload.parts.vision_transformer import VisionTransformer
+from foretrain.workload.parts.vision_transformer import VisionTransformer, vision_transformer
 
 BUCKETS = 32
 """Distances that T5 tells apart where relative_attention_num_buckets is absent."""
@@ -20,21 +16,13 @@ BUCKETS = 32
 def bert(config: Config) -> LanguageModel:
     """BERT with the head of its pre-training, or for masked words alone."""
     heads = {"BertForPreTraining": 2, "BertForMaskedLM": 0}
-    return _encoder(
-        config,
-        types=config.count("type_vocab_size", 2),
-        pooler=heads[_architecture(config, *heads)],
-    )
+    return _encoder(config, pooler=heads[_architecture(config, *heads)])
 
 
 def roberta(config: Config) -> LanguageModel:
     """RoBERTa for masked words."""
     _architecture(config, "RobertaForMaskedLM")
-    return _encoder(
-        config,
-        types=config.count("type_vocab_size", 1),
-        first=config.count("pad_token_id", 1) + 1,
-    )
+    return _encoder(config, types=1, first=config.count("pad_token_id", 1) + 1)
 
 
 def electra(config: Config) -> LanguageModel:
@@ -42,35 +30,21 @@ def electra(config: Config) -> LanguageModel:
     _architecture(config, "ElectraForMaskedLM")
     hidden = config.count("hidden_size")
     width = config.count("embedding_size", hidden)
-    return _encoder(
-        config,
-        types=config.count("type_vocab_size", 2),
-        width=None if width == hidden else width,
-    )
+    return _encoder(config, width=None if width == hidden else width)
 
 
 def vit(config: Config) -> VisionTransformer:
     """ViT with its classifier."""
     labels = config.keys.get("id2label")
-    bias = config.flag("qkv_bias", True)
     heads = config.count("num_attention_heads")
-    attention = Heads(
-        heads=heads,
-        kv_heads=heads,
-        width=head_width(config, "hidden_size", heads),
-        bias=bias,
-        output_bias=True,
-        rotary=False,
-        causal=False,
-    )
-    wide = FeedForward(width=config.count("intermediate_size"), bias=True)
-    return VisionTransformer(
+    config.head_width("hidden_size", heads)
+    return vision_transformer(
         patch=config.count("patch_size"),
+        layers=config.count("num_hidden_layers"),
         hidden=config.count("hidden_size"),
-        run=Run(
-            blocks=(Block(mixer=attention, feed_forward=wide),),
-            repeats=config.count("num_hidden_layers"),
-        ),
+        heads=heads,
+        feed_forward=config.count("intermediate_size"),
+        bias=config.flag("qkv_bias", True),
         classes=config.count("num_labels", len(labels) if isinstance(labels, dict) else 1000),
         channels=config.count("num_channels", 3),
     )
@@ -86,23 +60,50 @@ def umt5(config: Config) -> EncoderDecoder:
     return _t5(config, tables=config.count("num_layers"))
 
 
+def _t5(config: Config, *, tables: int) -> EncoderDecoder:
+    layers, heads, wide = (config.count(key) for key in ("num_layers", "num_heads", "d_ff"))
+    return encoder_decoder(
+        layers=layers,
+        hidden=config.count("d_model"),
+        heads=heads,
+        head_width=config.count("d_kv"),
+        feed_forward=wide,
+        vocabulary=config.count("vocab_size"),
+        decoder=(config.count("num_decoder_layers", layers), heads, wide),
+        gated=str(config.keys.get("feed_forward_proj", "relu")).startswith("gated"),
+        distances=tables * config.count("relative_attention_num_buckets", BUCKETS),
+        tied=config.flag("tie_word_embeddings", True),
+        dropout=config.drops("dropout_rate", default=0.1),
+    )
+
+
 def bart(config: Config) -> EncoderDecoder:
     """BART: learned positions with two more rows, norms after each part and the embedding."""
-    hidden = config.count("d_model")
-    return EncoderDecoder(
-        hidden=hidden,
-        embedding=Embedding(
-            vocabulary=config.count("vocab_size"),
-            positions=config.count("max_position_embeddings") + 2,
-            first=2,
-            norm=True,
-        ),
-        encoder=_bart_run(config, "encoder"),
-        decoder=_bart_run(config, "decoder"),
-        head=LanguageHead(norm=False, tied=config.flag("tie_word_embeddings", True)),
-        norm=Norm.SCALE_AND_SHIFT,
-        dropout=drops(config, "dropout", default=0.1),
+    layers, heads, feed_forward = _side(config, "encoder")
+    return encoder_decoder(
+        layers=layers,
+        hidden=config.count("d_model"),
+        heads=heads,
+        feed_forward=feed_forward,
+        vocabulary=config.count("vocab_size"),
+        decoder=_side(config, "decoder"),
+        attention_bias=True,
+        feed_forward_bias=True,
+        layer_norm=True,
+        positions=config.count("max_position_embeddings") + 2,
+        first=2,
+        embedding_norm=True,
+        final_norm=False,
+        tied=config.flag("tie_word_embeddings", True),
+        dropout=config.drops("dropout", default=0.1),
     )
+
+
+def _side(config: Config, side: str) -> tuple[int, int, int]:
+    """Layers, heads and feed-forward width of BART's encoder or decoder."""
+    heads = config.count(f"{side}_attention_heads")
+    config.head_width("d_model", heads)
+    return config.count(f"{side}_layers"), heads, config.count(f"{side}_ffn_dim")
 
 
 def _architecture(config: Config, *known: str) -> str:
@@ -122,86 +123,23 @@ def _architecture(config: Config, *known: str) -> str:
 
 
 def _encoder(
-    config: Config, *, types: int, pooler: int = 0, width: int | None = None, first: int = 0
+    config: Config, *, types: int = 2, pooler: int = 0, width: int | None = None, first: int = 0
 ) -> LanguageModel:
-    count = config.count("num_attention_heads")
-    heads = Heads(
-        heads=count,
-        kv_heads=count,
-        width=head_width(config, "hidden_size", count),
-        bias=True,
-        output_bias=True,
-        rotary=False,
-        causal=False,
-    )
-    wide = FeedForward(width=config.count("intermediate_size"), bias=True)
-    return LanguageModel(
+    """An encoder with logits for every token, as the library that it is written for has them."""
+    heads = config.count("num_attention_heads")
+    config.head_width("hidden_size", heads)
+    return encoder(
+        layers=config.count("num_hidden_layers"),
         hidden=config.count("hidden_size"),
-        embedding=Embedding(
-            vocabulary=config.count("vocab_size"),
-            positions=config.count("max_position_embeddings"),
-            first=first,
-            types=types,
-            norm=True,
-            width=width,
-            projection_bias=True,
-        ),
-        runs=(
-            Run(
-                blocks=(Block(mixer=heads, feed_forward=wide),),
-                repeats=config.count("num_hidden_layers"),
-            ),
-        ),
-        head=LanguageHead(
-            norm=False,
-            transform=True,
-            bias=True,
-            tied=config.flag("tie_word_embeddings", True),
-            pooler=pooler,
-        ),
-        norm=Norm.SCALE_AND_SHIFT,
-        dropout=drops(config, "hidden_dropout_prob", default=0.1),
-    )
-
-
-def _t5(config: Config, *, tables: int) -> EncoderDecoder:
-    heads = config.count("num_heads")
-    across = Heads(heads=heads, kv_heads=heads, width=config.count("d_kv"), rotary=False)
-    seen = Heads(
-        heads=heads, kv_heads=heads, width=config.count("d_kv"), rotary=False, causal=False
-    )
-    gated = str(config.keys.get("feed_forward_proj", "relu")).startswith("gated")
-    wide = FeedForward(width=config.count("d_ff"), gated=gated)
-    layers = config.count("num_layers")
-    buckets = config.count("relative_attention_num_buckets", BUCKETS)
-    return EncoderDecoder(
-        hidden=config.count("d_model"),
-        embedding=Embedding(vocabulary=config.count("vocab_size"), biases=tables * buckets * heads),
-        encoder=Run(
-            blocks=(Block(mixer=seen, feed_forward=wide),), repeats=layers, name="encoder block"
-        ),
-        decoder=Run(
-            blocks=(Block(mixer=across, cross=seen, feed_forward=wide),),
-            repeats=config.count("num_decoder_layers", layers),
-            name="decoder block",
-        ),
-        head=LanguageHead(tied=config.flag("tie_word_embeddings", True)),
-        dropout=drops(config, "dropout_rate", default=0.1),
-    )
-
-
-def _bart_run(config: Config, part: str) -> Run:
-    heads = config.count(f"{part}_attention_heads")
-    causal = part == "decoder"
-    attention = Heads(
         heads=heads,
-        kv_heads=heads,
-        width=head_width(config, "d_model", heads),
-        bias=True,
-        output_bias=True,
-        rotary=False,
-        causal=causal,
+        feed_forward=config.count("intermediate_size"),
+        vocabulary=config.count("vocab_size"),
+        positions=config.count("max_position_embeddings"),
+        first=first,
+        types=config.count("type_vocab_size", types),
+        embedding_width=width,
+        predicted=1.0,
+        pooler=pooler,
+        tied=config.flag("tie_word_embeddings", True),
+        dropout=config.drops("hidden_dropout_prob", default=0.1),
     )
-    wide = FeedForward(width=config.count(f"{part}_ffn_dim"), bias=True)
-    block = Block(mixer=attention, cross=attention if causal else None, feed_forward=wide)
-    return Run(blocks=(block,), repeats=config.count(f"{part}_layers"), name=f"{part} block")

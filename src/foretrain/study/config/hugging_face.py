@@ -1,60 +1,64 @@
 """Configurations of Hugging Face: the keys of a config.json become a model.
 
 Nothing is downloaded and no code of a model runs: a family is a function of the table below, which
-knows the keys of its configurations and what their absence means.
+knows the keys of its configurations and what their absence means. A decoder of a family that is not
+in the table is read by its fields (`unknown`).
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
+from typing import Any, Final
 
 from foretrain.errors import InputError, UnsupportedModel, nearest
-from foretrain.study.config import deepseek, encoders, gpt, llama
+from foretrain.study.config import decoders, encoders
 from foretrain.study.config.config import Config
-from foretrain.study.config.pictures import TEXT_OF, text_of
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.library.variants import with_positions
 from foretrain.workload.parts.encoder import Electra
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
-from foretrain.workload.parts.language_model import LanguageModel
+from foretrain.workload.parts.language_model import Decoder, LanguageModel
 from foretrain.workload.parts.vision_transformer import VisionTransformer
 
-Shape = LanguageModel | EncoderDecoder | VisionTransformer
+ConfigShape = LanguageModel | EncoderDecoder | VisionTransformer
 
-FAMILIES: Mapping[str, Callable[[Config], Shape]] = MappingProxyType(
+FAMILIES: Mapping[str, Callable[[Config], ConfigShape | Decoder]] = MappingProxyType(
     {
         "bart": encoders.bart,
         "bert": encoders.bert,
-        "bloom": gpt.bloom,
-        "deepseek_v2": deepseek.deepseek_v2,
-        "deepseek_v3": deepseek.deepseek_v3,
+        "bloom": decoders.bloom,
+        "deepseek_v2": decoders.deepseek_v2,
+        "deepseek_v3": decoders.deepseek_v3,
         "electra": encoders.electra,
-        "falcon": gpt.falcon,
-        "gemma": llama.gemma,
-        "gemma2": llama.gemma2,
-        "gemma3_text": llama.gemma3,
-        "gpt2": gpt.gpt2,
-        "gpt_neox": gpt.gpt_neox,
-        "gpt_oss": llama.gpt_oss,
-        "gptj": gpt.gptj,
-        "kimi_k2": deepseek.deepseek_v3,
-        "llama": llama.llama,
-        "llama4_text": llama.llama4,
-        "mistral": llama.mistral,
-        "mixtral": llama.mixtral,
-        "mpt": gpt.mpt,
+        "falcon": decoders.falcon,
+        "gemma": decoders.gemma,
+        "gemma2": decoders.gemma2,
+        "gemma3_text": decoders.gemma3,
+        "gpt2": decoders.gpt2,
+        "gpt_neox": decoders.gpt_neox,
+        "gpt_oss": decoders.gpt_oss,
+        "gptj": decoders.gptj,
+        "kimi_k2": decoders.deepseek_v3,
+        "llama": decoders.llama,
+        "llama4_text": decoders.llama4,
+        "mistral": decoders.mistral,
+        "mixtral": decoders.mixtral,
+        "mpt": decoders.mpt,
         "mt5": encoders.t5,
-        "nemotron": llama.nemotron,
-        "nemotron_h": deepseek.nemotron_h,
-        "opt": gpt.opt,
-        "phi3": llama.phi3,
-        "qwen2": llama.qwen2,
-        "qwen2_moe": llama.qwen2_moe,
-        "qwen3": llama.qwen3,
-        "qwen3_moe": llama.qwen3_moe,
+        "nemotron": decoders.nemotron,
+        "nemotron_h": decoders.nemotron_h,
+        "opt": decoders.opt,
+        "phi3": decoders.mistral,
+        "qwen2": decoders.qwen2,
+        "qwen2_moe": decoders.qwen2_moe,
+        "qwen3": decoders.qwen3,
+        "qwen3_moe": decoders.qwen3_moe,
         "roberta": encoders.roberta,
         "t5": encoders.t5,
         "umt5": encoders.umt5,
@@ -63,30 +67,56 @@ FAMILIES: Mapping[str, Callable[[Config], Shape]] = MappingProxyType(
 )
 """Families by model_type."""
 
+OWN: Final = frozenset({"gemma3", "llama4"})
+"""Models of pictures whose text is of one family, whatever text_config says."""
 
-def shape_of(config: Mapping[str, object]) -> Shape:
+
+@cache
+def pictures() -> Mapping[str, Any]:
+    """Which families have text under text_config, and what keys mean by their absence from it."""
+    file = files("foretrain") / "study" / "config" / "pictures.toml"
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def shape_of(config: Mapping[str, object]) -> ConfigShape:
     """The shape of the model that a configuration describes.
 
     Raises:
         UnsupportedModel: of no family that is known here.
         InputError: a key is missing, is of the wrong kind, or contradicts another.
     """
-    if str(config.get("model_type")) in TEXT_OF:
+    if str(config.get("model_type")) in pictures()["text"]:
         return _read(text_of(config).keys, place="text_config.model_type")
     return _read(config, place="model_type")
 
 
-def _read(config: Mapping[str, object], *, place: str) -> Shape:
+def text_of(config: Mapping[str, object]) -> Config:
+    """The text of a model of pictures, as a configuration of the text's own family.
+
+    Raises:
+        InputError: it has no text_config, or that is no table.
+    """
+    family = str(config["model_type"])
+    inside = Config(config, family).inside("text_config").keys
+    if not inside:
+        raise InputError(f"text_config is missing; a model of type {family} needs it.")
+    text = str((None if family in OWN else inside.get("model_type")) or pictures()["text"][family])
+    return Config({**pictures()["defaults"].get(text, {}), **inside, "model_type": text}, text)
+
+
+def _read(config: Mapping[str, object], *, place: str) -> ConfigShape:
     """The shape of a model of text or of images alone, whose family stands at a place."""
     family = config.get("model_type")
     if not isinstance(family, str):
         raise InputError(f"{place} is {as_written(family)}; it names the family of the model.")
     if family not in FAMILIES:
+        known = ", ".join(sorted([*FAMILIES, *pictures()["text"]]))
         raise UnsupportedModel(
             f"{place} is {as_written(family)}, which foretrain cannot read."
-            f"{nearest(family, FAMILIES)} Known: {', '.join(sorted([*FAMILIES, *TEXT_OF]))}."
+            f"{nearest(family, FAMILIES)} Known: {known}."
         )
-    return FAMILIES[family](Config(config, family))
+    found = FAMILIES[family](Config(config, family))
+    return found.composed if isinstance(found, Decoder) else found
 
 
 def model_of(
@@ -112,36 +142,34 @@ def model_of(
     """
     given = shape_of(config)
     shape = given if positions is None else with_positions(given, positions)
-    return build(shape, named(config), sequence=sequence, image=_image(config, image))
+    if image is None and config.get("model_type") == "vit":
+        image = Config(config, "vit").count("image_size", 224)
+    return build(shape, named(config), sequence=sequence, image=image)
 
 
 def named(config: Mapping[str, object]) -> str:
     """What to call the model: the name that it was saved under, or its family."""
-    saved = config.get("_name_or_path")
-    name = saved if isinstance(saved, str) and saved else str(config.get("model_type"))
-    return f"{name} (text alone)" if str(config.get("model_type")) in TEXT_OF else name
+    family, saved = str(config.get("model_type")), config.get("_name_or_path")
+    name = saved if isinstance(saved, str) and saved else family
+    return f"{name} (text alone)" if family in pictures()["text"] else name
 
 
 def build(
-    shape: Shape | Electra, name: str, *, sequence: int | None = None, image: int | None = None
+    shape: ConfigShape | Electra,
+    name: str,
+    *,
+    sequence: int | None = None,
+    image: int | None = None,
 ) -> Model:
     """The model of a shape for samples of one size. Arguments as `model_of`'s.
 
     Raises:
         InputError: the sample's size is missing, superfluous or too large.
     """
-    source = "config.json"
     if isinstance(shape, VisionTransformer):
         if sequence is not None or image is None:
             raise InputError(f"model '{name}' reads images: give image (pixels), no sequence.")
-        return replace(shape.model(name, image), source=source)
+        return replace(shape.model(name, image), source="config.json")
     if image is not None or sequence is None:
         raise InputError(f"model '{name}' reads tokens: give sequence (tokens), no image.")
-    return replace(shape.model(name, sequence), source=source)
-
-
-def _image(config: Mapping[str, object], image: int | None) -> int | None:
-    """The size of an image; the configuration's is used where a study gives none."""
-    if image is not None or config.get("model_type") != "vit":
-        return image
-    return Config(config, "vit").count("image_size", 224)
+    return replace(shape.model(name, sequence), source="config.json")
