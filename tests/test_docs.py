@@ -4,6 +4,7 @@
 ```toml without one       part of a study: joined with a small one it must read
 ```text with a title      a file too, where it is wrong on purpose
 ```console                 `$ foretrain ...` and `$ python ...` run and print what is shown below
+```python with a title    a module that the page's studies name
 ```python                  runs; a block with the title "Output" below must be what it prints
 
 A line `...` in what is shown stands for any lines, `...` within a line for any text; how columns
@@ -28,7 +29,7 @@ from tests.needs import needs
 from foretrain.study.coefficients import SHIPPED
 from foretrain.study.ensemble_study import read_ensemble_study
 from foretrain.study.queue_study import read_queue_study
-from foretrain.study.study import study_from
+from foretrain.study.study import read_study, study_from
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "validation", "benchmarks", "examples", "src")
@@ -101,25 +102,23 @@ def desk(tmp_path, monkeypatch):
 
 def lay_files(page: Path, folder: Path) -> None:
     for snippet in snippets(page):
-        if snippet.title.endswith(".toml"):
+        if snippet.title.endswith((".toml", ".py")):
             (folder / snippet.title).write_text(snippet.text)
 
 
 @pytest.mark.parametrize("page", pages_with("toml"), ids=name_of)
 def test_toml_snippets_are_studies_or_parts_of_one(page, tmp_path):
+    lay_files(page, tmp_path)
     for snippet in snippets(page):
         if snippet.language == "toml":
             part = tomllib.loads(snippet.text)
-            if "jobs" in part:
-                (tmp_path / snippet.title).write_text(snippet.text)
-                read_queue_study(tmp_path / snippet.title)
+            if snippet.title:
+                kinds = {"jobs": read_queue_study, "ensemble": read_ensemble_study}
+                read = next((kinds[key] for key in kinds if key in part), read_study)
+                read(tmp_path / snippet.title)
                 continue
-            if "ensemble" in part:
-                (tmp_path / snippet.title).write_text(snippet.text)
-                read_ensemble_study(tmp_path / snippet.title)
-                continue
-            whole = part if snippet.title else {**SMALL, **part}
-            if not snippet.title and "workload" in part:
+            whole = {**SMALL, **part}
+            if "workload" in part:
                 whole["workload"] = {**SMALL["workload"], **part["workload"]}
             study_from(whole, name_of(page))
 

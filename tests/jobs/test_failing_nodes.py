@@ -17,7 +17,8 @@ from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs import run as runs
 from foretrain.jobs.nodes import NodePool, packed
-from foretrain.jobs.policies.table import POLICIES, PolicyInputs
+from foretrain.jobs.policies.policy import PolicyInputs
+from foretrain.jobs.policies.table import POLICIES
 from foretrain.jobs.run import run
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.queue_study import Conditions, Placement

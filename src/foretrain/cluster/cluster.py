@@ -106,6 +106,8 @@ class Cluster:
         host: what stands beside the devices of a node; None if not known.
         storage: where data and checkpoints lie; None if not known.
         mtbf: mean seconds between two failures of one node that end a training; None if not known.
+        collectives: algorithms of the user's own beside those of the library: what each does, such
+            as all-reduce, and `package.module:name` or a registered name.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Cluster:
     host: Host | None = None
     storage: Storage | None = None
     mtbf: Annotated[float, SECONDS] | None = None
+    collectives: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.levels:

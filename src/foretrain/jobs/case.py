@@ -20,6 +20,7 @@ from foretrain.cluster.fleet import Fleet
 from foretrain.jobs.generator import JobKind, drawn, generate
 from foretrain.jobs.mix import PHILLY
 from foretrain.jobs.outcomes import Watch
+from foretrain.jobs.policies.policy import Known
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.result import CaseResult
 from foretrain.jobs.run import run
@@ -182,6 +183,6 @@ def run_case(case: QueueCase) -> CaseResult:
 
 def _past(case: QueueCase) -> Trace | None:
     """Jobs like those of a run that ended before it, for policies that learn; None for a trace."""
-    if not (isinstance(case.study.jobs, Drawn) and named(case.policy).learns):
+    if not (isinstance(case.study.jobs, Drawn) and Known.PAST in named(case.policy).knows):
         return None
     return arrivals(case.study, case.kinds, load=case.load, seed=case.seed + 1_000_003)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf
 
-from foretrain.jobs.policies.table import Named, named
+from foretrain.jobs.policies.policy import NamedPolicy
+from foretrain.jobs.policies.table import named
 from foretrain.jobs.result import (
     Capacity,
     Enough,
@@ -110,7 +111,7 @@ def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
         jobs: all of them.
         policies: names of the table.
     """
-    wishes: tuple[tuple[str, int, Callable[[Named], bool]], ...] = (
+    wishes: tuple[tuple[str, int, Callable[[NamedPolicy], bool]], ...] = (
         ("have a priority", sum(job.priority != 1.0 for job in jobs), _weighs),
         ("have a deadline", sum(job.deadline is not None for job in jobs), _never),
     )
@@ -120,11 +121,11 @@ def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
             yield f"Of all jobs {count:,} {asked}, which is not heeded under {', '.join(deaf)}."
 
 
-def _weighs(policy: Named) -> bool:
+def _weighs(policy: NamedPolicy) -> bool:
     return policy.weighs
 
 
-def _never(policy: Named) -> bool:
+def _never(policy: NamedPolicy) -> bool:
     return False
 
 

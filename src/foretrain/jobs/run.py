@@ -15,7 +15,8 @@ from foretrain.jobs.hazard import pace
 from foretrain.jobs.kinds import only_kind
 from foretrain.jobs.nodes import Fragmentation, NodePool, Place, packed, racks, spread
 from foretrain.jobs.outcomes import Outcomes, Watch
-from foretrain.jobs.policies.table import PolicyInputs, named
+from foretrain.jobs.policies.policy import PolicyInputs
+from foretrain.jobs.policies.table import named
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import End, Trace

@@ -14,6 +14,7 @@ from foretrain.jobs.case import CaseEngine, Keeps, QueueCase, run_case
 from foretrain.jobs.curves import curve_of, throughput
 from foretrain.jobs.findings import findings, of_log, of_replays, of_wishes
 from foretrain.jobs.generator import JobKind
+from foretrain.jobs.policies.table import POLICIES as TABLE
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay, replayable
 from foretrain.jobs.result import CaseResult, LoadPoint, ModelCurve, Replayed, Simulated
@@ -82,18 +83,21 @@ def _listed(study: QueueStudy) -> Sequence[Job]:
 def _done(
     cases: Sequence[QueueCase], *, engine: CaseEngine, kept: Keeps | None, tell: Tell
 ) -> dict[Place, CaseResult]:
-    """Every case done, those that were kept not again."""
-    keys = [fingerprint(case) for case in cases] if kept else [""] * len(cases)
+    """Every case done, those that were kept not again.
+
+    A policy of the user's own is another one as soon as its file changes: its cases are not kept.
+    """
+    keys = [fingerprint(case) if kept and case.policy in TABLE else "" for case in cases]
     found: dict[Place, CaseResult] = {}
     for case, key in zip(cases, keys, strict=True):
-        before = kept.get(key) if kept else None
+        before = kept.get(key) if kept and key else None
         if before is not None:
             found[_place(case)] = before
     left = [pair for pair in zip(cases, keys, strict=True) if _place(pair[0]) not in found]
     tell("runs", len(found), len(cases))
     for (case, key), result in zip(left, engine(run_case, [case for case, _ in left]), strict=True):
         found[_place(case)] = result
-        if kept is not None:
+        if kept is not None and key:
             kept.put(key, result)
         tell("runs", len(found), len(cases))
     return found

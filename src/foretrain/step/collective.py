@@ -28,6 +28,7 @@ from foretrain.step.collectives import ALGORITHMS
 from foretrain.step.collectives.group import group
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
+from foretrain.step.collectives.own import own_algorithm
 from foretrain.step.strategies.strategy import Pattern
 
 FLAGGED = ("ring", "tree")
@@ -161,6 +162,7 @@ def _lines(
     """What each algorithm takes, its start-up included, by its name and that of a protocol."""
     groups = group(members, net, copies=copies)
     known = {name: it for name, it in ALGORITHMS[pattern].items() if name in net.known}
+    known |= {name: own_algorithm(name) for kind, name in net.own if kind == pattern}
     for name, algorithm in known.items():
         yield name, algorithm(groups).after(net.start)
     for protocol in net.protocols:

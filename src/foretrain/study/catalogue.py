@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
 from itertools import dropwhile
+from types import MappingProxyType
 from typing import Any, TypeGuard, TypeVar
 
 from foretrain.cluster.cluster import Cluster
@@ -32,7 +35,7 @@ MAKERS = frozenset({"nvidia", "amd", "instinct", "tesla", "geforce"})
 
 def names() -> Mapping[str, tuple[str, ...]]:
     """The names of all entries, by kind: devices and clusters."""
-    return {kind: tuple(_entries(kind)) for kind in ("devices", "clusters")}
+    return {kind: tuple(entries(kind)) for kind in ("devices", "clusters")}
 
 
 def device(name: str) -> Device:
@@ -64,15 +67,15 @@ def cluster(name: str, nodes: int) -> Cluster:
 def device_document(name: str) -> dict[str, Any]:
     """A device as a user would describe it in a study."""
     found = find("devices", name)
-    return {"name": found, **_plain(_entries("devices")[found])}
+    return {"name": found, **plain(entries("devices")[found])}
 
 
 def cluster_document(name: str) -> dict[str, Any]:
     """A cluster as a user would describe it in a study, before `nodes` fills its levels."""
     found = find("clusters", name)
-    entry = _entries("clusters")[found]
-    described = {**_plain(entry), "device": device_document(entry["device"])}
-    if "price" in entry:
+    entry = entries("clusters")[found]
+    described = {**plain(entry), "device": device_document(entry["device"])}
+    if _is_figure(entry.get("price")) and "date" in entry["price"]:
         described["price_date"] = first_day(entry["price"]["date"])
     return {"name": found, **described}
 
@@ -97,40 +100,44 @@ def find(kind: str, name: str) -> str:
     if spelled not in known:
         raise InputError(
             f"unknown {kind.removesuffix('s')} '{name}'.{nearest(spelled, known)} "
-            f"'foretrain catalogue' lists all {len(_entries(kind))}."
+            f"'foretrain catalogue' lists all {len(entries(kind))}."
         )
     return known[spelled]
 
 
-@cache
+def knows(kind: str, name: str) -> bool:
+    """Whether an entry of the catalogue is called so, in any spelling."""
+    return _spelled(name) in _spellings(kind)
+
+
 def _spellings(kind: str) -> Mapping[str, str]:
     """The entry of each name and alias."""
-    return {other: entry for entry in _entries(kind) for other in spellings(kind, entry)}
+    return {other: entry for entry in entries(kind) for other in spellings(kind, entry)}
 
 
 def spellings(kind: str, entry: str) -> Iterator[str]:
     """What an entry may be called, in lower case with hyphens."""
-    return map(_spelled, (entry, *_entries(kind)[entry].get("aliases", ())))
+    return map(_spelled, (entry, *entries(kind)[entry].get("aliases", ())))
 
 
 def summary(kind: str, name: str) -> str:
     """One line about an entry."""
-    return str(_entries(kind)[find(kind, name)]["summary"])
+    return str(entries(kind)[find(kind, name)]["summary"])
 
 
 def family(kind: str, name: str) -> str:
     """What the file of an entry holds, such as "NVIDIA Hopper"."""
-    return str(_entries(kind)[find(kind, name)]["family"])
+    return str(entries(kind)[find(kind, name)]["family"])
 
 
 def figures(kind: str, name: str) -> tuple[Figure, ...]:
     """Every number of an entry with its source."""
-    return tuple(_figures(_entries(kind)[find(kind, name)], ()))
+    return tuple(_figures(entries(kind)[find(kind, name)], ()))
 
 
 def words(kind: str, name: str) -> dict[str, str]:
     """What an entry says in words: its device, and the name and the technology of each level."""
-    entry = _entries(kind)[find(kind, name)]
+    entry = entries(kind)[find(kind, name)]
     plain = {key: value for key, value in entry.items() if key not in ABOUT}
     return {key: str(value) for key, value in leaves(plain)}
 
@@ -146,15 +153,44 @@ def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[st
             yield from leaves(item, (*path, key))
 
 
+Entries = Mapping[str, Mapping[str, Entry]]
+"""Entries by kind and name."""
+
+_REGISTERED: dict[str, Mapping[str, Entry]] = {}
+_BESIDE: ContextVar[Entries] = ContextVar("entries beside a study", default=MappingProxyType({}))
+
+
+def register(added: Entries) -> None:
+    """Add entries of a user's own, for as long as the process lives."""
+    for kind, found in added.items():
+        _REGISTERED[kind] = {**_REGISTERED.get(kind, {}), **found}
+
+
+@contextmanager
+def beside(added: Entries) -> Iterator[None]:
+    """Add entries of a user's own, while a study is read that names them."""
+    token = _BESIDE.set(added)
+    try:
+        yield
+    finally:
+        _BESIDE.reset(token)
+
+
+def entries(kind: str) -> Mapping[str, Entry]:
+    """All entries of one kind, by name, the user's last."""
+    registered, near = _REGISTERED.get(kind, {}), _BESIDE.get().get(kind, {})
+    return {**_shipped(kind), **registered, **near} if registered or near else _shipped(kind)
+
+
 @cache
-def _entries(kind: str) -> Mapping[str, Entry]:
-    """All entries of one kind, by name, those that are like another one completed."""
+def _shipped(kind: str) -> Mapping[str, Entry]:
+    """Those that come with foretrain, what is like another one completed."""
     folder = files("foretrain") / "cluster" / "catalogue" / kind
     found: dict[str, Entry] = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
             found |= _family(tomllib.loads(file.read_text("utf-8")))
-    return {name: _completed(entry, found) for name, entry in found.items()}
+    return {name: completed(entry, found) for name, entry in found.items()}
 
 
 def _family(document: Entry) -> dict[str, Entry]:
@@ -174,11 +210,11 @@ def _write_sources(value: object, sources: Mapping[str, str]) -> None:
             _write_sources(item, sources)
 
 
-def _completed(entry: Entry, others: Mapping[str, Entry]) -> Entry:
+def completed(entry: Entry, others: Mapping[str, Entry]) -> Entry:
     """An entry with what it leaves to the one it is like; a price is always an entry's own."""
     if "like" not in entry:
         return entry
-    model = _completed(others[entry["like"]], others)
+    model = completed(others[entry["like"]], others)
     return {**{key: value for key, value in model.items() if key not in OWN}, **entry}
 
 
@@ -191,7 +227,7 @@ def _is_figure(value: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict) and "value" in value
 
 
-def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
+def plain(entry: Mapping[str, Any]) -> dict[str, Any]:
     """An entry with the values of its numbers alone."""
     return {key: _value(value) for key, value in entry.items() if key not in ABOUT}
 
@@ -200,7 +236,7 @@ def _value(value: object) -> object:
     if isinstance(value, list):
         return [_value(item) for item in value]
     if isinstance(value, dict):
-        return value["value"] if _is_figure(value) else _plain(value)
+        return value["value"] if _is_figure(value) else plain(value)
     return value
 
 

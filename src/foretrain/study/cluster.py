@@ -15,13 +15,14 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Link
 from foretrain.cluster.mixed import Mixed
 from foretrain.errors import InputError, nearest
+from foretrain.plugins import imported
 from foretrain.study.catalogue import cluster_document, device_document, names
 from foretrain.study.here import NAME as HERE
 from foretrain.study.here import here, remark
 from foretrain.study.keys import count
 from foretrain.study.levels import LevelDocument, alone, with_nodes
 from foretrain.study.prices import day, price_remark, read_prices
-from foretrain.study.problems import Problems, validated
+from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.units import as_written
 
 SUBSTITUTE: Final = "dgx-a100"
@@ -56,6 +57,8 @@ def read_cluster(
     document["device"] = _device(document.get("device"), problems)
     if "prices" in section:
         document |= _price(section, document, problems=problems, folder=folder)
+    if "collectives" in section:
+        document["collectives"] = _collectives(section["collectives"], problems, folder)
     document = {key: value for key, value in document.items() if value is not None}
     taken = ("nodes", "prices")
     found = validated(Cluster, document, path="cluster", problems=problems, taken=taken)
@@ -66,6 +69,34 @@ def read_cluster(
             problems.add("cluster.price_date", str(error))
     unsure = any(problems.touch(f"cluster.{key}") for key in ("name", "nodes", "levels"))
     return None if unsure or found is None else _with_node_power(found)
+
+
+COLLECTIVES: Final = ("all-reduce", "all-gather", "all-to-all", "dispatch", "broadcast")
+"""What an algorithm of one's own may do; an all-gather is a reduce-scatter too."""
+
+
+def _collectives(
+    written: object, problems: Problems, folder: Path | None
+) -> tuple[tuple[str, str], ...]:
+    """The algorithms of one's own that a study names."""
+    if not isinstance(written, Mapping):
+        told = 'is no table; write { all-reduce = "my_module:my_algorithm" }.'
+        problems.add("cluster.collectives", told)
+        return ()
+    for kind, name in written.items():
+        path = f"cluster.collectives.{kind}"
+        if kind not in COLLECTIVES:
+            problems.add(path, unknown_key(kind, COLLECTIVES))
+        elif not isinstance(name, str):
+            problems.add(
+                path, f"{as_written(name)} is not a text such as 'my_module:my_algorithm'."
+            )
+        elif ":" in name:
+            try:
+                imported(name, folder=str(folder.resolve()) if folder else "")
+            except InputError as error:
+                problems.add(path, str(error))
+    return tuple((kind, name) for kind, name in written.items() if isinstance(name, str))
 
 
 def _with_node_power(cluster: Cluster) -> Cluster:

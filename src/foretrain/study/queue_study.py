@@ -23,10 +23,13 @@ from foretrain.measured.queue_study import (
     Target,
     TargetQuantity,
 )
+from foretrain.plugins import imported
 from foretrain.study.cluster import read_cluster
 from foretrain.study.documents import read_toml
 from foretrain.study.job_models import ModelReader, ModelSection, Ratio
 from foretrain.study.keys import Count
+from foretrain.study.own_entries import KEY as OWN_ENTRIES
+from foretrain.study.own_entries import with_entries
 from foretrain.study.problems import Noun, Problems, of_field, unknown_key, validated
 from foretrain.study.traces.read import read_log
 from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
@@ -154,7 +157,9 @@ def read_queue_study(path: Path | str, *, today: date | None = None) -> QueueStu
     """
     problems = Problems(str(path))
     document = read_toml(Path(path), problems)
-    return _QueueReader(document, problems, folder=Path(path).parent, today=today).study()
+    folder = Path(path).parent
+    with with_entries(document, problems, folder) as whole:
+        return _QueueReader(whole, problems, folder=folder, today=today).study()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,7 @@ class _QueueReader:
         """The study; raises an InputError with every problem."""
         for key in self.document:
             if key not in SECTIONS:
-                self.problems.add(key, unknown_key(key, SECTIONS))
+                self.problems.add(key, unknown_key(key, (*SECTIONS, OWN_ENTRIES)))
         for key in SECTIONS:
             if not isinstance(self.document.get(key, {}), Mapping):
                 self.problems.add(key, f"is not a table; write [{key}] and its keys below.")
@@ -188,6 +193,7 @@ class _QueueReader:
             self._unused(traced=section.trace is not None)
         if how and not how.policies:
             self.problems.add("simulation.policies", "is empty. Name one, such as fifo.")
+        self._import(how.policies if how else ())
         target = self._target(how.target) if how else None
         self.problems.check()
         assert fleet
@@ -200,6 +206,15 @@ class _QueueReader:
         self.problems.check()
         assert study
         return study
+
+    def _import(self, policies: tuple[str, ...]) -> None:
+        """Find policies that are Python code; whoever simulates looks for them there again."""
+        for place, policy in enumerate(policies):
+            if ":" in policy:
+                try:
+                    imported(policy, folder=str(self.folder.resolve()))
+                except InputError as error:
+                    self.problems.add(f"simulation.policies[{place}]", str(error))
 
     def _unused(self, *, traced: bool) -> None:
         """Note keys that say nothing of jobs as these are."""

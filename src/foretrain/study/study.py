@@ -36,6 +36,8 @@ from foretrain.study.cluster import mixed_remarks, read_mixed
 from foretrain.study.documents import read_toml
 from foretrain.study.keys import Count, Reads, table
 from foretrain.study.offers import Offered, offer_remarks, read_offers
+from foretrain.study.own_entries import KEY as OWN_ENTRIES
+from foretrain.study.own_entries import with_entries
 from foretrain.study.plan import read_space
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.study.reading import check_bounds
@@ -160,12 +162,13 @@ def _study(
     today: date | None,
     folder: Path | None = None,
 ) -> Study:
-    alone = {key: value for key, value in document.items() if key != KEY}
-    study = _alone(alone, problems, today=today, folder=folder)
-    found = [
-        _scenario(each, problems, today=today, folder=folder)
-        for each in scenario_tables(document, SECTIONS, problems)
-    ]
+    with with_entries(document, problems, folder) as whole:
+        alone = {key: value for key, value in whole.items() if key != KEY}
+        study = _alone(alone, problems, today=today, folder=folder)
+        found = [
+            _scenario(each, problems, today=today, folder=folder)
+            for each in scenario_tables(whole, SECTIONS, problems)
+        ]
     problems.check()
     assert study
     return replace(
@@ -286,7 +289,7 @@ def _sections(document: Mapping[str, object], problems: Problems) -> dict[str, d
     """The sections, empty where they are missing."""
     for key in document:
         if key not in SECTIONS:
-            problems.add(str(key), unknown_key(str(key), (*SECTIONS, KEY)))
+            problems.add(str(key), unknown_key(str(key), (*SECTIONS, KEY, OWN_ENTRIES)))
     for name, text in NEEDED.items():
         if name not in document:
             problems.add(name, text)

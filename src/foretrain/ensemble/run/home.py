@@ -16,12 +16,10 @@ import os
 import pickle
 import signal
 import socket
-import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -36,8 +34,9 @@ from batchcast.serve import SourceFacts, facts_of
 from batchcast.source import Source, source_of
 from batchcast.template import serve_template
 from foretrain.ensemble.run.errors import MENDABLE, from_text
-from foretrain.errors import ForetrainError, InputError, nearest
+from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.ensemble_study import Code, EnsembleStudy
+from foretrain.plugins import called, imported
 
 Starts = Callable[[Callable[..., None], Sequence[int]], Process]
 """Starts a process that calls a function with these descriptors, or with more before them."""
@@ -103,18 +102,8 @@ def function(code: Code, folder: str) -> Callable[..., Any]:
     Raises:
         InputError: there is no such module or function, or importing the module fails.
     """
-    place = str(Path(folder).resolve())
-    if place not in sys.path:
-        sys.path.insert(0, place)
-    found: object = _module(code, place)
-    for part in code.name.split("."):
-        if not hasattr(found, part):
-            hint = nearest(part, [name for name in dir(found) if not name.startswith("_")])
-            raise InputError(f"{code}: the module {code.module} has no '{part}'.{hint}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise InputError(f"{code}: is a {type(found).__name__}; a function is wanted.")
-    return found
+    found = imported(str(code), folder=str(Path(folder).resolve()))
+    return called(found, name=str(code))
 
 
 def check_code(study: EnsembleStudy) -> None:
@@ -131,19 +120,6 @@ def check_code(study: EnsembleStudy) -> None:
             problems.append(str(error))
     if problems:
         raise InputError("\n".join(problems))
-
-
-def _module(code: Code, place: str) -> object:
-    try:
-        return import_module(code.module)
-    except ModuleNotFoundError as error:
-        if error.name and code.module.split(".")[0] == error.name.split(".")[0]:
-            raise InputError(
-                f"{code}: there is no module {error.name}, neither in {place} nor installed."
-            ) from error
-        raise InputError(f"{code}: imports {error.name}, which is not installed.") from error
-    except Exception as error:  # whatever somebody else's module raises when it is imported
-        raise InputError(f"{code}: importing it fails: {type(error).__name__}: {error}") from error
 
 
 TRAINING: Final = "torch._dynamo"

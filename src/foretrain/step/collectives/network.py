@@ -91,6 +91,7 @@ class Network:
         wires: one per level.
         start: seconds before a collective's first message.
         known: names of the algorithms that the collective library has.
+        own: the user's own: what each does, and its name.
         piece: bytes that a member receives before it hands them on.
         protocols: those for short messages.
     """
@@ -98,6 +99,7 @@ class Network:
     wires: tuple[Wire, ...]
     start: float
     known: frozenset[str] = NCCL
+    own: tuple[tuple[str, str], ...] = ()
     piece: float = 0.0
     protocols: tuple[Protocol, ...] = ()
 
@@ -146,6 +148,7 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
     net = Network(
         wires=tuple(wires),
         start=coefficients.links.start,
+        own=cluster.collectives,
         piece=coefficients.protocols.piece,
         protocols=_protocols(coefficients.protocols),
     )
