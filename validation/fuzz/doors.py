@@ -88,6 +88,24 @@ def estimated(path: Path) -> None:
     shown("estimate", answer, lambda: estimate_text(study, answer))
 
 
+def brought(kind: str) -> Use:
+    """A file of a user's own entries, beside sound ones of the other kind."""
+
+    def use(path: Path) -> None:
+        texts = {"devices": seeds.OWN_DEVICE, "clusters": seeds.OWN_CLUSTER}
+        for each, text in texts.items():
+            (path.parent / "site" / each).mkdir(parents=True, exist_ok=True)
+            (path.parent / "site" / each / "ours.toml").write_text(text, "utf-8")
+        mutant = path.parent / "site" / kind / "ours.toml"
+        mutant.write_bytes(path.read_bytes())
+        study = path.with_name("study.toml")
+        asked = ('catalogue = "site"', seeds.WORKLOAD, seeds.OWN, seeds.ONE_PLAN)
+        study.write_text("\n".join(asked), "utf-8")
+        estimated(study)
+
+    return use
+
+
 def searched(path: Path) -> None:
     """A study of many plans."""
     from foretrain.app.schema import name_of
@@ -355,6 +373,18 @@ def doors() -> tuple[Door, ...]:
             ),
             use=searched,
             share=5,
+        ),
+        Door(
+            name="own-devices",
+            reads=("study/own_entries.py:_read",),
+            seeds=(_toml(seeds.OWN_DEVICE, name="devices.toml"),),
+            use=brought("devices"),
+        ),
+        Door(
+            name="own-clusters",
+            reads=("study/own_entries.py:_read",),
+            seeds=(_toml(seeds.OWN_CLUSTER, name="clusters.toml"),),
+            use=brought("clusters"),
         ),
         Door(
             name="why-not",

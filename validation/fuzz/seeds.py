@@ -82,6 +82,34 @@ link = { latency = "9 us", bandwidth = "200 Gb/s", technology = "infiniband" }
 name = "fabric"
 link = { latency = "9 us", bandwidth = "200 Gb/s", technology = "infiniband" }
 """
+OWN_DEVICE: Final = """
+family = "ours"
+[sources]
+sheet = "a sheet"
+[ours]
+like = "h100-sxm"
+aliases = ["Ours 120"]
+memory = { value = "120 GiB", source = "sheet", confidence = "low" }
+peak = { bf16 = "900 TFLOP/s", fp32 = "60 TFLOP/s" }
+"""
+OWN_CLUSTER: Final = """
+[our-nodes]
+device = "Ours 120"
+price = { value = "2 USD/h", source = "a bill", date = "2026-10" }
+node_power = "9 kW"
+[[our-nodes.levels]]
+name = "node"
+members = 4
+link = { technology = "nvlink", latency = "3 us", bandwidth = "450 GB/s" }
+[[our-nodes.levels]]
+name = "fabric"
+link = { technology = "infiniband", latency = "10 us", bandwidth = "400 Gb/s" }
+"""
+OWN: Final = """
+[cluster]
+name = "our-nodes"
+nodes = 2
+"""
 ONE_PLAN: Final = """
 [plan]
 tensor = 2
