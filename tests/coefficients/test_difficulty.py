@@ -70,5 +70,5 @@ def test_what_makes_a_case_harder_is_counted_and_told(name):
 
 def test_model_known_by_its_totals_is_outside():
     told = ("no run of a model that is known by its totals only",)
-    assert outside(replace(INSIDE, vague=1.5), COVERS) == told
+    assert outside(replace(INSIDE, vague=1.5, known_by="its totals only"), COVERS) == told
     assert outside(INSIDE, COVERS) == ()

@@ -189,6 +189,7 @@ DOORS = {
     "ensemble/run/logs.py": "adds lines to a table",
     "study/catalogue.py": "entries of this package",
     "study/config/hugging_face.py": "defaults of this package",
+    "study/config/unknown.py": "names of this package",
     "workload/library/entries.py": "entries of this package",
     "study/coefficients.py": "sets of this package",
     "app/kept.py": "the code of this package, for its fingerprint",

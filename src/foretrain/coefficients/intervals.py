@@ -34,7 +34,8 @@ class Situation:
         pictures: whether samples are images.
         sample: what a sample is: tokens, pictures, volumes, signals or numbers.
         multiplied: share of the model's parameters that products of matrices use.
-        vague: factor by which the width is larger because the model is known by its totals only.
+        vague: factor by which the width is larger because the model's structure is not known.
+        known_by: what it is known by then, in words.
         assumed: defaults that stand for what the source does not state.
         host_bound: share of the passes' time that the host needs to start their kernels, at most 1.
         lower: logarithm of the predicted time over that of the quickest plan that may be meant.
@@ -54,6 +55,7 @@ class Situation:
     sample: str = "tokens"
     multiplied: float = 1.0
     vague: float = 1.0
+    known_by: str = ""
     assumed: int = 0
     host_bound: float = 0.0
     lower: float = 0.0
@@ -121,7 +123,7 @@ def outside(situation: Situation, covers: Covers) -> tuple[str, ...]:
     told = [f"no run on {situation.device}"] if situation.device not in covers.devices else []
     told += [f"no run of {KINDS[name]}" for name in _unseen(situation, covers)]
     if situation.vague > 1.0:
-        told.append("no run of a model that is known by its totals only")
+        told.append(f"no run of a model that is known by {situation.known_by}")
     if situation.sample not in covers.samples:
         told.append(f"no run whose samples are {situation.sample}")
     if beyond(situation.parameters, covers.parameters):

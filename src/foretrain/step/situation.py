@@ -69,6 +69,7 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
         sample=SAMPLES[model.tokens > 1, model.dimensions],
         multiplied=model.multiplied,
         vague=model.spread,
+        known_by=model.known_by,
         host_bound=host_bound,
     )
 
@@ -104,9 +105,10 @@ def remarks(setting: Setting, memory: Memory) -> Iterator[str]:
     model, room = setting.workload.model, setting.cluster.device.memory
     if model.spread > 1:
         yield (
-            f"{model.name} is known by its totals only, so intervals are {model.spread:g} times "
+            f"{model.name} is known by {model.known_by}, so intervals are {model.spread:g} times "
             "as wide"
         )
+    yield from (f"assumed {text}" for text in model.assumed)
     if memory.total <= room < memory.high:
         yield (
             f"memory may not suffice: the upper end of its interval is "

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from foretrain.errors import InputError, nearest
-from foretrain.study.config.hugging_face import build as build_shape
-from foretrain.study.config.hugging_face import model_of, named, shape_of
+from foretrain.study.config.hugging_face import model_of
 from foretrain.study.documents import from_json
 from foretrain.study.keys import Count, Reads
 from foretrain.study.problems import inner
@@ -137,15 +136,13 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         path = folder / source.path
         config = _keys(path)
         try:
-            if routing:
-                shape = routed(shape_of(config), routing)
-                model = build_shape(
-                    shape, named(config), sequence=sample.sequence, image=sample.image
-                )
-            else:
-                model = model_of(
-                    config, sequence=sample.sequence, image=sample.image, positions=sample.positions
-                )
+            model = model_of(
+                config,
+                sequence=sample.sequence,
+                image=sample.image,
+                positions=sample.positions,
+                routing=routing,
+            )
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         return replace(model, source=source.path)

@@ -63,6 +63,8 @@ class Model:
         source: where the structure comes from.
         spread: factor by which the interval of what is predicted of it is wider, for a model whose
             structure is not known.
+        known_by: what it is known by, where that is not its structure.
+        assumed: what was assumed of its structure, in words.
         longest: tokens of the longest sample that it has learned positions for; None for any.
         dimensions: along which windows slide over a sample: 1 for sound, 2 for pictures, 3 for
             volumes; 0 for tokens of text and for rows of a table.
@@ -74,6 +76,8 @@ class Model:
     tied: float = 0.0
     source: str = ""
     spread: float = 1.0
+    known_by: str = ""
+    assumed: tuple[str, ...] = ()
     longest: int | None = None
     dimensions: int = 0
 

@@ -107,6 +107,7 @@ def model_of_totals(totals: Totals, *, tokens: int | None = None) -> Model:
         layers=(block,),
         tokens=tokens or 1,
         spread=SPREAD,
+        known_by="its totals only",
         dimensions=2 if tokens is None else 0,
     )
 

@@ -221,7 +221,11 @@ def test_image_is_as_large_as_the_configuration_says_unless_told_otherwise():
 @pytest.mark.parametrize(
     ("config", "changes", "message"),
     [
-        (LLAMA_2, {"model_type": "lama"}, "Did you mean 'llama'? Known: bart, bert, bloom"),
+        (
+            LLAMA_2,
+            {"model_type": "lama", "hidden_size": None},
+            "Did you mean 'llama'? Known: bart, bert, bloom",
+        ),
         (LLAMA_2, {"model_type": 3}, "model_type is 3; it names the family"),
         (LLAMA_2, {"hidden_size": None}, "hidden_size is missing; a model of type llama needs it."),
         (LLAMA_2, {"hidden_size": "4096"}, "hidden_size is '4096', not a whole number"),

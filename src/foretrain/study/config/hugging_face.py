@@ -13,15 +13,16 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from foretrain.errors import InputError, UnsupportedModel, nearest
 from foretrain.study.config import encoders, gpt, llama
 from foretrain.study.config.config import Config
+from foretrain.study.config.unknown import SPREAD, by_fields, is_decoder
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
-from foretrain.workload.library.variants import with_positions
-from foretrain.workload.parts.encoder import Electra
+from foretrain.workload.library.entries import ModelShape
+from foretrain.workload.library.variants import Routing, routed, with_positions
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
 from foretrain.workload.parts.language_model import Decoder, LanguageModel
 from foretrain.workload.parts.vision_transformer import VisionTransformer
@@ -67,6 +68,19 @@ FAMILIES: Mapping[str, Callable[[Config], ConfigShape | Decoder]] = MappingProxy
 )
 """Families by model_type."""
 
+
+class Reading(NamedTuple):
+    """What a configuration says.
+
+    Attributes:
+        shape: of the model.
+        assumed: what it leaves open, in words; empty where its family is known.
+    """
+
+    shape: ConfigShape
+    assumed: tuple[str, ...] = ()
+
+
 OWN: Final = frozenset({"gemma3", "llama4"})
 """Models of pictures whose text is of one family, whatever text_config says."""
 
@@ -83,6 +97,16 @@ def shape_of(config: Mapping[str, object]) -> ConfigShape:
 
     Raises:
         UnsupportedModel: of no family that is known here.
+        InputError: a key is missing, is of the wrong kind, or contradicts another.
+    """
+    return reading_of(config).shape
+
+
+def reading_of(config: Mapping[str, object]) -> Reading:
+    """The shape of the model that a configuration describes, and how sure it is.
+
+    Raises:
+        UnsupportedModel: of no family that is known here, nor a decoder.
         InputError: a key is missing, is of the wrong kind, or contradicts another.
     """
     if str(config.get("model_type")) in pictures()["text"]:
@@ -104,19 +128,24 @@ def text_of(config: Mapping[str, object]) -> Config:
     return Config({**pictures()["defaults"].get(text, {}), **inside, "model_type": text}, text)
 
 
-def _read(config: Mapping[str, object], *, place: str) -> ConfigShape:
+def _read(config: Mapping[str, object], *, place: str) -> Reading:
     """The shape of a model of text or of images alone, whose family stands at a place."""
     family = config.get("model_type")
     if not isinstance(family, str):
         raise InputError(f"{place} is {as_written(family)}; it names the family of the model.")
+    if family not in FAMILIES and is_decoder(Config(config, family)):
+        found = by_fields(Config(config, family))
+        near = nearest(family, FAMILIES)
+        unknown = f"that {as_written(family)}, a {place} that is not known, is a decoder.{near}"
+        return Reading(found.sizes.composed, (unknown.rstrip("."), *found.assumed))
     if family not in FAMILIES:
         known = ", ".join(sorted([*FAMILIES, *pictures()["text"]]))
         raise UnsupportedModel(
             f"{place} is {as_written(family)}, which foretrain cannot read."
             f"{nearest(family, FAMILIES)} Known: {known}."
         )
-    found = FAMILIES[family](Config(config, family))
-    return found.composed if isinstance(found, Decoder) else found
+    shape = FAMILIES[family](Config(config, family))
+    return Reading(shape.composed if isinstance(shape, Decoder) else shape)
 
 
 def model_of(
@@ -125,6 +154,7 @@ def model_of(
     sequence: int | None = None,
     image: int | None = None,
     positions: int | None = None,
+    routing: Routing | None = None,
 ) -> Model:
     """The model that a configuration describes, for samples of one size.
 
@@ -134,42 +164,30 @@ def model_of(
         image: pixels per side, for models of images; None for the configuration's image_size.
         positions: tokens for which a learned table of positions is to have rows; None for the
             configuration's.
+        routing: how its experts are used; None for as the configuration says.
 
     Raises:
         UnsupportedModel: of no family that is known here.
         InputError: a key is missing, is of the wrong kind, or contradicts another; or the sample's
             size is missing, superfluous or too large.
     """
-    given = shape_of(config)
-    shape = given if positions is None else with_positions(given, positions)
-    if image is None and config.get("model_type") == "vit":
-        image = Config(config, "vit").count("image_size", 224)
-    return build(shape, named(config), sequence=sequence, image=image)
-
-
-def named(config: Mapping[str, object]) -> str:
-    """What to call the model: the name that it was saved under, or its family."""
+    reading = reading_of(config)
+    shape: ModelShape = routed(reading.shape, routing) if routing else reading.shape
+    if positions is not None:
+        shape = with_positions(shape, positions)
+    # The name that it was saved under, or its family.
     family, saved = str(config.get("model_type")), config.get("_name_or_path")
     name = saved if isinstance(saved, str) and saved else family
-    return f"{name} (text alone)" if family in pictures()["text"] else name
-
-
-def build(
-    shape: ConfigShape | Electra,
-    name: str,
-    *,
-    sequence: int | None = None,
-    image: int | None = None,
-) -> Model:
-    """The model of a shape for samples of one size. Arguments as `model_of`'s.
-
-    Raises:
-        InputError: the sample's size is missing, superfluous or too large.
-    """
+    if family in pictures()["text"]:
+        name += " (text alone)"
     if isinstance(shape, VisionTransformer):
-        if sequence is not None or image is None:
+        image = image or Config(config, "vit").count("image_size", 224)
+        if sequence is not None:
             raise InputError(f"model '{name}' reads images: give image (pixels), no sequence.")
         return replace(shape.model(name, image), source="config.json")
     if image is not None or sequence is None:
         raise InputError(f"model '{name}' reads tokens: give sequence (tokens), no image.")
-    return replace(shape.model(name, sequence), source="config.json")
+    made = replace(shape.model(name, sequence), source="config.json", assumed=reading.assumed)
+    if not reading.assumed:
+        return made
+    return replace(made, spread=SPREAD, known_by="the fields of its configuration only")

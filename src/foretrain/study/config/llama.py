@@ -33,7 +33,7 @@ def in_words_of_llama(
     """
     heads = config.count("num_attention_heads")
     latent = "key_rank" in family
-    if head_width is None and not latent:
+    if head_width is None and not latent and not config.has("head_dim"):
         head_width = config.head_width("hidden_size", heads)
     stated: Sizes = {
         "layers": config.count("num_hidden_layers"),
@@ -63,7 +63,7 @@ def llama(config: Config) -> Decoder:
 
 def mistral(config: Config) -> Decoder:
     """Mistral and Phi-3: a window in every layer, or none."""
-    return in_words_of_llama(config, **_window(config, _layers(config)))
+    return in_words_of_llama(config, **window_of(config, _layers(config)))
 
 
 def qwen2(config: Config) -> Decoder:
@@ -89,7 +89,7 @@ def gemma2(config: Config) -> Decoder:
         head_width=256,
         tied=True,
         arrangement=Arrangement.SANDWICH,
-        **_window(config, layers - layers // 2),
+        **window_of(config, layers - layers // 2),
     )
 
 
@@ -102,7 +102,7 @@ def gemma3(config: Config) -> Decoder:
         tied=True,
         query_norms=True,
         arrangement=Arrangement.SANDWICH,
-        **_window(config, layers - layers // pattern),
+        **window_of(config, layers - layers // pattern),
     )
 
 
@@ -120,7 +120,7 @@ def nemotron(config: Config) -> Decoder:
 def mixtral(config: Config) -> Decoder:
     """Mixtral: experts in every layer."""
     return in_words_of_llama(
-        config, experts=_local_experts(config), **_window(config, _layers(config))
+        config, experts=_local_experts(config), **window_of(config, _layers(config))
     )
 
 
@@ -134,7 +134,7 @@ def gpt_oss(config: Config) -> Decoder:
         scaled=True,
         sinks=True,
         experts=_local_experts(config, bias=True, router_bias=True, clamped=True),
-        **_window(config, layers - layers // 2),
+        **window_of(config, layers - layers // 2),
     )
 
 
@@ -181,11 +181,7 @@ def deepseek_v2(config: Config, *, router_bias: bool = False) -> Decoder:
         raise InputError(f"first_k_dense_replace is {dense}, but there are {layers} layers.")
     return in_words_of_llama(
         config,
-        query_rank=config.count_or_none("q_lora_rank"),
-        key_rank=config.count("kv_lora_rank"),
-        plain_width=config.count("qk_nope_head_dim"),
-        rotary_width=config.count("qk_rope_head_dim"),
-        value_width=config.count("v_head_dim"),
+        **latent_of(config),
         feed_forward=config.count("intermediate_size"),
         dense_layers=dense,
         experts=Experts(
@@ -243,7 +239,18 @@ def _gated(config: Config, key: str = "intermediate_size", *, bias: bool = False
     return FeedForward(width=config.count(key), gated=True, bias=bias)
 
 
-def _window(config: Config, windowed: int) -> Sizes:
+def latent_of(config: Config) -> Sizes:
+    """Latent attention, in DeepSeek's words."""
+    return {
+        "query_rank": config.count_or_none("q_lora_rank"),
+        "key_rank": config.count("kv_lora_rank"),
+        "plain_width": config.count("qk_nope_head_dim"),
+        "rotary_width": config.count("qk_rope_head_dim"),
+        "value_width": config.count("v_head_dim"),
+    }
+
+
+def window_of(config: Config, windowed: int) -> Sizes:
     """The window of sliding_window, in the layers that layer_types names.
 
     Args:
@@ -266,7 +273,7 @@ def _qwen_window(config: Config) -> Sizes:
     if not config.flag("use_sliding_window", False):
         return {}
     layers = _layers(config)
-    return _window(config, layers - min(int(config.number("max_window_layers", layers)), layers))
+    return window_of(config, layers - min(int(config.number("max_window_layers", layers)), layers))
 
 
 def _qwen3_attention(config: Config) -> Sizes:
