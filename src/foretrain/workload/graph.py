@@ -6,7 +6,7 @@ Depth: the same model with another number of layers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from foretrain.errors import InputError
 from foretrain.workload.operator import Attention, Operator
@@ -76,8 +76,9 @@ class Model:
     tied: float = 0.0
     source: str = ""
     spread: float = 1.0
-    known_by: str = ""
-    assumed: tuple[str, ...] = ()
+    # Words about the model: the fingerprint of a question leaves out what a noun does not show.
+    known_by: str = field(default="", repr=False)
+    assumed: tuple[str, ...] = field(default=(), repr=False)
     longest: int | None = None
     dimensions: int = 0
 
