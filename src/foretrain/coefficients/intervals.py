@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from math import exp, expm1, hypot, log, sqrt
 from types import MappingProxyType
@@ -55,7 +55,7 @@ class Situation:
     sample: str = "tokens"
     multiplied: float = 1.0
     vague: float = 1.0
-    known_by: str = ""
+    known_by: str = field(default="", repr=False)
     assumed: int = 0
     host_bound: float = 0.0
     lower: float = 0.0
