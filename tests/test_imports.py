@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "foretrain"
 TRANSPORT = SOURCE.parent / "batchcast"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-BASE = ("errors", "events", "plugins", "statistics", "throughput", "units")
+BASE = ("answers", "errors", "events", "plugins", "statistics", "throughput", "units")
 WINGS = (
     "workload", "cluster", "plan", "trainers", "measured", "coefficients", "study", "launch",
     "show", "step", "search", "queueing", "ensemble", "jobs", "evidence", "app",
@@ -24,7 +24,7 @@ WINGS = (
 ONLY_IN = {
     "pydantic": {"study", "app"},
     "typer": {"app"},
-    "rich": {"app", "show", "step", "search", "ensemble", "jobs", "evidence"},
+    "rich": {"app", "show"},
     "jinja2": {"show"},
     "plotly": set(),
     "batchcast": {"ensemble"},

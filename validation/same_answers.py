@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.tenth import chooser
 
 import foretrain
-from foretrain.app.schema import name_of
+from foretrain.answers import entry_of
 from foretrain.errors import ForetrainError
 from foretrain.show.document import document
 from foretrain.show.provenance import of_study, provenance
@@ -89,13 +89,13 @@ def _search(path: Path, options: Mapping[str, object]) -> Asked:
 def _searched(path: Path, options: Mapping[str, object]) -> Document:
     study = foretrain.read_study(path)
     answer = foretrain.search(study, **options)
-    return document(name_of(answer), answer, of_study(study))
+    return document(entry_of(answer).name, answer, of_study(study))
 
 
 def _estimated(path: Path) -> Document:
     study = foretrain.read_study(path)
     answer = foretrain.estimate(study)
-    return document(name_of(answer), answer, of_study(study))
+    return document(entry_of(answer).name, answer, of_study(study))
 
 
 def _calibrated(path: Path) -> Document:
@@ -103,19 +103,19 @@ def _calibrated(path: Path) -> Document:
     answer = foretrain.calibrate(
         study, step_time=STEP, anyway=True, called=str(path), date=date.today().isoformat()
     )
-    return document(name_of(answer), answer, of_study(study))
+    return document(entry_of(answer).name, answer, of_study(study))
 
 
 def _fitted(path: Path) -> Document:
     runs = foretrain.read_measurements(path)
     answer = foretrain.calibrate(runs, anyway=True, called=str(path), date=date.today().isoformat())
-    return document(name_of(answer), answer, provenance(runs))
+    return document(entry_of(answer).name, answer, provenance(runs))
 
 
 def _validated(path: Path) -> Document:
     runs = foretrain.read_measurements(path)
     answer = foretrain.validate(runs)
-    return document(name_of(answer), answer, provenance(runs))
+    return document(entry_of(answer).name, answer, provenance(runs))
 
 
 def of_table(path: Path) -> Iterator[Asked]:
@@ -128,7 +128,7 @@ def of_table(path: Path) -> Iterator[Asked]:
 def _simulated(path: Path) -> Document:
     study = foretrain.read_queue_study(path)
     answer = foretrain.simulate(study)
-    return document(name_of(answer), answer, provenance(study))
+    return document(entry_of(answer).name, answer, provenance(study))
 
 
 def by_command(arguments: tuple[str, ...]) -> Document | str:

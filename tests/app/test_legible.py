@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console, Group
-from rich.text import Text
+from rich.console import Console
 
 from foretrain.app.output import Legible, escaped, legible, tell, tell_all
-from foretrain.show import terminal
+from foretrain.show.report import Note, Strong
 from foretrain.show.table import Column, Table
+from foretrain.show.terminal import blocks
 
 APP = Path(__file__).parents[2] / "src" / "foretrain" / "app"
 OBEYED = "\x1b\x07\x08\r\x7f\x9b\u200b\u200e\u202e\u2066\u2028\ufeff\U000e0041\x00"
@@ -52,16 +52,16 @@ def test_json_for_a_terminal_is_the_same_document(text):
 def test_reports_draw_no_such_character_and_no_markup():
     name = f"a[bold]{OBEYED}[/nope]"
     columns = (Column(name="row"), Column(name="reason"))
-    table = terminal.table(Table(columns=columns, rows=((name, "words of a cell"),)))
-    shown = drawn(Group(terminal.heading(name), table, terminal.note(name), Text(name)))
+    table = Table(columns=columns, rows=((name, "words of a cell"),))
+    shown = drawn(blocks([Strong(name), table, Note(name), name]))
     assert not set(shown) & set(OBEYED)
     assert shown.count("a[bold]\\x1b") == 4
 
 
 def test_cell_of_a_hundred_thousand_letters_is_shown_without_its_middle():
     columns = (Column(name="row"), Column(name="reason"))
-    table = terminal.table(Table(columns=columns, rows=(("r" * 100_000, "a b" * 50_000),)))
-    assert len(drawn(table)) < 5000
+    table = Table(columns=columns, rows=(("r" * 100_000, "a b" * 50_000),))
+    assert len(drawn(blocks([table]))) < 5000
 
 
 def test_messages_are_cleaned_and_long_lists_cut(capsys):

@@ -45,9 +45,14 @@ def test_json_is_that_of_mixed(foretrain, two_kinds):
     assert len(answer["alone"]) == 2
 
 
-@pytest.mark.parametrize("option", [("--why-not", "tp8"), ("--html", "page.html")])
-def test_options_for_one_kind_are_refused(foretrain, two_kinds, option):
-    ended = foretrain("search", two_kinds, *option)
+def test_both_kinds_have_a_page(foretrain, two_kinds, tmp_path):
+    page = tmp_path / "page.html"
+    assert foretrain("search", two_kinds, "--keep", 2, "--html", page).code == 0
+    assert "llama-3-8b on two kinds of devices" in page.read_text()
+
+
+def test_options_for_one_kind_are_refused(foretrain, two_kinds):
+    ended = foretrain("search", two_kinds, "--why-not", "tp8")
     assert ended.code == 1
     assert "only for one size on one kind of devices" in ended.err
 

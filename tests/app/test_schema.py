@@ -5,12 +5,14 @@ import re
 
 import pytest
 
+from foretrain.answers import ANSWERS
 from foretrain.app.catalogue import catalogue
-from foretrain.app.schema import ANSWERS, schema_of
+from foretrain.app.schema import schema_of
 from foretrain.errors import InputError
 from foretrain.show.document import Provenance, document
 
-NAMES = [*ANSWERS, "study", "queue-study", "ensemble-study"]
+VERBS = [answer.name for answer in ANSWERS]
+NAMES = [*VERBS, "study", "queue-study", "ensemble-study"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,7 +22,7 @@ def test_schema_is_whole(name):
     assert used <= set(schema_of(name)["$defs"])
 
 
-@pytest.mark.parametrize("verb", ANSWERS)
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_answer_tells_schema_version_inputs_and_coefficients(verb):
     required = schema_of(verb)["required"]
     assert required[:4] == ["schema", "foretrain", "inputs", "coefficients"]

@@ -9,11 +9,12 @@ from rich.console import Console
 
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.jobs.curves import curve_of
-from foretrain.jobs.page import simulate_page
-from foretrain.jobs.report import simulate_text
+from foretrain.jobs.report import simulate_report
 from foretrain.jobs.simulate import simulate
 from foretrain.show.document import document
+from foretrain.show.page import page
 from foretrain.show.provenance import provenance
+from foretrain.show.terminal import drawn
 from foretrain.study.queue_study import read_queue_study
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "queue-with-ensemble.toml"
@@ -85,7 +86,7 @@ def test_hosts_without_a_core_to_spare_feed_no_ensemble():
 def test_the_terminal_tells_plan_curve_queue_and_input(answer):
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(simulate_text(answer))
+        console.print(drawn(simulate_report(STUDY, answer)))
     text = " ".join(captured.get().split())
     for said in ("best plan of each of 8 members", "how 8 members are fed", "why not", "chosen"):
         assert said in text
@@ -93,7 +94,7 @@ def test_the_terminal_tells_plan_curve_queue_and_input(answer):
 
 
 def test_the_page_shows_plan_curve_queue_and_input(answer):
-    html = simulate_page(STUDY, answer, provenance(STUDY))
+    html = page(simulate_report(STUDY, answer), provenance(STUDY))
     for said in ("4 for each member", "how 8 members are fed", "private loaders", "Who ran when"):
         assert said in html
     assert 'aria-label="samples/s against devices"' in html

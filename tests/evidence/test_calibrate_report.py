@@ -4,8 +4,9 @@ from types import MappingProxyType
 
 from rich.console import Console
 
-from foretrain.evidence.calibrate import calibration_text
+from foretrain.evidence.calibrate import calibrate_report
 from foretrain.evidence.result import Calibrated, Moved
+from foretrain.show.terminal import drawn
 from foretrain.study.coefficients import SHIPPED
 
 
@@ -25,7 +26,7 @@ def text_of(runs):
     )
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(calibration_text(found))
+        console.print(drawn(calibrate_report(None, found)))
     return captured.get()
 
 

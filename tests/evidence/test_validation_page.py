@@ -9,10 +9,11 @@ import pytest
 from tests import builders
 from tests.show.test_page import outline
 
-from foretrain.evidence.page import WORST, validation_page
-from foretrain.evidence.report import BY, errors_by
+from foretrain.evidence.report import BY, errors_by, validation_report
+from foretrain.evidence.report import WORST_OF_A_PAGE as WORST
 from foretrain.evidence.scatter import COLOURS, REST, scatter
 from foretrain.evidence.validate import Validation
+from foretrain.show.page import page as page_of
 from foretrain.step.result import Parts
 from foretrain.units import SECONDS
 
@@ -37,7 +38,7 @@ def rows(*ratios, **changes):
 def page(*shown):
     every = shown or (ROW,)
     validation = Validation(rows=every, summary=builders.validation().summary)
-    return validation_page(validation, builders.provenance())
+    return page_of(validation_report(every, validation), builders.provenance())
 
 
 def test_page_points_at_nothing_but_itself_and_closes_what_it_opens():

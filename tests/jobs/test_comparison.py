@@ -3,8 +3,8 @@
 import pytest
 
 from foretrain.cluster.fleet import Fleet, Nodes
-from foretrain.jobs.result import JobCounts, PartyResult, RunSummary
-from foretrain.jobs.summary import PARTS, pair, policy_result
+from foretrain.jobs.result import JobCounts, PartyResult
+from foretrain.jobs.summary import PARTS, RunSummary, pair, policy_result
 
 FLEET = Fleet(nodes=(Nodes(count=1, devices=4, price=0.5),))
 

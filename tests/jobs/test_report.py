@@ -3,12 +3,13 @@
 from rich.console import Console
 
 from foretrain.cluster.fleet import fleet
-from foretrain.jobs.page import simulate_page
-from foretrain.jobs.report import responses, simulate_text
+from foretrain.jobs.report import responses, simulate_report
 from foretrain.jobs.simulate import simulate
 from foretrain.measured.job import Job, Log, Trace
 from foretrain.measured.queue_study import QueueStudy, Target, TargetQuantity
+from foretrain.show.page import page
 from foretrain.show.provenance import provenance
+from foretrain.show.terminal import drawn
 from foretrain.throughput import rigid
 
 STUDY = QueueStudy(
@@ -43,19 +44,19 @@ def test_the_terminal_shows_the_best_policy_first():
 def test_the_terminal_shows_every_part_of_the_answer():
     console = Console(width=80, record=True, file=None, quiet=False)
     with console.capture() as captured:
-        console.print(simulate_text(ANSWER))
+        console.print(drawn(simulate_report(STUDY, ANSWER)))
     text = captured.get()
     for said in ("Response times", "By group, under srtf", "How many nodes", "What follows"):
         assert said in text
 
 
 def test_a_page_is_complete_in_itself():
-    html = simulate_page(STUDY, ANSWER, provenance(STUDY))
+    html = page(simulate_report(STUDY, ANSWER), provenance(STUDY))
     assert "<polyline" in html
     assert "src=" not in html
     assert "Who ran when" in html
 
 
 def test_names_of_users_are_texts_not_markup():
-    html = simulate_page(STUDY, ANSWER, provenance(STUDY))
+    html = page(simulate_report(STUDY, ANSWER), provenance(STUDY))
     assert "<b>" not in html

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from foretrain.ensemble.report_run import ensemble_run_text, live_text, probes_text
+from foretrain.ensemble.report_run import ensemble_run_report, live
 from foretrain.ensemble.result import (
     Compared,
     EnsembleRan,
@@ -15,6 +15,8 @@ from foretrain.ensemble.result import (
     Snapshot,
 )
 from foretrain.measured.ensemble_study import Bottleneck, Input, Stage
+from foretrain.show import terminal
+from foretrain.show.terminal import blocks
 
 SLOW = Bottleneck(stage=Stage.DECODER, share=0.9, evidence="workers decode", remedy="More workers.")
 
@@ -60,32 +62,35 @@ def ran(*members, compared=(), complete=True, folder="", warnings=()):
     )
 
 
+def drawn_run(answer):
+    return drawn(terminal.drawn(ensemble_run_report(None, answer)))
+
+
 def test_a_look_shows_every_member_and_the_stage_that_sets_the_pace():
     now = MemberNow(
         name="a", state=MemberState.TRAINING, epoch=1, samples=1200, rate=99.6, loss=0.125
     )
-    shown = drawn(live_text(Snapshot(seconds=9.0, members=(now,), fill=0.5, bottleneck=SLOW)))
+    shown = drawn(blocks(live(Snapshot(seconds=9.0, members=(now,), fill=0.5, bottleneck=SLOW))))
     assert "a training 1 1,200 100 0 0.0 % 0.125" in shown
     assert "9 s, 50 % of the stream's slots are full; the decoder sets the pace" in shown
-    assert drawn(probes_text("probes", 1, 3)) == "probes: 1 of 3"
 
 
 def test_the_end_shows_results_and_predictions_beside_them():
     both = Compared(quantity="time", unit="s", predicted=1.0, measured=2.0, error=-0.5)
-    shown = drawn(ensemble_run_text(ran(member("a"), compared=(both,))))
+    shown = drawn_run(ran(member("a"), compared=(both,)))
     for part in ("a done 3 300 150 25 % 500 ms 0.5", "time 1 s 2 s -50 %", "1 GiB", "m:b"):
         assert part in shown
     assert "set by the decoder (workers decode. More workers.)" in shown
 
 
 def test_a_run_that_was_over_at_once_does_not_claim_to_have_needed_no_memory():
-    shown = drawn(ensemble_run_text(replace(ran(member("a")), memory=None)))
+    shown = drawn_run(replace(ran(member("a")), memory=None))
     assert "Memory not seen" in shown
 
 
 def test_what_failed_was_lost_or_can_go_on_is_told():
     failed = member("b", state=MemberState.FAILED, loss=None, reason="no such layer", dropped=7)
-    text = drawn(ensemble_run_text(ran(member("a"), failed, complete=False, folder="kept")))
+    text = drawn_run(ran(member("a"), failed, complete=False, folder="kept"))
     assert "b: no such layer" in text
     assert "lost" in text
     assert "run it again with --resume (kept)" in text

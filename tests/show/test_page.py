@@ -10,9 +10,10 @@ from tests import builders
 
 from foretrain.cluster.offer import Offer
 from foretrain.plan.study import Limit, Objective
-from foretrain.search.report.page import search_page
+from foretrain.search.report.search import search_report
 from foretrain.show.axis import SHADES
-from foretrain.show.page import tables
+from foretrain.show.page import page as page_of
+from foretrain.show.report import ReportSection
 from foretrain.show.table import Column, Table
 from foretrain.show.words import MEMORY, PARTS
 
@@ -45,7 +46,7 @@ class Outline(HTMLParser):
 
 def page(**changes):
     result = builders.search_result(**changes)
-    return search_page(builders.study(), result, builders.provenance())
+    return page_of(search_report(builders.study(), result), builders.provenance())
 
 
 def outline(text):
@@ -87,12 +88,13 @@ def test_sections_that_have_nothing_are_left_out():
     assert 'id="map"' not in page(cells=())
 
 
-def test_sections_about_what_was_asked_besides_stand_before_the_question():
+def test_sections_about_a_larger_question_stand_before_the_answer():
     content = Table(columns=(Column(name="scenario"),), rows=(("rack out",),))
-    more = (tables("scenarios", "What may come instead", content), None)
+    more = [ReportSection(name="scenarios", title="What may come instead", body=(content,))]
     result = builders.search_result()
-    text = search_page(builders.study(), result, builders.provenance(), more=more)
-    assert text.index('id="rejected"') < text.index('id="scenarios"') < text.index('id="inputs"')
+    report = search_report(builders.study(), result, before=more)
+    text = page_of(report, builders.provenance())
+    assert text.index('id="scenarios"') < text.index('id="best"') < text.index('id="inputs"')
     assert "rack out" in text
 
 
@@ -120,7 +122,7 @@ def test_figures_are_of_the_cluster_that_the_best_plan_rents():
     fewer = replace(result.best, nodes=32)
     offered = replace(study, offers=(Offer(cluster=study.cluster, nodes=(32, 64)),))
     answer = replace(result, best=fewer, plans=(fewer, *result.plans[1:]))
-    text = search_page(offered, answer, builders.provenance())
+    text = page_of(search_report(offered, answer), builders.provenance())
     assert "<h1>llama-3-70b on 256 h100-sxm-80gb</h1>" in text
     assert ">nodes</th>" in text
 
@@ -164,7 +166,7 @@ def test_page_says_versions_inputs_and_sources():
 def test_page_shows_amount_objective_and_limits_back():
     limit = Limit(devices=512, cost=30e6, deadline=300 * 86_400.0)
     asked = builders.study(limit=limit, objective=Objective.COST)
-    text = search_page(asked, builders.search_result(), builders.provenance())
+    text = page_of(search_report(asked, builders.search_result()), builders.provenance())
     for label, told in (
         ("Amount", "15 T tokens"),
         ("Objective", "cost"),
@@ -207,7 +209,7 @@ def test_text_from_outside_is_escaped():
     named = replace(study.cluster, name="<script>alert(1)</script>")
     plans = tuple(replace(entry, cluster=named.name) for entry in result.plans)
     answer = replace(result, plans=plans, best=plans[0], rejected={named.name: 3})
-    text = search_page(replace(study, cluster=named), answer, builders.provenance())
+    text = page_of(search_report(replace(study, cluster=named), answer), builders.provenance())
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert" in text
 

@@ -7,7 +7,8 @@ import pytest
 from tests import builders
 from tests.needs import needs_command
 
-from foretrain.search.report.page import search_page
+from foretrain.search.report.search import search_report
+from foretrain.show.page import page
 
 BROWSER = needs_command("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom")
@@ -18,7 +19,9 @@ def shown(tmp_path):
     """Shows the page and does something with it; answers with what it then is."""
 
     def show(then=""):
-        text = search_page(builders.study(), builders.search_result(), builders.provenance())
+        text = page(
+            search_report(builders.study(), builders.search_result()), builders.provenance()
+        )
         file = tmp_path / "page.html"
         file.write_text(text.replace("</body>", f"<script>{then}</script></body>"))
         command = [BROWSER, *FLAGS, f"--user-data-dir={tmp_path}", file.as_uri()]

@@ -8,14 +8,15 @@ import pytest
 from rich.console import Console
 from tests import builders
 
-from foretrain.app.doctor import Check, Diagnosis, Health, diagnosis_text
-from foretrain.evidence.page import validation_page
-from foretrain.evidence.report import validation_text
+from foretrain.app.doctor import Check, Diagnosis, Health, doctor_report
+from foretrain.evidence.report import validation_report
 from foretrain.evidence.validate import Status
 from foretrain.measured.run import Subject
 from foretrain.plan.study import Limit, Objective
-from foretrain.search.report.search import search_text
-from foretrain.step.report import estimate_text
+from foretrain.search.report.search import search_report as report_of_search
+from foretrain.show.page import page as page_of
+from foretrain.show.terminal import drawn
+from foretrain.step.report import estimate_report as report_of_estimate
 from foretrain.step.result import JobParts
 from foretrain.workload.workload import Precision
 
@@ -28,12 +29,24 @@ def plain(content, width=80):
     return console.file.getvalue()
 
 
+def drawn_estimate(study, estimate):
+    return drawn(report_of_estimate(study, estimate))
+
+
+def drawn_search(study, result):
+    return drawn(report_of_search(study, result))
+
+
+def drawn_validation(validation):
+    return drawn(validation_report(validation.rows, validation))
+
+
 def estimate_report(width=80, **changes):
-    return plain(estimate_text(builders.study(), builders.estimate(**changes)), width)
+    return plain(drawn_estimate(builders.study(), builders.estimate(**changes)), width)
 
 
 def search_report(width=80, **changes):
-    return plain(search_text(builders.study(), builders.search_result(**changes)), width)
+    return plain(drawn_search(builders.study(), builders.search_result(**changes)), width)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
@@ -71,7 +84,7 @@ def test_whole_training_names_its_amount():
     assert "GWh  (15 T tokens)" in estimate_report()
     images = replace(builders.llama(), tokens=1)
     study = builders.study(workload=replace(builders.study().workload, model=images))
-    assert "GWh  (1.83 G samples)" in plain(estimate_text(study, builders.estimate()))
+    assert "GWh  (1.83 G samples)" in plain(drawn_estimate(study, builders.estimate()))
 
 
 def test_estimate_without_price_amount_and_tokens_leaves_them_out():
@@ -115,13 +128,13 @@ def test_goodput_beside_failures_is_not_whole():
 def test_model_whose_name_is_its_size_says_it_once():
     model = replace(builders.llama(), name="a model of 25.6 M parameters")
     study = builders.study(workload=replace(builders.study().workload, model=model))
-    text = plain(estimate_text(study, builders.estimate()))
+    text = plain(drawn_estimate(study, builders.estimate()))
     assert "Model      a model of 25.6 M parameters  (" in text
 
 
 def test_utilisation_says_of_which_peak_where_it_is_not_the_usual_one():
     narrow = replace(builders.study().workload, precision=Precision.MXFP8)
-    text = plain(estimate_text(builders.study(workload=narrow), builders.estimate()))
+    text = plain(drawn_estimate(builders.study(workload=narrow), builders.estimate()))
     assert " % of the fp8 peak  (" in text
     assert "peak" not in estimate_report()
 
@@ -156,7 +169,7 @@ def test_search_names_the_best_plan_in_words_and_the_reasons_of_the_rest():
 
 def test_plans_priced_per_second_are_told_only_where_no_limit_refused_priced_plans():
     limited = builders.study(limit=Limit(deadline=86_400.0))
-    told = plain(search_text(limited, builders.search_result()))
+    told = plain(drawn_search(limited, builders.search_result()))
     assert "298,397 plans priced/s" in " ".join(search_report().split())
     assert "9,310 plans priced, 38,906 refused; 31.2 ms of processor time\n" in told
     assert "cannot run" not in told
@@ -219,13 +232,13 @@ def test_bars_keep_their_proportions_on_a_narrow_terminal():
 def test_ascii_terminals_get_bars_of_hashes():
     stream = TextIOWrapper(BytesIO(), encoding="ascii")
     console = Console(file=stream, width=80)
-    console.print(estimate_text(builders.study(), builders.estimate()))
+    console.print(drawn_estimate(builders.study(), builders.estimate()))
     stream.flush()
     assert "####" in stream.buffer.getvalue().decode("ascii")
 
 
 def test_validation_shows_errors_by_source_and_counts_what_was_not_scored():
-    text = plain(validation_text(builders.validation()))
+    text = plain(drawn_validation(builders.validation()))
     assert "5 rows, 4 scored" in text
     assert "korthikanti-1t" in text
     assert "mixture of experts is not covered" in text
@@ -238,9 +251,10 @@ def test_rows_that_were_not_scored_are_named_with_the_reason():
     memory = replace(missed, id="llama-7", status=Status.SKIPPED, reason="not scored: from memory")
     rows = (*whole.rows[:-1], *more, memory)
     for width in (80, 140):
-        text = plain(validation_text(replace(whole, rows=rows)), width=width)
+        text = plain(drawn_validation(replace(whole, rows=rows)), width=width)
         assert all(each in text for each in ("moe-1", "moe-2", "moe-3", "2 more", "llama-7"))
-    page = validation_page(replace(whole, rows=rows), builders.provenance())
+    told = validation_report(rows, replace(whole, rows=rows))
+    page = page_of(told, builders.provenance())
     assert "moe-1, moe-2, moe-3 and 2 more" in page
     assert "llama-7" in page
 
@@ -250,9 +264,9 @@ def test_validation_tells_what_it_assumed_most_often():
     row = whole.rows[0]
     remarks = [f"1 assumed: {name}" for name in ("kernel", "kernel", "batch", "order", "sends")]
     rows = tuple(replace(row, reason=remark) for remark in remarks)
-    text = " ".join(plain(validation_text(replace(whole, rows=rows))).split())
+    text = " ".join(plain(drawn_validation(replace(whole, rows=rows))).split())
     assert "2 1 assumed: kernel 1 1 assumed: batch 1 1 assumed: order" in text
-    assert "and 1 more remarks" in text
+    assert "and 1 more" in text
 
 
 @pytest.mark.parametrize(
@@ -266,12 +280,12 @@ def test_validation_tells_what_it_assumed_most_often():
 def test_what_was_measured_is_written_in_the_unit_of_its_subject(subject, told):
     whole = builders.validation()
     row = replace(whole.rows[0], subject=subject, measured=0.625, predicted=0.65625, error=0.05)
-    text = plain(validation_text(replace(whole, rows=(row,))), width=140)
+    text = plain(drawn_validation(replace(whole, rows=(row,))), width=140)
     assert f"{row.id} {subject} {told} 5.0 %" in " ".join(text.split())
 
 
 def test_diagnosis_says_what_to_do():
     check = Check(name="scipy", health=Health.FAIL, found="absent", advice="Install it.")
-    text = plain(diagnosis_text(Diagnosis(checks=(check,))))
-    assert "fail  scipy  absent  Install it." in text
+    text = plain(drawn(doctor_report(None, Diagnosis(checks=(check,)))))
+    assert "fail scipy absent Install it." in " ".join(text.split())
     assert "Something needed is missing." in text

@@ -13,8 +13,9 @@ from tests import builders
 from foretrain.evidence.report import WRITE
 from foretrain.measured.run import Subject
 from foretrain.search.report.ranking import pareto, ranking
+from foretrain.show.report import Pieces
 from foretrain.show.table import Column, Table
-from foretrain.show.terminal import pieces
+from foretrain.show.terminal import blocks
 from foretrain.show.words import in_one_unit, signed, span, written
 from foretrain.step.facts import time_pieces
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
@@ -58,7 +59,8 @@ def test_parts_of_a_whole_have_the_unit_of_the_largest():
     texts = [written(SECONDS, value) for value in (4.7, 0.041, 0.02)]
     assert in_one_unit(texts, like=max) == ("4.7 s", "0.041 s", "0.02 s")
     parts = builders.estimate().parts
-    text = plain(pieces(time_pieces(replace(parts, forward=4.7, update=0.02)), SECONDS))
+    shares = time_pieces(replace(parts, forward=4.7, update=0.02))
+    text = plain(blocks([Pieces(quantity=SECONDS, pieces=shares)]))
     assert re.search(r"forward\s+4\.7 s", text)
     assert re.search(r"update\s+0\.02 s", text)
 

@@ -10,8 +10,9 @@ from tests import builders
 from foretrain.cluster.offer import Offer, part
 from foretrain.plan.study import Limit
 from foretrain.search.report import ranking
-from foretrain.search.report.page import search_page
-from foretrain.search.report.search import search_text
+from foretrain.search.report.search import search_report
+from foretrain.show.page import page as page_of
+from foretrain.show.terminal import drawn
 from foretrain.step import facts, rent
 
 DGX = builders.study().cluster
@@ -66,7 +67,7 @@ def test_limits_on_memory_and_power_are_told():
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_terminal_tells_what_may_be_rented_what_to_rent_and_where_each_plan_runs(width):
     console = Console(file=StringIO(), width=width)
-    console.print(search_text(STUDY, result()))
+    console.print(drawn(search_report(STUDY, result())))
     text = " ".join(console.file.getvalue().split())
     assert "To rent 16, 32 or 64 nodes of dgx-h100; 8 to 32 nodes of small" in text
     assert "Rent 16 nodes of small (128 x h100-sxm-80gb" in text
@@ -74,12 +75,12 @@ def test_terminal_tells_what_may_be_rented_what_to_rent_and_where_each_plan_runs
 
 
 def test_page_tells_what_to_rent_and_which_sizes_are_worth_it():
-    page = search_page(STUDY, result(), builders.provenance())
+    page = page_of(search_report(STUDY, result()), builders.provenance())
     assert "16 nodes of small" in page
     assert "on 128 h100-sxm-80gb" in page
     assert 'id="sizes"' in page
-    assert 'id="sizes"' not in search_page(
-        builders.study(), builders.search_result(), builders.provenance()
+    assert 'id="sizes"' not in page_of(
+        search_report(builders.study(), builders.search_result()), builders.provenance()
     )
 
 
@@ -93,5 +94,5 @@ def test_front_tells_where_its_plans_run_even_where_those_shown_run_alike():
     points = builders.search_result().pareto
     front = (*points, replace(points[-1], devices=256))
     shown = ranking.pareto(front, most=len(points))
-    assert len(shown.rows) == len(points)
+    assert shown.most == len(points)
     assert [column.name for column in shown.columns][:3] == ["#", "devices", "tp"]

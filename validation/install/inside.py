@@ -129,7 +129,7 @@ def commands() -> dict[str, Any]:
 
 def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
     """What is typed behind each command; files that one writes serve those below it."""
-    from foretrain.app.schema import ANSWERS
+    from foretrain.answers import ANSWERS
     from foretrain.jobs.policies.table import POLICIES
 
     ran, known, queue = (folder / f"{name}.toml" for name in ("ran", "known", "queue"))
@@ -145,7 +145,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
     return {
         "doctor": [[], ["--json"]],
         "catalogue": [[], ["llama-3-8b"], ["dgx-h100", "--json"]],
-        "schema": [[verb] for verb in ANSWERS],
+        "schema": [[verb.name] for verb in ANSWERS],
         "calibrate": [
             [ran, "--step-time", "900 ms", "--output", mine, "--name", "mine"],
             [*fitted, "--anyway", "--json"],
@@ -154,7 +154,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
             [table, "--html", page],
             [*fitted, "--json"],
         ],
-        "estimate": [[*study], [ran, "--json"]],
+        "estimate": [[*study, "--html", page], [ran, "--json"]],
         "search": [
             [*study, "--html", page, "--keep", 2, "--why-not", "tp8", "--robust", "--exhaustive"],
             [ran, "--json"],

@@ -1,8 +1,6 @@
 """What `doctor` answers: what works on this machine, and what to do about the rest.
 
 Doctor: what works on this machine, what does not, and what to do about it.
-
-The report of `doctor`: one line per check.
 """
 
 from __future__ import annotations
@@ -10,17 +8,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from rich.console import Group, RenderableType
-from rich.table import Table as RichTable
-from rich.text import Text
-
 from foretrain.errors import EXTRAS, ForetrainError, missing
-from foretrain.show import terminal
+from foretrain.show.report import AnswerReport, ReportSection, Strong
+from foretrain.show.table import label, table
 
 
 class Health(StrEnum):
@@ -42,17 +37,17 @@ class Check:
         advice: what to do; empty if nothing needs doing.
     """
 
-    name: str
-    health: Health
-    found: str
-    advice: str = ""
+    name: str = field(metadata=label("what"))
+    health: Health = field(metadata=label("how"))
+    found: str = field(metadata=label("found"))
+    advice: str = field(default="", metadata=label("what to do"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """Every check, in the order in which they matter."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[Check, ...] = field(metadata=label("checks"))
 
     @property
     def healthy(self) -> bool:
@@ -145,19 +140,9 @@ def _version(library: str) -> str:
         return ""
 
 
-COLOUR = {Health.OK: "green", Health.WARN: "yellow", Health.FAIL: "bold red"}
-
-
-def diagnosis_text(diagnosis: Diagnosis) -> Group:
-    """What the terminal shows of a diagnosis."""
-    grid = RichTable.grid(padding=(0, 2, 0, 0))
-    for check in diagnosis.checks:
-        grid.add_row(*_row(check))
-    verdict = "Everything needed is here." if diagnosis.healthy else "Something needed is missing."
-    return Group(grid, terminal.heading(verdict))
-
-
-def _row(check: Check) -> tuple[RenderableType, ...]:
-    health = Text(check.health.value, style=COLOUR[check.health])
-    found = Text(check.found).append(f"  {check.advice}" if check.advice else "", "dim")
-    return health, Text(check.name), found
+def doctor_report(_question: None, answer: Diagnosis) -> AnswerReport:
+    """What is said of a diagnosis."""
+    verdict = "Everything needed is here." if answer.healthy else "Something needed is missing."
+    shown = table(answer.checks, "health", "name", "found", "advice")
+    section = ReportSection(name="checks", title="", body=(shown, Strong(verdict)))
+    return AnswerReport(kind="Diagnosis", title="What works on this machine", sections=(section,))

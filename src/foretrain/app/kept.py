@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from foretrain.errors import InputError
-from foretrain.jobs.result import CaseResult
+from foretrain.jobs.case import CaseResult
 from foretrain.study.reading import exists, read_bytes
 from foretrain.study.writing import write_text
 

@@ -13,14 +13,15 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from foretrain.answers import ANSWERS
 from foretrain.app.commands.calibrate import calibrate
 from foretrain.app.commands.catalogue import catalogue
 from foretrain.app.commands.doctor import doctor
 from foretrain.app.commands.ensemble import ensemble
-from foretrain.app.commands.estimate import estimate
 from foretrain.app.commands.schema import schema
 from foretrain.app.commands.search import search
 from foretrain.app.commands.simulate import simulate
+from foretrain.app.commands.study import of_study
 from foretrain.app.commands.validate import validate
 from foretrain.app.output import tell
 from foretrain.errors import ForetrainError, NoPlanFits
@@ -44,7 +45,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (estimate, search, simulate, calibrate, validate, catalogue, schema, doctor):
+for verb in ANSWERS:
+    if verb.help:
+        app.command(verb.name)(of_study(verb))
+for command in (search, simulate, calibrate, validate, catalogue, schema, doctor):
     app.command()(command)
 app.add_typer(ensemble, name="ensemble")
 

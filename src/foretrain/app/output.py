@@ -19,11 +19,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from unicodedata import category
 
 import typer
 
+from foretrain.answers import entry_of, loaded
 from foretrain.errors import InputError
 from foretrain.study.reading import exists
 from foretrain.study.writing import unwritable, write_text
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
     from foretrain.coefficients.calibration import Calibration
+    from foretrain.show.document import Provenance
+    from foretrain.show.report import AnswerReport
+
+    Shown = RenderableType | Mapping[str, Any]
+    """A report, or a document."""
 
 
 KEPT: Final = "\n\t"
@@ -94,6 +100,13 @@ def _of_json(character: str) -> str:
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study in TOML.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON document and nothing else.")]
+Page = Annotated[
+    Path | None, typer.Option("--html", metavar="PAGE", help="Also write the report as a web page.")
+]
+Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the work.")]
+Kind = Annotated[
+    str | None, typer.Option("--kind", help="Kind of the tables, where their names do not say it.")
+]
 CoefficientsFile = Annotated[
     Path | None,
     typer.Option(
@@ -102,9 +115,49 @@ CoefficientsFile = Annotated[
 ]
 
 
-def show_and_write(
-    answer: RenderableType | Mapping[str, object], path: Path | None, text: Callable[[], str]
+def told(question: object, answer: object, source: Provenance, *, as_json: bool) -> Shown:
+    """What is shown of an answer: its document, or its report."""
+    from foretrain.show.document import document
+    from foretrain.show.terminal import drawn
+
+    shown = document(entry_of(answer).name, answer, source)
+    return shown if as_json else drawn(_report(question, answer))
+
+
+def answered(
+    question: object, answer: object, source: Provenance, *, as_json: bool, html: Path | None
 ) -> None:
+    """Show an answer, and write its page where one is asked for.
+
+    Args:
+        question: what was asked.
+        answer: what a verb answers.
+        source: what it was computed from.
+        as_json: whether to show the document.
+        html: the page.
+    """
+
+    def text() -> str:
+        from foretrain.show.page import page
+
+        return page(_report(question, answer), source)
+
+    show_and_write(told(question, answer, source, as_json=as_json), html, text)
+
+
+def _report(question: object, answer: object) -> AnswerReport:
+    """What an answer says, in its wing's words or in those of its labels alone."""
+    from foretrain.show.report import AnswerReport, report
+
+    entry = entry_of(answer)
+    if not entry.report:
+        return report(entry.name, answer)
+    found = loaded(entry.report)(question, answer)
+    assert isinstance(found, AnswerReport), f"{entry.report} gives no report"
+    return found
+
+
+def show_and_write(answer: Shown, path: Path | None, text: Callable[[], str]) -> None:
     """Show an answer, and write it to a file too where one is named.
 
     It is shown where the file cannot be written too: a full disk must not cost an hour's search.
@@ -125,7 +178,7 @@ def show_and_write(
         show(answer)
 
 
-def show(answer: RenderableType | Mapping[str, object]) -> None:
+def show(answer: Shown) -> None:
     """Print a document as JSON; a report in colour on a terminal, as plain lines elsewhere.
 
     Raises:

@@ -15,6 +15,8 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from foretrain.show.words import SPENT, count, percent, written
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -62,7 +64,6 @@ def _bar(stop: Callable[[], bool]) -> Iterator[Told]:
     from rich.text import Text
 
     from foretrain.app.output import Legible
-    from foretrain.search.report.search import progress_text
 
     share = bars.TaskProgressColumn("{task.percentage:.0f} %", "")
     bar = bars.Progress(bars.BarColumn(20), share, bars.TimeElapsedColumn())
@@ -81,6 +82,20 @@ def _bar(stop: Callable[[], bool]) -> Iterator[Told]:
 
     with Live(get_renderable=drawn, console=Console(stderr=True), transient=True):
         yield tell
+
+
+def progress_text(now: Progress) -> str:
+    """The best so far, how much better another plan may be, and the plan, most telling first."""
+    if now.best is None or now.plan is None:
+        return f"{count(now.settled, 'plan')}, none that fits yet"
+    best = f"best so far {written(SPENT[now.objective], now.best)}"
+    return f"{best}{_better(now.gap)}: {now.plan}"
+
+
+def _better(gap: float | None) -> str:
+    if gap is None:
+        return ""
+    return f", at most {percent(gap)} better exists" if gap else ", nothing better exists"
 
 
 def rows_done(total: int) -> AbstractContextManager[Callable[[int], None] | None]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Final
 
-from rich.console import Group, RenderableType
-
-from foretrain.show import terminal
-from foretrain.show.table import Column, Fact, Table
+from foretrain.show.report import AnswerReport, Block, Note, ReportSection
+from foretrain.show.table import Column, Fact, Table, table
 from foretrain.study.entries import CatalogueEntry, CatalogueResult, Figure
 from foretrain.units import PARAMETERS
 
-FAMILY_WIDTH = 24
 PLURALS: Mapping[str, str] = {"device": "Devices", "cluster": "Clusters", "model": "Models"}
 SHOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "device": {
@@ -38,32 +36,30 @@ REMARKS: Final[Mapping[tuple[str, str], str]] = {
 """What is said of a link where a key has a value."""
 
 
-def catalogue_text(result: CatalogueResult) -> Group:
+def catalogue_report(_name: str | None, result: CatalogueResult) -> AnswerReport:
     """Names by family; all of one kind with their main figures; one entry with its sources."""
-    if len(result.entries) == 1:
-        entry = result.entries[0]
-        sources = list(dict.fromkeys(figure.source for figure in entry.figures))
-        return Group(
-            terminal.heading(f"{entry.name} ({entry.kind})"),
-            terminal.facts(Fact(label=label, text=text) for label, text in _about(entry) if text),
-            "",
-            terminal.table(_figures(entry, sources)),
-            "",
-            *(
-                terminal.note(f"[{place}] {source}")
-                for place, source in enumerate(sources, start=1)
-            ),
-        )
     kinds = [(kind, list(found)) for kind, found in _grouped(result.entries, "kind")]
-    if len(kinds) == 1:
-        return Group(*_listed(result.entries))
-    hints = (
-        "foretrain catalogue NAME shows an entry's numbers and their sources;",
-        "foretrain catalogue devices, clusters or models lists the main ones of each;",
-        "foretrain catalogue here shows this machine.",
-    )
-    overview = (part for kind, found in kinds for part in _named(kind, found))
-    return Group(*overview, "", *map(terminal.note, hints))
+    if len(result.entries) == 1:
+        sections = [_entry(result.entries[0])]
+    elif len(kinds) == 1:
+        families = _grouped(result.entries, "family")
+        sections = [_section(family, _table(list(found))) for family, found in families]
+    else:
+        hints = ReportSection(name="", title="", body=("", *map(Note, HINTS)))
+        named = (_section(f"{PLURALS[kind]} ({len(it)})", _named(it)) for kind, it in kinds)
+        sections = [*named, hints]
+    return AnswerReport(kind="Catalogue", title="Known by name", sections=tuple(sections))
+
+
+HINTS: Final = (
+    "foretrain catalogue NAME shows an entry's numbers and their sources;",
+    "foretrain catalogue devices, clusters or models lists the main ones of each;",
+    "foretrain catalogue here shows this machine.",
+)
+
+
+def _section(title: str, body: Block) -> ReportSection:
+    return ReportSection(name=title.lower().replace(" ", "-"), title=title, body=(body,))
 
 
 def _grouped(
@@ -73,38 +69,26 @@ def _grouped(
     return groupby(entries, key=lambda entry: str(getattr(entry, by)))
 
 
-def _named(kind: str, entries: list[CatalogueEntry]) -> Iterator[RenderableType]:
+def _named(entries: list[CatalogueEntry]) -> tuple[Fact, ...]:
     """The names of a kind, a line per family."""
-    yield terminal.heading(f"{PLURALS[kind]} ({len(entries)})")
-    families = [
+    return tuple(
         Fact(label=family, text=", ".join(entry.name for entry in found))
         for family, found in _grouped(entries, "family")
-    ]
-    yield terminal.facts(families, width=FAMILY_WIDTH)
-
-
-def _listed(entries: Iterable[CatalogueEntry]) -> Iterator[RenderableType]:
-    """A table per family."""
-    for family, found in _grouped(entries, "family"):
-        yield terminal.heading(family)
-        yield terminal.table(_table(list(found)))
+    )
 
 
 def _table(entries: list[CatalogueEntry]) -> Table:
-    """Name, main figures and summary, without columns that are empty."""
+    """Name, main figures and summary."""
     shown = SHOWN.get(entries[0].kind, {})
-    cells = {name: [_first(entry, keys) for entry in entries] for name, keys in shown.items()}
-    cells = {name: texts for name, texts in cells.items() if any(texts)}
-    columns = (
-        Column(name="name"),
-        *(Column(name=name, number=True) for name in cells),
-        Column(name="summary", spare=1),
+    return table(
+        entries,
+        (Column(name="name"), lambda entry: entry.name),
+        *(
+            (Column(name=name, number=True), partial(_first, keys=keys))
+            for name, keys in shown.items()
+        ),
+        (Column(name="summary", spare=1), lambda entry: entry.summary),
     )
-    rows = tuple(
-        (entry.name, *(texts[place] for texts in cells.values()), entry.summary)
-        for place, entry in enumerate(entries)
-    )
-    return Table(columns=columns, rows=rows)
 
 
 def _first(entry: CatalogueEntry, keys: tuple[str, ...]) -> str:
@@ -113,20 +97,28 @@ def _first(entry: CatalogueEntry, keys: tuple[str, ...]) -> str:
     return value if isinstance(value, str) else PARAMETERS.write(value).removesuffix(" parameters")
 
 
+def _entry(entry: CatalogueEntry) -> ReportSection:
+    sources = list(dict.fromkeys(figure.source for figure in entry.figures))
+    return ReportSection(
+        name=entry.name,
+        title=f"{entry.name} ({entry.kind})",
+        body=(
+            tuple(Fact(label=label, text=text) for label, text in _about(entry) if text),
+            "",
+            _figures(entry, sources),
+            "",
+            *(Note(f"[{place}] {source}") for place, source in enumerate(sources, start=1)),
+        ),
+    )
+
+
 def _about(entry: CatalogueEntry) -> Iterator[tuple[str, str]]:
     """What an entry says in words, under the labels of its lines."""
     yield "What", entry.summary
     yield "Sample", entry.words.get("sample", "")
     yield "Device", entry.words.get("device", entry.words.get("device.name", ""))
     for place, name in enumerate(_levels(entry)):
-        # Technology and shape of a level, and what else is said of its link.
-        start = f"levels[{place}].link."
-        said = {key.removeprefix(start): text for key, text in entry.words.items()}
-        shape = [said[key] for key in ("technology", "kind") if key in said]
-        link = ", ".join(
-            shape + [text for key, text in REMARKS.items() if said.get(key[0]) == key[1]]
-        )
-        yield "Levels" if place == 0 else " ", f"{name}: {link}"
+        yield "Levels" if place == 0 else " ", f"{name}: {_link(entry, place)}"
 
 
 def _levels(entry: CatalogueEntry) -> list[str]:
@@ -134,24 +126,31 @@ def _levels(entry: CatalogueEntry) -> list[str]:
     return [text for key, text in entry.words.items() if LEVEL_NAME.fullmatch(key)]
 
 
+def _link(entry: CatalogueEntry, place: int) -> str:
+    """Technology and shape of a level, and what else is said of its link."""
+    start = f"levels[{place}].link."
+    said = {key.removeprefix(start): text for key, text in entry.words.items()}
+    shape = [said[key] for key in ("technology", "kind") if key in said]
+    return ", ".join(shape + [text for key, text in REMARKS.items() if said.get(key[0]) == key[1]])
+
+
 def _figures(entry: CatalogueEntry, sources: list[str]) -> Table:
     """The numbers, each with the place of its source in the list below."""
-    columns = (
-        Column(name="key"),
-        Column(name="value", number=True),
-        Column(name="confidence"),
-        Column(name="source"),
-    )
-    rows = tuple(
+
+    def source(figure: Figure) -> str:
+        date = f" of {figure.date}" if figure.date else ""
+        return f"[{sources.index(figure.source) + 1}]{date}"
+
+    return table(
+        entry.figures,
+        (Column(name="key"), partial(_key, entry)),
         (
-            _key(entry, figure),
-            f"{figure.value:,}" if isinstance(figure.value, int) else figure.value,
-            figure.confidence,
-            f"[{sources.index(figure.source) + 1}]{f' of {figure.date}' if figure.date else ''}",
-        )
-        for figure in entry.figures
+            Column(name="value", number=True),
+            lambda it: f"{it.value:,}" if isinstance(it.value, int) else it.value,
+        ),
+        (Column(name="confidence"), lambda figure: figure.confidence),
+        (Column(name="source"), source),
     )
-    return Table(columns=columns, rows=rows)
 
 
 def _key(entry: CatalogueEntry, figure: Figure) -> str:

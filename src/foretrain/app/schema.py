@@ -1,32 +1,20 @@
-"""Answers: the result of every verb, under the name that its document has.
-
-JSON Schema of the documents that foretrain prints, and of the studies that it reads.
-"""
+"""JSON Schema of the documents that foretrain prints, and of the studies that it reads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from types import GenericAlias, MappingProxyType
+from types import GenericAlias
 from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from foretrain.app.doctor import Diagnosis
+from foretrain.answers import ANSWERS, loaded
 from foretrain.cluster.cluster import Cluster
-from foretrain.ensemble.estimate import EnsembleEstimated
-from foretrain.ensemble.result import EnsembleRan
 from foretrain.errors import InputError, nearest
-from foretrain.evidence.result import Calibrated
-from foretrain.evidence.validate import Validation
-from foretrain.jobs.result import Simulated
 from foretrain.measured.ensemble_study import Halving
-from foretrain.search.largest import Largest
-from foretrain.search.result import SearchResult
 from foretrain.show.document import plain
-from foretrain.step.pair import MixedResult
-from foretrain.step.result import Estimate
 from foretrain.study.cluster import KEY as GROUPS
 from foretrain.study.ensemble_sections import (
     CheckpointsSection,
@@ -34,7 +22,6 @@ from foretrain.study.ensemble_sections import (
     LogsSection,
     MemberSection,
 )
-from foretrain.study.entries import CatalogueResult
 from foretrain.study.keys import NOT_YET
 from foretrain.study.offers import NodeList, NodeRange
 from foretrain.study.plan import PlanSection
@@ -42,28 +29,6 @@ from foretrain.study.queue_study import JobsSection, NodesSection, SimulationSec
 from foretrain.study.scenario import KEY as SCENARIO
 from foretrain.study.study import NEEDED, JobSection, SearchSection
 from foretrain.study.workload import WorkloadSection
-
-ANSWERS: Mapping[str, type] = MappingProxyType(
-    {
-        "estimate": Estimate,
-        "search": SearchResult,
-        "largest": Largest,
-        "mixed": MixedResult,
-        "calibrate": Calibrated,
-        "simulate": Simulated,
-        "ensemble-estimate": EnsembleEstimated,
-        "ensemble-run": EnsembleRan,
-        "validate": Validation,
-        "catalogue": CatalogueResult,
-        "doctor": Diagnosis,
-    }
-)
-
-
-def name_of(answer: object) -> str:
-    """The name of an answer's document."""
-    return next(name for name, kind in ANSWERS.items() if isinstance(answer, kind))
-
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 STUDY: Final = "study"
@@ -93,16 +58,18 @@ def schema_of(verb: str) -> Schema:
         InputError: if no such document exists.
     """
     studies = {STUDY: _study, QUEUE: _queue, ENSEMBLE: _ensemble}
-    known = [*ANSWERS, *studies]
+    results = {entry.name: entry.result for entry in ANSWERS}
+    known = [*results, *studies]
     if verb not in known:
         raise InputError(f"no schema of '{verb}'.{nearest(verb, known)} Known: {', '.join(known)}.")
-    body = studies[verb]() if verb in studies else _answer(verb)
+    body = studies[verb]() if verb in studies else _answer(verb, loaded(results[verb]))
     return {"$schema": DIALECT, "title": f"foretrain {verb}", **body}
 
 
-def _answer(verb: str) -> Schema:
+def _answer(verb: str, result: object) -> Schema:
     """A verb's result with the keys that every document has."""
-    body = _record(ANSWERS[verb], "serialization")
+    assert isinstance(result, type), f"the result of {verb} is not a class"
+    body = _record(result, "serialization")
     texts = {name: {"type": "string"} for name in ("foretrain", "inputs", "coefficients")}
     every = {"schema": {"const": f"foretrain/{verb}/1"}, **texts}
     body["properties"] = every | body["properties"]

@@ -8,10 +8,7 @@ The report of `ensemble estimate`: whether to share the input, and what a run wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-from rich.console import Group
-from rich.text import Text
+from dataclasses import dataclass, field
 
 from foretrain.ensemble.one_node import LoadingEstimate
 from foretrain.ensemble.plan import Planned, planned
@@ -21,12 +18,17 @@ from foretrain.ensemble.run.machine import limited
 from foretrain.ensemble.run.opened import Told, known, opened
 from foretrain.ensemble.sharing import SharingChoice
 from foretrain.measured.ensemble_study import EnsembleStudy, HandingCosts, Input, SampleCosts
-from foretrain.show import terminal
-from foretrain.show.document import Provenance
-from foretrain.show.page import page, tables
-from foretrain.show.table import Column, Fact, Table
-from foretrain.show.words import count, percent, written
+from foretrain.show.report import AnswerReport, Note, ReportSection
+from foretrain.show.table import Fact, label, table
+from foretrain.show.words import count, percent, whole, written
 from foretrain.units import BYTES, SECONDS
+
+LIMITS = {"training": "the steps", "preparation": "preparing", "cores": "the cores"}
+
+
+def rate(value: float) -> str:
+    """Samples per second: "12.3", "1,234"."""
+    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +46,17 @@ class Loading:
         chosen: whether the run takes it.
     """
 
-    name: str
+    name: str = field(metadata=label("way"))
     shared: bool
     workers: int
-    cpu: float
-    rate: float
-    limit: str
-    memory: float
+    cpu: float = field(
+        metadata=label("processor time", SECONDS, meaning="per sample, all members together")
+    )
+    rate: float = field(metadata=label("rate", rate, meaning="samples per second of each member"))
+    limit: str = field(
+        metadata=label("limit", LIMITS.__getitem__, number=False, meaning="what keeps it from more")
+    )
+    memory: float = field(metadata=label("memory", BYTES, spare=1))
     chosen: bool
 
 
@@ -70,15 +76,23 @@ class MemberForecast:
         wave: in which it trains, from 1.
     """
 
-    name: str
+    name: str = field(metadata=label("member"))
     model: str
-    batch: int
-    epochs: int
-    alone: float
-    rate: float
-    cpu: float
-    memory: float
-    wave: int
+    batch: int = field(metadata=label("batch", whole))
+    epochs: int = field(metadata=label("epochs", whole))
+    alone: float = field(
+        metadata=label(
+            "alone", "{:,.0f}".format, meaning="samples per second with samples always at hand"
+        )
+    )
+    rate: float = field(
+        metadata=label("together", "{:,.0f}".format, meaning="samples per second among the others")
+    )
+    cpu: float = field(
+        metadata=label("own time", SECONDS, meaning="processor time of a sample", spare=1)
+    )
+    memory: float = field(metadata=label("memory", BYTES, spare=2))
+    wave: int = field(metadata=label("wave", whole))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,45 +244,38 @@ def _warnings(study: EnsembleStudy, plan: Planned) -> Iterator[str]:
         yield "The data does not tell how many samples it has, so times are per sample only."
 
 
-WAYS = "How members may get their samples"
-MEMBERS = "Members"
 COUNTED = "all processes, what they share once"
-LIMITS = {"training": "the steps", "preparation": "preparing", "cores": "the cores"}
 
 
-def ensemble_estimate_text(answer: EnsembleEstimated) -> Group:
-    """What the terminal shows before a run."""
-    ways, members = loading_table(answer.loadings), member_table(answer)
+def ensemble_estimate_report(study: EnsembleStudy, answer: EnsembleEstimated) -> AnswerReport:
+    """What is said before a run."""
     chosen = next((n for n, each in enumerate(answer.loadings) if each.chosen), None)
-    return Group(
-        terminal.facts(facts(answer)),
-        terminal.heading(WAYS),
-        terminal.table(ways, best=chosen),
-        terminal.legend(ways.columns),
-        terminal.heading(MEMBERS),
-        terminal.table(members),
-        terminal.legend(members.columns),
-        *([Text()] if answer.warnings else []),
-        *(Text(f"Warning: {each}", style="yellow") for each in answer.warnings),
-        terminal.note(f"\n{_code(answer)}"),
+    named = ", ".join(answer.code)
+    told = code(answer.code) if answer.measured else f"A run calls code of the study: {named}."
+    waves = ("wave",) if answer.waves > 1 else ()
+    ways = table(
+        answer.loadings, "name", "rate", "cpu", "memory", "limit", best=chosen, legend=True
     )
-
-
-def ensemble_estimate_page(answer: EnsembleEstimated, provenance: Provenance) -> str:
-    """The HTML page of an estimate, complete in itself."""
-    told = tuple((fact.label, fact.text, fact.more) for fact in facts(answer))
-    heads = (Column(name="what"), Column(name="expected"), Column(name="more"))
-    sections = (
-        tables("expected", "What to expect", Table(columns=heads, rows=told)),
-        tables("loading", WAYS, loading_table(answer.loadings), words=answer.why),
-        tables("members", MEMBERS, member_table(answer), words=" ".join(answer.warnings)),
+    members = table(
+        answer.members,
+        *("name", "batch", "epochs", "alone", "rate", "cpu", "memory", *waves),
+        legend=True,
     )
-    return page(
+    warnings = tuple(Fact(label="Warning", text=each) for each in answer.warnings)
+    return AnswerReport(
         kind="Ensemble",
         title=f"{answer.name}: {count(len(answer.members), 'member')}",
-        subtitle=_code(answer),
-        sections=[each for each in sections if each is not None],
-        provenance=provenance,
+        subtitle=told,
+        sections=(
+            ReportSection(name="expected", title="", body=(tuple(facts(answer)),)),
+            ReportSection(name="loading", title="How members may get their samples", body=(ways,)),
+            ReportSection(
+                name="members",
+                title="Members",
+                body=(members, *(("", warnings) if warnings else ())),
+            ),
+            ReportSection(name="", title="", body=("", Note(told))),
+        ),
     )
 
 
@@ -297,66 +304,9 @@ def facts(answer: EnsembleEstimated) -> Iterator[Fact]:
     )
 
 
-def loading_table(loadings: Sequence[Loading]) -> Table:
-    """Ways of loading, the quickest first."""
-    columns = (
-        Column(name="way"),
-        Column(name="rate", meaning="samples per second of each member", number=True),
-        Column(name="processor time", meaning="per sample, all members together", number=True),
-        Column(name="memory", number=True, spare=1),
-        Column(name="limit", meaning="what keeps it from more"),
-    )
-    rows = [
-        (
-            each.name,
-            f"{each.rate:,.3g}" if each.rate < 1000 else f"{each.rate:,.0f}",
-            written(SECONDS, each.cpu),
-            written(BYTES, each.memory),
-            LIMITS[each.limit],
-        )
-        for each in loadings
-    ]
-    return Table(columns=columns, rows=tuple(rows))
-
-
-def member_table(answer: EnsembleEstimated) -> Table:
-    """Members in the order of the study."""
-    waves = answer.waves > 1
-    columns = (
-        Column(name="member"),
-        Column(name="batch", number=True),
-        Column(name="epochs", number=True),
-        Column(name="alone", meaning="samples per second with samples always at hand", number=True),
-        Column(name="together", meaning="samples per second among the others", number=True),
-        Column(name="own time", meaning="processor time of a sample", number=True, spare=1),
-        Column(name="memory", number=True, spare=2),
-        *((Column(name="wave", number=True),) * waves),
-    )
-    rows = [(*_row(each), *((str(each.wave),) * waves)) for each in answer.members]
-    return Table(columns=columns, rows=tuple(rows))
-
-
-def _code(answer: EnsembleEstimated) -> str:
-    """What was called, or will be."""
-    named = ", ".join(answer.code)
-    return code(answer.code) if answer.measured else f"A run calls code of the study: {named}."
-
-
 def code(names: Sequence[str]) -> str:
     """Which functions of the study run."""
     return f"Runs code of the study: {', '.join(names)}."
-
-
-def _row(member: MemberForecast) -> tuple[str, ...]:
-    return (
-        member.name,
-        f"{member.batch:,}",
-        f"{member.epochs:,}",
-        f"{member.alone:,.0f}",
-        f"{member.rate:,.0f}",
-        written(SECONDS, member.cpu),
-        written(BYTES, member.memory),
-    )
 
 
 def _sample(answer: EnsembleEstimated) -> str:

@@ -5,10 +5,13 @@ What `ensemble run` answers: what every member did, and what it cost; and what i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foretrain.measured.ensemble_study import Bottleneck, Input
+from foretrain.show.table import label, labelled
+from foretrain.show.words import per_second, percent, signed_percent, whole
+from foretrain.units import SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +28,22 @@ class InputWay:
         why: it was not chosen; empty for the one that was.
     """
 
-    name: str
-    rate: float
-    cpu: float
-    cores: float
+    name: str = field(metadata=label("input"))
+    rate: float = field(metadata=label("samples/s", per_second, meaning="of a member"))
+    cpu: float = field(metadata=label("CPU time", SECONDS, meaning="per sample, all members"))
+    cores: float = field(
+        metadata=label(
+            "cores", "{:,.0f}".format, meaning="of a node, at work on input on average", spare=1
+        )
+    )
     limit: str
     why: str
+
+    @property
+    @labelled("why not")
+    def fate(self) -> str:
+        """Why it was not chosen, or that it was."""
+        return self.why or "chosen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +116,14 @@ class MemberNow:
         cpu: seconds of processor time, in this run.
     """
 
-    name: str
-    state: MemberState = MemberState.WAITING
-    epoch: int = 0
-    samples: int = 0
-    rate: float = 0.0
-    lag: int = 0
-    wait: float = 0.0
-    loss: float | None = None
+    name: str = field(metadata=label("member"))
+    state: MemberState = field(default=MemberState.WAITING, metadata=label("state"))
+    epoch: int = field(default=0, metadata=label("epoch", whole))
+    samples: int = field(default=0, metadata=label("samples", whole))
+    rate: float = field(default=0.0, metadata=label("samples/s", "{:,.0f}".format))
+    lag: int = field(default=0, metadata=label("lag", whole))
+    wait: float = field(default=0.0, metadata=label("waits", percent))
+    loss: float | None = field(default=None, metadata=label("loss", "{:.4g}".format))
     cpu: float = 0.0
 
 
@@ -150,18 +163,30 @@ class MemberResult:
         reason: why it failed; empty where it did not.
     """
 
-    name: str
-    state: MemberState
-    epochs: int
-    samples: int
+    name: str = field(metadata=label("member"))
+    state: MemberState = field(metadata=label("state"))
+    epochs: int = field(metadata=label("epochs", whole))
+    samples: int = field(metadata=label("samples", whole, spare=2))
     seconds: float
-    rate: float
-    wait: float
-    loss: float | None
-    cpu: float
+    rate: float = field(metadata=label("samples/s", "{:,.0f}".format))
+    wait: float = field(
+        metadata=label("waits", percent, meaning="share of its time without a batch")
+    )
+    loss: float | None = field(
+        metadata=label("loss", "{:.4g}".format, meaning="mean of its last epoch")
+    )
+    cpu: float = field(
+        metadata=label("own time", SECONDS, meaning="processor time of its process", spare=1)
+    )
     dropped: int = 0
     skipped: int = 0
     reason: str = ""
+
+    @property
+    @labelled("lost", whole, meaning="samples dropped or not readable")
+    def lost(self) -> int | None:
+        """None where it got every sample."""
+        return self.dropped + self.skipped or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,11 +201,11 @@ class Compared:
         error: predicted over measured, less 1; None where nothing was measured.
     """
 
-    quantity: str
+    quantity: str = field(metadata=label("what"))
     unit: str
     predicted: float
     measured: float
-    error: float | None
+    error: float | None = field(metadata=label("difference", signed_percent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

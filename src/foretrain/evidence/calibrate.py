@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import expm1
 
-from rich.console import Group
-from rich.text import Text
-
 from foretrain.coefficients.calibration import Calibration
 from foretrain.errors import InputError
 from foretrain.evidence.anchor import anchor
 from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs, fittable
-from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
+from foretrain.evidence.result import Calibrated, Judged, Odd
 from foretrain.measured.run import MeasuredRun, UnreadRow
 from foretrain.plan.study import Study
-from foretrain.show import terminal
-from foretrain.show.table import Column, Table
+from foretrain.show.report import AnswerReport, Block, Note, ReportSection
+from foretrain.show.table import table
 from foretrain.show.words import count, percent, written
 from foretrain.study.coefficients import SHIPPED
 from foretrain.units import SECONDS
@@ -80,33 +77,24 @@ def calibrate(
 SHOWN = 5
 """Odd runs that are listed."""
 
-COLUMNS = (
-    Column(name="coefficient"),
-    Column(name="before", number=True),
-    Column(name="after", number=True),
-    Column(name="interval"),
-    Column(
-        name="moved", meaning="standard deviations of what was known; above 3 is odd", number=True
-    ),
-    Column(name="runs", meaning="that tell of it", number=True),
-)
 
-
-def calibration_text(found: Calibrated) -> Group:
-    """What the terminal shows of a fit."""
+def calibrate_report(ran: object, found: Calibrated) -> AnswerReport:
+    """What is said of a fit."""
     told = [it for it in found.moved if it.rows]
     silent = [it.name for it in found.moved if not it.rows]
     runs = f"Set {found.calibration.name}, fitted to {count(len(found.rows), 'run')}"
     off = f"; it predicts them {percent(expm1(found.error))} off (root mean square)"
-    unmoved = f"No run tells of {', '.join(silent)}." if silent else ""
-    return Group(
-        terminal.heading(f"{runs}{off if len(found.rows) > 1 else ''}"),
-        terminal.table(Table(columns=COLUMNS, rows=tuple(map(_row, told)))),
-        terminal.legend(COLUMNS),
-        *([terminal.note(unmoved)] if unmoved else []),
-        *([terminal.note(_left_out(found.judged))] if found.judged else []),
-        *(Text(f"Odd: {_odd(each)}") for each in found.odd[:SHOWN]),
+    notes = [f"No run tells of {', '.join(silent)}."] if silent else []
+    notes += [_left_out(found.judged)] if found.judged else []
+    shown = ("name", "before", "after", "interval", "score", "rows")
+    title = f"{runs}{off if len(found.rows) > 1 else ''}"
+    body: tuple[Block, ...] = (
+        table(told, *shown, legend=True),
+        *map(Note, notes),
+        *(f"Odd: {_odd(each)}" for each in found.odd[:SHOWN]),
     )
+    sections = (ReportSection(name="fit", title=title, body=body),)
+    return AnswerReport(kind="Calibration", title=found.calibration.name, sections=sections)
 
 
 def _left_out(judged: Judged) -> str:
@@ -119,15 +107,3 @@ def _odd(each: Odd) -> str:
     measured, predicted = (written(SECONDS, seconds) for seconds in (each.measured, each.predicted))
     far = f"{each.deviations:+.0f} standard deviations"
     return f"{each.run} took {measured}, and {predicted} are predicted ({far})"
-
-
-def _row(it: Moved) -> tuple[str, ...]:
-    unit = "" if it.unit == "1" else f" {it.unit}"
-    return (
-        it.name,
-        f"{it.prior:.4g}{unit}",
-        f"{it.value:.4g}{unit}",
-        f"{it.low:.4g} to {it.high:.4g}",
-        f"{it.score:+.2f}",
-        str(it.rows),
-    )

@@ -6,20 +6,20 @@ The report of `validate`: how good the predictions are, and which rows are worst
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean, median, quantiles
 from types import MappingProxyType
 from typing import Final
 
-from rich.console import Group, RenderableType
-
-from foretrain.evidence.validate import Status, Validation, ValidationRow, ValidationSummary
-from foretrain.measured.run import Subject
-from foretrain.show import terminal
-from foretrain.show.table import Column, Table
-from foretrain.show.words import count, percent, written
+from foretrain.evidence.scatter import COUNTED, scatter
+from foretrain.evidence.validate import Status, Validation, ValidationRow
+from foretrain.measured.run import MeasuredRun, Subject, UnreadRow
+from foretrain.show.report import AnswerReport, Drawing, ReportSection, Screen
+from foretrain.show.table import Column, Piece, Table, label, table
+from foretrain.show.words import PARTS, count, percent, whole, written
+from foretrain.step.facts import time_pieces
 from foretrain.units import BYTES, SAMPLES, SECONDS
 
 BY: Mapping[str, Callable[[ValidationRow], str]] = MappingProxyType(
@@ -34,44 +34,11 @@ BY: Mapping[str, Callable[[ValidationRow], str]] = MappingProxyType(
 
 UNKNOWN = "not stated"
 
-
-def errors_by(name: str, rows: Sequence[ValidationRow]) -> Table:
-    """The errors of scored rows, most rows first."""
-    groups: dict[str, list[ValidationRow]] = {}
-    for row in rows:
-        groups.setdefault(BY[name](row) or UNKNOWN, []).append(row)
-    columns = (
-        Column(name=name),
-        Column(name="rows", number=True),
-        Column(name="error", meaning="mean of the absolute errors", number=True),
-        Column(name="median", number=True),
-        Column(name="p90", meaning="nine rows of ten err less", number=True),
-        Column(name="bias", meaning="mean of the signed errors", number=True),
-        Column(name="inside", meaning="measured values within the interval", number=True),
-    )
-    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return Table(columns=columns, rows=tuple(_line(*item) for item in ordered))
-
-
-def _line(name: str, rows: Sequence[ValidationRow]) -> tuple[str, ...]:
-    signed = [row.error for row in rows if row.error is not None]
-    sizes = [abs(error) for error in signed]
-    ninetieth = quantiles(sizes, n=10, method="inclusive")[-1] if len(sizes) > 1 else sizes[0]
-    shares = (fmean(sizes), median(sizes), ninetieth, fmean(signed))
-    return (name, f"{len(rows):,}", *map(percent, shares), _inside(rows))
-
-
-def _inside(rows: Sequence[ValidationRow]) -> str:
-    """Share of the measured values within the interval; nothing where rows have none."""
-    held = [
-        row.low <= row.measured <= row.high
-        for row in rows
-        if row.low is not None and row.high is not None and row.measured is not None
-    ]
-    return percent(fmean(held)) if held else ""
-
-
+UNKNOWN = "not stated"
 WORST = 10
+"""Rows that err most on a terminal."""
+
+WORST_OF_A_PAGE = 25
 REASONS = 12
 REMARKS = 3
 NAMED = 3
@@ -94,20 +61,55 @@ WRITE: Final[Mapping[Subject, Callable[[float], str]]] = {
 }
 
 
-def validation_text(validation: Validation) -> Group:
-    """What the terminal shows of a validation."""
-    shown = summary(validation.summary)
-    scored = [row for row in validation.rows if is_scored(row)]
-    return Group(
-        terminal.heading(f"{count(len(validation.rows), 'row')}, {len(scored)} scored"),
-        terminal.table(shown),
-        terminal.legend(shown.columns),
-        *_remarks(scored),
-        *_worst(scored),
-        *_first(
-            missed([row for row in validation.rows if not is_scored(row)]), REASONS, "Not scored"
-        ),
+def validation_report(
+    runs: Sequence[MeasuredRun | UnreadRow], validation: Validation
+) -> AnswerReport:
+    """What is said of a validation.
+
+    Args:
+        runs: what was predicted.
+        validation: predictions held against measurements.
+    """
+    rows = [row for row in validation.rows if is_scored(row)]
+    sources = {row.source_id for row in validation.rows}
+    told = f"{count(len(runs), 'row')} of {count(len(sources), 'source')}"
+    return AnswerReport(
+        kind="Validation",
+        title="Predictions held against measurements",
+        subtitle=f"{told}, {len(rows):,} scored.",
+        sections=tuple(_sections(validation, rows)),
+        coefficients=True,
     )
+
+
+def _sections(validation: Validation, rows: Sequence[ValidationRow]) -> Iterator[ReportSection]:
+    scored = f"{count(len(validation.rows), 'row')}, {len(rows)} scored"
+    yield ReportSection(
+        name="summary", title=scored, body=(table(validation.summary, *SUMMARY, legend=True),)
+    )
+    yield from _drawn(rows)
+    for name in BY:
+        yield ReportSection(
+            name=f"by-{name}",
+            title=f"Errors by {name}",
+            body=(errors_by(name, rows),),
+            page_only=True,
+        )
+    yield ReportSection(
+        name="remarks",
+        title="Assumed for the rows that are scored, and other remarks",
+        body=(remarks(rows),),
+    )
+    if rows:
+        yield _worst(rows)
+    others = [row for row in validation.rows if not is_scored(row)]
+    yield ReportSection(name="missed", title="Not scored", body=(missed(others),))
+
+
+SUMMARY: Final = (
+    *("source_id", "subject", "rows", "predicted", "mape", "median", "p90", "bias"),
+    *("interval_coverage", "interval_width"),
+)
 
 
 def is_scored(row: ValidationRow) -> bool:
@@ -115,81 +117,87 @@ def is_scored(row: ValidationRow) -> bool:
     return row.status is Status.PREDICTED and row.error is not None
 
 
-def summary(summaries: tuple[ValidationSummary, ...]) -> Table:
-    """How far predictions are off, by source and subject."""
-    columns = (
-        Column(name="source"),
-        Column(name="subject"),
-        Column(name="rows", number=True),
-        Column(name="scored", number=True),
-        Column(name="error", meaning="mean of the absolute errors", number=True),
-        Column(name="median", number=True, spare=2),
-        Column(name="p90", meaning="nine rows of ten err less", number=True, spare=3),
-        Column(name="bias", meaning="mean of the signed errors", number=True, spare=1),
-        Column(name="inside", meaning="measured values within the interval", number=True, spare=4),
-        Column(name="width", meaning="of the interval over the prediction", number=True, spare=5),
-    )
-    return Table(columns=columns, rows=tuple(_summary_row(summary) for summary in summaries))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """How far some scored rows are off; errors are fractions.
 
+    Attributes:
+        rows: how many.
+        mean: of the absolute errors.
+        median: their median.
+        p90: their ninetieth percentile.
+        bias: mean of the signed errors.
+        inside: share of the measured values within the interval; None where rows have none.
+    """
 
-def _summary_row(summary: ValidationSummary) -> tuple[str, ...]:
-    shares = (summary.mape, summary.median, summary.p90, summary.bias)
-    interval = (summary.interval_coverage, summary.interval_width)
-    return (
-        summary.source_id,
-        str(summary.subject),
-        f"{summary.rows:,}",
-        f"{summary.predicted:,}",
-        *("" if share is None else percent(share) for share in (*shares, *interval)),
+    rows: int = field(metadata=label("rows", whole))
+    mean: float = field(metadata=label("error", percent, meaning="mean of the absolute errors"))
+    median: float = field(metadata=label("median", percent))
+    p90: float = field(metadata=label("p90", percent, meaning="nine rows of ten err less"))
+    bias: float = field(metadata=label("bias", percent, meaning="mean of the signed errors"))
+    inside: float | None = field(
+        metadata=label("inside", percent, meaning="measured values within the interval")
     )
 
 
-def _worst(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
-    """The scored rows that err most."""
-    if not scored:
-        return ()
-    rows = sorted(scored, key=lambda row: (-abs(row.error or 0.0), row.id))[:WORST]
-    columns = (
-        Column(name="row"),
-        Column(name="subject"),
-        Column(name="measured", number=True, group="amount"),
-        Column(name="predicted", number=True, group="amount"),
-        Column(name="error", number=True),
+def errors_by(name: str, rows: Sequence[ValidationRow]) -> Table:
+    """The errors of scored rows, most rows first."""
+    groups: dict[str, list[ValidationRow]] = {}
+    for row in rows:
+        groups.setdefault(BY[name](row) or UNKNOWN, []).append(row)
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return table({group: _errors(found) for group, found in ordered}, key=name)
+
+
+def _errors(rows: Sequence[ValidationRow]) -> Errors:
+    signed = [row.error for row in rows if row.error is not None]
+    sizes = [abs(error) for error in signed]
+    held = [
+        row.low <= row.measured <= row.high
+        for row in rows
+        if row.low is not None and row.high is not None and row.measured is not None
+    ]
+    return Errors(
+        rows=len(rows),
+        mean=fmean(sizes),
+        median=median(sizes),
+        p90=quantiles(sizes, n=10, method="inclusive")[-1] if len(sizes) > 1 else sizes[0],
+        bias=fmean(signed),
+        inside=fmean(held) if held else None,
     )
-    content = Table(columns=columns, rows=tuple(_row(row) for row in rows))
-    return (terminal.heading("The rows that err most"), terminal.table(content))
 
 
-def _row(row: ValidationRow) -> tuple[str, ...]:
-    write = WRITE[row.subject]
-    values = ("" if value is None else write(value) for value in (row.measured, row.predicted))
-    return (row.id, str(row.subject), *values, percent(row.error or 0.0))
+def _worst(scored: Sequence[ValidationRow]) -> ReportSection:
+    """The scored rows that err most, on a page with what their predicted step consists of."""
+    rows = sorted(scored, key=lambda row: (-abs(row.error or 0.0), row.id))
+    shown = [_missed(row) for row in rows[:WORST_OF_A_PAGE]]
+    drawn = {piece.name for row in shown for piece in row.pieces}
+    names = {name: words for name, words in PARTS.items() if name in drawn}
 
-
-def _remarks(scored: list[ValidationRow]) -> tuple[RenderableType, ...]:
-    return _first(
-        remarks(scored), REMARKS, "Assumed for the rows that are scored, and other remarks"
+    amount = Column(name="measured", number=True, group="amount")
+    content = table(
+        rows[:WORST],
+        "id",
+        "subject",
+        (amount, lambda row: _amount(row, row.measured)),
+        (replace(amount, name="predicted"), lambda row: _amount(row, row.predicted)),
+        "error",
     )
+    picture = Drawing(template="worst", content={"rows": shown, "names": names})
+    body = (Screen(content), picture)
+    return ReportSection(name="worst", title="The rows that err most", body=body)
 
 
-def _first(content: Table, most: int, title: str) -> tuple[RenderableType, ...]:
-    """The first lines of a table, and how many more there are; nothing of an empty one."""
-    if not content.rows:
-        return ()
-    more = len(content.rows) - most
-    what = content.columns[-1].name
-    return (
-        terminal.heading(title),
-        terminal.table(replace(content, rows=content.rows[:most])),
-        *([terminal.note(f"... and {more} more {what}s: --json")] if more > 0 else []),
-    )
+def _amount(row: ValidationRow, value: float | None) -> str:
+    return "" if value is None else WRITE[row.subject](value)
 
 
 def remarks(scored: Sequence[ValidationRow]) -> Table:
     """What was assumed for blanks or is to be known of scored rows, the commonest first."""
     counted = Counter(row.reason for row in scored if row.reason).most_common()
     columns = (Column(name="rows", number=True), Column(name="remark"))
-    return Table(columns=columns, rows=tuple((f"{number:,}", remark) for remark, number in counted))
+    rows = tuple((f"{number:,}", remark) for remark, number in counted)
+    return Table(columns=columns, rows=rows, most=REMARKS)
 
 
 def missed(rows: Sequence[ValidationRow]) -> Table:
@@ -205,10 +213,68 @@ def missed(rows: Sequence[ValidationRow]) -> Table:
     )
     ordered = sorted(named.items(), key=lambda item: -len(item[1]))
     told = [(f"{len(ids):,}", _which(ids), *why) for why, ids in ordered]
-    return Table(columns=columns, rows=tuple(told))
+    return Table(columns=columns, rows=tuple(told), most=REASONS)
 
 
 def _which(ids: Sequence[str]) -> str:
     """The first of some rows by name, and how many more there are."""
     more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
     return f"{', '.join(ids[:NAMED])}{more}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """A row that errs much.
+
+    Attributes:
+        id: the row's.
+        error: in words.
+        told: what was run and how, in words.
+        measured: in words.
+        predicted: in words.
+        pieces: parts of the predicted step, as shares of the bar; none where it is no step.
+        texts: what each piece is, in words.
+        mark: per cent of the bar at which the measured value stands.
+    """
+
+    id: str
+    error: str
+    told: str
+    measured: str
+    predicted: str
+    pieces: tuple[Piece, ...]
+    texts: tuple[str, ...]
+    mark: float
+
+
+def _drawn(rows: Sequence[ValidationRow]) -> Iterator[ReportSection]:
+    """A drawing for every subject that is counted in something."""
+    for subject, quantity in COUNTED.items():
+        shown = [row for row in rows if row.subject is subject]
+        if shown:
+            content = {"plot": scatter(shown, quantity), "subject": str(subject)}
+            yield ReportSection(
+                name=subject.name.lower().replace("_", "-"),
+                title=f"Measured against predicted: {subject}",
+                body=(Drawing(template="scatter", content=content),),
+                page_only=True,
+            )
+
+
+def _missed(row: ValidationRow) -> Missed:
+    write, seconds = WRITE[row.subject], row.predicted or 0.0
+    longest = max(row.measured or 0.0, seconds)
+    pieces = () if row.parts is None else time_pieces(row.parts)
+    words = (row.framework, f"{row.devices or ''} {row.device}".strip(), row.strategy)
+    return Missed(
+        id=row.id,
+        error=percent(row.error or 0.0),
+        told=", ".join(filter(None, words)),
+        measured=write(row.measured or 0.0),
+        predicted=write(seconds),
+        pieces=tuple(
+            Piece(name=it.name, amount=it.amount, share=it.amount / longest) for it in pieces
+        ),
+        texts=tuple(f"{it.name}: {written(SECONDS, it.amount)}" for it in pieces),
+        mark=100 * (row.measured or 0.0) / longest,
+    )

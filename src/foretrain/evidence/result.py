@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from foretrain.coefficients.calibration import Calibration
+from foretrain.show.table import label, labelled
+from foretrain.show.words import whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,14 +25,41 @@ class Moved:
         rows: runs that it makes a difference to.
     """
 
-    name: str
+    name: str = field(metadata=label("coefficient"))
     prior: float
     value: float
     low: float
     high: float
     unit: str
-    score: float
-    rows: int
+    score: float = field(
+        metadata=label(
+            "moved",
+            "{:+.2f}".format,
+            meaning="standard deviations of what was known; above 3 is odd",
+        )
+    )
+    rows: int = field(metadata=label("runs", whole, meaning="that tell of it"))
+
+    @property
+    @labelled("before", number=True)
+    def before(self) -> str:
+        """The prior with its unit."""
+        return self._written(self.prior)
+
+    @property
+    @labelled("after", number=True)
+    def after(self) -> str:
+        """The value with its unit."""
+        return self._written(self.value)
+
+    @property
+    @labelled("interval")
+    def interval(self) -> str:
+        """What it may be."""
+        return f"{self.low:.4g} to {self.high:.4g}"
+
+    def _written(self, value: float) -> str:
+        return f"{value:.4g}" if self.unit == "1" else f"{value:.4g} {self.unit}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

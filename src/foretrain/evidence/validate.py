@@ -6,7 +6,7 @@ Validate: holds predictions against measurements, row by row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from itertools import groupby
@@ -21,6 +21,8 @@ from foretrain.errors import ForetrainError
 from foretrain.evidence.predict import Prediction, predict
 from foretrain.measured.run import MeasuredRun, Subject, UnreadRow
 from foretrain.plan.plan import AXES, Plan, Sharding
+from foretrain.show.table import label
+from foretrain.show.words import percent, whole
 from foretrain.step.result import Parts
 from foretrain.study.coefficients import DEFAULT
 
@@ -68,15 +70,15 @@ class ValidationRow:
         situation: what the width of the interval follows from; None unless a step was predicted.
     """
 
-    id: str
+    id: str = field(metadata=label("row"))
     source_id: str
     quantity: MeasuredQuantity
-    subject: Subject
+    subject: Subject = field(metadata=label("subject"))
     measured: float | None
     predicted: float | None
     low: float | None
     high: float | None
-    error: float | None
+    error: float | None = field(metadata=label("error", percent))
     fits: bool | None
     status: Status
     reason: str
@@ -103,17 +105,27 @@ class ValidationSummary:
         interval_width: mean width of the interval over the prediction.
     """
 
-    source_id: str
+    source_id: str = field(metadata=label("source"))
     quantity: MeasuredQuantity
-    subject: Subject
-    rows: int
-    predicted: int
-    mape: float | None
-    median: float | None
-    p90: float | None
-    bias: float | None
-    interval_coverage: float | None
-    interval_width: float | None
+    subject: Subject = field(metadata=label("subject"))
+    rows: int = field(metadata=label("rows", whole))
+    predicted: int = field(metadata=label("scored", whole))
+    mape: float | None = field(
+        metadata=label("error", percent, meaning="mean of the absolute errors")
+    )
+    median: float | None = field(metadata=label("median", percent, spare=2))
+    p90: float | None = field(
+        metadata=label("p90", percent, meaning="nine rows of ten err less", spare=3)
+    )
+    bias: float | None = field(
+        metadata=label("bias", percent, meaning="mean of the signed errors", spare=1)
+    )
+    interval_coverage: float | None = field(
+        metadata=label("inside", percent, meaning="measured values within the interval", spare=4)
+    )
+    interval_width: float | None = field(
+        metadata=label("width", percent, meaning="of the interval over the prediction", spare=5)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

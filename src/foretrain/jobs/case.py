@@ -22,12 +22,27 @@ from foretrain.jobs.mix import PHILLY
 from foretrain.jobs.outcomes import Watch
 from foretrain.jobs.policies.policy import Known
 from foretrain.jobs.policies.table import named
-from foretrain.jobs.result import CaseResult
+from foretrain.jobs.result import History
 from foretrain.jobs.run import run
-from foretrain.jobs.summary import summary
+from foretrain.jobs.summary import RunSummary, summary
 from foretrain.measured.job import Log, Trace
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.throughput import elastic, rigid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """What came out of a run.
+
+    Attributes:
+        summary: what it says.
+        history: how it went; None if that was not noted.
+        seconds: CPU seconds that the simulation took.
+    """
+
+    summary: RunSummary
+    history: History | None
+    seconds: float
 
 
 def arrivals(

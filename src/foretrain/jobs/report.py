@@ -2,160 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
-from foretrain.jobs.report_shared_input import fed_words, input_table, ways_table
-from foretrain.jobs.result import (
-    Capacity,
-    LoadPoint,
-    ModelCurve,
-    PartyResult,
-    PolicyResult,
-    Replayed,
-    Simulated,
-)
+from foretrain.jobs.gantt import gantt
+from foretrain.jobs.report_shared_input import fed_words, input_plot, input_table, ways_table
+from foretrain.jobs.result import Capacity, LoadPoint, ModelCurve, PartyResult, Simulated
+from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.search.report.ranking import plan_columns
-from foretrain.show import terminal
-from foretrain.show.table import Column, Table
-from foretrain.show.words import count, per_second, percent, span, written
-from foretrain.units import DOLLARS, SECONDS
-
-REPLAYED = "The log beside its simulation"
-HOUR = 3600.0
-Write = Callable[[PolicyResult], str]
+from foretrain.show.lines import Lines, distribution, growth, lines
+from foretrain.show.report import AnswerReport, Block, Drawing, Note, Paper, ReportSection
+from foretrain.show.table import Column, Table, table
+from foretrain.show.words import count, sentences, written
+from foretrain.units import SECONDS
 
 
-def simulate_text(answer: Simulated) -> Group:
-    """What the terminal shows of a simulation."""
-    replayed = replay_table(answer.replays)
-    log = (terminal.heading(REPLAYED), terminal.table(replayed), terminal.legend(replayed.columns))
-    return Group(
-        *(log if replayed.rows else ()),
-        *(_curve(curve) for curve in answer.curves),
-        *(_point(point) for point in answer.points),
-        *_parts(answer),
-        *([_capacity(answer.capacity)] if answer.capacity else []),
-        terminal.heading("What follows"),
-        *map(Text, answer.findings),
-        terminal.note(speed(answer)),
+def simulate_report(study: QueueStudy, answer: Simulated) -> AnswerReport:
+    """What is said of a simulation.
+
+    Args:
+        study: the question.
+        answer: the answer.
+    """
+    return AnswerReport(
+        kind="Simulation",
+        title=f"Jobs on {count(answer.devices, 'device')}",
+        subtitle=f"Policies: {', '.join(study.policies)}. {speed(answer)}",
+        sections=tuple(_sections(study, answer)),
+        coefficients=bool(answer.curves),
     )
+
+
+def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
+    replayed = table(answer.replays, "policy", "simulated", "logged", "gap", legend=True)
+    yield ReportSection(name="replay", title="The log beside its simulation", body=(replayed,))
+    for curve, words in zip(answer.curves, _plans(study, answer), strict=True):
+        yield _curve(curve, words)
+        yield from _input(curve)
+    for place, point in enumerate(answer.points):
+        body = (responses(point),)
+        yield ReportSection(name=f"responses-{place}", title=title(point), body=body)
+    yield from _drawn(answer)
+    yield from _courses(answer)
+    yield from _parts(answer)
+    if answer.capacity is not None:
+        asked = capacity_title(answer.capacity)
+        yield ReportSection(name="capacity", title=asked, body=(capacity_table(answer.capacity),))
+    told: tuple[Block, ...] = (*answer.findings, Note(speed(answer)))
+    yield ReportSection(name="findings", title="What follows", body=told)
 
 
 def responses(point: LoadPoint) -> Table:
     """Response times of every policy, the shortest mean first."""
     found = sorted(point.policies.items(), key=lambda item: item[1].mean_response)
-    shown = [
-        (column, write) for column, write in COLUMNS if any(write(result) for _, result in found)
-    ]
-    columns = (Column(name="policy"), *(column for column, _ in shown))
-    rows = [(name, *(write(result) for _, write in shown)) for name, result in found]
-    return Table(columns=columns, rows=tuple(rows))
-
-
-def curve_table(curve: ModelCurve) -> Table:
-    """The best plan of a model on each number of devices."""
-    chosen, texts = plan_columns([point.plan for point in curve.points])
-    columns = (
-        Column(name="devices", number=True),
-        Column(name="samples/s", number=True),
-        Column(name="interval", spare=1),
-        Column(name="efficiency", meaning="of a device, over the first row", number=True),
-        *chosen,
-    )
-    rows = [
-        (
-            f"{point.devices:,}",
-            per_second(point.rate),
-            f"{per_second(point.low)} to {per_second(point.high)}",
-            percent(point.efficiency),
-            *text,
-        )
-        for point, text in zip(curve.points, texts, strict=True)
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+    shown = ("mean_response", "interval", "p50", "p95", "p99", "mean_waiting")
+    more = ("mean_of_finished", "utilisation", "interruptions", "cost")
+    return table(dict(found), *shown, *more, key="policy", best=0, legend=True)
 
 
 def parts_table(parts: Sequence[PartyResult], name: str) -> Table:
     """Users or groups, those with most device time first."""
-    columns = (
-        Column(name=name),
-        Column(name="jobs", number=True),
-        Column(name="mean response", number=True),
-        Column(name="mean waiting", number=True),
-        Column(name="device hours", number=True),
-    )
-    rows = [
-        (
-            part.name,
-            f"{part.jobs:,}",
-            written(SECONDS, part.mean_response),
-            written(SECONDS, part.mean_waiting),
-            f"{part.device_time / HOUR:,.0f}",
-        )
-        for part in parts
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+    return table({part.name: part for part in parts}, key=name)
 
 
 def capacity_table(answer: Capacity) -> Table:
     """The fewest nodes that keep the target under each policy."""
-    columns = (
-        Column(name="policy"),
-        Column(name="nodes", number=True),
-        Column(name="devices", number=True),
-        Column(name=answer.quantity, meaning="response on them", number=True),
-        Column(name="utilisation", short="used", number=True),
-        *((Column(name="cost per hour", number=True),) * any(e.price for e in answer.policies)),
-    )
-    rows = [
+    response = Column(name=answer.quantity, meaning="response on them", number=True)
+    return table(
+        answer.policies,
+        *("policy", "suffices", "devices"),
         (
-            each.policy,
-            "not enough" if each.nodes is None else f"{each.nodes:,}",
-            f"{each.devices:,}",
-            written(SECONDS, each.response) if each.response < inf else "no room",
-            percent(each.utilisation),
-            *((written(DOLLARS, each.price * HOUR),) if each.price else ()),
-        )
-        for each in answer.policies
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+            response,
+            lambda each: written(SECONDS, each.response) if each.response < inf else "no room",
+        ),
+        *("utilisation", "hourly"),
+    )
 
 
 def capacity_title(answer: Capacity) -> str:
     """What is asked of a capacity."""
     kind = "a mean response" if answer.quantity == "mean" else "95 % of the responses"
     return f"How many nodes keep {kind} within {written(SECONDS, answer.seconds)}"
-
-
-def replay_table(replays: Sequence[Replayed]) -> Table:
-    """A log beside its simulation under each policy that was tried."""
-    columns = (
-        Column(name="policy"),
-        Column(
-            name="median waiting",
-            meaning="of jobs that waited, in the second half",
-            number=True,
-            group="waiting",
-        ),
-        Column(name="in the log", number=True, group="waiting"),
-        Column(
-            name="apart", meaning="job by job in the first half, over mean waiting", number=True
-        ),
-    )
-    rows = [
-        (
-            each.policy,
-            written(SECONDS, each.simulated),
-            written(SECONDS, each.logged),
-            "" if each.gap is None else percent(each.gap),
-        )
-        for each in replays
-    ]
-    return Table(columns=columns, rows=tuple(rows))
 
 
 def title(point: LoadPoint) -> str:
@@ -175,126 +102,100 @@ def speed(answer: Simulated) -> str:
     )
 
 
-def _mean(result: PolicyResult) -> str:
-    return written(SECONDS, result.mean_response)
-
-
-def _interval(result: PolicyResult) -> str:
-    if result.low is None or result.high is None:
-        return ""
-    return span(result.low, result.high, SECONDS)
-
-
-def _finished(result: PolicyResult) -> str:
-    """Blank where all jobs finished, as it would say the mean again."""
-    counted = result.jobs.submitted - result.jobs.running
-    if result.mean_response_finished is None or result.jobs.finished == counted:
-        return ""
-    return written(SECONDS, result.mean_response_finished)
-
-
-COLUMNS: Sequence[tuple[Column, Write]] = (
-    (Column(name="mean", meaning="from coming to ending", number=True, group="time"), _mean),
-    (
-        Column(
-            name="within", meaning="95 % interval of the mean", number=True, spare=1, group="time"
-        ),
-        _interval,
-    ),
-    (Column(name="median", number=True, group="time"), lambda result: written(SECONDS, result.p50)),
-    (
-        Column(name="p95", number=True, spare=4, group="time"),
-        lambda result: written(SECONDS, result.p95),
-    ),
-    (Column(name="p99", number=True, group="time"), lambda result: written(SECONDS, result.p99)),
-    (
-        Column(name="waiting", meaning="mean time without devices", number=True, group="time"),
-        lambda result: written(SECONDS, result.mean_waiting),
-    ),
-    (
-        Column(
-            name="of finished",
-            meaning="mean of jobs that completed",
-            number=True,
-            spare=5,
-            group="time",
-        ),
-        _finished,
-    ),
-    (
-        Column(
-            name="utilisation", meaning="until the last end", short="used", number=True, spare=2
-        ),
-        lambda result: percent(result.utilisation),
-    ),
-    (
-        Column(name="interrupted", meaning="times per job", short="stops", number=True, spare=3),
-        lambda result: f"{result.interruptions:.2g}",
-    ),
-    (
-        Column(name="cost", meaning="of all devices until the last end", number=True, spare=6),
-        lambda result: "" if result.cost is None else written(DOLLARS, result.cost),
-    ),
-)
-
-
-def _point(point: LoadPoint) -> Group:
-    table = responses(point)
-    return Group(
-        terminal.heading(title(point)),
-        terminal.table(table, best=0),
-        terminal.legend(table.columns),
-    )
-
-
-def curve_title(curve: ModelCurve) -> str:
-    """What a table of plans is called."""
+def _curve(curve: ModelCurve, words: str) -> ReportSection:
+    """The best plan of a model on each number of devices."""
     whose = f" of each of {curve.members} members" if curve.members > 1 else ""
-    return f"{curve.name}: the best plan{whose}"
-
-
-def input_title(curve: ModelCurve) -> str:
-    """What a table of ways of feeding members is called."""
-    return f"{curve.name}: how {curve.members} members are fed"
-
-
-def _curve(curve: ModelCurve) -> Group:
-    return Group(
-        terminal.heading(f"{curve_title(curve)} on each number of devices"),
-        terminal.table(curve_table(curve)),
-        *(
-            terminal.note(f"{devices} devices: {why}")
-            for devices, why in sorted(curve.refused.items())
+    shown = table(
+        curve.points, "devices", "rate", "interval", "efficiency", *plan_columns(curve.points)
+    )
+    refused = sorted(curve.refused.items())
+    return ReportSection(
+        name=f"curve-{curve.name}",
+        title=f"{curve.name}: the best plan{whose} on each number of devices",
+        body=(
+            Paper(words),
+            shown,
+            *(Note(f"{devices} devices: {why}") for devices, why in refused),
         ),
-        *_input(curve),
     )
 
 
-def _input(curve: ModelCurve) -> Iterator[RenderableType]:
+def _input(curve: ModelCurve) -> Iterator[ReportSection]:
     """How the members of an ensemble are fed, and why so; nothing of a single model."""
     fed = curve.asked.input
     if fed is None:
         return
-    for title, table in ((input_title(curve), input_table(curve)), ("", ways_table(fed))):
-        yield terminal.heading(title or f"Input on the {curve.asks} devices that a job asks for")
-        yield terminal.table(table)
-        yield terminal.legend(table.columns)
-    yield terminal.note(fed_words(curve))
+    called = f"{curve.name}: how {curve.members} members are fed"
+    yield ReportSection(name=f"input-{curve.name}", title=called, body=(input_table(curve),))
+    yield ReportSection(
+        name=f"ways-{curve.name}",
+        title=f"Input on the {curve.asks} devices that a job asks for",
+        body=(ways_table(fed), Note(fed_words(curve))),
+    )
+    plot = input_plot(curve)
+    if plot:
+        heading = f"{curve.name}: what each way of feeding lets a member train"
+        yield _lines(f"rates-{curve.name}", heading, plot, across="devices", upwards="samples/s")
 
 
-def _parts(answer: Simulated) -> list[Group]:
-    """Groups under the best policy of the highest load; none where all jobs are of one."""
+def _plans(study: QueueStudy, answer: Simulated) -> Iterator[str]:
+    """In words, how each model trains on the devices that its jobs ask for."""
+    models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
+    for model, curve in zip(models, answer.curves, strict=True):
+        told = " ".join(sentences(curve.asked.plan, model.study.workload))
+        each = f", {curve.asks // curve.members} for each member" if curve.members > 1 else ""
+        yield f"On {count(curve.asks, 'device')}, which a job asks for{each}: {told}"
+
+
+def _drawn(answer: Simulated) -> Iterator[ReportSection]:
+    """Responses of every policy, and how they grow with the load."""
+    found = sorted(answer.policies.items(), key=lambda item: item[1].mean_response)
+    spread = distribution([(name, result.quantiles) for name, result in found])
+    yield _lines("distribution", "How long jobs take", spread, upwards="share of the jobs")
+    loads = [point.load for point in answer.points if point.load is not None]
+    if len(loads) > 1:
+        means = [
+            (name, loads, [point.policies[name].mean_response for point in answer.points])
+            for name, _ in found
+        ]
+        plot = growth(means)
+        yield _lines("growth", "What load does", plot, across="load", upwards="mean response")
+
+
+def _lines(
+    name: str,
+    title: str,
+    plot: Lines,
+    *,
+    upwards: str,
+    across: str = "time since a job came",
+    words: str = "",
+) -> ReportSection:
+    content = {"plot": plot, "words": words, "upwards": upwards, "across": across}
+    picture = Drawing(template="lines", content=content)
+    return ReportSection(name=name, title=title, body=(picture,), page_only=True)
+
+
+def _courses(answer: Simulated) -> Iterator[ReportSection]:
+    """How one run went under each policy."""
+    means = {name: result.mean_response for name, result in answer.policies.items()}
+    shown = sorted(answer.histories, key=lambda each: means[each.policy])
+    if not shown:
+        return
+    queue = lines([(each.policy, each.times, [*map(float, each.queue)]) for each in shown])
+    busy = lines([(each.policy, each.times, each.busy) for each in shown], share=True)
+    first = "The first seed at the highest load." if answer.seeds > 1 else ""
+    clock = "time since the first arrival"
+    yield _lines("queue", "Jobs that wait", queue, across=clock, words=first, upwards="jobs")
+    yield _lines("busy", "Devices that are held", busy, across=clock, words=first, upwards="share")
+    plots = [(each.policy, gantt(each.spans)) for each in shown if each.spans]
+    picture = Drawing(template="gantt", content={"plots": plots})
+    yield ReportSection(name="gantt", title="Who ran when", body=(picture,), page_only=True)
+
+
+def _parts(answer: Simulated) -> Iterator[ReportSection]:
+    """Groups and users under the best policy of the highest load; none where all are of one."""
     name, best = min(answer.policies.items(), key=lambda item: item[1].mean_response)
-    if not best.groups:
-        return []
-    return [
-        Group(
-            terminal.heading(f"By group, under {name}"),
-            terminal.table(parts_table(best.groups, "group")),
-        )
-    ]
-
-
-def _capacity(answer: Capacity) -> Group:
-    table = capacity_table(answer)
-    return Group(terminal.heading(capacity_title(answer)), terminal.table(table))
+    groups, users = parts_table(best.groups, "group"), parts_table(best.users, "user")
+    yield ReportSection(name="groups", title=f"By group, under {name}", body=(groups,))
+    yield ReportSection(name="users", title=f"By user, under {name}", body=(users,), page_only=True)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foretrain.ensemble.result import InputWay, SharedInput
-from foretrain.jobs.result import CurvePoint, ModelCurve
+from foretrain.ensemble.result import SharedInput
+from foretrain.jobs.result import ModelCurve
 from foretrain.show.lines import Lines, scaling
-from foretrain.show.table import Column, Table
-from foretrain.show.words import count, per_second, percent, written
-from foretrain.units import SECONDS
-
-CHOSEN = "chosen"
+from foretrain.show.table import Column, Table, table
+from foretrain.show.words import count, per_second, percent
 
 ASSUMED = (
     "Nothing of this is measured: of a node's cores each device keeps one busy, one thread of each"
@@ -21,34 +18,43 @@ ASSUMED = (
 
 def input_table(curve: ModelCurve) -> Table:
     """The best way of feeding members on each number of devices."""
-    columns = (
-        Column(name="devices", number=True),
-        Column(name="input"),
-        Column(name="samples/s", meaning="of a member", number=True),
-        Column(name="of plan", meaning="rate over that with its samples at hand", number=True),
-        Column(name="private", meaning="samples/s with a loader for each member", number=True),
-        Column(
-            name="cores", meaning="of a node, at work on input on average", number=True, spare=1
+    rate = Column(name="samples/s", meaning="of a member", number=True, unit=per_second)
+    private = "samples/s with a loader for each member"
+    return table(
+        [point for point in curve.points if point.input],
+        "devices",
+        "input.best.name",
+        (rate, lambda point: point.rate),
+        (
+            Column(
+                name="of plan",
+                meaning="rate over that with its samples at hand",
+                number=True,
+                unit=percent,
+            ),
+            lambda point: min(1.0, point.rate / point.input.demand),
         ),
-        Column(name="CPU saved", meaning="per sample", number=True),
+        (
+            Column(name="private", meaning=private, number=True, unit=per_second),
+            lambda point: point.input.private.rate,
+        ),
+        (
+            Column(
+                name="cores", meaning="of a node, at work on input on average", number=True, spare=1
+            ),
+            lambda point: f"{point.input.best.cores:,.0f} of {point.input.cores:,}",
+        ),
+        (
+            Column(name="CPU saved", meaning="per sample", number=True, unit=percent),
+            lambda point: point.input.saved if point.input.pays else None,
+        ),
+        legend=True,
     )
-    rows = [_row(point, point.input) for point in curve.points if point.input]
-    return Table(columns=columns, rows=tuple(rows))
 
 
 def ways_table(fed: SharedInput) -> Table:
     """Every way of feeding members that was looked at, the chosen one first."""
-    columns = (
-        Column(name="input"),
-        Column(name="samples/s", meaning="of a member", number=True),
-        Column(
-            name="cores", meaning="of a node, at work on input on average", number=True, spare=1
-        ),
-        Column(name="CPU time", meaning="per sample, all members", number=True),
-        Column(name="why not"),
-    )
-    rows = [_way(way) for way in (fed.best, *fed.others)]
-    return Table(columns=columns, rows=tuple(rows))
+    return table((fed.best, *fed.others), "name", "rate", "cores", "cpu", "fate", legend=True)
 
 
 def fed_words(curve: ModelCurve) -> str:
@@ -91,25 +97,3 @@ def _places(fed: SharedInput) -> str:
     if fed.parts > 1:
         return f"{fed.members} members that are fed through {fed.parts} nodes each"
     return f"{fed.members} members on nodes of their own"
-
-
-def _row(point: CurvePoint, fed: SharedInput) -> tuple[str, ...]:
-    return (
-        f"{point.devices:,}",
-        fed.best.name,
-        per_second(point.rate),
-        percent(min(1.0, point.rate / fed.demand)),
-        per_second(fed.private.rate),
-        f"{fed.best.cores:,.0f} of {fed.cores:,}",
-        percent(fed.saved) if fed.pays else "",
-    )
-
-
-def _way(way: InputWay) -> tuple[str, ...]:
-    return (
-        way.name,
-        per_second(way.rate),
-        f"{way.cores:,.0f}",
-        written(SECONDS, way.cpu),
-        way.why or CHOSEN,
-    )

@@ -1,17 +1,26 @@
-"""What `simulate` answers: how long jobs take under each policy, at each load.
-
-What one run of a simulation says, before it is compared with others.
-"""
+"""What `simulate` answers: how long jobs take under each policy, at each load."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from statistics import fmean
+from dataclasses import dataclass, field
+from typing import Final
 
 from foretrain.ensemble.result import SharedInput
 from foretrain.measured.job import LeftOut
 from foretrain.plan.plan import Plan
+from foretrain.show.table import label, labelled
+from foretrain.show.words import per_second, percent, span, whole
+from foretrain.units import DOLLARS, SECONDS
+
+HOUR: Final = 3600.0
+TIME: Final = "time"
+"""The group of columns that have one unit."""
+
+
+def hours(seconds: float) -> str:
+    """Device-hours: "1,234"."""
+    return f"{seconds / HOUR:,.0f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +53,10 @@ class PartyResult:
     """
 
     name: str
-    jobs: int
-    mean_response: float
-    mean_waiting: float
-    device_time: float
+    jobs: int = field(metadata=label("jobs", whole))
+    mean_response: float = field(metadata=label("mean response", SECONDS))
+    mean_waiting: float = field(metadata=label("mean waiting", SECONDS))
+    device_time: float = field(metadata=label("device hours", hours))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,24 +87,51 @@ class PolicyResult:
         users: likewise.
     """
 
-    mean_response: float
+    mean_response: float = field(
+        metadata=label("mean", SECONDS, meaning="from coming to ending", group=TIME)
+    )
     low: float | None
     high: float | None
-    p50: float
-    p95: float
-    p99: float
+    p50: float = field(metadata=label("median", SECONDS, group=TIME))
+    p95: float = field(metadata=label("p95", SECONDS, spare=4, group=TIME))
+    p99: float = field(metadata=label("p99", SECONDS, group=TIME))
     quantiles: tuple[float, ...]
-    mean_waiting: float
+    mean_waiting: float = field(
+        metadata=label("waiting", SECONDS, meaning="mean time without devices", group=TIME)
+    )
     median_waiting: float
     mean_response_finished: float | None
     makespan: float
-    utilisation: float
+    utilisation: float = field(
+        metadata=label("utilisation", percent, meaning="until the last end", short="used", spare=2)
+    )
     fragmentation: float | None
-    interruptions: float
-    cost: float | None
+    interruptions: float = field(
+        metadata=label(
+            "interrupted", "{:.2g}".format, meaning="times per job", short="stops", spare=3
+        )
+    )
+    cost: float | None = field(
+        metadata=label("cost", DOLLARS, meaning="of all devices until the last end", spare=6)
+    )
     jobs: JobCounts
     groups: tuple[PartyResult, ...]
     users: tuple[PartyResult, ...]
+
+    @property
+    @labelled("within", number=True, meaning="95 % interval of the mean", spare=1, group=TIME)
+    def interval(self) -> str | None:
+        """Of the mean."""
+        if self.low is None or self.high is None:
+            return None
+        return span(self.low, self.high, SECONDS)
+
+    @property
+    @labelled("of finished", SECONDS, meaning="mean of jobs that completed", spare=5, group=TIME)
+    def mean_of_finished(self) -> float | None:
+        """None where all jobs finished, as it would say the mean again."""
+        counted = self.jobs.submitted - self.jobs.running
+        return None if self.jobs.finished == counted else self.mean_response_finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +184,21 @@ class CurvePoint:
         input: how the members of an ensemble are fed; None for a single model.
     """
 
-    devices: int
-    rate: float
+    devices: int = field(metadata=label("devices", whole))
+    rate: float = field(metadata=label("samples/s", per_second))
     low: float
     high: float
-    efficiency: float
+    efficiency: float = field(
+        metadata=label("efficiency", percent, meaning="of a device, over the first row")
+    )
     plan: Plan
     input: SharedInput | None = None
+
+    @property
+    @labelled("interval", spare=1)
+    def interval(self) -> str:
+        """Of the rate."""
+        return f"{per_second(self.low)} to {per_second(self.high)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,12 +276,24 @@ class Enough:
         price: dollars per second for them; None without a price.
     """
 
-    policy: str
+    policy: str = field(metadata=label("policy"))
     nodes: int | None
-    devices: int
+    devices: int = field(metadata=label("devices", whole))
     response: float
-    utilisation: float
+    utilisation: float = field(metadata=label("utilisation", percent, short="used"))
     price: float | None
+
+    @property
+    @labelled("nodes", number=True)
+    def suffices(self) -> str:
+        """How many nodes do, if any number does."""
+        return "not enough" if self.nodes is None else whole(self.nodes)
+
+    @property
+    @labelled("cost per hour", DOLLARS)
+    def hourly(self) -> float | None:
+        """Dollars; None without a price."""
+        return self.price * HOUR if self.price else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,11 +327,20 @@ class Replayed:
         error: relative error of the simulated median; None where only the log's is 0.
     """
 
-    policy: str
+    policy: str = field(metadata=label("policy"))
     devices: int
-    gap: float | None
-    logged: float
-    simulated: float
+    gap: float | None = field(
+        metadata=label("apart", percent, meaning="job by job in the first half, over mean waiting")
+    )
+    logged: float = field(metadata=label("in the log", SECONDS, group="waiting"))
+    simulated: float = field(
+        metadata=label(
+            "median waiting",
+            SECONDS,
+            meaning="of jobs that waited, in the second half",
+            group="waiting",
+        )
+    )
     error: float | None
 
 
@@ -309,54 +374,3 @@ class Simulated:
     capacity: Capacity | None
     findings: tuple[str, ...]
     jobs_per_second: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """One run of one policy.
-
-    Attributes:
-        responses: seconds from coming to ending, of the jobs that count, in order of arrival:
-            those after the warm-up that have ended.
-        waiting: seconds of those without devices.
-        finished: responses of the jobs that finished.
-        makespan: seconds from the first arrival to the last end.
-        utilisation: device-seconds held over those there were, from the first arrival to the last
-            end.
-        fragmentation: mean share of the devices that were free but of no use; None if not seen.
-        interruptions: of all jobs.
-        counts: jobs by what became of them.
-        groups: by virtual cluster or queue.
-        users: likewise.
-    """
-
-    responses: tuple[float, ...]
-    waiting: tuple[float, ...]
-    finished: tuple[float, ...]
-    makespan: float
-    utilisation: float
-    fragmentation: float | None
-    interruptions: int
-    counts: JobCounts
-    groups: tuple[PartyResult, ...]
-    users: tuple[PartyResult, ...]
-
-    @property
-    def mean(self) -> float:
-        """Mean response, seconds."""
-        return fmean(self.responses)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseResult:
-    """What came out of a run.
-
-    Attributes:
-        summary: what it says.
-        history: how it went; None if that was not noted.
-        seconds: CPU seconds that the simulation took.
-    """
-
-    summary: RunSummary
-    history: History | None
-    seconds: float

@@ -10,14 +10,14 @@ from math import fsum, inf
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.jobs.admission import that_fit
 from foretrain.jobs.capacity import answerable, capacity
-from foretrain.jobs.case import CaseEngine, Keeps, QueueCase, run_case
+from foretrain.jobs.case import CaseEngine, CaseResult, Keeps, QueueCase, run_case
 from foretrain.jobs.curves import curve_of, throughput
 from foretrain.jobs.findings import findings, of_log, of_replays, of_wishes
 from foretrain.jobs.generator import JobKind
 from foretrain.jobs.policies.table import POLICIES as TABLE
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay, replayable
-from foretrain.jobs.result import CaseResult, LoadPoint, ModelCurve, Replayed, Simulated
+from foretrain.jobs.result import LoadPoint, ModelCurve, Replayed, Simulated
 from foretrain.jobs.summary import pair, policy_result
 from foretrain.measured.job import Job, Log
 from foretrain.measured.queue_study import Drawn, QueueStudy

@@ -23,7 +23,7 @@ from statistics import fmean, median, quantiles, stdev
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.result import JobCounts, PartyResult, PolicyPair, PolicyResult, RunSummary
+from foretrain.jobs.result import JobCounts, PartyResult, PolicyPair, PolicyResult
 from foretrain.measured.job import End, Job
 from foretrain.statistics import paired, student_quantile
 
@@ -32,6 +32,42 @@ ROUNDING = 1e-9
 
 MOST_PARTS = 20
 """Users or groups that are told apart, those with the most device time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One run of one policy.
+
+    Attributes:
+        responses: seconds from coming to ending, of the jobs that count, in order of arrival:
+            those after the warm-up that have ended.
+        waiting: seconds of those without devices.
+        finished: responses of the jobs that finished.
+        makespan: seconds from the first arrival to the last end.
+        utilisation: device-seconds held over those there were, from the first arrival to the last
+            end.
+        fragmentation: mean share of the devices that were free but of no use; None if not seen.
+        interruptions: of all jobs.
+        counts: jobs by what became of them.
+        groups: by virtual cluster or queue.
+        users: likewise.
+    """
+
+    responses: tuple[float, ...]
+    waiting: tuple[float, ...]
+    finished: tuple[float, ...]
+    makespan: float
+    utilisation: float
+    fragmentation: float | None
+    interruptions: int
+    counts: JobCounts
+    groups: tuple[PartyResult, ...]
+    users: tuple[PartyResult, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean response, seconds."""
+        return fmean(self.responses)
 
 
 def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSummary:

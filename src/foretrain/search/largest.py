@@ -6,7 +6,7 @@ largest: how large may a micro-batch, a sample or the model be, so that some pla
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from math import inf
 from operator import itemgetter
@@ -30,6 +30,8 @@ from foretrain.search.ladders import (
     micro_batch_ladders,
 )
 from foretrain.search.result import Progress, SearchResult
+from foretrain.show.table import label, labelled
+from foretrain.show.words import percent
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.units import BYTES
@@ -49,9 +51,11 @@ class Need:
     """
 
     size: int
-    memory: float
+    memory: float = field(
+        metadata=label("memory", BYTES, meaning="least of any plan, on the heaviest device")
+    )
     room: float
-    plan: Plan
+    plan: Plan = field(metadata=label("plan", spare=1))
     cluster: str
     nodes: int
 
@@ -59,6 +63,13 @@ class Need:
     def fits(self) -> bool:
         """Whether some plan of that size runs."""
         return self.memory <= self.room
+
+    @property
+    @labelled("of the room", number=True, spare=2)
+    def filled(self) -> str:
+        """What it fills of the room, of which too much never reads as a whole."""
+        share = percent(self.memory / self.room)
+        return share if self.fits or share != "100 %" else f">{share}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +93,11 @@ class Largest:
     next: Need | None
     growth: tuple[Need, ...]
     search: SearchResult
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether somebody wanted the answer before all plans were looked at."""
+        return self.search.cut_short
 
 
 GROWTH = 6

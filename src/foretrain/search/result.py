@@ -9,12 +9,15 @@ What `search` answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective
+from foretrain.show.table import label
+from foretrain.show.words import whole
 from foretrain.step.result import Estimate, Ranked
+from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +33,8 @@ class Swing:
             plan that does not fit. [plan]
     """
 
-    coefficient: str
-    end: str
+    coefficient: str = field(metadata=label("coefficient"))
+    end: str = field(metadata=label("stands at", "its {} end".format, number=False))
     value: float
     unit: str
     regrets: tuple[float | None, ...]
@@ -70,7 +73,7 @@ class ScenarioAnswer:
         reason: why no plan runs; None if one does.
     """
 
-    name: str
+    name: str = field(metadata=label("scenario"))
     objective: Objective
     best: Ranked | None
     value: float | None
@@ -174,11 +177,13 @@ class Remedy:
         value: what the study minimises.
     """
 
-    change: tuple[str, ...]
+    change: tuple[str, ...] = field(metadata=label("change", ", ".join, number=False))
     plan: Plan
     nodes: int
-    step_time: float
-    memory: float
+    step_time: float = field(
+        metadata=label("step", SECONDS, meaning="time of one step, closed form")
+    )
+    memory: float = field(metadata=label("memory", BYTES, meaning="on the heaviest device"))
     value: float
 
 
@@ -196,7 +201,7 @@ class Difference:
     part: str
     here: float
     best: float
-    why: str
+    why: str = field(metadata=label("why", spare=2))
 
     @property
     def more(self) -> float:
@@ -256,12 +261,12 @@ class ParetoPoint:
     """
 
     plan: Plan
-    step_time: float
-    memory: float
-    cost_per_step: float | None
-    energy_per_step: float | None
-    cluster: str
-    devices: int
+    step_time: float = field(metadata=label("step", SECONDS, meaning="time of one step"))
+    memory: float = field(metadata=label("memory", BYTES, meaning="on the heaviest device"))
+    cost_per_step: float | None = field(metadata=label("cost per step", DOLLARS, spare=1))
+    energy_per_step: float | None = field(metadata=label("energy per step", JOULES, spare=2))
+    cluster: str = field(metadata=label("cluster"))
+    devices: int = field(metadata=label("devices", whole))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,6 +352,11 @@ class SearchResult:
     scenarios: Scenarios | None = None
     robust: Robust | None = None
     why_not: tuple[WhyNot, ...] = ()
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether somebody wanted the answer before all plans were looked at."""
+        return bool(self.unseen)
 
     @property
     def shown(self) -> tuple[Plan, ...]:

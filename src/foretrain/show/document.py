@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum, StrEnum
 from hashlib import sha256
 from math import isfinite
 
 from foretrain.errors import InputError
+from foretrain.show.table import label, labelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +33,25 @@ class CoefficientSource:
         kind: how it was found (measured, published, assumed).
     """
 
-    name: str
+    name: str = field(metadata=label("coefficient"))
     value: float
     unit: str
     low: float
     high: float
-    source: str
-    kind: str
+    source: str = field(metadata=label("source"))
+    kind: str = field(metadata=label("found"))
+
+    @property
+    @labelled("value", number=True)
+    def amount(self) -> str:
+        """With its unit."""
+        return f"{self.value:.4g} {self.unit}".strip()
+
+    @property
+    @labelled("interval")
+    def interval(self) -> str:
+        """Both ends of it."""
+        return f"{self.low:.4g} to {self.high:.4g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

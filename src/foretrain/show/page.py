@@ -1,17 +1,22 @@
-"""Sections: what a page shows under one heading.
-
-Web pages: one file that needs nothing but itself.
-"""
+"""Web pages: one file that needs nothing but itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from foretrain.show.document import Provenance
-from foretrain.show.table import Table
+from foretrain.show.report import (
+    AnswerReport,
+    Block,
+    Bullets,
+    Drawing,
+    Note,
+    Pieces,
+    Strong,
+)
+from foretrain.show.table import Table, table
 from foretrain.show.words import percent, written
 from foretrain.units import BYTES, SECONDS
 
@@ -19,54 +24,44 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageSection:
-    """One heading of a page and what stands under it.
-
-    Attributes:
-        name: its anchor, unique on the page.
-        title: the heading.
-        template: draws it, `templates/sections/TEMPLATE.html.j2`.
-        content: what the template calls `it`.
-    """
-
-    name: str
-    title: str
-    template: str
-    content: Mapping[str, object]
-
-
-def tables(name: str, title: str, *shown: Table, words: str = "") -> PageSection | None:
-    """A section of nothing but words and tables; None where no table has a row.
+def page(report: AnswerReport, provenance: Provenance) -> str:
+    """An HTML page that is complete in itself: styles and drawings are in it.
 
     Args:
-        name: its anchor, unique on the page.
-        title: the heading.
-        shown: one below the other; those without rows are left out.
-        words: what stands above them.
+        report: what it says.
+        provenance: what that was computed from.
     """
-    full = [table for table in shown if table.rows]
-    if not full:
-        return None
-    content = {"tables": full, "words": words}
-    return PageSection(name=name, title=title, template="tables", content=content)
-
-
-def page(
-    *, kind: str, title: str, subtitle: str, sections: Sequence[PageSection], provenance: Provenance
-) -> str:
-    """An HTML page that is complete in itself.
-
-    Args:
-        kind: what it answers, in the window's title.
-        title: the heading.
-        subtitle: what was asked.
-        sections: what stands below, in order.
-        provenance: what it was computed from.
-    """
+    drawn = ((each, _drawn(each.blocks(page=True))) for each in report.sections if each.name)
+    sections = [(section, blocks) for section, blocks in drawn if blocks]
     return _template().render(
-        kind=kind, title=title, subtitle=subtitle, sections=sections, provenance=provenance
+        report=report,
+        sections=sections,
+        provenance=provenance,
+        coefficients=table(provenance.sources, "name", "amount", "interval", "kind", "source"),
     )
+
+
+def _drawn(blocks: Sequence[Block]) -> list[tuple[str, object]]:
+    """The template of each block and what it draws."""
+    return [
+        (each.template, each.content)
+        if isinstance(each, Drawing)
+        else (TEMPLATES[type(each)], each)
+        for each in blocks
+        if each != ""
+    ]
+
+
+TEMPLATES = {
+    str: "words",
+    Note: "note",
+    Strong: "strong",
+    Bullets: "bullets",
+    tuple: "facts",
+    Pieces: "pieces",
+    Table: "table",
+}
+"""What draws each kind of block."""
 
 
 @cache
@@ -85,5 +80,6 @@ def _template() -> Template:
         "place": "{:.4g}%".format,
         "time": partial(written, SECONDS),
         "bytes": partial(written, BYTES),
+        "amount": lambda value, quantity: written(quantity, value),
     }
     return environment.get_template("page.html.j2")

@@ -1,24 +1,25 @@
 """Fit: what a table abbreviates, and then leaves out, where a terminal has no room for it.
 
-Terminal: facts, pieces and tables as rich draws them, legible at 80 columns and in ASCII.
+Terminal: reports as rich draws them, legible at 80 columns and in ASCII.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from foretrain.errors import shortened
-from foretrain.show.table import Column, Fact, Piece, Table
+from foretrain.show.report import AnswerReport, Block, Bullets, Note, Pieces, Strong
+from foretrain.show.table import Column, Fact, Table
 from foretrain.show.words import in_one_unit, percent, written
-from foretrain.units import Quantity
 
 GAP = 1
 """Cells between two columns."""
@@ -27,16 +28,10 @@ GAP = 1
 def fitted(content: Table, room: int) -> Table:
     """The table under short headings, then without its spare columns, until it fits in `room`."""
     if width(content) > room:
-        # Short headings.
-        columns = tuple(replace(it, name=it.short or it.name) for it in content.columns)
-        content = replace(content, columns=columns)
+        content = _abbreviated(content)
     for column in _dispensable(content):
         if width(content) > room:
-            kept = [place for place, each in enumerate(content.columns) if each != column]
-            content = Table(
-                columns=tuple(content.columns[place] for place in kept),
-                rows=tuple(tuple(row[place] for place in kept) for row in content.rows),
-            )
+            content = _without(content, column)
     return content
 
 
@@ -70,10 +65,25 @@ def _parts(column: Column, text: str) -> list[str]:
     return (text.splitlines() if column.number else text.split()) or [""]
 
 
+def _abbreviated(content: Table) -> Table:
+    """Short headings."""
+    columns = tuple(replace(it, name=it.short or it.name) for it in content.columns)
+    return replace(content, columns=columns)
+
+
 def _dispensable(content: Table) -> list[Column]:
     """The spare columns: first those that say the same in every row, then the most spare ones."""
     spare = [(len(set(texts)) > 1, column) for column, texts in _columns(content) if column.spare]
     return [column for _, column in sorted(spare, key=lambda it: (it[0], -it[1].spare))]
+
+
+def _without(content: Table, column: Column) -> Table:
+    kept = [place for place, each in enumerate(content.columns) if each != column]
+    return replace(
+        content,
+        columns=tuple(content.columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in content.rows),
+    )
 
 
 LABEL_WIDTH = 11
@@ -81,6 +91,8 @@ MOST_OF_A_CELL = 1000
 """Characters; the longest of ours lists what was assumed of a row."""
 BAR_WIDTH = 32
 BAR_STYLE = Style(color="cyan")
+STYLES = {"Warning": "yellow", "Failed": "red", "fail": "bold red", "warn": "yellow", "ok": "green"}
+"""Of what stands behind a label."""
 
 
 class TerminalBar:
@@ -95,29 +107,53 @@ class TerminalBar:
         yield Segment(("#" if options.ascii_only else "█") * cells, BAR_STYLE)
 
 
-def heading(text: str) -> Text:
-    """A line that opens a section."""
-    return Text(f"\n{text}", style="bold")
+def drawn(report: AnswerReport) -> Group:
+    """What a terminal shows of a report."""
+    lines: list[RenderableType] = []
+    for section in report.sections:
+        shown = [] if section.page_only else section.blocks(page=False)
+        if shown and section.title:
+            lines.append(Text(f"\n{section.title}", style="bold"))
+        lines.append(blocks(shown))
+    return Group(*lines)
 
 
-def note(text: str) -> Text:
-    """A line in a lighter voice."""
-    return Text(text, style="dim")
+def blocks(shown: Iterable[Block]) -> Group:
+    """What a terminal shows of some blocks, one below the other."""
+    return Group(*(line for block in shown for line in _block(block)))
 
 
-def facts(rows: Iterable[Fact], *, width: int = LABEL_WIDTH) -> RichTable:
-    """Labels on the left, so many cells wide, and what is known on the right."""
+def _block(block: Block) -> Iterator[RenderableType]:
+    """What a terminal shows of one block; nothing of a picture."""
+    match block:
+        case str():
+            yield Text(block)
+        case Note(text=text):
+            yield Text(text, style="dim")
+        case Strong(text=text):
+            yield Text(f"\n{text}", style="bold")
+        case Bullets(texts=texts):
+            yield Padding(Text("\n".join(texts)), (0, 0, 1, 2))
+        case tuple():
+            yield _facts(block)
+        case Pieces():
+            yield _pieces(block)
+        case Table():
+            yield from _table(block)
+
+
+def _facts(rows: Sequence[Fact]) -> RichTable:
+    """Labels on the left and what is known on the right."""
     grid = RichTable.grid(padding=(0, 0))
-    grid.add_column(width=width, style="bold")
+    grid.add_column(width=max(LABEL_WIDTH, *(len(fact.label) + 1 for fact in rows)), style="bold")
     grid.add_column(overflow="fold")
     for fact in rows:
-        style = "yellow" if fact.label == "Warning" else ""
-        text = Text(shortened(fact.text, most=MOST_OF_A_CELL), style=style)
+        text = Text(shortened(fact.text, most=MOST_OF_A_CELL), style=STYLES.get(fact.label, ""))
         grid.add_row(Text(fact.label), text.append(f"  ({fact.more})" if fact.more else "", "dim"))
     return grid
 
 
-def pieces(rows: Sequence[Piece], quantity: Quantity) -> RichTable:
+def _pieces(whole: Pieces) -> RichTable:
     """One line per piece: name, amount, share and a bar as long as the share."""
     grid = RichTable.grid(padding=(0, 2, 0, 0))
     grid.add_column(width=LABEL_WIDTH - 2)
@@ -125,41 +161,43 @@ def pieces(rows: Sequence[Piece], quantity: Quantity) -> RichTable:
     grid.add_column(justify="right")
     grid.add_column(justify="right")
     grid.add_column()
+    rows = whole.pieces
     longest = max((piece.share for piece in rows), default=1.0)
-    amounts = in_one_unit([written(quantity, piece.amount) for piece in rows], like=max)
+    amounts = in_one_unit([written(whole.quantity, piece.amount) for piece in rows], like=max)
     for piece, amount in zip(rows, amounts, strict=True):
         bar = TerminalBar(piece.share / max(longest, 0.5))
         grid.add_row("", Text(piece.name), Text(amount), Text(percent(piece.share)), bar)
     return grid
 
 
-class FittedTable:
-    """A table in as many columns as the terminal has room for; the row `best` stands out."""
+def _table(content: Table) -> Iterator[RenderableType]:
+    """The first rows of a table, how many more there are, and what its headings mean."""
+    most = len(content.rows) if content.most is None else content.most
+    yield FittedTable(replace(content, rows=content.rows[:most]))
+    if len(content.rows) > most:
+        more = len(content.rows) - most
+        yield Text(f"... and {more} more: see --json or --html", style="dim")
+    if content.legend and any(column.meaning for column in content.columns):
+        told = (f"{it.name}: {it.meaning}" for it in content.columns if it.meaning)
+        yield Text("; ".join(told), style="dim")
 
-    def __init__(self, content: Table, best: int | None) -> None:
+
+class FittedTable:
+    """A table in as many columns as the terminal has room for."""
+
+    def __init__(self, content: Table) -> None:
         self.content = content
-        self.best = best
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
         shown = fitted(self.content, options.max_width)
-        yield _drawn(shown, self.best)
+        yield _grid(shown)
         missing = left_out(self.content, shown)
         if missing:
-            yield note(f"no room for: {', '.join(missing)}")
+            yield Text(f"no room for: {', '.join(missing)}", style="dim")
 
 
-def table(content: Table, *, best: int | None = None) -> FittedTable:
-    """Columns of text; the row `best` stands out."""
-    return FittedTable(content, best)
-
-
-def legend(columns: Sequence[Column]) -> Text:
-    """What short column names mean."""
-    return note("; ".join(f"{it.name}: {it.meaning}" for it in columns if it.meaning))
-
-
-def _drawn(content: Table, best: int | None) -> RichTable:
+def _grid(content: Table) -> RichTable:
     drawn = RichTable(
         box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False, header_style="bold"
     )
@@ -172,6 +210,6 @@ def _drawn(content: Table, best: int | None) -> RichTable:
             no_wrap=column.number or not prose,
         )
     for place, row in enumerate(content.rows):
-        cells: list[RenderableType] = [Text(shortened(text, most=MOST_OF_A_CELL)) for text in row]
-        drawn.add_row(*cells, style="bold green" if place == best else "")
+        cells = (Text(shortened(it, most=MOST_OF_A_CELL), STYLES.get(it, "")) for it in row)
+        drawn.add_row(*cells, style="bold green" if place == content.best else "")
     return drawn

@@ -140,6 +140,11 @@ def signed(quantity: Quantity, value: float) -> Written:
     return written(quantity, abs(value), frame="+{}" if value > 0 else "-{}")
 
 
+def signed_percent(share: float) -> str:
+    """A difference as a whole percentage: "-50 %"."""
+    return f"{100 * share:+.0f} %"
+
+
 def span(low: float, high: float, quantity: Quantity, *, between: str = "to") -> Written:
     """Two values, the unit once where both have it: "40.4 to 45.1 GiB"."""
     return Written(quantity, low, high, frame=f"{{}} {between} {{}}")
@@ -175,6 +180,11 @@ def in_one_unit(
 def per_second(rate: float) -> str:
     """Samples per second: "3,649", "11.2"."""
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def whole(number: float) -> str:
+    """A count: "9,310"."""
+    return f"{number:,}"
 
 
 def count(number: float, thing: str, *, plural: str = "") -> str:

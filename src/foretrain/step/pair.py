@@ -5,7 +5,7 @@ What one plan on two kinds of devices takes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from foretrain.plan.mixed import Mode, Pair
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import table_of
+from foretrain.show.table import label
+from foretrain.show.words import percent
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.mixed.replicas import of_share, replica_settings
@@ -26,6 +28,7 @@ from foretrain.step.simulation.step import simulate
 from foretrain.step.step import factors, step_times
 from foretrain.step.tiles import peak
 from foretrain.step.timeline import StageTimes, StepTimes, closed_form
+from foretrain.units import SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,17 +50,17 @@ class KindTimes:
         memory: bytes per device, heaviest stage and every stage.
     """
 
-    cluster: str
+    cluster: str = field(metadata=label("group"))
     device: str
     devices: int
     replicas: int
     stages: int
     micro_batches: int
-    share: float
-    compute: float
-    update: float
-    other_kind: float
-    rest: float
+    share: float = field(metadata=label("share", percent))
+    compute: float = field(metadata=label("passes", SECONDS))
+    update: float = field(metadata=label("update", SECONDS))
+    other_kind: float = field(metadata=label("waits for the other", SECONDS))
+    rest: float = field(metadata=label("rest", SECONDS))
     memory: Memory
 
 
@@ -80,13 +83,13 @@ class MixedPlan:
         cost_to_train: dollars of all steps.
     """
 
-    mode: Mode
+    mode: Mode = field(metadata=label("by"))
     plan: Plan
     kinds: tuple[KindTimes, KindTimes]
-    step_time: float
+    step_time: float = field(metadata=label("step", SECONDS))
     closed_form: float
     simulated: float | None
-    mfu: float
+    mfu: float = field(metadata=label("MFU", percent, spare=1))
     cost_per_step: float | None
     energy_per_step: float | None
     time_to_train: float | None
@@ -149,6 +152,11 @@ class MixedResult:
     seconds: float
     proven_optimal: bool
     assumed: tuple[str, ...]
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether somebody wanted the answer before all plans were looked at."""
+        return not self.proven_optimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from rich.console import Group
-
 from foretrain.plan.study import Study
-from foretrain.show import terminal
+from foretrain.show.report import AnswerReport, Block, Pieces, ReportSection
 from foretrain.show.table import Fact
+from foretrain.show.words import MEMORY, PARTS
 from foretrain.step.facts import (
     answer,
     caution,
@@ -21,25 +20,42 @@ from foretrain.step.result import Estimate
 from foretrain.units import BYTES, SECONDS
 
 
-def estimate_text(study: Study, estimate: Estimate) -> Group:
-    """What the terminal shows of an estimate."""
+def estimate_report(study: Study, estimate: Estimate) -> AnswerReport:
+    """What is said of an estimate."""
     plan = Fact(label="Plan", text=str(estimate.plan))
-    return Group(
-        terminal.facts((*question(study), plan, *misfit(estimate))),
+    body = (
+        (*question(study), plan, *misfit(estimate)),
         "",
-        takes(study, estimate),
+        *takes(study, estimate),
         "",
-        terminal.facts(caution(estimate)),
+        caution(estimate),
+    )
+    cluster = study.cluster
+    return AnswerReport(
+        kind="Estimate",
+        title=f"{study.workload.model.name} on {cluster.devices:,} {cluster.device.name}",
+        sections=(ReportSection(name="estimate", title="", body=body),),
+        coefficients=True,
     )
 
 
-def takes(study: Study, estimate: Estimate) -> Group:
+def takes(study: Study, estimate: Estimate) -> tuple[Block, ...]:
     """Time and memory of the plan in their parts, and what follows from them."""
-    capacity = study.cluster.device.memory
-    return Group(
-        terminal.facts([step(estimate)]),
-        terminal.pieces(time_pieces(estimate.parts), SECONDS),
-        terminal.facts([memory(study, estimate)]),
-        terminal.pieces(memory_pieces(estimate.memory.heaviest, capacity), BYTES),
-        terminal.facts(answer(study, estimate)),
+    capacity, heaviest = study.cluster.device.memory, estimate.memory.heaviest
+    return (
+        (step(estimate),),
+        Pieces(
+            quantity=SECONDS,
+            pieces=time_pieces(estimate.parts),
+            of="of the step",
+            meanings=PARTS,
+        ),
+        (memory(study, estimate),),
+        Pieces(
+            quantity=BYTES,
+            pieces=memory_pieces(heaviest, capacity),
+            of="of the device",
+            meanings=MEMORY,
+        ),
+        answer(study, estimate),
     )

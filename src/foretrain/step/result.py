@@ -9,11 +9,14 @@ A plan of a ranking, and what it takes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from foretrain.coefficients.intervals import Nearest, Situation
 from foretrain.plan.plan import Plan
+from foretrain.show.table import label
+from foretrain.show.words import percent, whole
+from foretrain.units import BYTES, SECONDS
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
 def added_up(parts: DataclassInstance) -> float:
     """All fields in their order, so that the sum has the same bits wherever it is made."""
     seconds = 0.0
-    for field in fields(parts):
-        seconds += getattr(parts, field.name)
+    for each in fields(parts):
+        seconds += getattr(parts, each.name)
     return seconds
 
 
@@ -162,7 +165,7 @@ class Memory:
     optimizer: float
     activations: float
     buffers: float
-    total: float
+    total: float = field(metadata=label("memory", BYTES, meaning="on the heaviest device"))
     allocated: float
     low: float
     high: float
@@ -233,7 +236,7 @@ class Estimate:
 
     plan: Plan
     devices: int
-    step_time: float
+    step_time: float = field(metadata=label("step", SECONDS, meaning="time of one step"))
     closed_form: float
     simulated: float | None
     step_time_low: float
@@ -243,7 +246,9 @@ class Estimate:
     samples_per_second: float
     tokens_per_second_per_device: float | None
     model_flops_per_second_per_device: float
-    mfu: float
+    mfu: float = field(
+        metadata=label("MFU", percent, meaning="model FLOP/s over the device's peak", spare=2)
+    )
     hfu: float
     cost_per_step: float | None
     energy_per_step: float | None
@@ -275,5 +280,5 @@ class Ranked:
 
     plan: Plan
     estimate: Estimate
-    cluster: str
-    nodes: int
+    cluster: str = field(metadata=label("cluster"))
+    nodes: int = field(metadata=label("nodes", whole))

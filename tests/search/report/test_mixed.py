@@ -9,7 +9,8 @@ from tests.mixed_studies import SPACE, kind, study, two
 
 from foretrain.plan.study import Objective
 from foretrain.search.mixed import mixed
-from foretrain.search.report.mixed import mixed_text, verdict
+from foretrain.search.report.mixed import mixed_report, verdict
+from foretrain.show.terminal import drawn
 
 STUDY = study(
     two(kind(1, name="new"), kind(2, share=0.5, name="old")),
@@ -24,7 +25,7 @@ def result():
 
 def shown(result, width=80):
     paper = StringIO()
-    Console(file=paper, width=width).print(mixed_text(STUDY, result))
+    Console(file=paper, width=width).print(drawn(mixed_report(STUDY, result)))
     return paper.getvalue()
 
 

@@ -8,9 +8,11 @@ from tests.show.test_terminal import plain
 
 from foretrain.plan.study import Objective
 from foretrain.search.report import robust, scenarios
-from foretrain.search.report.robust import robust_section, robust_text
-from foretrain.search.report.scenarios import scenarios_section, scenarios_text
+from foretrain.search.report.robust import robust_section
+from foretrain.search.report.scenarios import scenarios_section
 from foretrain.search.result import Choice, Outcome, Robust, ScenarioAnswer, Scenarios, Swing
+from foretrain.show.report import AnswerReport, Strong
+from foretrain.show.terminal import drawn
 from foretrain.study.coefficients import SHIPPED
 
 ONE, TWO = builders.ranked(0), builders.ranked(1)
@@ -76,14 +78,19 @@ def unsure(**changes):
     return replace(whole, **changes)
 
 
-def words(content, width=80):
-    return " ".join(plain(content, width).split())
+def shown(section, width=80):
+    report = AnswerReport(kind="Best plan", title="Best plan", sections=(section,))
+    return plain(drawn(report), width)
+
+
+def words(section, width=80):
+    return " ".join(shown(section, width).split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("content", [scenarios_text(answer()), robust_text(unsure())])
+@pytest.mark.parametrize("content", [scenarios_section(answer()), robust_section(unsure())])
 def test_no_line_is_longer_than_the_terminal(content, width):
-    assert max(len(line) for line in plain(content, width).splitlines()) <= width
+    assert max(len(line) for line in shown(content, width).splitlines()) <= width
 
 
 def test_every_scenario_has_its_best_plan_with_the_unit_of_its_objective():
@@ -110,7 +117,7 @@ def test_plan_of_least_regret_stands_above_the_best_plans():
 
 
 def test_what_cannot_run_is_said_with_the_reason():
-    told = words(scenarios_text(answer()))
+    told = words(scenarios_section(answer()))
     assert "tiny: no plan fits: all are refused." in told
     assert "The best plan of 'as given' cannot run in 'long': device memory: too small." in told
 
@@ -141,11 +148,12 @@ def test_no_common_plan_is_said():
     assert "Proven" not in scenarios.verdict(answer(least=None, proven=False))
 
 
-def test_sections_of_the_page_have_the_same_words():
-    shown = scenarios_section(answer())
-    assert shown.content["words"].startswith(scenarios.verdict(answer()))
-    assert shown.content["tables"][1] == scenarios.regret(answer())
-    assert robust_section(unsure()).content["words"].startswith(robust.verdict(unsure()))
+def test_a_page_has_the_same_words_as_a_terminal():
+    said = scenarios_section(answer()).blocks(page=True)
+    assert said == scenarios_section(answer()).blocks(page=False)
+    assert Strong(scenarios.verdict(answer())) in said
+    assert scenarios.regret(answer()) in said
+    assert Strong(robust.verdict(unsure())) in robust_section(unsure()).blocks(page=True)
 
 
 def test_robust_choice_is_told_with_what_both_lose():
@@ -187,14 +195,14 @@ def test_plan_that_does_not_fit_is_marked():
     first = Swing(
         coefficient="memory_reserve", end="high", value=5e9, unit="B", regrets=(None, 0.0)
     )
-    assert "does not fit" in words(robust_text(unsure(swings=(first,))))
+    assert "does not fit" in words(robust_section(unsure(swings=(first,))))
 
 
 def test_plans_that_nothing_moves_need_no_table():
-    told = words(robust_text(unsure(swings=(), worst=(0.0, 0.01), choice=0)))
+    told = words(robust_section(unsure(swings=(), worst=(0.0, 0.01), choice=0)))
     assert "No coefficient, inside its interval, changes how far apart" in told
 
 
 def test_long_tables_are_cut_on_the_terminal():
     many = tuple(replace(unsure().swings[0], coefficient=name) for name in [*SHIPPED.known][:15])
-    assert "... and 5 more" in words(robust_text(unsure(swings=many)))
+    assert "... and 5 more" in words(robust_section(unsure(swings=many)))

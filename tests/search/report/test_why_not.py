@@ -13,11 +13,12 @@ from foretrain.search.report.why_not import (
     sentences,
     waterfall,
     why_not_section,
-    why_not_text,
 )
 from foretrain.search.result import Excess, Verdict
 from foretrain.search.search import search
 from foretrain.search.why_not import why_not
+from foretrain.show.report import AnswerReport
+from foretrain.show.terminal import drawn
 
 STUDY = gpt_study()
 ANSWER = search(STUDY)
@@ -39,7 +40,9 @@ def told(found, study=STUDY):
 @pytest.mark.parametrize("name", FOUND)
 def test_no_line_is_longer_than_the_terminal(name, width):
     console = Console(file=StringIO(), width=width)
-    console.print(why_not_text(STUDY, FOUND[name]))
+    console.print(
+        drawn(AnswerReport(kind="", title="", sections=(why_not_section(STUDY, FOUND[name]),)))
+    )
     text = console.file.getvalue()
     assert f"Why not {ASKED[name][:20]}" in text
     assert max(map(len, text.splitlines())) <= width
@@ -132,5 +135,6 @@ def test_waterfall_is_in_the_unit_of_the_objective(objective):
 def test_section_of_a_page_says_the_same():
     section = why_not_section(STUDY, FOUND["loses"], number=2)
     assert section.name == "why-not-2"
-    assert section.content["words"] == told(FOUND["loses"])
-    assert [len(table.rows) > 0 for table in section.content["tables"]] == [True]
+    said = section.blocks(page=True)
+    assert " ".join(text for text in said if isinstance(text, str)) == told(FOUND["loses"])
+    assert waterfall(STUDY, FOUND["loses"]) in said

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile
+from foretrain.app.output import AsJson, CoefficientsFile, Kind, Workers
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ StepTime = Annotated[
         help='What one step of the study took: "12.3 s", or the log\'s line.',
     ),
 ]
-Kind = Annotated[
-    str | None, typer.Option("--kind", help="Kind of the tables, where their names do not say it.")
-]
 Output = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="Write the set, for --coefficients.")
 ]
@@ -43,7 +40,6 @@ Anyway = Annotated[
 Name = Annotated[
     str | None, typer.Option("--name", help="Name of the set; that of its file if absent.")
 ]
-Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the runs.")]
 
 
 def calibrate(
@@ -62,10 +58,8 @@ def calibrate(
     from datetime import date
 
     from foretrain.app.engine import engine
-    from foretrain.app.output import check_page, chosen, show_and_write, tell
+    from foretrain.app.output import check_page, chosen, show_and_write, tell, told
     from foretrain.evidence import calibrate as verb
-    from foretrain.evidence.calibrate import calibration_text
-    from foretrain.show.document import document
     from foretrain.study.coefficients import SHIPPED, as_toml
     from foretrain.study.problems import told_of
 
@@ -88,9 +82,8 @@ def calibrate(
             progress=tell,
         )
     source = _source(ran, base)
-    shown = document("calibrate", found, source)
     show_and_write(
-        shown if as_json else calibration_text(found),
+        told(ran, found, source, as_json=as_json),
         output if found.accepted else None,
         lambda: as_toml(found.calibration, over=SHIPPED, about=ABOUT, digits=DIGITS),
     )

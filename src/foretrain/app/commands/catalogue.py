@@ -19,10 +19,8 @@ Name = Annotated[
 def catalogue(name: Name = None, *, as_json: AsJson = False) -> None:
     """List the devices, clusters and models that studies may name."""
     from foretrain.app import catalogue as verb
-    from foretrain.app.output import show
-    from foretrain.app.report_catalogue import catalogue_text
-    from foretrain.show.document import document
+    from foretrain.app.output import show, told
     from foretrain.show.provenance import provenance
 
     answer = verb.catalogue(name)
-    show(document("catalogue", answer, provenance(name)) if as_json else catalogue_text(answer))
+    show(told(name, answer, provenance(name), as_json=as_json))

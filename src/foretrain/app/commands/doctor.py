@@ -10,11 +10,9 @@ from foretrain.app.output import AsJson
 def doctor(*, as_json: AsJson = False) -> None:
     """Show what works on this machine and what to do about the rest."""
     from foretrain.app import doctor as verb
-    from foretrain.app.doctor import diagnosis_text
-    from foretrain.app.output import show
-    from foretrain.show.document import document
+    from foretrain.app.output import show, told
     from foretrain.show.provenance import provenance
 
     answer = verb.doctor()
-    show(document("doctor", answer, provenance()) if as_json else diagnosis_text(answer))
+    show(told(None, answer, provenance(), as_json=as_json))
     raise typer.Exit(0 if answer.healthy else 1)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, StudyFile
-from foretrain.errors import InputError
+from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
-Page = Annotated[
-    Path | None, typer.Option("--html", metavar="PAGE", help="Also write the report as a web page.")
-]
 WhyNots = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,12 +44,9 @@ def search(
     exhaustive: Exhaustive = False,
 ) -> None:
     """Find the best plan, its rivals, and why the others are refused."""
-    from foretrain.app.output import check_page, chosen, show_and_write, tell
+    from foretrain.app.output import answered, check_page, chosen, tell
     from foretrain.app.progress import progress, stop_on_interrupt
-    from foretrain.app.schema import name_of
     from foretrain.search import search as verb
-    from foretrain.search.report.asked import asked_page, asked_text, cut_short
-    from foretrain.show.document import document
     from foretrain.show.provenance import of_study
     from foretrain.study.problems import told_of
     from foretrain.study.study import read_study
@@ -62,8 +54,6 @@ def search(
     if html is not None:
         check_page(html, study)
     asked = read_study(study)
-    if html is not None and asked.mixed is not None:
-        raise InputError(NO_PAGE)
     known = chosen(coefficients).coefficients
     with stop_on_interrupt() as stop:
         with told_of(study), progress(stop) as bar:
@@ -78,17 +68,6 @@ def search(
                 stop=stop,
             )
         source = of_study(asked, coefficients=known)
-        if cut_short(answer):
+        if answer.cut_short:
             tell("The search was cut short: this is the best of what was looked at.")
-        shown = document(name_of(answer), answer, source)
-        show_and_write(
-            shown if as_json else asked_text(asked, answer),
-            html,
-            lambda: asked_page(asked, answer, source),
-        )
-
-
-NO_PAGE = (
-    "--html: only for one size on one kind of devices or the largest size that fits, but "
-    "cluster.groups names two kinds. Leave one out."
-)
+        answered(asked, answer, source, as_json=as_json, html=html)

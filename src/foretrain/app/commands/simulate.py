@@ -7,12 +7,7 @@ from typing import Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, StudyFile
-
-Page = Annotated[
-    Path | None, typer.Option("--html", metavar="PAGE", help="Also write the report as a web page.")
-]
-Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the runs.")]
+from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile, Workers
 
 Keep = Annotated[
     Path | None,
@@ -34,12 +29,9 @@ def simulate(
     """Let jobs share a cluster: response times under scheduling policies."""
     from foretrain.app.engine import engine
     from foretrain.app.kept import Kept
-    from foretrain.app.output import check_page, chosen, show_and_write, tell
+    from foretrain.app.output import answered, check_page, chosen, tell
     from foretrain.app.progress import runs_done
     from foretrain.jobs import simulate as verb
-    from foretrain.jobs.page import simulate_page
-    from foretrain.jobs.report import simulate_text
-    from foretrain.show.document import document
     from foretrain.show.provenance import provenance
     from foretrain.study.queue_study import read_queue_study
 
@@ -59,9 +51,4 @@ def simulate(
     source = provenance(asked, coefficients=known)
     for path in [] if kept is None else kept.damaged:
         tell(f"warning: {path} was damaged; its run was done again.")
-    shown = document("simulate", answer, source)
-    show_and_write(
-        shown if as_json else simulate_text(answer),
-        html,
-        lambda: simulate_page(asked, answer, source),
-    )
+    answered(asked, answer, source, as_json=as_json, html=html)

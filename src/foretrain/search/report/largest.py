@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from rich.console import Group
-
 from foretrain.plan.study import Maximise, Study
-from foretrain.search.largest import Largest, Need
-from foretrain.search.report.search import search_text
-from foretrain.show import terminal
-from foretrain.show.page import PageSection, tables
-from foretrain.show.table import Column, Table
-from foretrain.show.words import count, percent, written
+from foretrain.search.largest import Largest
+from foretrain.show.report import Block, ReportSection, Strong
+from foretrain.show.table import Column, Table, table
+from foretrain.show.words import count, written
 from foretrain.units import BYTES, PARAMETERS, TOKENS
 
 TITLES: Mapping[Maximise, str] = MappingProxyType(
@@ -32,27 +28,20 @@ UNITS: Mapping[Maximise, str] = MappingProxyType(
 )
 
 
-def largest_text(there: Study, answer: Largest) -> Group:
-    """What the terminal shows.
+def largest_section(there: Study, answer: Largest) -> ReportSection:
+    """What is said of the largest size.
 
     Args:
         there: the question at the largest size.
         answer: what was found.
     """
-    return Group(
-        terminal.heading(title(answer)),
-        "\n".join(sentences(there, answer)),
-        terminal.heading("What the leanest plan needs as it grows"),
-        terminal.table(growth(answer), best=len(answer.growth) - 1),
+    body: tuple[Block, ...] = (
+        *sentences(there, answer),
+        Strong("What the leanest plan needs as it grows"),
+        growth(answer),
         "",
-        search_text(there, answer.search),
     )
-
-
-def largest_section(there: Study, answer: Largest) -> PageSection | None:
-    """The section of a page about the largest size."""
-    words = " ".join(sentences(there, answer))
-    return tables("largest", title(answer), growth(answer), words=words)
+    return ReportSection(name="largest", title=title(answer), body=body)
 
 
 def title(answer: Largest) -> str:
@@ -76,29 +65,14 @@ def sentences(there: Study, answer: Largest) -> Iterator[str]:
 
 def growth(answer: Largest) -> Table:
     """What sizes up to the largest, and the next one, need at least."""
-    columns = (
-        Column(name=f"{UNITS[answer.maximise]}s", number=True),
-        Column(name="memory", meaning="least of any plan, on the heaviest device", number=True),
-        Column(name="of the room", number=True, spare=2),
-        Column(name="plan", spare=1),
+    return table(
+        (*answer.growth, *([answer.next] if answer.next else [])),
+        (Column(name=f"{UNITS[answer.maximise]}s", number=True), lambda need: f"{need.size:,}"),
+        "memory",
+        "filled",
+        "plan",
+        best=len(answer.growth) - 1,
     )
-    needs = (*answer.growth, *([answer.next] if answer.next else []))
-    return Table(columns=columns, rows=tuple(map(_row, needs)))
-
-
-def _row(need: Need) -> tuple[str, ...]:
-    return (
-        f"{need.size:,}",
-        written(BYTES, need.memory),
-        _share(need),
-        str(need.plan),
-    )
-
-
-def _share(need: Need) -> str:
-    """What a plan fills of the room, of which too much never reads as a whole."""
-    share = percent(need.memory / need.room)
-    return f">{share}" if share == "100 %" and need.memory > need.room else share
 
 
 def _next(answer: Largest) -> str:

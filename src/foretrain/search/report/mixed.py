@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from rich.console import Group
-from rich.padding import Padding
-
 from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.study import Objective, Study
-from foretrain.show import terminal
-from foretrain.show.table import Column, Fact, Table
+from foretrain.show.report import AnswerReport, Bullets, Note, ReportSection, Strong
+from foretrain.show.table import Column, Fact, Table, table
 from foretrain.show.words import count, percent, written
 from foretrain.step import rent
 from foretrain.step.facts import amount, question
@@ -20,24 +17,34 @@ from foretrain.step.pair import Alone, KindTimes, MixedPlan, MixedResult
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 
-def mixed_text(study: Study, result: MixedResult) -> Group:
-    """What the terminal shows of a search on two kinds of devices."""
+def mixed_report(study: Study, result: MixedResult) -> AnswerReport:
+    """What is said of a search on two kinds of devices."""
     best = result.best
-    return Group(
-        terminal.facts((*question(study)[:2], *_groups(study))),
-        terminal.heading(f"Best plan on both, by {best.mode}: {_short(best.plan)}"),
-        Padding("\n".join(map(_sentence, best.kinds)), (0, 0, 1, 2)),
-        terminal.facts(_takes(study, best)),
-        terminal.heading("A step of each kind"),
-        terminal.table(kinds(best)),
-        terminal.heading(f"The {count(len(result.plans), 'best plan')} on both"),
-        terminal.table(ranking(result.plans), best=0),
-        terminal.heading(verdict(result)),
-        terminal.facts(_alone(each) for each in result.alone),
-        "",
-        terminal.note(effort(result)),
-        terminal.facts([Fact(label="Assumed", text="; ".join(result.assumed))]),
+    asked = ReportSection(name="asked", title="", body=((*question(study)[:2], *_groups(study)),))
+    found = ReportSection(
+        name="best",
+        title=f"Best plan on both, by {best.mode}: {_short(best.plan)}",
+        body=(
+            Bullets(tuple(map(_sentence, best.kinds))),
+            tuple(_takes(study, best)),
+            Strong("A step of each kind"),
+            kinds(best),
+            Strong(f"The {count(len(result.plans), 'best plan')} on both"),
+            ranking(result.plans),
+        ),
     )
+    alone = ReportSection(
+        name="alone",
+        title=verdict(result),
+        body=(
+            tuple(map(_alone, result.alone)),
+            "",
+            Note(effort(result)),
+            (Fact(label="Assumed", text="; ".join(result.assumed)),),
+        ),
+    )
+    title = f"{study.workload.model.name} on two kinds of devices"
+    return AnswerReport(kind="Best plan", title=title, sections=(asked, found, alone))
 
 
 LESS: Final = {
@@ -72,51 +79,30 @@ def effort(result: MixedResult) -> str:
 
 def kinds(plan: MixedPlan) -> Table:
     """What each kind does in a step and what it waits for."""
-    columns = (
-        Column(name="group"),
-        Column(name="share", number=True),
-        Column(name="passes", number=True),
-        Column(name="update", number=True),
-        Column(name="waits for the other", number=True),
-        Column(name="rest", number=True),
-        Column(name="memory", number=True),
+    memory = Column(name="memory", number=True, unit=BYTES)
+    return table(
+        plan.kinds,
+        *("cluster", "share", "compute", "update", "other_kind", "rest"),
+        (memory, lambda kind: kind.memory.total),
     )
-    rows = [
-        (
-            kind.cluster,
-            percent(kind.share),
-            *(written(SECONDS, each) for each in _seconds(kind)),
-            written(BYTES, kind.memory.total),
-        )
-        for kind in plan.kinds
-    ]
-    return Table(columns=columns, rows=tuple(rows))
 
 
 def ranking(plans: tuple[MixedPlan, ...]) -> Table:
     """The best plans, best first."""
-    columns = (
-        Column(name="#", number=True),
-        Column(name="by"),
-        Column(name="plan"),
-        Column(name="shares"),
-        Column(name="step", number=True),
-        Column(name="memory", number=True),
-        Column(name="MFU", number=True, spare=1),
-    )
-    rows = [
+    return table(
+        plans,
+        "mode",
+        (Column(name="plan"), lambda each: _short(each.plan)),
         (
-            str(place),
-            plan.mode.value,
-            _short(plan.plan),
-            " + ".join(percent(kind.share) for kind in plan.kinds),
-            written(SECONDS, plan.step_time),
-            written(BYTES, plan.memory),
-            percent(plan.mfu),
-        )
-        for place, plan in enumerate(plans, start=1)
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+            Column(name="shares"),
+            lambda each: " + ".join(percent(kind.share) for kind in each.kinds),
+        ),
+        "step_time",
+        (Column(name="memory", number=True, unit=BYTES), lambda each: each.memory),
+        "mfu",
+        numbered=True,
+        best=0,
+    )
 
 
 def _groups(study: Study) -> Iterator[Fact]:
@@ -163,7 +149,3 @@ def _alone(alone: Alone) -> Fact:
         return Fact(label="Alone", text=f"{alone.cluster}: {alone.reason}")
     step = written(SECONDS, alone.estimate.step_time)
     return Fact(label="Alone", text=f"{alone.cluster}: {step}", more=str(alone.estimate.plan))
-
-
-def _seconds(kind: KindTimes) -> tuple[float, float, float, float]:
-    return kind.compute, kind.update, kind.other_kind, kind.rest

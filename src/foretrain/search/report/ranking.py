@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import compress
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, Final
 
 from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Schedule, Sharding
 from foretrain.search.result import ParetoPoint, SearchResult
-from foretrain.show.table import Column, Table
-from foretrain.show.words import percent, written
+from foretrain.show.table import Column, Shown, Table, table
+from foretrain.show.words import percent
 from foretrain.step.result import Ranked
-from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS, Quantity
+from foretrain.units import DOLLARS
 
 
 def _context(plan: Plan) -> str:
@@ -124,23 +124,28 @@ RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
 
 def ranking(plans: Sequence[Ranked]) -> Table:
     """The best plans, best first."""
-    costs = [_cost(entry) for entry in plans]
-    figures = (
-        Column(name="step", meaning="time of one step", number=True),
-        Column(name="memory", meaning="on the heaviest device", number=True),
-        Column(name="MFU", meaning="model FLOP/s over the device's peak", number=True, spare=2),
-        *((Column(name=_cost_name(plans), number=True, spare=1),) * any(costs)),
+    whole_job = any(entry.estimate.cost_to_train is not None for entry in plans)
+    cost = Column(
+        name="cost to train" if whole_job else "cost per step", number=True, spare=1, unit=DOLLARS
     )
-    chosen, texts = plan_columns([entry.plan for entry in plans])
-    homes, places = _rented([(entry.cluster, entry.nodes) for entry in plans], "nodes")
-    rows = [
-        (str(place), *home, *text, *_figures(entry), *((cost,) * any(costs)))
-        for place, (home, text, entry, cost) in enumerate(
-            zip(places, texts, plans, costs, strict=True), start=1
-        )
-    ]
-    head = (Column(name="#", number=True), *homes, *chosen, *figures)
-    return Table(columns=head, rows=tuple(rows))
+    return table(
+        plans,
+        *_told_apart(plans, "cluster", "nodes"),
+        *plan_columns(plans),
+        "estimate.step_time",
+        "estimate.memory.total",
+        "estimate.mfu",
+        (cost, _cost),
+        numbered=True,
+        best=0,
+        legend=True,
+    )
+
+
+def _cost(entry: Ranked) -> float | None:
+    """Dollars of the training where its amount is known, else of one step."""
+    whole_job = entry.estimate.cost_to_train
+    return entry.estimate.cost_per_step if whole_job is None else whole_job
 
 
 def pareto(front: Sequence[ParetoPoint], *, most: int | None = None) -> Table:
@@ -148,38 +153,26 @@ def pareto(front: Sequence[ParetoPoint], *, most: int | None = None) -> Table:
 
     Args:
         front: all of them; where they run on different clusters the table says on which.
-        most: how many of them to show; None for all.
+        most: how many of them a terminal shows; None for all.
     """
-    points = front[:most]
-    writers: tuple[tuple[Column, Callable[[ParetoPoint], str]], ...] = (
-        (
-            Column(name="step", meaning="time of one step", number=True),
-            lambda point: written(SECONDS, point.step_time),
-        ),
-        (
-            Column(name="memory", meaning="on the heaviest device", number=True),
-            lambda point: written(BYTES, point.memory),
-        ),
-        (
-            Column(name="cost per step", number=True, spare=1),
-            lambda point: _or_nothing(point.cost_per_step, DOLLARS),
-        ),
-        (
-            Column(name="energy per step", number=True, spare=2),
-            lambda point: _or_nothing(point.energy_per_step, JOULES),
-        ),
+    return table(
+        front,
+        *_told_apart(front, "cluster", "devices"),
+        *plan_columns(front[:most]),
+        "step_time",
+        "memory",
+        "cost_per_step",
+        "energy_per_step",
+        numbered=True,
+        most=most,
+        anchor="pareto",
+        keys={
+            "step": [point.step_time for point in front],
+            "memory": [point.memory for point in front],
+            "cost per step": [point.cost_per_step for point in front],
+            "energy per step": [point.energy_per_step for point in front],
+        },
     )
-    shown = [(column, write) for column, write in writers if any(write(point) for point in points)]
-    chosen, texts = plan_columns([point.plan for point in points])
-    homes, places = _rented([(point.cluster, point.devices) for point in front], "devices")
-    rows = [
-        (str(place), *home, *text, *(write(point) for _, write in shown))
-        for place, (home, text, point) in enumerate(
-            zip(places[:most], texts, points, strict=True), start=1
-        )
-    ]
-    head = (Column(name="#", number=True), *homes, *chosen, *(column for column, _ in shown))
-    return Table(columns=head, rows=tuple(rows))
 
 
 def rejected(result: SearchResult) -> Table:
@@ -194,45 +187,20 @@ def rejected(result: SearchResult) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def plan_columns(plans: Sequence[Plan]) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
-    """The columns that tell these plans apart, and the text of each plan under them."""
-    told = (*plans, Plan())
-    rare = [pair for pair in RARE_COLUMNS if len({pair[1](plan) for plan in told}) > 1]
-    shown = (*PLAN_COLUMNS, *rare)
-    return tuple(column for column, _ in shown), [
-        tuple(write(plan) for _, write in shown) for plan in plans
-    ]
+def plan_columns(
+    records: Sequence[Any], plan_of: Callable[[Any], Plan] = attrgetter("plan")
+) -> Iterator[Shown]:
+    """The columns that tell the plans of some records apart."""
+    told = (*map(plan_of, records), Plan())
+    rare = (pair for pair in RARE_COLUMNS if len({pair[1](plan) for plan in told}) > 1)
+    for column, write in (*PLAN_COLUMNS, *rare):
+        yield column, _of_plan(write, plan_of)
 
 
-def _rented(
-    homes: Sequence[tuple[str, int]], unit: str
-) -> tuple[tuple[Column, ...], list[tuple[str, ...]]]:
-    """The cluster and how much of it each plan uses, as far as they differ."""
-    columns = (Column(name="cluster"), Column(name=unit, number=True))
-    differ = [len(set(values)) > 1 for values in zip(*homes, strict=True)]
-    texts = [(cluster, f"{number:,}") for cluster, number in homes]
-    return tuple(compress(columns, differ)), [tuple(compress(text, differ)) for text in texts]
+def _of_plan(write: Callable[[Plan], str], plan_of: Callable[[Any], Plan]) -> Callable[[Any], str]:
+    return lambda record: write(plan_of(record))
 
 
-def _figures(entry: Ranked) -> tuple[str, str, str]:
-    estimate = entry.estimate
-    return (
-        written(SECONDS, estimate.step_time),
-        written(BYTES, estimate.memory.total),
-        percent(estimate.mfu),
-    )
-
-
-def _cost(entry: Ranked) -> str:
-    """Dollars of the training where its amount is known, else of one step."""
-    whole = entry.estimate.cost_to_train
-    return _or_nothing(entry.estimate.cost_per_step if whole is None else whole, DOLLARS)
-
-
-def _cost_name(plans: Sequence[Ranked]) -> str:
-    to_train = any(entry.estimate.cost_to_train is not None for entry in plans)
-    return "cost to train" if to_train else "cost per step"
-
-
-def _or_nothing(value: float | None, quantity: Quantity) -> str:
-    return "" if value is None else written(quantity, value)
+def _told_apart(records: Sequence[object], *names: str) -> list[str]:
+    """Of some fields those in which records differ."""
+    return [name for name in names if len({getattr(each, name) for each in records}) > 1]

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich.console import Group
-
 from foretrain.search.result import Robust, Swing
-from foretrain.show import page as section
-from foretrain.show import terminal
-from foretrain.show.page import PageSection
-from foretrain.show.table import Column, Table
+from foretrain.show.report import Note, ReportSection, Strong
+from foretrain.show.table import Column, Shown, Table, table
 from foretrain.show.words import count, percent, written
 from foretrain.units import BYTES, SECONDS, Quantity
 
@@ -27,50 +23,31 @@ NOTE = (
 )
 
 
-def robust_text(answer: Robust) -> Group:
-    """What the terminal shows of a robust choice."""
-    content = swings(answer)
-    shown = Table(columns=content.columns, rows=content.rows[:SHOWN])
-    more = len(content.rows) - SHOWN
-    return Group(
-        terminal.heading(TITLE),
-        *([terminal.table(shown)] if shown.rows else []),
-        *([terminal.note(f"... and {more} more: see --json or --html")] if more > 0 else []),
-        terminal.note(NOTE),
-        terminal.heading(verdict(answer)),
-    )
-
-
-def robust_section(answer: Robust) -> PageSection | None:
-    """The section of a page about a robust choice."""
-    words = f"{verdict(answer)} {NOTE}"
-    return section.tables("robust", TITLE, swings(answer), words=words)
+def robust_section(answer: Robust) -> ReportSection:
+    """What is said of a robust choice."""
+    body = (swings(answer), Note(NOTE), Strong(verdict(answer)))
+    return ReportSection(name="robust", title=TITLE, body=body)
 
 
 def swings(answer: Robust) -> Table:
     """What the best plan and the robust choice lose under each end of an interval."""
-    several = answer.choice != 0
-    columns = (
-        Column(name="coefficient"),
-        Column(name="stands at"),
-        Column(name="value", number=True),
-        Column(name="best", meaning="plan of the ranking that is best then", number=True),
-        Column(name="plan 1 loses", number=True),
-        *((Column(name=f"plan {answer.choice + 1} loses", number=True),) * several),
-    )
-    # Place of the plan that is best under this end; nothing where none fits.
-    rows = [
+
+    def lost(plan: int) -> Shown:
+        column = Column(name=f"plan {plan + 1} loses", number=True)
+        return column, lambda swing: _lost(swing, plan)
+
+    return table(
+        answer.swings,
+        "coefficient",
+        "end",
+        (Column(name="value", number=True), _value),
         (
-            swing.coefficient,
-            f"its {swing.end} end",
-            _value(swing),
-            (str(swing.regrets.index(0.0) + 1) if 0.0 in swing.regrets else ""),
-            _lost(swing, 0),
-            *((_lost(swing, answer.choice),) * several),
-        )
-        for swing in answer.swings
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+            Column(name="best", meaning="plan of the ranking that is best then", number=True),
+            _best,
+        ),
+        *map(lost, dict.fromkeys((0, answer.choice))),
+        most=SHOWN,
+    )
 
 
 def verdict(answer: Robust) -> str:
@@ -112,6 +89,11 @@ def _value(swing: Swing) -> str:
     """What the coefficient is then, with its unit."""
     quantity = MEASURED.get(swing.unit)
     return f"{swing.value:.4g}" if quantity is None else written(quantity, swing.value)
+
+
+def _best(swing: Swing) -> str:
+    """Place of the plan that is best under this end; nothing where none fits."""
+    return str(swing.regrets.index(0.0) + 1) if 0.0 in swing.regrets else ""
 
 
 def _lost(swing: Swing, plan: int) -> str:

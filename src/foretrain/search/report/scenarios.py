@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group
-from rich.text import Text
-
 from foretrain.search.report.ranking import plan_columns
-from foretrain.search.result import Choice, Outcome, ScenarioAnswer, Scenarios
-from foretrain.show import page as section
-from foretrain.show import terminal
-from foretrain.show.page import PageSection
-from foretrain.show.table import Column, Table
+from foretrain.search.result import Choice, Scenarios
+from foretrain.show.report import Note, ReportSection, Strong
+from foretrain.show.table import Column, Table, table
 from foretrain.show.words import SPENT, percent, written
 
 LEAST = "least regret"
@@ -24,38 +19,35 @@ REGRET = (
 )
 
 
-def scenarios_text(answer: Scenarios) -> Group:
-    """What the terminal shows of scenarios."""
-    bests, regrets = best(answer), regret(answer)
-    return Group(
-        terminal.heading("The best plan of each scenario"),
-        terminal.table(bests),
-        terminal.legend(bests.columns),
-        terminal.heading("What each of them loses in the others"),
-        terminal.table(regrets, best=0 if answer.least else None),
-        terminal.note(REGRET),
-        *map(Text, refusals(answer)),
-        terminal.heading(verdict(answer)),
+def scenarios_section(answer: Scenarios) -> ReportSection:
+    """What is said of scenarios."""
+    return ReportSection(
+        name="scenarios",
+        title="The best plan of each scenario",
+        body=(
+            best(answer),
+            Strong("What each of them loses in the others"),
+            regret(answer),
+            Note(REGRET),
+            *refusals(answer),
+            Strong(verdict(answer)),
+        ),
     )
-
-
-def scenarios_section(answer: Scenarios) -> PageSection | None:
-    """The section of a page about scenarios."""
-    words = " ".join([verdict(answer), REGRET, *refusals(answer)])
-    return section.tables("scenarios", "Scenarios", best(answer), regret(answer), words=words)
 
 
 def best(answer: Scenarios) -> Table:
     """The best plan of every scenario that has one, and what it takes."""
     found = [each for each in answer.answers if each.best is not None]
-    chosen, texts = plan_columns([each.best.plan for each in found if each.best])
-    columns = (
-        Column(name="scenario"),
-        *chosen,
-        Column(name="value", meaning="per step, of the scenario's objective", number=True),
+    return table(
+        found,
+        "name",
+        *plan_columns(found, lambda each: each.best.plan),
+        (
+            Column(name="value", meaning="per step, of the scenario's objective", number=True),
+            lambda each: written(SPENT[each.objective], each.value),
+        ),
+        legend=True,
     )
-    rows = [(each.name, *text, _value(each)) for each, text in zip(found, texts, strict=True)]
-    return Table(columns=columns, rows=tuple(rows))
 
 
 def regret(answer: Scenarios) -> Table:
@@ -70,10 +62,15 @@ def regret(answer: Scenarios) -> Table:
         Column(name="mean", number=True),
     )
     rows = [
-        (name, *map(_lost, choice.outcomes), _percent(choice.worst), _percent(choice.mean))
+        (
+            name,
+            *(_percent(each.regret, otherwise="no") for each in choice.outcomes),
+            _percent(choice.worst),
+            _percent(choice.mean),
+        )
         for name, choice in shown
     ]
-    return Table(columns=columns, rows=tuple(rows))
+    return Table(columns=columns, rows=tuple(rows), best=0 if answer.least else None)
 
 
 def refusals(answer: Scenarios) -> list[str]:
@@ -118,15 +115,6 @@ def _refused(answer: Scenarios) -> Iterator[str]:
 def _bests(choice: Choice) -> list[str]:
     """In which scenarios it is the best plan."""
     return [outcome.scenario for outcome in choice.outcomes if outcome.regret == 0.0]
-
-
-def _value(answer: ScenarioAnswer) -> str:
-    assert answer.value is not None, "a scenario with a plan has a value"
-    return written(SPENT[answer.objective], answer.value)
-
-
-def _lost(outcome: Outcome) -> str:
-    return _percent(outcome.regret, otherwise="no")
 
 
 def _percent(share: float | None, *, otherwise: str = "") -> str:

@@ -1,30 +1,51 @@
 """Sizes: each number of nodes worth renting, how fast it is and what that costs.
 
 The report of `search`: the best plan in words, its rivals, and why the rest lost.
-
-The progress of a search in one line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import compress
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Final
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-
-from foretrain.plan.study import Objective, Study
-from foretrain.search.report import ranking
-from foretrain.search.result import ParetoPoint, Progress, SearchResult
-from foretrain.show import terminal
-from foretrain.show.table import Column, Fact, Table
-from foretrain.show.words import LEAST, SPENT, count, percent, sentences, written
-from foretrain.step.facts import TIGHT, caution, question, rented
+from foretrain.plan.plan import spelled
+from foretrain.plan.study import Objective, Study, sized
+from foretrain.search.largest import Largest
+from foretrain.search.report import bars, ranking
+from foretrain.search.report.front import pareto_plot
+from foretrain.search.report.largest import largest_section
+from foretrain.search.report.robust import robust_section
+from foretrain.search.report.scenarios import scenarios_section
+from foretrain.search.report.space_map import map_table, space_map
+from foretrain.search.report.why_not import why_not_section
+from foretrain.search.result import ParetoPoint, SearchResult
+from foretrain.show.report import (
+    AnswerReport,
+    Bullets,
+    Drawing,
+    Note,
+    Paper,
+    Pieces,
+    ReportSection,
+    Screen,
+)
+from foretrain.show.table import Column, Fact, Table, table
+from foretrain.show.words import (
+    LEAST,
+    MEMORY,
+    PARTS,
+    count,
+    percent,
+    sentences,
+    whole,
+    written,
+)
+from foretrain.step import facts
+from foretrain.step.facts import TIGHT, caution
 from foretrain.step.rent import home
 from foretrain.step.report import takes
-from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS, Quantity
+from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 MOST_SIZES: Final = 8
 """Rows that a terminal shows."""
@@ -39,29 +60,32 @@ def sizes(study: Study, result: SearchResult, *, most: int | None = None) -> Tab
         most: how many sizes to show, the first and the last among them; None for all.
     """
     of, steps = _whole(study)
-    columns = (
-        Column(name="cluster"),
-        Column(name="nodes", number=True),
-        Column(name="devices", number=True, spare=2),
-        Column(name=f"time {of}", meaning="steps alone", number=True),
-        Column(name=f"cost {of}", number=True),
-        Column(name=f"energy {of}", number=True, spare=1),
-    )
     devices = {offer.cluster.name: offer.cluster.node_devices for offer in study.offers}
-    rows = tuple(
+
+    def spent(amount: float | None) -> float | None:
+        return None if amount is None else steps * amount
+
+    return table(
+        _some(worth(result.pareto), most) if study.offers else (),
+        "cluster",
         (
-            point.cluster,
-            f"{point.devices // devices[point.cluster]:,}",
-            f"{point.devices:,}",
-            written(SECONDS, steps * point.step_time),
-            _spent(point.cost_per_step, steps, DOLLARS),
-            _spent(point.energy_per_step, steps, JOULES),
-        )
-        for point in (_some(worth(result.pareto), most) if study.offers else ())
+            Column(name="nodes", number=True, unit=whole),
+            lambda point: point.devices // devices[point.cluster],
+        ),
+        (Column(name="devices", number=True, spare=2, unit=whole), lambda point: point.devices),
+        (
+            Column(name=f"time {of}", meaning="steps alone", number=True, unit=SECONDS),
+            lambda point: spent(point.step_time),
+        ),
+        (
+            Column(name=f"cost {of}", number=True, unit=DOLLARS),
+            lambda point: spent(point.cost_per_step),
+        ),
+        (
+            Column(name=f"energy {of}", number=True, spare=1, unit=JOULES),
+            lambda point: spent(point.energy_per_step),
+        ),
     )
-    told = [any(texts) for texts in zip(*rows, strict=True)]
-    kept = tuple(tuple(compress(row, told)) for row in rows)
-    return Table(columns=tuple(compress(columns, told)), rows=kept)
 
 
 def claim(result: SearchResult) -> str:
@@ -103,38 +127,6 @@ def _whole(study: Study) -> tuple[str, float]:
     if workload.samples is None:
         return "per step", 1.0
     return "to train", workload.samples / workload.global_batch
-
-
-def _spent(amount: float | None, steps: float, quantity: Quantity) -> str:
-    return "" if amount is None else written(quantity, steps * amount)
-
-
-SHOWN_PARETO = 8
-
-
-def search_text(study: Study, result: SearchResult) -> Group:
-    """What the terminal shows of a search."""
-    content = ranking.ranking(result.plans)
-    rivals = (
-        terminal.heading(f"The {count(len(result.plans), 'best plan')}"),
-        terminal.table(content, best=0),
-        terminal.legend(content.columns),
-    )
-    return Group(
-        terminal.facts(question(study)),
-        terminal.heading(f"Best plan: {result.best.plan}"),
-        Padding("\n".join(sentences(result.best.plan, study.workload)), (0, 0, 1, 2)),
-        terminal.facts(rented(study, result.best)),
-        takes(home(study, result.best), result.best.estimate),
-        *_sizes(study, result),
-        *rivals,
-        *_front(result),
-        terminal.heading(verdict(result)),
-        terminal.note(effort(study, result)),
-        *([terminal.table(ranking.rejected(result))] if result.rejected else []),
-        "",
-        terminal.facts(cautions(result)),
-    )
 
 
 def cautions(result: SearchResult) -> tuple[Fact, ...]:
@@ -190,37 +182,206 @@ def _rate(study: Study, result: SearchResult) -> str:
     return f", {result.priced / result.seconds:,.0f} plans priced/s"
 
 
-def _sizes(study: Study, result: SearchResult) -> tuple[RenderableType, ...]:
-    content = sizes(study, result, most=MOST_SIZES)
-    if len(content.rows) < 2:
-        return ()
-    return (
-        terminal.heading(f"How much to rent: {claim(result)}"),
-        terminal.table(content),
-    )
+SHOWN_PARETO = 8
+"""Plans of the front that a terminal shows."""
 
 
-def _front(result: SearchResult) -> tuple[RenderableType, ...]:
-    content = ranking.pareto(result.pareto, most=SHOWN_PARETO)
-    more = len(result.pareto) - SHOWN_PARETO
-    return (
-        terminal.heading(
-            "Trade-offs: no other plan beats these in time, memory, cost and energy at once"
+def search_report(
+    study: Study, result: SearchResult, *, before: Sequence[ReportSection] = ()
+) -> AnswerReport:
+    """What is said of a search: the best plan, its rivals, why the rest lost, what was asked.
+
+    Args:
+        study: the question.
+        result: the answer.
+        before: sections that come first.
+    """
+    there = home(study, result.best)
+    return AnswerReport(
+        kind="Best plan",
+        title=_title(there),
+        subtitle=_subtitle(study),
+        sections=(
+            *before,
+            ReportSection(name="", title="", body=(facts.question(study),)),
+            _best(study, there, result),
+            *_sizes(study, result),
+            _time(result),
+            _memory(there, result),
+            ReportSection(
+                name="ranking",
+                title=f"The {count(len(result.plans), 'best plan')}",
+                body=(ranking.ranking(result.plans),),
+            ),
+            _front(study, result),
+            *_map(result),
+            _fates(study, result),
+            *([scenarios_section(result.scenarios)] if result.scenarios else []),
+            *([robust_section(result.robust)] if result.robust else []),
+            *(
+                why_not_section(study, each, number=number)
+                for number, each in enumerate(result.why_not, start=1)
+            ),
+            _inputs(study, result),
         ),
-        terminal.table(content),
-        *([terminal.note(f"... and {more} more: see --json or --html")] if more > 0 else []),
     )
 
 
-def progress_text(progress: Progress) -> str:
-    """The best so far, how much better another plan may be, and the plan, most telling first."""
-    if progress.best is None or progress.plan is None:
-        return f"{count(progress.settled, 'plan')}, none that fits yet"
-    best = f"best so far {written(SPENT[progress.objective], progress.best)}"
-    return f"{best}{_better(progress.gap)}: {progress.plan}"
+def largest_report(study: Study, answer: Largest) -> AnswerReport:
+    """What is said of the largest size, and of the search there."""
+    there = sized(study, answer.size)
+    return search_report(there, answer.search, before=[largest_section(there, answer)])
 
 
-def _better(gap: float | None) -> str:
-    if gap is None:
-        return ""
-    return f", at most {percent(gap)} better exists" if gap else ", nothing better exists"
+def _best(study: Study, there: Study, result: SearchResult) -> ReportSection:
+    """The best plan in words and its figures; on a page whether it is proven to be the best."""
+    entry = result.best
+    told, rent = sentences(entry.plan, study.workload), facts.rented(study, entry)
+    step, memory = facts.step(entry.estimate), facts.memory(there, entry.estimate)
+    content = {
+        "plan": entry.plan,
+        "words": told,
+        "verdict": verdict(result),
+        "figures": (*rent, step, memory, *facts.answer(there, entry.estimate)),
+        "cautions": cautions(result),
+    }
+    return ReportSection(
+        name="best",
+        title=f"Best plan: {entry.plan}",
+        body=(
+            Drawing(template="best", content=content),
+            *map(Screen, (Bullets(told), rent, *takes(there, entry.estimate))),
+        ),
+    )
+
+
+def _sizes(study: Study, result: SearchResult) -> Iterator[ReportSection]:
+    """The sizes worth renting; nothing where there is no choice."""
+    every = sizes(study, result)
+    few = [Screen(sizes(study, result, most=MOST_SIZES))] if len(every.rows) > 1 else []
+    if every.rows:
+        title = f"How much to rent: {claim(result)}"
+        yield ReportSection(name="sizes", title=title, body=(*few, Paper(every)))
+
+
+def _time(result: SearchResult) -> ReportSection:
+    """Where the time of the best plans goes."""
+    drawn = bars.time_bars(result.plans)
+    parts = Pieces(
+        quantity=SECONDS,
+        pieces=bars.explained(facts.time_pieces(result.best.estimate.parts), drawn, PARTS),
+        of="of the step",
+        meanings=PARTS,
+    )
+    return ReportSection(
+        name="time",
+        title="Where the time goes",
+        body=(Drawing(template="time", content={"bars": drawn}), parts),
+        page_only=True,
+    )
+
+
+def _memory(there: Study, result: SearchResult) -> ReportSection:
+    """Where the memory of the best plan goes."""
+    heaviest = result.best.estimate.memory.heaviest
+    capacity, drawn = there.cluster.device.memory, bars.memory_bars(there, result.best)
+    content = {
+        "bars": drawn,
+        "heaviest": heaviest.stage + 1,
+        "capacity": 100 * capacity / bars.longest_memory(there, result.best),
+        "capacity_text": written(BYTES, capacity),
+    }
+    parts = Pieces(
+        quantity=BYTES,
+        pieces=bars.explained(facts.memory_pieces(heaviest, capacity), drawn, MEMORY),
+        of="of the device",
+        meanings=MEMORY,
+    )
+    return ReportSection(
+        name="memory",
+        title="Where the memory goes",
+        body=(Drawing(template="memory", content=content), parts),
+        page_only=True,
+    )
+
+
+def _front(study: Study, result: SearchResult) -> ReportSection:
+    """The plans that nothing beats in every respect."""
+    memories = {offer.cluster.device.memory for offer in study.choices}
+    content = {
+        "plot": pareto_plot(study, result),
+        "capacity": written(BYTES, memories.pop()) if len(memories) == 1 else "",
+    }
+    return ReportSection(
+        name="front",
+        title="Trade-offs: no other plan beats these in time, memory, cost and energy at once",
+        body=(
+            Drawing(template="front", content=content),
+            Paper(ranking.pareto(result.pareto)),
+            Screen(ranking.pareto(result.pareto, most=SHOWN_PARETO)),
+        ),
+    )
+
+
+def _map(result: SearchResult) -> Iterator[ReportSection]:
+    """The map of tensor and pipeline degrees; nothing where nothing was mapped."""
+    drawn = space_map(result)
+    if drawn is None:
+        return
+    content = {"map": drawn, "table": map_table(drawn)}
+    picture = Drawing(template="map", content=content)
+    yield ReportSection(name="map", title="The map of the space", body=(picture,), page_only=True)
+
+
+def _fates(study: Study, result: SearchResult) -> ReportSection:
+    """Whether the best plan is proven to be the best, and what became of every plan."""
+    told = effort(study, result)
+    content = {"effort": told, "bar": bars.space_bar(result), "fates": bars.fates(result)}
+    return ReportSection(
+        name="rejected",
+        title=verdict(result),
+        body=(
+            Drawing(template="rejected", content=content),
+            Screen(Note(told)),
+            Screen(ranking.rejected(result)),
+            Screen(""),
+            Screen(cautions(result)),
+        ),
+    )
+
+
+def _inputs(study: Study, result: SearchResult) -> ReportSection:
+    """The question, what it says of each field of the plan, and where figures come from."""
+    choices = (
+        Fact(label=each.name.replace("_", " "), text=_choice(getattr(study.space, each.name)))
+        for each in fields(study.space)
+    )
+    asked = (*facts.question(study), *facts.purpose(study), *choices)
+    content = {"question": asked, "sources": result.best.estimate.sources}
+    picture = Drawing(template="inputs", content=content)
+    return ReportSection(name="inputs", title="What was asked", body=(picture,), page_only=True)
+
+
+def _choice(choices: tuple[object, ...] | None) -> str:
+    if choices is None:
+        return "free"
+    return ", ".join(_spoken(choice) for choice in choices)
+
+
+def _spoken(choice: object) -> str:
+    if isinstance(choice, bool):
+        return "yes" if choice else "no"
+    if isinstance(choice, tuple):
+        return " > ".join(str(axis) for axis in choice)
+    return spelled(choice).strip('"')
+
+
+def _title(study: Study) -> str:
+    cluster = study.cluster
+    return f"{study.workload.model.name} on {cluster.devices:,} {cluster.device.name}"
+
+
+def _subtitle(study: Study) -> str:
+    asked = facts.question(study)
+    texts = [f"{fact.text} ({fact.more})" if fact.more else fact.text for fact in asked]
+    return f"{'; '.join(texts)}."

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from foretrain.plan.study import Objective
 from foretrain.search.result import Cell, SearchResult
 from foretrain.show.axis import Scale, distances
-from foretrain.show.words import SPENT, count, percent, written
+from foretrain.show.table import Column, Table, table
+from foretrain.show.words import SPENT, count, percent, whole, written
 from foretrain.units import Quantity
 
 MORE: Final = {
@@ -198,3 +200,18 @@ def _state(cell: Cell) -> CellState:
     if cell.best is None:
         return CellState.REFUSED if cell.bound is None else CellState.BOUNDED
     return CellState.FOUND if cell.bound is not None and cell.bound < cell.best else CellState.KNOWN
+
+
+def map_table(drawn: SpaceMap) -> Table:
+    """What the map shows, a row for every cell."""
+    number = partial(Column, number=True)
+    return table(
+        drawn.squares,
+        (number(name="tp"), lambda each: each.cell.tensor),
+        (number(name="pp"), lambda each: each.cell.pipeline),
+        (number(name="plans", unit=whole), lambda each: each.cell.plans),
+        (number(name="best"), lambda each: each.text),
+        (Column(name="what it says"), lambda each: each.words.partition(": ")[2]),
+        anchor="cell",
+        keys={"best": [each.cell.best or each.cell.bound for each in drawn.squares]},
+    )

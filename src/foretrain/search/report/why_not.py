@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from foretrain.plan.study import Objective, Study
-from foretrain.search.result import Difference, Excess, Remedy, Verdict, WhyNot
-from foretrain.show import terminal
-from foretrain.show.page import PageSection
-from foretrain.show.table import Column, Table
+from foretrain.search.result import Difference, Excess, Verdict, WhyNot
+from foretrain.show.report import Block, ReportSection, Strong
+from foretrain.show.table import Column, Shown, Table, table
 from foretrain.show.words import MEMORY, SPENT, percent, signed, written
 from foretrain.step.facts import ROUNDING
 from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS
@@ -43,30 +40,15 @@ SMALL = 0.02
 """Share of the largest difference below which a difference is not worth words."""
 
 
-def why_not_text(study: Study, answer: WhyNot) -> Group:
-    """What the terminal shows of why a plan is not the best."""
-    shown: list[RenderableType] = [terminal.heading(f"Why not {answer.asked}?")]
-    shown += map(Text, sentences(study, answer))
+def why_not_section(study: Study, answer: WhyNot, *, number: int = 1) -> ReportSection:
+    """What is said of why a plan is not the best."""
+    body: list[Block] = [*sentences(study, answer)]
     if answer.remedies:
-        shown += [
-            terminal.heading("What would make it fit"),
-            terminal.table(remedies(study, answer)),
-        ]
+        body += [Strong("What would make it fit"), remedies(study, answer)]
     if answer.loss:
-        shown += [terminal.heading("Where it differs"), terminal.table(waterfall(study, answer))]
-    return Group(*shown)
-
-
-def why_not_section(study: Study, answer: WhyNot, *, number: int = 1) -> PageSection:
-    """The section of a page about one plan."""
-    shown = [remedies(study, answer)] if answer.remedies else []
-    shown += [waterfall(study, answer)] if answer.loss else []
-    return PageSection(
-        name=f"why-not-{number}",
-        title=f"Why not {answer.asked}?",
-        template="tables",
-        content={"words": " ".join(sentences(study, answer)), "tables": shown},
-    )
+        body += [Strong("Where it differs"), waterfall(study, answer)]
+    title = f"Why not {answer.asked}?"
+    return ReportSection(name=f"why-not-{number}", title=title, body=tuple(body))
 
 
 def sentences(study: Study, answer: WhyNot) -> list[str]:
@@ -77,49 +59,28 @@ def sentences(study: Study, answer: WhyNot) -> list[str]:
 def waterfall(study: Study, answer: WhyNot) -> Table:
     """Part by part what the plan spends more or less than the best; the rows add up."""
     quantity = SPENT[study.objective]
-    columns = (
-        Column(name="difference", number=True, group="amount"),
-        Column(name="part"),
-        Column(name="this plan", number=True, spare=1, group="amount"),
-        Column(name="the best", number=True, spare=1, group="amount"),
-        Column(name="why", spare=2),
-    )
-    rows = [
+    here = Column(name="this plan", number=True, spare=1, group="amount", unit=quantity)
+    return table(
+        [each for each in answer.differences if _tells(each, answer, share=ROUNDING)],
         (
-            signed(quantity, each.more),
-            _called(each.part, study.objective),
-            written(quantity, each.here),
-            written(quantity, each.best),
-            each.why,
-        )
-        for each in answer.differences
-        if _tells(each, answer, share=ROUNDING)
-    ]
-    return Table(columns=columns, rows=tuple(rows))
+            Column(name="difference", number=True, group="amount"),
+            lambda each: signed(quantity, each.more),
+        ),
+        (Column(name="part"), lambda each: _called(each.part, study.objective)),
+        (here, lambda each: each.here),
+        (replace(here, name="the best"), lambda each: each.best),
+        "why",
+    )
 
 
 def remedies(study: Study, answer: WhyNot) -> Table:
     """Changes with which the plan fits, the best first."""
-    value = Column(name=f"{study.objective.value} per step", number=True)
+    spent = Column(
+        name=f"{study.objective.value} per step", number=True, unit=SPENT[study.objective]
+    )
     priced = study.objective in (Objective.COST, Objective.ENERGY)
-    columns = (
-        Column(name="step", meaning="time of one step, closed form", number=True),
-        *((value,) * priced),
-        Column(name="memory", meaning="on the heaviest device", number=True),
-        Column(name="change"),
-    )
-    rows = [_remedy(study, each, priced=priced) for each in answer.remedies]
-    return Table(columns=columns, rows=tuple(rows))
-
-
-def _remedy(study: Study, remedy: Remedy, *, priced: bool) -> tuple[str, ...]:
-    value = written(SPENT[study.objective], remedy.value)
-    return (
-        written(SECONDS, remedy.step_time),
-        *((value,) * priced),
-        written(BYTES, remedy.memory),
-        ", ".join(remedy.change),
-    )
+    value: tuple[Shown, ...] = ((spent, lambda each: each.value),) * priced
+    return table(answer.remedies, "step_time", *value, "memory", "change")
 
 
 def _meant(answer: WhyNot) -> Iterator[str]:

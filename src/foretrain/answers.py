@@ -1,0 +1,106 @@
+"""Answers: every verb, where it is, and what its answer is; a line adds one.
+
+A line is a document of its own, a JSON Schema and a public Python function; with `help` it is a
+command of a study too, in the terminal, as JSON and as a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Final, NamedTuple
+
+
+class Answer(NamedTuple):
+    """A verb.
+
+    Attributes:
+        name: of its document; the function's has underscores.
+        home: the module of the function.
+        result: what it answers, "module:class".
+        report: what is said of that, "module:function"; without one, what the labels of the result
+            say.
+        help: what it does, for a command that takes a study and nothing else.
+    """
+
+    name: str
+    home: str
+    result: str
+    report: str = ""
+    help: str = ""
+
+    @property
+    def function(self) -> str:
+        """Its name in Python."""
+        return self.name.replace("-", "_")
+
+    def __call__(self, question: object, **more: object) -> object:
+        """The answer to a question."""
+        return loaded(f"{self.home}:{self.function}")(question, **more)
+
+
+ANSWERS: Final = (
+    Answer(
+        "estimate",
+        "step.estimate",
+        "step.result:Estimate",
+        "step.report:estimate_report",
+        help="Predict time, memory, money and energy of one plan.",
+    ),
+    Answer(
+        "search",
+        "search.search",
+        "search.result:SearchResult",
+        "search.report.search:search_report",
+    ),
+    Answer(
+        "largest", "search.largest", "search.largest:Largest", "search.report.search:largest_report"
+    ),
+    Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
+    Answer("simulate", "jobs.simulate", "jobs.result:Simulated", "jobs.report:simulate_report"),
+    Answer(
+        "calibrate",
+        "evidence.calibrate",
+        "evidence.result:Calibrated",
+        "evidence.calibrate:calibrate_report",
+    ),
+    Answer(
+        "validate",
+        "evidence.validate",
+        "evidence.validate:Validation",
+        "evidence.report:validation_report",
+    ),
+    Answer(
+        "ensemble-estimate",
+        "ensemble.estimate",
+        "ensemble.estimate:EnsembleEstimated",
+        "ensemble.estimate:ensemble_estimate_report",
+    ),
+    Answer(
+        "ensemble-run",
+        "ensemble.train",
+        "ensemble.result:EnsembleRan",
+        "ensemble.report_run:ensemble_run_report",
+    ),
+    Answer(
+        "catalogue",
+        "app.catalogue",
+        "study.entries:CatalogueResult",
+        "app.report_catalogue:catalogue_report",
+    ),
+    Answer("doctor", "app.doctor", "app.doctor:Diagnosis", "app.doctor:doctor_report"),
+)
+
+
+def loaded(place: str) -> Callable[..., object]:
+    """What "module:name" of the package names."""
+    module, name = place.split(":")
+    found: Callable[..., object] = getattr(import_module(f"foretrain.{module}"), name)
+    return found
+
+
+def entry_of(answer: object) -> Answer:
+    """The line of an answer, by its class."""
+    kind = type(answer)
+    place = f"{kind.__module__.removeprefix('foretrain.')}:{kind.__qualname__}"
+    return next(entry for entry in ANSWERS if entry.result == place)

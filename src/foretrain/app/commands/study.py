@@ -1,0 +1,34 @@
+"""Commands that take a study and nothing else: a line of `ANSWERS` with a `help`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from foretrain.answers import Answer
+from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
+
+
+def of_study(verb: Answer) -> Callable[..., None]:
+    """The command of a verb that is asked about a study."""
+
+    def command(
+        study: StudyFile,
+        *,
+        coefficients: CoefficientsFile = None,
+        as_json: AsJson = False,
+        html: Page = None,
+    ) -> None:
+        from foretrain.app.output import answered, check_page, chosen
+        from foretrain.show.provenance import of_study as source
+        from foretrain.study.problems import told_of
+        from foretrain.study.study import read_study
+
+        if html is not None:
+            check_page(html, study)
+        asked, known = read_study(study), chosen(coefficients).coefficients
+        with told_of(study):
+            answer = verb(asked, coefficients=known)
+        answered(asked, answer, source(asked, coefficients=known), as_json=as_json, html=html)
+
+    command.__doc__ = verb.help
+    return command
