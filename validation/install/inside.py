@@ -164,7 +164,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
             [queue, "--json", "--workers", 2, "--keep", folder / "kept"],
         ],
         "ensemble estimate": [[known, "--html", page], [known, "--json"]],
-        "ensemble run": [[known], [known, "--json"], [known, "--resume"]],
+        "ensemble run": [[known, "--html", page], [known, "--json"], [known, "--resume"]],
     }
 
 
