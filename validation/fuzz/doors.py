@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from validation.fuzz import seeds
 
 from foretrain.app.output import Legible, legible
@@ -66,26 +66,26 @@ def _toml(*texts: str, name: str = "study.toml", **beside: str) -> Seed:
     return Seed(name=name, text="\n".join(texts), form="toml", beside=named)
 
 
-def shown(verb: str, answer: object, text: Callable[[], RenderableType]) -> None:
+def shown(question: object, answer: object) -> None:
     """What a command does with an answer: a document, and a report without a hidden character."""
-    from foretrain.show.document import document
+    from foretrain.app.output import told
     from foretrain.show.provenance import provenance
 
-    json.dumps(document(verb, answer, provenance(answer)), allow_nan=False)
+    json.dumps(told(question, answer, provenance(answer), as_json=True), allow_nan=False)
     paper = io.StringIO()
-    Console(file=paper, width=100, highlight=False).print(Legible(text()))
+    report = told(question, answer, provenance(answer), as_json=False)
+    Console(file=paper, width=100, highlight=False).print(Legible(report))
     assert legible(paper.getvalue()) == paper.getvalue()
 
 
 def estimated(path: Path) -> None:
     """A study of one plan."""
     from foretrain.step.estimate import estimate
-    from foretrain.step.report import estimate_text
     from foretrain.study.study import read_study
 
     study = read_study(path, today=TODAY)
     answer = estimate(study)
-    shown("estimate", answer, lambda: estimate_text(study, answer))
+    shown(study, answer)
 
 
 def brought(kind: str) -> Use:
@@ -108,14 +108,12 @@ def brought(kind: str) -> Use:
 
 def searched(path: Path) -> None:
     """A study of many plans."""
-    from foretrain.app.schema import name_of
-    from foretrain.search.report.asked import asked_text
     from foretrain.search.search import search
     from foretrain.study.study import read_study
 
     study = read_study(path, today=TODAY)
     answer = search(study, keep=3)
-    shown(name_of(answer), answer, lambda: asked_text(study, answer))
+    shown(study, answer)
 
 
 def doubted(path: Path) -> None:
@@ -130,12 +128,11 @@ def doubted(path: Path) -> None:
 
 def simulated(path: Path) -> None:
     """A study of jobs that share a cluster."""
-    from foretrain.jobs.report import simulate_text
     from foretrain.jobs.simulate import simulate
     from foretrain.study.queue_study import read_queue_study
 
-    answer = simulate(read_queue_study(path, today=TODAY))
-    shown("simulate", answer, lambda: simulate_text(answer))
+    study = read_queue_study(path, today=TODAY)
+    shown(study, simulate(study))
 
 
 def replayed(text: str) -> Use:
@@ -152,11 +149,11 @@ def replayed(text: str) -> Use:
 
 def shared(path: Path) -> None:
     """A study of an ensemble."""
-    from foretrain.ensemble.estimate import ensemble_estimate, ensemble_estimate_text
+    from foretrain.ensemble.estimate import ensemble_estimate
     from foretrain.study.ensemble_study import read_ensemble_study
 
-    answer = ensemble_estimate(read_ensemble_study(path))
-    shown("ensemble-estimate", answer, lambda: ensemble_estimate_text(answer))
+    study = read_ensemble_study(path)
+    shown(study, ensemble_estimate(study))
 
 
 def configured(path: Path) -> None:
@@ -184,7 +181,6 @@ def priced(path: Path) -> None:
 def fitted(path: Path) -> None:
     """A set of coefficients, and a step priced with it."""
     from foretrain.step.estimate import estimate
-    from foretrain.step.report import estimate_text
     from foretrain.study.calibration import read_calibration
     from foretrain.study.coefficients import as_toml, calibration
     from foretrain.study.study import read_study
@@ -194,7 +190,7 @@ def fitted(path: Path) -> None:
     study.write_text(seeds.WORKLOAD + seeds.NAMED + seeds.ONE_PLAN, "utf-8")
     asked = read_study(study, today=TODAY)
     answer = estimate(asked, coefficients=found.coefficients)
-    shown("estimate", answer, lambda: estimate_text(asked, answer))
+    shown(asked, answer)
     calibration(as_toml(found, over=found, about="again"), over=found, where="again")
 
 
@@ -202,12 +198,11 @@ def validated(kind: str) -> Use:
     """A table of measurements of some kind."""
 
     def use(path: Path) -> None:
-        from foretrain.evidence.report import validation_text
         from foretrain.evidence.validate import validate
         from foretrain.study.measurements import read_measurements
 
-        answer = validate(read_measurements(path, kind=kind), played=False)
-        shown("validate", answer, lambda: validation_text(answer))
+        runs = read_measurements(path, kind=kind)
+        shown(runs, validate(runs, played=False))
 
     return use
 
