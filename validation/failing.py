@@ -28,7 +28,8 @@ from foretrain.jobs.generator import generate
 from foretrain.jobs.mix import JobSize, Length, Mix
 from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.policies.table import POLICIES, PolicyInputs, named
+from foretrain.jobs.policies.policy import PolicyInputs
+from foretrain.jobs.policies.table import POLICIES, named
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Trace
 

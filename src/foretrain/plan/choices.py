@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from foretrain.plan.plan import ContextExchange, Recompute, Schedule, Sharding, cuts_into
+from foretrain.plan.plan import ContextExchange, Recompute, Sharding, cuts_into
 from foretrain.plan.study import Space
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.workload.graph import Model
@@ -245,7 +245,7 @@ def schedules(question: Question, given: Choice) -> Iterator[Choice]:
     pipeline, in_groups = given
     space, layers = question.space, question.model.cuttable_layers
     for schedule in space.schedule:
-        interleaved = schedule is Schedule.ONE_F_ONE_B and pipeline > 1 and in_groups
+        interleaved = schedule.interleaves and pipeline > 1 and in_groups
         most = layers // pipeline if interleaved else 1
         for chunks in chosen(range(1, most + 1), space.interleaving):
             for place, cut in enumerate(space.cut):

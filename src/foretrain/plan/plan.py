@@ -74,14 +74,43 @@ class Offload(IntEnum):
 
 
 class Schedule(IntEnum):
-    """In which order stages work through micro-batches."""
+    """In which order stages work through micro-batches.
 
-    ONE_F_ONE_B = 0
+    Attributes:
+        label: what the field calls it; studies write it in lower case.
+        short: the same in tables.
+        interleaves: whether a stage may have several chunks.
+        delays: whether gradients of weights are computed in passes of their own.
+        reverses: whether backward passes come in the reverse order of forward passes.
+    """
+
+    label: str
+    short: str
+    interleaves: bool
+    delays: bool
+    reverses: bool
+
+    def __new__(cls, value: int, label: str = "", short: str = "", *what: str) -> Schedule:
+        """A number that carries what is known of it."""
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.label, member.short = label, short
+        member.interleaves, member.delays, member.reverses = (
+            word in what for word in ("interleaves", "delays", "reverses")
+        )
+        return member
+
+    ONE_F_ONE_B = 0, "1F1B", "1f1b", "interleaves"
     """A forward and a backward pass alternate; with several chunks per stage, interleaved."""
-    GPIPE = 1
+    GPIPE = 1, "GPipe", "gpipe", "reverses"
     """All forward passes, then all backward passes."""
-    ZERO_BUBBLE = 2
+    ZERO_BUBBLE = 2, "zero bubble", "zb", "delays"
     """1F1B whose gradients of weights wait and fill the bubble (ZB-H1)."""
+
+    @property
+    def word(self) -> str:
+        """What studies call it."""
+        return self.label.lower().replace(" ", "_")
 
 
 class Sends(IntEnum):
@@ -197,7 +226,7 @@ class Plan:
         if self.attention is not Attention.FLASH:
             parts.append(f"{self.attention.name.lower()} attention")
         if self.schedule is not Schedule.ONE_F_ONE_B:
-            parts.append(self.schedule.name.lower().replace("_", " "))
+            parts.append(self.schedule.label.lower())
         if self.sends is not Sends.OVERLAPPED:
             parts.append(f"{self.sends.name.lower()} sends")
         if self.cut != "even":
@@ -219,8 +248,8 @@ def spelled(value: object) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return f"[{', '.join(map(spelled, value))}]"
-    if value is Schedule.ONE_F_ONE_B:
-        return '"1f1b"'
+    if isinstance(value, Schedule):
+        return f'"{value.word}"'
     if isinstance(value, Enum):
         return f'"{value.name.lower()}"'
     return f'"{value}"' if isinstance(value, str) else str(value)

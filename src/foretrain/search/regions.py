@@ -25,7 +25,7 @@ from foretrain.plan.enumeration import (
     with_layers,
 )
 from foretrain.plan.orders import order_counts
-from foretrain.plan.plan import Schedule, Sharding
+from foretrain.plan.plan import Sharding
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows, distinct, stacked
 from foretrain.search.candidate import Priced
@@ -88,7 +88,7 @@ def even_only(question: Question) -> bool:
 
 def gradients_wait(question: Question) -> bool:
     """Whether a schedule may put off gradients of weights."""
-    return Schedule.ZERO_BUBBLE in question.space.schedule
+    return any(schedule.delays for schedule in question.space.schedule)
 
 
 def layered(

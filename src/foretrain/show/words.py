@@ -12,7 +12,6 @@ from foretrain.plan.plan import (
     Offload,
     Plan,
     Recompute,
-    Schedule,
     Sends,
     Sharding,
 )
@@ -81,11 +80,6 @@ _SHARDED: Final = {
     Sharding.OPTIMIZER: "the optimizer state",
     Sharding.GRADIENTS: "optimizer state and gradients",
     Sharding.PARAMETERS: "optimizer state, gradients and parameters",
-}
-_SCHEDULE: Final = {
-    Schedule.ONE_F_ONE_B: "1F1B",
-    Schedule.GPIPE: "GPipe",
-    Schedule.ZERO_BUBBLE: "zero bubble",
 }
 
 
@@ -230,7 +224,7 @@ def _pipeline(plan: Plan) -> str:
     chunks = f" of {plan.interleaving} interleaved chunks each" * (plan.interleaving > 1)
     uneven = "" if plan.cut == "even" else ", not all of the same number of layers"
     stages = count(plan.pipeline, "pipeline stage")
-    return f"The layers are cut into {stages}{chunks} ({_SCHEDULE[plan.schedule]}){uneven}."
+    return f"The layers are cut into {stages}{chunks} ({plan.schedule.label}){uneven}."
 
 
 def _experts(plan: Plan) -> str:

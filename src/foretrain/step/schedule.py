@@ -14,10 +14,11 @@ counts: input, loss, the call of a runtime, the agreement of replicas on what to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import log
-from types import MappingProxyType
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,7 @@ from foretrain.plan.plan import Schedule
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step.held import Held
 from foretrain.step.placements import Placements, replicas_of
-from foretrain.step.schedules import gpipe, zero_bubble
-from foretrain.step.schedules import one_f_one_b as paths
+from foretrain.step.schedules import SCHEDULES
 from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.strategies import owners_of, parameter_transfers_of
@@ -181,16 +181,6 @@ def _host_seconds(setting: Setting, *, touched: float, crossing: Column) -> Colu
     return reached.step.factor * seconds
 
 
-PASSES: Mapping[Schedule, Callable[[Sequence[Stages], Passing], PassEnds]] = MappingProxyType(
-    {
-        Schedule.ONE_F_ONE_B: paths.longest_path,
-        Schedule.GPIPE: gpipe.there_and_back,
-        Schedule.ZERO_BUBBLE: zero_bubble.longest_path,
-    }
-)
-"""How long the passes of every schedule take; `simulate.order.ORDERS` holds their order."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """Seconds of one step on the time line of its heaviest stage.
@@ -212,6 +202,15 @@ class Step:
     gradients: Number
     update: Number
     parameters: Number
+
+
+def delayed(kind: Number) -> NDArray[np.bool_]:
+    """Whether gradients of weights are computed in passes of their own. [plan]
+
+    Args:
+        kind: schedules as numbers. [plan]
+    """
+    return np.asarray(reduce(or_, (kind == each for each in Schedule if each.delays)))
 
 
 def seconds(stages: Sequence[Stages], passing: Passing) -> Number:
@@ -300,7 +299,7 @@ def exposed_reduction(stages: Stages, passing: Passing, *, turn: Number) -> Numb
     per_bucket = chunks / buckets
     overlapped = passing.overlap * stages.gradients
     first_in_last_chunk = np.floor(buckets * (chunks - 1) / chunks) + 1
-    last_pass = np.where(passing.kind == Schedule.ZERO_BUBBLE, stages.weights, stages.backward)
+    last_pass = np.where(delayed(passing.kind), stages.weights, stages.backward)
     chunk = last_pass / chunks
     first_waits = np.ceil(per_bucket)
     first_ready = (chunks - first_waits) * turn + (first_waits - per_bucket) * chunk
@@ -331,11 +330,11 @@ def _passes(stages: Sequence[Stages], passing: Passing) -> PassEnds:
     A schedule that no plan of the table has is not asked, which changes no bit of the others.
     """
     found = None
-    for schedule, ask in PASSES.items():
+    for schedule, known in SCHEDULES.items():
         own = np.asarray(passing.kind) == schedule
         if not own.any():
             continue
-        answer = ask(stages, passing)
+        answer = known.passes(stages, passing)
         found = answer if found is None else _chosen(own, answer, found)
     assert found is not None, "a plan has an unknown schedule"
     return found

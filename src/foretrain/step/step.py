@@ -22,7 +22,7 @@ from foretrain.step.held import Held, each_weighted, weighted
 from foretrain.step.layers import Floats, LayerTimes, layer_times
 from foretrain.step.passes import Passes, exposed, gathers, passes
 from foretrain.step.placements import Placements, placements
-from foretrain.step.schedule import Tails, straggling, tails
+from foretrain.step.schedule import Tails, delayed, straggling, tails
 from foretrain.step.schedules.stages import Number, Passing, Stages
 from foretrain.step.setting import Setting
 from foretrain.step.strategies import recompute as offload
@@ -311,7 +311,7 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
     """One stage of every run: what it computes, exchanges and updates. [plan]"""
     found, stage, tails, tail = factors.stages, factors.stage, factors.tails, factors.tail
     slowest = straggling(setting, factors.plans)
-    waits = bool((factors.plans.schedule == Schedule.ZERO_BUBBLE).any())
+    waits = bool(delayed(factors.plans.schedule).any())
     return [
         Stages(
             count=factors.held.stages(run),

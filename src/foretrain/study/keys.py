@@ -82,8 +82,8 @@ def spelled(word: str) -> str:
 
 def own(member: Enum) -> str:
     """What studies call a value."""
-    if member is Schedule.ONE_F_ONE_B:
-        return "1f1b"
+    if isinstance(member, Schedule):
+        return member.word
     return member.value if isinstance(member, StrEnum) else member.name.lower()
 
 

@@ -204,7 +204,7 @@ WORDS: Final = tuple(
         r"sharded (?P<sharding>\w+)(?: among (?P<shard>\d+))?(?P<reshard>, kept)?",
         r"offload (?P<offload>\w+)",
         r"(?P<attention>plain|flash) attention",
-        r"(?P<schedule>gpipe|zero bubble|1f1b)",
+        rf"(?P<schedule>{'|'.join(each.label.lower() for each in Schedule)})",
         r"(?P<sends>overlapped|blocking) sends",
         r"cut (?P<cut>[a-z]+|[\dx-]+)",
         r"order (?P<order>\w+(?:>\w+)*)",

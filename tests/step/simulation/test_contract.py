@@ -9,8 +9,9 @@ from tests.pipelines import stage_times, step_times, steps
 
 from foretrain.errors import InputError
 from foretrain.plan.plan import Schedule, Sends
-from foretrain.step.schedule import PASSES
-from foretrain.step.simulation.order import ORDERS, PassSequence, order, passes_of
+from foretrain.step.schedules import SCHEDULES
+from foretrain.step.schedules.stages import PassSequence
+from foretrain.step.simulation.order import order, passes_of
 from foretrain.step.simulation.pipeline import play
 from foretrain.step.simulation.step import simulate
 from foretrain.step.timeline import closed_form, closed_step
@@ -42,7 +43,7 @@ def in_flight(stage, passes):
 
 
 def test_every_schedule_is_played_and_priced():
-    assert set(ORDERS) == set(PASSES) == set(Schedule)
+    assert set(SCHEDULES) == set(Schedule)
 
 
 @every_schedule

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from tests.pipelines import stage_times, step_times
 
 from foretrain.errors import InputError
-from foretrain.step.simulation.order import PassSequence, order, passes_of
+from foretrain.step.schedules.stages import PassSequence
+from foretrain.step.simulation.order import order, passes_of
 
 
 @st.composite

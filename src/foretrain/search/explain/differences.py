@@ -161,10 +161,10 @@ def _bubble(site: Site) -> str:
     plan, many = site.plan, site.micro_batches
     if plan.pipeline == 1:
         return "no pipeline"
-    kinds = {Schedule.GPIPE: ", GPipe", Schedule.ZERO_BUBBLE: ", zero bubble"}
+    kind = "" if plan.schedule is Schedule.ONE_F_ONE_B else f", {plan.schedule.label}"
     chunks = f" of {plan.interleaving} chunks" if plan.interleaving > 1 else ""
     batches = "micro-batch" if many == 1 else "micro-batches"
-    return f"{many} {batches} for {plan.pipeline} stages{chunks}{kinds.get(plan.schedule, '')}"
+    return f"{many} {batches} for {plan.pipeline} stages{chunks}{kind}"
 
 
 def _sends(site: Site) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Schedule, Sharding
+from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Sharding
 from foretrain.search.result import ParetoPoint, SearchResult
 from foretrain.show.table import Column, Shown, Table, table
 from foretrain.show.words import percent
@@ -24,13 +24,6 @@ def _cut(plan: Plan) -> str:
 
 
 RECOMPUTE: Final = {Recompute.NONE: "none", Recompute.SELECTIVE: "sel", Recompute.FULL: "full"}
-
-
-SCHEDULES: Final = {
-    Schedule.ONE_F_ONE_B: "1f1b",
-    Schedule.GPIPE: "gpipe",
-    Schedule.ZERO_BUBBLE: "zb",
-}
 
 
 OFFLOADED: Final = {
@@ -86,7 +79,7 @@ RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
     ),
     (
         Column(name="schedule", meaning="zb is zero bubble", short="sched", spare=5),
-        lambda plan: SCHEDULES[plan.schedule],
+        lambda plan: plan.schedule.short,
     ),
     (Column(name="cut", spare=6), _cut),
     (

@@ -1,1 +1,24 @@
-"""Pipeline schedules: how long the passes of a step take, one file each."""
+"""Pipeline schedules: closed form, order of passes and memory, one file each.
+
+A new one is a member of `plan.plan.Schedule`, its file and a line in this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from foretrain.plan.plan import Schedule
+from foretrain.plan.table import Column as Column
+from foretrain.plan.table import PlanTable as PlanTable
+from foretrain.step.schedules import gpipe, one_f_one_b, zero_bubble
+from foretrain.step.schedules.stages import Number as Number
+from foretrain.step.schedules.stages import PipelineSchedule
+
+SCHEDULES: Mapping[Schedule, PipelineSchedule] = MappingProxyType(
+    {
+        Schedule.ONE_F_ONE_B: one_f_one_b.ONE_F_ONE_B,
+        Schedule.GPIPE: gpipe.GPIPE,
+        Schedule.ZERO_BUBBLE: zero_bubble.ZERO_BUBBLE,
+    }
+)

@@ -14,7 +14,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
+from foretrain.plan.table import Column, PlanTable
+from foretrain.step.schedules.stages import (
+    Number,
+    PassEnds,
+    Passing,
+    PassSequence,
+    PipelineSchedule,
+    Stages,
+)
 
 
 def there_and_back(stages: Sequence[Stages], passing: Passing) -> PassEnds:
@@ -61,3 +69,28 @@ def _there(stages: Sequence[Stages], passing: Passing, *, degree: Number, send: 
         held = np.where(through < degree, passing.blocking * send, 0.0)
         slowest = np.maximum(slowest, np.minimum(kind.count, 1.0) * (kind.forward + held))
     return seconds + (degree - 1) * send + (passing.micro_batches - 1) * slowest
+
+
+def order(stage: int, passes: PassSequence) -> list[int]:
+    """All forward passes, then all backward passes, the last micro-batch first.
+
+    Args:
+        stage: position in the pipeline, from 0.
+        passes: all passes of the step, one chunk per stage.
+
+    Returns:
+        Numbers of the stage's passes.
+
+    Source: huang2019, section 2.3.
+    """
+    forward = range(passes.forward(stage, 0), passes.forward(stage + 1, 0))
+    backward = range(passes.backward(stage, 0), passes.backward(stage + 1, 0))
+    return [*forward, *reversed(backward)]
+
+
+def in_flight(plans: PlanTable, position: Column, micro_batches: Column) -> Column:
+    """Every stage keeps all of them. [plan]"""
+    return micro_batches
+
+
+GPIPE = PipelineSchedule(passes=there_and_back, order=order, in_flight=in_flight)

@@ -33,7 +33,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
+from foretrain.plan.table import Column, PlanTable
+from foretrain.step.schedules.stages import (
+    Number,
+    PassEnds,
+    Passing,
+    PassSequence,
+    PipelineSchedule,
+    Stages,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,3 +294,59 @@ def _round_trips(kind: _Kind, passing: Passing, pipeline: _Pipeline) -> Number:
     mean = (kind.forward.whole + kind.backward.whole) / pipeline.degree
     path = (pipeline.degree + further) * mean + 2 * hops * pipeline.send
     return path * (1 - pipeline.interleaved)
+
+
+def order(stage: int, passes: PassSequence) -> list[int]:
+    """Forward and backward passes alternate.
+
+    Warm-up is forward passes only; then a forward and a backward pass alternate; then come the
+    backward passes that are left. With several chunks a group of as many micro-batches as there
+    are stages passes the first chunk, then the next one, and so on.
+
+    Args:
+        stage: position in the pipeline, from 0.
+        passes: all passes of the step.
+
+    Returns:
+        Numbers of the stage's passes.
+
+    Source: narayanan2021, section 2.2.
+    """
+    chunks = passes.chunks // passes.stages
+    turns = [_turn(place, passes) for place in range(passes.micro_batches * chunks)]
+    forward = [passes.forward(c * passes.stages + stage, m) for c, m in turns]
+    backward = [passes.backward((chunks - 1 - c) * passes.stages + stage, m) for c, m in turns]
+    after = passes.stages - 1 - stage
+    warm_up = after if chunks == 1 else 2 * after + (chunks - 1) * passes.stages
+    warm_up = min(warm_up, len(turns))
+    alternating = len(turns) - warm_up
+    pairs = zip(forward[warm_up:], backward[:alternating], strict=True)
+    return [
+        *forward[:warm_up],
+        *(number for pair in pairs for number in pair),
+        *backward[alternating:],
+    ]
+
+
+def _turn(place: int, passes: PassSequence) -> tuple[int, int]:
+    """Chunk and micro-batch at a place in a stage's forward (or reversed backward) order."""
+    group, inside = divmod(place, passes.chunks)
+    chunk, member = divmod(inside, passes.stages)
+    return chunk, group * passes.stages + member
+
+
+def in_flight(plans: PlanTable, position: Column, micro_batches: Column) -> Column:
+    """Micro-batches whose activations a stage keeps at most, in units of whole stages. [plan]
+
+    p - s. Interleaved: 2 (p - s - 1) + (v - 1) p + 1 chunks of 1 / v of the stage; for the first
+    stage p + (p - 1) / v, the 1 + (p - 1) / (p v) of korthikanti2022, section 4.2.3. A single stage
+    has one micro-batch at a time.
+    """
+    behind = plans.pipeline - position - 1.0
+    chunks = 2.0 * behind + (plans.interleaving - 1.0) * plans.pipeline + 1.0
+    chunks = np.minimum(chunks, micro_batches * plans.interleaving)
+    plain = np.minimum(behind + 1.0, micro_batches)
+    return np.where(plans.interleaving > 1, chunks / plans.interleaving, plain)
+
+
+ONE_F_ONE_B = PipelineSchedule(passes=longest_path, order=order, in_flight=in_flight)

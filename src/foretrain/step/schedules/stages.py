@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from foretrain.plan.plan import Schedule
+from foretrain.plan.table import Column, PlanTable
 
 Number = float | NDArray[np.float64]
 
@@ -73,3 +76,99 @@ class PassEnds:
 
     finished: Sequence[Number]
     turn: Number
+
+
+@dataclass(frozen=True, slots=True)
+class PassSequence:
+    """The passes of a step, numbered so that a pass knows its successor.
+
+    Chunk q of the model (from 0, in the model's order) lies on stage q mod stages. The forward
+    passes come first, then the backward passes, then, where the schedule keeps them apart, the
+    passes that compute gradients of weights; within them chunk by chunk, then micro-batch by
+    micro-batch.
+
+    Attributes:
+        stages: degree of the pipeline axis.
+        chunks: chunks of the whole model.
+        micro_batches: micro-batches per step.
+        schedule: their order.
+    """
+
+    stages: int
+    chunks: int
+    micro_batches: int
+    schedule: Schedule = Schedule.ONE_F_ONE_B
+
+    @property
+    def half(self) -> int:
+        """Forward passes of all chunks and micro-batches; the number of the first backward pass."""
+        return self.chunks * self.micro_batches
+
+    @property
+    def split(self) -> bool:
+        """Whether gradients of weights are computed in passes of their own."""
+        return self.schedule.delays
+
+    @property
+    def count(self) -> int:
+        """Passes in all."""
+        return (3 if self.split else 2) * self.half
+
+    def forward(self, chunk: int, micro_batch: int) -> int:
+        """The number of a forward pass."""
+        return chunk * self.micro_batches + micro_batch
+
+    def backward(self, chunk: int, micro_batch: int) -> int:
+        """The number of a backward pass."""
+        return self.half + self.forward(chunk, micro_batch)
+
+    def weights(self, chunk: int, micro_batch: int) -> int:
+        """The number of a pass that computes gradients of weights."""
+        return 2 * self.half + self.forward(chunk, micro_batch)
+
+    def last(self, chunk: int) -> int:
+        """The number of the pass that completes the gradients of a chunk."""
+        if self.split:
+            return self.weights(chunk, self.micro_batches - 1)
+        return self.backward(chunk, 0 if self.schedule.reverses else self.micro_batches - 1)
+
+    @property
+    def successors(self) -> list[int | None]:
+        """Per pass the one of another stage that needs its result, or of the same where it turns.
+
+        None after a backward pass of chunk 0, and after gradients of weights.
+        """
+        half, one = self.half, self.micro_batches
+        return [
+            *range(one, half),
+            *range(2 * half - one, 2 * half),
+            *[None] * one,
+            *range(half, 2 * half - one),
+            *[None] * (self.count - 2 * half),
+        ]
+
+    def stage(self, number: int) -> int:
+        """The stage of a pass."""
+        return number // self.micro_batches % self.chunks % self.stages
+
+    def text(self, number: int) -> str:
+        """A pass in words."""
+        kind = ("forward", "backward", "weights")[number // self.half]
+        chunk = number // self.micro_batches % self.chunks
+        return f"{kind} of micro-batch {number % self.micro_batches}, chunk {chunk}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineSchedule:
+    """A schedule, by what the step and its memory need to know of it.
+
+    Attributes:
+        passes: how long all passes of a step take, in closed form.
+        order: numbers of a stage's passes, in the order in which it works through them.
+        in_flight: micro-batches whose activations a stage keeps at most, in units of whole stages,
+            by plan, position of the stage and micro-batches. [plan]
+    """
+
+    passes: Callable[[Sequence[Stages], Passing], PassEnds]
+    order: Callable[[int, PassSequence], list[int]]
+    in_flight: Callable[[PlanTable, Column, Column], Column]

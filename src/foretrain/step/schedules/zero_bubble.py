@@ -23,7 +23,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
+from foretrain.plan.table import Column, PlanTable
+from foretrain.step.schedules.one_f_one_b import order as alternating
+from foretrain.step.schedules.stages import (
+    Number,
+    PassEnds,
+    Passing,
+    PassSequence,
+    PipelineSchedule,
+    Stages,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,3 +204,39 @@ def _after_last_inputs(place: _LastStage, pipeline: _ZeroBubble) -> Number:
     left = np.minimum(stage + 1, pipeline.micro_batches)
     seconds: Number = left * place.weights - upwards - stage * pipeline.send
     return seconds
+
+
+def order(stage: int, passes: PassSequence) -> list[int]:
+    """1F1B whose gradients of weights come later, in time that would be spent waiting (ZB-H1).
+
+    Stage s lets those of s micro-batches wait, so that every stage keeps as many micro-batches as
+    the first one keeps in 1F1B; after that each backward pass is followed by the oldest.
+
+    Args:
+        stage: position in the pipeline, from 0.
+        passes: all passes of the step, one chunk per stage.
+
+    Returns:
+        Numbers of the stage's passes.
+
+    Source: qi2023, section 2.1 (handcrafted schedule ZB-H1).
+    """
+    numbers = []
+    for number in alternating(stage, passes):
+        numbers.append(number)
+        oldest = number - passes.backward(stage, stage)
+        if oldest >= 0:
+            numbers.append(passes.weights(stage, oldest))
+    waiting = range(max(passes.micro_batches - stage, 0), passes.micro_batches)
+    return [*numbers, *(passes.weights(stage, micro_batch) for micro_batch in waiting)]
+
+
+def in_flight(plans: PlanTable, position: Column, micro_batches: Column) -> Column:
+    """As many as there are stages, of which some wait for their gradients of weights. [plan]
+
+    Source: qi2023, section 2.1.
+    """
+    return np.minimum(plans.pipeline, micro_batches)
+
+
+ZERO_BUBBLE = PipelineSchedule(passes=longest_path, order=order, in_flight=in_flight)

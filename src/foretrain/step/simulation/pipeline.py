@@ -6,7 +6,8 @@ from functools import lru_cache
 from heapq import heappop, heappush
 
 from foretrain.plan.plan import Sends
-from foretrain.step.simulation.order import PassSequence, order, passes_of
+from foretrain.step.schedules.stages import PassSequence
+from foretrain.step.simulation.order import order, passes_of
 from foretrain.step.timeline import StepTimes
 
 KEPT = 256

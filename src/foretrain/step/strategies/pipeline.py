@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.plan import Schedule
 from foretrain.plan.table import Column, PlanTable
+from foretrain.step.schedules import SCHEDULES
 from foretrain.workload.graph import Model
 
 Counts = tuple[int, ...]
@@ -105,19 +106,14 @@ def _runs(shape: Shape, pipeline: int, sizes: Sizes) -> tuple[tuple[Counts, int,
 def in_flight(plans: PlanTable, *, position: Column, micro_batches: Column) -> Column:
     """Micro-batches whose activations a stage keeps at most, in units of whole stages. [plan]
 
-    1F1B: p - s. Interleaved: 2 (p - s - 1) + (v - 1) p + 1 chunks of 1 / v of the stage; for the
-    first stage p + (p - 1) / v, the 1 + (p - 1) / (p v) of korthikanti2022, section 4.2.3. Zero
-    bubble: p, of which s wait for their gradients of weights (qi2023, section 2.1). GPipe: all of
-    them. A single stage has one micro-batch at a time, whatever the schedule.
+    A stage that is alone has one micro-batch at a time, whatever the schedule.
     """
-    behind = plans.pipeline - position - 1.0
-    chunks = 2.0 * behind + (plans.interleaving - 1.0) * plans.pipeline + 1.0
-    chunks = np.minimum(chunks, micro_batches * plans.interleaving)
-    waiting = np.where(plans.schedule == Schedule.ZERO_BUBBLE, position, 0.0)
-    plain = np.minimum(behind + 1.0 + waiting, micro_batches)
-    alternating = np.where(plans.interleaving > 1, chunks / plans.interleaving, plain)
-    all_of_them = (plans.schedule == Schedule.GPIPE) & (plans.pipeline > 1)
-    return np.where(all_of_them, micro_batches, alternating)
+    found = SCHEDULES[Schedule.ONE_F_ONE_B].in_flight(plans, position, micro_batches)
+    for kind, schedule in SCHEDULES.items():
+        mine = (plans.schedule == kind) & (plans.pipeline > 1)
+        if kind is not Schedule.ONE_F_ONE_B and mine.any():
+            found = np.where(mine, schedule.in_flight(plans, position, micro_batches), found)
+    return found
 
 
 def boundary_bytes(model: Model, plans: PlanTable, *, value_bytes: float) -> Column:
