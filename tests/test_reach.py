@@ -24,7 +24,10 @@ def modules() -> dict[str, Path]:
 
 
 def used_by(name: str) -> set[str]:
-    """Modules that one imports, or names in a text as what is to be loaded later or elsewhere."""
+    """Modules that one imports, or names in a text as what is to be loaded later or elsewhere.
+
+    Such a text is code, or a place below the package: `module:name`.
+    """
     found: set[str] = set()
     for node in ast.walk(ast.parse(modules()[name].read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -33,6 +36,7 @@ def used_by(name: str) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found |= set(node.value.replace(";", " ").split())
+            found.add(f"foretrain.{node.value.partition(':')[0]}")
     return found & set(modules())
 
 
