@@ -120,7 +120,7 @@ class Cluster:
     host: Host | None = None
     storage: Storage | None = None
     mtbf: Annotated[float, SECONDS] | None = None
-    collectives: tuple[tuple[str, str], ...] = ()
+    collectives: tuple[tuple[str, str], ...] = field(default=(), metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if not self.levels:

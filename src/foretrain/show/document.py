@@ -138,8 +138,13 @@ def _collection(value: object, *, open_ended: bool) -> Plain:
 
     if is_dataclass(value):
         # What a noun does not show of itself (a function, a cache) is nothing that it says.
-        told = [each.name for each in fields(value) if each.repr and each.name[0] != "_"]
-        found = items((f".{name}", getattr(value, name)) for name in told)
+        told = [each for each in fields(value) if each.repr and each.name[0] != "_"]
+        # What a later version can say besides must not change what studies without it say.
+        found = items(
+            (f".{each.name}", getattr(value, each.name))
+            for each in told
+            if getattr(value, each.name) or not each.metadata.get("if_set")
+        )
         return {name[1:]: item for name, item in found}
     if isinstance(value, Mapping):
         return {key[1:]: item for key, item in items((f".{key}", it) for key, it in value.items())}
