@@ -80,7 +80,7 @@ def test_fingerprint_changes_with_the_question_and_only_then():
 
 
 def test_what_a_cluster_can_say_besides_changes_no_fingerprint_of_those_that_say_nothing():
-    plain_cluster = builders.cluster()
+    plain_cluster = builders.study().cluster
     own = replace(plain_cluster, collectives=(("all_reduce", "own.module:seconds"),))
     assert "collectives" not in plain(plain_cluster)
     assert fingerprint(own) != fingerprint(plain_cluster)
