@@ -75,6 +75,29 @@ def cluster_table() -> str:
     return "\n".join([head, *rows])
 
 
+def public_names() -> str:
+    """Every public name by what it is, with its docstring: mkdocstrings puts it after `:::`."""
+    import foretrain
+    from foretrain.answers import ANSWERS
+
+    verbs = {verb.function for verb in ANSWERS}
+    answers = {verb.result.rpartition(":")[2] for verb in ANSWERS}
+    functions = {name for name in foretrain.__all__ if name[0].islower()}
+    sections = {
+        "Verbs": verbs,
+        "Their answers": answers,
+        "Other functions": functions - verbs,
+        "Other nouns": set(foretrain.__all__) - functions - answers,
+    }
+    lines = []
+    for title, names in sections.items():
+        lines += [f"## {title}", ""]
+        for name in sorted(names):
+            thing = getattr(foretrain, name)
+            lines += [f"::: {thing.__module__}.{thing.__qualname__}", ""]
+    return "\n".join(lines)
+
+
 def _in_tera(rate: float | None) -> str:
     return "" if rate is None else f"{rate / 1e12:g}"
 
@@ -83,4 +106,5 @@ TABLES = {
     "<!-- coefficients -->": coefficients_table,
     "<!-- devices -->": device_table,
     "<!-- clusters -->": cluster_table,
+    "<!-- api -->": public_names,
 }

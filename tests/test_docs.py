@@ -208,6 +208,15 @@ def test_coefficients_page_lists_every_coefficient():
     assert not {name for name in SHIPPED.known if f"| `{name}` |" not in table}
 
 
+def test_python_page_lists_every_public_name():
+    from docs.hooks import public_names
+
+    import foretrain
+
+    listed = re.findall(r"^::: [\w.]+\.(\w+)$", public_names(), re.MULTILINE)
+    assert sorted(listed) == foretrain.__all__
+
+
 def test_catalogue_page_lists_every_device_and_cluster():
     from docs.hooks import cluster_table, device_table
 

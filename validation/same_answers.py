@@ -164,24 +164,24 @@ def timeless(value: object) -> object:
     return [timeless(item) for item in value] if isinstance(value, list) else value
 
 
-def tables(folder: Path) -> list[Path]:
+def tables(folder: Path, *, root: Path = ROOT) -> list[Path]:
     """The head of each table that a fit learns from or that is only held against."""
     found = []
     for name in ("llm_training", "cnn_training", "memory", "collectives"):
         path = folder / "heads" / f"{name}.csv"
         path.parent.mkdir(exist_ok=True)
-        lines = (ROOT / f"validation/tables/{name}.csv").read_text().splitlines()[:7]
+        lines = (root / f"validation/tables/{name}.csv").read_text().splitlines()[:7]
         path.write_text("\n".join(lines))
         found.append(path)
     return found
 
 
-def lay(folder: Path) -> list[Path]:
-    """Put every study of the examples and of the pages into a folder."""
-    shutil.copytree(ROOT / "examples", folder / "examples")
-    shutil.copytree(ROOT / "validation/tables", folder / "validation/tables")
+def lay(folder: Path, *, root: Path = ROOT) -> list[Path]:
+    """Put every study of the examples and of the pages of a tree into a folder."""
+    shutil.copytree(root / "examples", folder / "examples")
+    shutil.copytree(root / "validation/tables", folder / "validation/tables")
     found = sorted(folder.glob("examples/**/*.toml"))
-    for page in sorted(ROOT.glob("docs/**/*.md")):
+    for page in sorted(root.glob("docs/**/*.md")):
         for title, text in TITLED.findall(page.read_text()):
             path = folder / page.stem / title
             path.parent.mkdir(exist_ok=True)

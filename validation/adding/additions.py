@@ -335,4 +335,104 @@ assert foretrain.search(foretrain.read_study("search.toml")).space > 0
 ''',
 )
 
-ADDITIONS: Final = (POLICY, DEVICE, CLUSTER, COLLECTIVE, MODEL, FAMILY, SCHEDULE)
+ANSWER: Final = Addition(
+    name="answer",
+    most=2,
+    files={
+        f"{SRC}/step/hour.py": '''\
+"""hour: what does an hour of training come to?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.plan.study import Study
+from foretrain.show.table import label
+from foretrain.show.words import percent, whole
+from foretrain.step.estimate import estimate
+from foretrain.study.coefficients import DEFAULT
+from foretrain.units import DOLLARS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one part of a step has of the hour."""
+
+    part: str = field(metadata=label("part"))
+    share: float = field(metadata=label("share", percent, meaning="of the hour"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hour:
+    """An hour of training."""
+
+    steps: int = field(metadata=label("steps", whole))
+    cost: float | None = field(metadata=label("cost", DOLLARS, meaning="all devices"))
+    shares: tuple[Share, ...] = field(metadata=label("where it goes"))
+    devices: int
+
+
+def hour(study: Study, *, coefficients: Coefficients = DEFAULT) -> Hour:
+    """What an hour of training comes to."""
+    found = estimate(study, coefficients=coefficients)
+    steps, parts = 3600.0 / found.step_time, found.parts
+    shares = [(name, getattr(parts, name) / parts.total) for name in ("forward", "backward")]
+    return Hour(
+        steps=int(steps),
+        cost=None if found.cost_per_step is None else found.cost_per_step * steps,
+        shares=tuple(Share(part=name, share=share) for name, share in shares),
+        devices=found.devices,
+    )
+'''
+    },
+    lines={
+        f"{SRC}/answers.py": (
+            (
+                "ANSWERS: Final = (\n",
+                '    Answer("hour", "step.hour", "step.hour:Hour", help="What an hour is."),\n',
+            ),
+        )
+    },
+    check='''
+import contextlib, io, json, sys
+from pathlib import Path
+import foretrain
+from foretrain.app.main import run
+
+def ask(*arguments):
+    sys.argv, out = ["foretrain", *arguments], io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            run()
+        except SystemExit as ended:
+            assert not ended.code, (arguments, ended.code)
+    return out.getvalue()
+
+Path("study.toml").write_text("""
+[workload]
+model = "gpt-3-13b"
+global_batch = 64
+sequence = 1024
+[cluster]
+name = "dgx-a100"
+nodes = 1
+[plan]
+tensor = 8
+micro_batch = 1
+recompute = "full"
+""")
+# A command that says what it does, in the terminal, as JSON of its schema, as a page; a function.
+assert "What an hour is." in ask("--help")
+assert "Where it goes" in ask("hour", "study.toml")
+document = json.loads(ask("hour", "study.toml", "--json"))
+schema = json.loads(ask("schema", "hour"))
+assert list(document) == list(schema["properties"])
+ask("hour", "study.toml", "--html", "page.html")
+assert "<dt>Steps</dt>" in Path("page.html").read_text()
+assert foretrain.hour(foretrain.read_study("study.toml")).steps == document["steps"]
+assert {"hour", "Hour"} <= set(foretrain.__all__)
+''',
+)
+
+ADDITIONS: Final = (POLICY, DEVICE, CLUSTER, COLLECTIVE, MODEL, FAMILY, SCHEDULE, ANSWER)

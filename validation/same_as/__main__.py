@@ -4,8 +4,9 @@
     python -m validation.same_as 6dfc0fc --random 2000 --seed 4711
     python -m validation.same_as 6dfc0fc --tenth        # a random tenth of all of it
 
-Both trees answer the same questions: JSON must be equal, but for the keys of `RENAMED` and for what
-a processor took; error messages must be equal to the letter. The exit status is 1 if one differs.
+Both trees answer the same questions, the examples and pages of the earlier one: JSON must be equal,
+but for the keys of `RENAMED`, for what was mended since (`MENDED`) and for what a processor took;
+error messages must be equal to the letter. The exit status is 1 if one differs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
 from tempfile import TemporaryDirectory
@@ -28,6 +29,17 @@ ANSWERING = Path(__file__).with_name("answering.py")
 
 RENAMED: Mapping[str, str] = {}
 """Keys that were renamed since, old to new."""
+
+MENDED: Mapping[str, Callable[[float, float], bool]] = {
+    # A tied matrix that adapters train beside was counted as trainable, and so written out.
+    "checkpoint_bytes": lambda was, now: now < was,
+    # One device has nobody to exchange parameters with: the difference of two sums was left.
+    "parameters": lambda was, now: now == 0.0 < was < 1e-15,
+}
+"""Figures that were wrong before, and how they may differ since."""
+
+SAID_SINCE: Sequence[str] = (", catalogue",)
+"""What messages list besides, now that it is known."""
 
 OF_EACH: Sequence[Sequence[str]] = (
     ("estimate",),
@@ -50,20 +62,20 @@ def main(arguments: Sequence[str]) -> int:
     random = Random(asked.seed)
     with TemporaryDirectory() as name:
         folder = Path(name)
-        questions = list(_questions(folder, asked.random, random))
-        if asked.tenth:
-            questions = random.sample(questions, len(questions) // 10)
         before = folder / "before"
-        git = ["git", "-C", str(ROOT), "archive", asked.commit, "src"]
+        git = ["git", "-C", str(ROOT), "archive", asked.commit]
         archive = subprocess.run(git, capture_output=True, check=True).stdout
         before.mkdir()
         subprocess.run(["tar", "-x", "-C", str(before)], input=archive, check=True)
+        questions = list(_questions(folder, before, studies(asked.random, random)))
+        if asked.tenth:
+            questions = random.sample(questions, len(questions) // 10)
         running = [_ask(tree, questions, folder) for tree in (before, ROOT)]
         old, new = (_answers(process, place) for process, place in running)
         different = [
             (question, *pair)
             for question, *pair in zip(questions, old, new, strict=True)
-            if _plain(pair[0], folder) != _plain(pair[1], folder)
+            if not _alike(*(_plain(each, folder) for each in pair))
         ]
     for question, was, now in different:
         print(f"DIFFERENT {' '.join(question).replace(name + '/', '')}")
@@ -74,9 +86,9 @@ def main(arguments: Sequence[str]) -> int:
     return bool(different)
 
 
-def _questions(folder: Path, count: int, random: Random) -> Iterator[list[str]]:
-    found = lay(folder)
-    for number, text in enumerate(studies(count, random)):
+def _questions(folder: Path, tree: Path, texts: Iterable[str]) -> Iterator[list[str]]:
+    found = lay(folder, root=tree)
+    for number, text in enumerate(texts):
         path = folder / f"random-{number}.toml"
         path.write_text(text)
         found.append(path)
@@ -86,7 +98,7 @@ def _questions(folder: Path, count: int, random: Random) -> Iterator[list[str]]:
             continue  # their answers are measurements
         asked = [("simulate",)] if "[jobs]" in text else OF_EACH
         yield from ([*each, str(path), "--json"] for each in asked)
-    for path in tables(folder):
+    for path in tables(folder, root=tree):
         yield from ([*each, str(path), "--json"] for each in OF_TABLES)
     yield from ([name, "--json"] for name in ("catalogue",))
 
@@ -112,8 +124,26 @@ def _plain(answer: Mapping[str, object], folder: Path) -> object:
     """An answer as it is compared: JSON as values with the new keys, else its text."""
     out = str(answer["out"])
     if answer["code"] != 0:
-        return answer["code"], answer["err"]
+        told = str(answer["err"])
+        for said in SAID_SINCE:
+            told = told.replace(said, "")
+        return answer["code"], told
     return _renamed(timeless(json.loads(out.replace(str(folder), ""))))
+
+
+def _alike(was: object, now: object, key: str = "") -> bool:
+    """Whether two answers are equal but for what was mended."""
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        return was.keys() == now.keys() and all(
+            _alike(item, now[name], name) for name, item in was.items()
+        )
+    if isinstance(was, list) and isinstance(now, list):
+        return len(was) == len(now) and all(map(_alike, was, now))
+    if was == now:
+        return True
+    mended = MENDED.get(key)
+    numbers = isinstance(was, float | int) and isinstance(now, float | int)
+    return mended is not None and numbers and mended(was, now)
 
 
 def _renamed(value: object) -> object:

@@ -1,0 +1,56 @@
+"""Types of the public names, which load on first use."""
+
+from batchcast.attachment import attach as attach
+from batchcast.stream import share as share
+from foretrain.app.catalogue import catalogue as catalogue
+from foretrain.app.doctor import Diagnosis as Diagnosis, doctor as doctor
+from foretrain.app.register import register as register
+from foretrain.cluster.cluster import Cluster as Cluster
+from foretrain.cluster.device import Device as Device
+from foretrain.coefficients.coefficients import Coefficients as Coefficients
+from foretrain.ensemble.estimate import (
+    EnsembleEstimated as EnsembleEstimated,
+    ensemble_estimate as ensemble_estimate,
+)
+from foretrain.ensemble.fleet import fleet as fleet
+from foretrain.ensemble.nodes.groups import NodeGroups as NodeGroups
+from foretrain.ensemble.nodes.leader import Leader as Leader
+from foretrain.ensemble.nodes.pipeline import input_pipeline as input_pipeline
+from foretrain.ensemble.result import EnsembleRan as EnsembleRan
+from foretrain.ensemble.run.energy import EnergyMeter as EnergyMeter
+from foretrain.ensemble.terms import FleetTerms as FleetTerms
+from foretrain.ensemble.train import ensemble_run as ensemble_run
+from foretrain.errors import (
+    ForetrainError as ForetrainError,
+    InputError as InputError,
+    NoPlanFits as NoPlanFits,
+)
+from foretrain.evidence.anchor import anchored as anchored
+from foretrain.evidence.calibrate import calibrate as calibrate
+from foretrain.evidence.result import Calibrated as Calibrated
+from foretrain.evidence.validate import Validation as Validation, validate as validate
+from foretrain.jobs.result import Simulated as Simulated
+from foretrain.jobs.simulate import simulate as simulate
+from foretrain.measured.ensemble_study import EnsembleStudy as EnsembleStudy
+from foretrain.measured.queue_study import QueueStudy as QueueStudy
+from foretrain.plan.plan import Plan as Plan
+from foretrain.plan.study import Space as Space, Study as Study
+from foretrain.search.answers import Answers as Answers
+from foretrain.search.largest import Largest as Largest, largest as largest
+from foretrain.search.mixed import mixed as mixed
+from foretrain.search.result import SearchResult as SearchResult, WhyNot as WhyNot
+from foretrain.search.search import search as search
+from foretrain.search.why_not import why_not as why_not
+from foretrain.step.estimate import estimate as estimate
+from foretrain.step.pair import MixedResult as MixedResult
+from foretrain.step.result import Estimate as Estimate
+from foretrain.study.calibration import read_calibration as read_calibration
+from foretrain.study.ensemble_study import read_ensemble_study as read_ensemble_study
+from foretrain.study.entries import CatalogueResult as CatalogueResult
+from foretrain.study.measurements import read_measurements as read_measurements
+from foretrain.study.queue_study import read_queue_study as read_queue_study
+from foretrain.study.study import read_study as read_study
+from foretrain.workload.graph import Model as Model
+from foretrain.workload.workload import Workload as Workload
+
+__all__: list[str]
