@@ -12,10 +12,10 @@ from typing import Any
 
 from batchcast.errors import ArgumentError, StreamError, StreamVersion
 from batchcast.greetings import Hello
-from batchcast.lane import POLICIES, STARTS
 from batchcast.layout import Layout
 from batchcast.order import Order
 from batchcast.settings import Settings
+from batchcast.subscription import POLICIES, STARTS
 
 Transform = Callable[[Any], Any]
 Collate = Callable[[list[Any]], Any]

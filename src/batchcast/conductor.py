@@ -19,9 +19,9 @@ import numpy as np
 from batchcast.acceptor import Acceptor
 from batchcast.arena import Columns, make_arena, slots_within
 from batchcast.counts import counts
-from batchcast.crew import TRIES, Child, Crew, Task, died, task_of
-from batchcast.desk import Desk
+from batchcast.dispatch import hand_out
 from batchcast.errors import ArgumentError, BatchcastError, StreamGarbled, as_text
+from batchcast.frontend import Frontend
 from batchcast.greetings import Welcome, layout_from, whole
 from batchcast.layout import Layout
 from batchcast.messages import (
@@ -37,8 +37,8 @@ from batchcast.messages import (
 from batchcast.order import Order
 from batchcast.service import Service
 from batchcast.settings import Settings
-from batchcast.template import Making
-from batchcast.turn import hand_out
+from batchcast.worker_pool import TRIES, Child, Task, WorkerPool, died, task_of
+from batchcast.zygote import Making
 
 
 class _Stop(Exception):
@@ -70,10 +70,10 @@ class Conductor:
         self._listener = listener
         self._owner = owner
         self._settings = settings
-        self._crew = Crew(making, size=settings.workers)
+        self._pool = WorkerPool(making, size=settings.workers)
         self._order = order
         self._restarts = restarts
-        self._desk = Desk(settings, order)
+        self._frontend = Frontend(settings, order)
         self._acceptor = Acceptor()
         self._selector = selectors.DefaultSelector()
         self._layout: Layout | None = None
@@ -93,19 +93,19 @@ class Conductor:
         try:
             self._start_child()
             while True:
-                for key, _ in self._selector.select(self._desk.patience):
+                for key, _ in self._selector.select(self._frontend.patience):
                     if key.fileobj in self._selector.get_map():
                         key.data(key.fileobj)
                 self._advance()
         except _Stop:
             return
         finally:
-            self._crew.end()
+            self._pool.end()
 
     def forget(self) -> None:
         """Close, in a process that was forked, what belongs to this one."""
         self._selector.close()
-        for each in (self._listener, self._owner, *self._desk.peers, *self._crew.peers):
+        for each in (self._listener, self._owner, *self._frontend.peers, *self._pool.peers):
             each.close()
         if self._arena >= 0:
             os.close(self._arena)
@@ -117,9 +117,9 @@ class Conductor:
             self._begin()
         if self._service is None or self._broken is not None:
             return
-        hand_out(self._service, self, self._desk.grant)
-        while self._desk.dismiss_failed():
-            hand_out(self._service, self, self._desk.grant)
+        hand_out(self._service, self, self._frontend.grant)
+        while self._frontend.dismiss_failed():
+            hand_out(self._service, self, self._frontend.grant)
         finished = self._is_finished()
         if finished and not self._was_finished:
             send(self._owner, Kind.FINISHED)
@@ -130,8 +130,8 @@ class Conductor:
         if self._order.is_fed:
             return self._give_slots(service, skip=skip)
         any_task = False
-        chunk = max(1, min(self._crew.chunk(), service.slots.count // (4 * self._crew.size)))
-        while (child := self._crew.idlest()) is not None:
+        chunk = max(1, min(self._pool.chunk(), service.slots.count // (4 * self._pool.size)))
+        while (child := self._pool.idlest()) is not None:
             task = self._again.popleft() if self._again else service.task(chunk, skip=skip)
             if task is None:
                 break
@@ -142,33 +142,33 @@ class Conductor:
     def busy(self) -> bool:
         """Whether something is being prepared, so that waiting makes sense."""
         fed = self._order.is_fed
-        return not (self._needed or self._is_all_fed()) if fed else self._crew.busy
+        return not (self._needed or self._is_all_fed()) if fed else self._pool.busy
 
     # Children: workers or a feeder.
 
     def _load(self) -> None:
         """Have the source loaded, in a process that children are forked from."""
-        self._listen_to(self._crew.load(self.forget), self._hear_template)
+        self._listen_to(self._pool.load(self.forget), self._hear_zygote)
 
-    def _hear_template(self, peer: socket.socket) -> None:
-        """The source is loaded, or it cannot be; a template that died is replaced once asked."""
+    def _hear_zygote(self, peer: socket.socket) -> None:
+        """The source is loaded, or it cannot be; a zygote that died is replaced once asked."""
         try:
-            for child in self._crew.loaded():
+            for child in self._pool.loaded():
                 self._greet_child(child)
         except BatchcastError as error:
             self._selector.unregister(peer)
             self._break(as_text(error))
         except ConnectionError:
             self._selector.unregister(peer)
-            if self._crew.missing:
+            if self._pool.missing:
                 self._load()
 
     def _start_child(self) -> None:
         """One more child, as soon as there is something to fork it from."""
-        child = self._crew.start()
+        child = self._pool.start()
         if child is not None:
             self._greet_child(child)
-        elif not self._crew.loads:
+        elif not self._pool.loads:
             self._load()
 
     def _greet_child(self, child: Child) -> None:
@@ -185,7 +185,7 @@ class Conductor:
     def _restart_place(self) -> tuple[int, int]:
         """Where a feeder begins: after what is prepared."""
         if self._service is None:
-            return self._desk.first_place()
+            return self._frontend.first_place()
         return self._order.place(self._service.window.published)
 
     def _assign(self, child: Child, task: Task) -> None:
@@ -198,7 +198,7 @@ class Conductor:
         """Slots for the feeder that asks; first those that a feeder before it left unwritten."""
         if not self._needed:
             return False
-        (child,) = self._crew.children.values()
+        (child,) = self._pool.children.values()
         if not self._again and service.is_deserted:
             self._needed = 0
             send(child.peer, Kind.SLOTS)
@@ -215,7 +215,7 @@ class Conductor:
         return True
 
     def _hear_child(self, peer: socket.socket) -> None:
-        child = self._crew.children[peer]
+        child = self._pool.children[peer]
         try:
             message = receive(peer, FROM_CHILD)
             if message is None:
@@ -241,26 +241,26 @@ class Conductor:
 
     def _done(self, child: Child, message: Message) -> None:
         assert self._service is not None
-        self._service.prepared(*self._crew.done(child, message))
+        self._service.prepared(*self._pool.done(child, message))
 
     def _end_epoch(self, message: Message) -> None:
         start = self._order.start(whole("epoch", message.first))
         if start is None or not self._order.is_fed:
             raise StreamGarbled("A feeder is done with an epoch that it has not begun.")
         self._order.close(message.first, start + message.second)
-        self._desk.epoch_ended()
+        self._frontend.epoch_ended()
 
     def _replace(self, child: Child) -> None:
         """A child died: another one does what it left, sample by sample."""
         self._selector.unregister(child.peer)
-        self._crew.bury(child)
+        self._pool.bury(child)
         if self._broken is not None or self._is_finished() or self._is_all_fed():
             return
         if self._layout is None or not self._restarts:
             self._break(as_text(died(fed=self._order.is_fed)))
             return
         self._needed = 0
-        self._crew.restarts += 1
+        self._pool.restarts += 1
         for index, task in enumerate(child.tasks):
             self._again.extend(self._pieces(task, suspect=index == 0))
         self._start_child()
@@ -278,34 +278,34 @@ class Conductor:
         return []
 
     def _learn_layout(self, message: Message) -> None:
-        self._layout = self._desk.layout = layout_from(message.json())
+        self._layout = self._frontend.layout = layout_from(message.json())
         try:
             slots = slots_within(self._settings.memory, self._layout, together=1)
             self._arena = make_arena(self._layout, slots)
         except ArgumentError as error:
             self._break(as_text(error))
             return
-        for _ in range(self._crew.size - 1):
+        for _ in range(self._pool.size - 1):
             self._start_child()
         size = self._layout.sample_bytes
         send_json(self._owner, Kind.READY, {"sample_bytes": size, "slots": slots})
 
     def _begin(self) -> None:
         """As soon as enough readers wait, the stream begins where the last of them is."""
-        if self._layout is None or not self._desk.complete or self._broken is not None:
+        if self._layout is None or not self._frontend.complete or self._broken is not None:
             return
-        memory, together = self._settings.memory, self._desk.together()
+        memory, together = self._settings.memory, self._frontend.together()
         slots = slots_within(memory, self._layout, together=together)
         self._columns = Columns(self._arena, self._layout, slots=slots, writable=True)
-        epoch, position = self._desk.first_place()
+        epoch, position = self._frontend.first_place()
         if self._order.is_fed:
             self._order.begin(epoch)
-        for child in self._crew.children.values():
+        for child in self._pool.children.values():
             self._welcome_child(child)
         first = self._order.number(epoch, position)
         assert first is not None
         self._service = Service(self._order, self._columns, first=first, clock=monotonic)
-        self._desk.open(self._service, arena=self._arena, welcome=self._welcome)
+        self._frontend.open(self._service, arena=self._arena, welcome=self._welcome)
 
     def _welcome(self, epoch: int, position: int) -> Welcome:
         """What whoever begins there must know."""
@@ -322,12 +322,12 @@ class Conductor:
             pinned=self._settings.pinned,
             epoch=epoch,
             position=position,
-            about=self._desk.about(),
+            about=self._frontend.about(),
         )
 
     def _is_finished(self) -> bool:
         """Whether every reader that came has had all epochs or is gone."""
-        return self._service is not None and self._desk.have_had_all
+        return self._service is not None and self._frontend.have_had_all
 
     def _is_all_fed(self) -> bool:
         """Whether a feeder has nothing left to do; workers may be needed until the end."""
@@ -340,7 +340,7 @@ class Conductor:
         if self._broken is None:
             self._broken = body
             send(self._owner, Kind.REFUSED, body)
-            self._desk.tell_all(Kind.REFUSED, body)
+            self._frontend.tell_all(Kind.REFUSED, body)
 
     def _sample_failed(self, body: bytes) -> None:
         if self._settings.on_error == "raise":
@@ -364,7 +364,7 @@ class Conductor:
 
     def _lose(self, peer: socket.socket) -> None:
         self._selector.unregister(peer)
-        self._desk.lose(peer)
+        self._frontend.lose(peer)
         peer.close()
 
     def _heed_reader(self, peer: socket.socket, message: Message) -> None:
@@ -373,25 +373,25 @@ class Conductor:
         elif message.kind is Kind.STATS:
             send(peer, Kind.STATS, json.dumps(self._stats()).encode())
         else:
-            self._desk.hear(peer, message)
+            self._frontend.hear(peer, message)
 
     def _hear_owner(self, owner: socket.socket) -> None:
         message = receive(owner, FROM_OWNER)
         if message is None or message.kind is Kind.STOP:
             raise _Stop
         if message.kind is Kind.EXPECT:
-            self._desk.expected = message.first
+            self._frontend.expected = message.first
         else:
             send(owner, Kind.STATS, json.dumps(self._stats()).encode())
 
     def _stats(self) -> dict[str, object]:
         return {
             "name": self._settings.name,
-            "readers": self._desk.stats(),
+            "readers": self._frontend.stats(),
             "first_failure": self._first_failure,
             **counts(self._service, self._columns),
-            **self._crew.stats(),
-            "absent": self._desk.absent,
+            **self._pool.stats(),
+            "absent": self._frontend.absent,
         }
 
     def _listen_to(self, peer: socket.socket, handler: Any) -> None:

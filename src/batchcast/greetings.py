@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from batchcast.arena import MOST, Columns
 from batchcast.errors import StreamGarbled
-from batchcast.lane import POLICIES, STARTS
 from batchcast.layout import Layout, Leaf
 from batchcast.messages import LARGEST, Message
+from batchcast.subscription import POLICIES, STARTS
 
 _LARGEST_FIELD: Final = 1 << 47
 """Bytes: what a process can address."""

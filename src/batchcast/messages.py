@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from batchcast.errors import StreamGarbled
-from batchcast.lane import Lane
 from batchcast.slots import Numbers
+from batchcast.subscription import Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Grant:
     """Samples for one reader.
 
     Attributes:
-        lane: of the reader.
+        reader: who wants it.
         first: sequence number of the first.
         slots: where they lie, or `SKIPPED`. [sample]
         flags: `ZERO_COPY`, `ENDS`.
         gap: samples before the first that the reader lost by its own policy.
     """
 
-    lane: Lane
+    reader: Subscription
     first: int
     slots: Numbers
     flags: int
@@ -92,14 +92,14 @@ class Kind(IntEnum):
     OVER = 17  # feeder: epoch, samples in it
     STATS = 18  # owner or reader asks; the answer's body is JSON
     STOP = 19  # owner: stop now
-    READY = 20  # to the owner: the stream runs; from the template: how many threads it has
+    READY = 20  # to the owner: the stream runs; from the zygote: how many threads it has
     FINISHED = 21  # to the owner: every reader has had every epoch
     EXPECT = 22  # owner: so many readers will come
 
 
 TO_CHILD = frozenset({Kind.LAYOUT, Kind.WELCOME, Kind.TASK, Kind.SLOTS})
 FROM_CHILD = frozenset({Kind.LAYOUT, Kind.REFUSED, Kind.FAILED, Kind.NEED, Kind.OVER, Kind.DONE})
-FROM_TEMPLATE = frozenset({Kind.READY, Kind.REFUSED})
+FROM_ZYGOTE = frozenset({Kind.READY, Kind.REFUSED})
 FROM_READER = frozenset(
     {Kind.HELLO, Kind.WANT, Kind.RELEASE, Kind.SEEK, Kind.LEDGER, Kind.BYE, Kind.STATS}
 )

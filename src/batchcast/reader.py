@@ -21,11 +21,11 @@ from batchcast.greetings import arena_of, whole
 from batchcast.heap import learn_size_of
 from batchcast.layout import Layout
 from batchcast.ledger import Ledger
-from batchcast.line import ReaderConnection, lined_up
 from batchcast.messages import VERSION, Kind
 from batchcast.order import number_of, seed_of, sow
 from batchcast.packing import size_at
-from batchcast.supply import Supply
+from batchcast.prefetch_buffer import PrefetchBuffer
+from batchcast.reader_connection import ReaderConnection, lined_up
 
 
 class Reader:
@@ -274,7 +274,7 @@ class Reader:
         self._batches = welcome.batches
         lends = self._asked.lend
         maker = self._maker(layout, pinned=self._asked.pins(welcome.pinned))
-        self._supply = Supply(self._line, self._columns, maker, lends=lends)
+        self._supply = PrefetchBuffer(self._line, self._columns, maker, lends=lends)
         self._last = 0
         self._begin_at(welcome.epoch, welcome.position)
 

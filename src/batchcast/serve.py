@@ -12,12 +12,12 @@ from batchcast.conductor import Conductor
 from batchcast.errors import BatchcastError, as_text
 from batchcast.forkserver.parcel import Parcel
 from batchcast.messages import Kind, send
+from batchcast.niceness import renice
 from batchcast.order import Order
-from batchcast.precedence import renice
 from batchcast.scratch import remove
 from batchcast.settings import Settings
 from batchcast.source import Source
-from batchcast.template import Making
+from batchcast.zygote import Making
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Serving:
     Attributes:
         settings: what was asked for.
         facts: what is known of its source.
-        parcel: a function that gives the source; nothing where a template is handed over.
+        parcel: a function that gives the source; nothing where a zygote is handed over.
         folder: for the sockets of a loader's own workers; nothing for a data set.
         cores: that its processes may use.
     """
@@ -77,7 +77,7 @@ def serve(serving: Serving, descriptors: Sequence[int]) -> None:
 
     Args:
         serving: what there is to serve.
-        descriptors: owner, listener, lock, and those of a parcel or that of a template.
+        descriptors: owner, listener, lock, and those of a parcel or that of a zygote.
     """
     owner, listener = (socket.socket(fileno=each) for each in descriptors[:2])
     settings, facts = serving.settings, serving.facts

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from batchcast.arena import Columns
-from batchcast.crew import Task
 from batchcast.errors import SpillFailed
-from batchcast.lane import Lane, Own
 from batchcast.ledger import Ledger, ledger_of
 from batchcast.messages import ENDS, ZERO_COPY, Grant
 from batchcast.order import Order
 from batchcast.slots import Numbers, Slots
 from batchcast.spill import Spill
+from batchcast.subscription import Own, Subscription
 from batchcast.window import SKIPPED, SlotWindow, held
+from batchcast.worker_pool import Task
 
 LENT = 0.75
 """Share of the slots that readers may use where they lie."""
@@ -41,7 +41,7 @@ class Service:
         order: of its samples.
         slots: of its arena.
         window: that is live.
-        lanes: of its readers, by key.
+        readers: their subscriptions, by key.
         failed: ids of samples that could not be prepared, by sequence number.
         columns: of its arena.
         record_bytes: of everything that a slot holds.
@@ -53,7 +53,7 @@ class Service:
         self.order = order
         self.slots = Slots(columns.slots)
         self.window = SlotWindow(columns.slots, first=first)
-        self.lanes: dict[int, Lane] = {}
+        self.readers: dict[int, Subscription] = {}
         self.failed: dict[int, int] = {}
         self.columns = columns
         self._clock = clock
@@ -62,62 +62,66 @@ class Service:
 
     # Readers come, ask, release and go.
 
-    def join(self, lane: Lane, number: int) -> None:
+    def join(self, reader: Subscription, number: int) -> None:
         """A reader begins at this sequence number."""
-        self.slots.join(lane.key)
-        self.lanes[lane.key] = lane
-        self._place(lane, number)
+        self.slots.join(reader.key)
+        self.readers[reader.key] = reader
+        self._place(reader, number)
 
-    def move(self, lane: Lane, number: int) -> None:
+    def move(self, reader: Subscription, number: int) -> None:
         """A reader goes on at another number; batches that it still has stay where they are."""
-        if lane.spill is not None:
-            lane.spill.clear()
-        own = np.array([each.slot for each in lane.own], np.int64)
-        before = held(np.concatenate([own, self.live_slots(lane)]))
-        self._place(lane, number)
-        self.release(lane, before)
+        if reader.spill is not None:
+            reader.spill.clear()
+        own = np.array([each.slot for each in reader.own], np.int64)
+        before = held(np.concatenate([own, self.live_slots(reader)]))
+        self._place(reader, number)
+        self.release(reader, before)
 
-    def dismiss(self, lane: Lane) -> None:
+    def dismiss(self, reader: Subscription) -> None:
         """A reader that cannot go on leaves; what it was granted stays until it is given back."""
-        own = np.array([each.slot for each in lane.own], np.int64)
-        self.release(lane, held(np.concatenate([own, self.live_slots(lane)])))
-        self.leave(lane, self.slots.held_by(lane.key))
+        own = np.array([each.slot for each in reader.own], np.int64)
+        self.release(reader, held(np.concatenate([own, self.live_slots(reader)])))
+        self.leave(reader, self.slots.held_by(reader.key))
 
-    def leave(self, lane: Lane, kept: Numbers) -> None:
+    def leave(self, reader: Subscription, kept: Numbers) -> None:
         """A reader leaves; only these slots are still held for it, until they are given back."""
-        self._left_in = min(self.current_epoch(), lane.epoch)
-        del self.lanes[lane.key]
-        self.window.freed(self.slots.keep(lane.key, kept))
+        self._left_in = min(self.current_epoch(), reader.epoch)
+        del self.readers[reader.key]
+        self.window.freed(self.slots.keep(reader.key, kept))
 
     def give_back(self, key: int) -> None:
         """A reader that left needs nothing any more."""
         self.window.freed(self.slots.leave(key))
 
-    def want(self, lane: Lane, need: int, *, most: int = 0) -> None:
+    def want(self, reader: Subscription, need: int, *, most: int = 0) -> None:
         """A reader asks for so many samples, and takes up to so many where they are ready."""
-        lane.want, lane.most = need, max(need, most)
-        lane.asked = self._clock()
+        reader.want, reader.most = need, max(need, most)
+        reader.asked = self._clock()
 
-    def release(self, lane: Lane, slots: Numbers) -> None:
+    def release(self, reader: Subscription, slots: Numbers) -> None:
         """A reader needs these slots no more."""
-        self.window.freed(self.slots.release(lane.key, slots))
+        self.window.freed(self.slots.release(reader.key, slots))
 
-    def close_epoch(self, lane: Lane) -> Ledger:
+    def close_epoch(self, reader: Subscription) -> Ledger:
         """What a reader that is at the end of its epoch should have had; it enters the next."""
-        end = self.order.end(lane.epoch)
-        if end is None or lane.granted != end:
+        end = self.order.end(reader.epoch)
+        if end is None or reader.granted != end:
             raise AssertionError("A reader closes an epoch whose end it was granted.")
-        expected = self.ledger(lane.joined, end) - lane.dropped
-        lane.epoch, lane.joined, lane.dropped = lane.epoch + 1, end, Ledger()
+        expected = self.ledger(reader.joined, end) - reader.dropped
+        reader.epoch, reader.joined, reader.dropped = (
+            reader.epoch + 1,
+            end,
+            Ledger(),
+        )
         return expected
 
     def current_epoch(self) -> int:
         """The epoch of the reader that is farthest and still reads, or was when it left."""
         head, epochs = self.window.published, self.order.epochs
         reading = (
-            lane.epoch
-            for lane in self.lanes.values()
-            if lane.granted <= head and lane.epoch != epochs
+            reader.epoch
+            for reader in self.readers.values()
+            if reader.granted <= head and reader.epoch != epochs
         )
         return max(reading, default=self._left_in)
 
@@ -125,8 +129,8 @@ class Service:
 
     def task(self, most: int, *, skip: bool) -> Task | None:
         """Samples to prepare next, for a reader that catches up or for all; nothing if none."""
-        for lane in self._catching():
-            if (task := self._private_task(lane, most)) is not None:
+        for reader in self._catching():
+            if (task := self._private_task(reader, most)) is not None:
                 return task
         count = min(most, self.to_begin())
         slots = self._take(count, skip=skip)
@@ -143,22 +147,22 @@ class Service:
 
     def prepared(self, task: Task, failed: Numbers) -> None:
         """A task is done, but for the samples at these offsets, which could not be prepared."""
-        if task.lane is None:
+        if task.reader is None:
             self.window.prepared(task.first, len(task.slots), failed=failed)
         else:
-            task.lane.own_prepared(task.slots, failed)
+            task.reader.own_prepared(task.slots, failed)
         if len(failed):
             self._give_up(task, failed)
         self.window.freed(self.slots.written(task.slots))
 
     def bring_back(self) -> None:
         """Move samples that were spilled from disk into the slots that their readers may have."""
-        for lane in self._catching():
-            if lane.spill is not None and lane.spill.numbers and lane.failure is None:
+        for reader in self._catching():
+            if reader.spill is not None and reader.spill.numbers and reader.failure is None:
                 try:
-                    self._bring_back(lane, lane.spill)
+                    self._bring_back(reader, reader.spill)
                 except SpillFailed as error:
-                    lane.failure = error
+                    reader.failure = error
 
     # What there is to read.
 
@@ -168,55 +172,57 @@ class Service:
         Args:
             idle: nothing is being prepared or can be, so whoever waits gets what there is.
         """
-        for lane in self.lanes.values():
+        for reader in self.readers.values():
             if (
-                lane.want is not None
-                and not lane.failure
-                and (grant := self._grant(lane, idle=idle)) is not None
+                reader.want is not None
+                and not reader.failure
+                and (grant := self._grant(reader, idle=idle)) is not None
             ):
                 yield grant
 
     @property
     def starved(self) -> bool:
         """Whether somebody waits while every slot is taken."""
-        waiting = any(lane.want is not None for lane in self.lanes.values())
+        waiting = any(reader.want is not None for reader in self.readers.values())
         return waiting and self._blocked()
 
     # The rules.
 
-    def _place(self, lane: Lane, number: int) -> None:
-        lane.own.clear()
-        lane.want = None
-        lane.epoch = self.order.place(number)[0]
-        lane.joined = lane.granted = number
-        lane.dropped = Ledger()
-        lane.gap = 0
-        lane.live_from = None
-        self._rejoin(lane)
+    def _place(self, reader: Subscription, number: int) -> None:
+        reader.own.clear()
+        reader.want = None
+        reader.epoch = self.order.place(number)[0]
+        reader.joined = reader.granted = number
+        reader.dropped = Ledger()
+        reader.gap = 0
+        reader.live_from = None
+        self._rejoin(reader)
 
-    def _rejoin(self, lane: Lane) -> None:
+    def _rejoin(self, reader: Subscription) -> None:
         """A reader for whom everything before the window is prepared holds the window too."""
-        number = lane.prepared_to
-        if lane.live_from is None and number >= self.window.tail:
-            lane.live_from = number
+        number = reader.prepared_to
+        if reader.live_from is None and number >= self.window.tail:
+            reader.live_from = number
             slots = held(self.window.slots(min(number, self.window.head), self.window.head))
-            self.slots.hold(lane.key, slots)
+            self.slots.hold(reader.key, slots)
 
-    def live_slots(self, lane: Lane) -> Numbers:
+    def live_slots(self, reader: Subscription) -> Numbers:
         """Slots of the live window that are held for a reader and not granted to it yet."""
-        if lane.live_from is None:
+        if reader.live_from is None:
             return np.zeros(0, np.int64)
-        first = min(lane.held_from, self.window.head)
+        first = min(reader.held_from, self.window.head)
         return self.window.slots(first, self.window.head)
 
-    def live(self) -> list[Lane]:
+    def live(self) -> list[Subscription]:
         """Readers for whom the live window is held."""
-        return [lane for lane in self.lanes.values() if lane.live_from is not None]
+        return [reader for reader in self.readers.values() if reader.live_from is not None]
 
-    def _catching(self) -> list[Lane]:
-        lanes = self.lanes.values()
+    def _catching(self) -> list[Subscription]:
+        readers = self.readers.values()
         return [
-            lane for lane in lanes if lane.live_from is None or (lane.spill and lane.spill.numbers)
+            reader
+            for reader in readers
+            if reader.live_from is None or (reader.spill and reader.spill.numbers)
         ]
 
     def to_begin(self) -> int:
@@ -229,20 +235,22 @@ class Service:
         if last is not None and head >= last:
             return 0
         end = self.order.end(self.order.place(head)[0])
-        slowest = min(lane.held_from for lane in live)
+        slowest = min(reader.held_from for reader in live)
         room = min(self.window.room(slowest), self.slots.free)
         return room if end is None else min(room, end - head)
 
     @property
     def is_deserted(self) -> bool:
         """Whether every reader has left its loop early and wants nothing of what comes next."""
-        return self.window.head < min((lane.granted for lane in self.lanes.values()), default=0)
+        return self.window.head < min(
+            (reader.granted for reader in self.readers.values()), default=0
+        )
 
     def _passed_over(self) -> bool:
         """Whether what nobody wants is passed over, as soon as nothing is in work."""
         if self.order.samples is None or self.window.published < self.window.head:
             return self.order.samples is None  # a feeder is told when it asks
-        self.window.pass_over(min(lane.granted for lane in self.lanes.values()))
+        self.window.pass_over(min(reader.granted for reader in self.readers.values()))
         return True
 
     def _blocked(self) -> bool:
@@ -258,87 +266,87 @@ class Service:
 
     def _begin(self, slots: Numbers) -> int:
         first = self.window.append(slots)
-        for lane in self.live():
-            self.slots.hold(lane.key, slots[max(0, (lane.live_from or 0) - first) :])
+        for reader in self.live():
+            self.slots.hold(reader.key, slots[max(0, (reader.live_from or 0) - first) :])
         return first
 
-    def _private_task(self, lane: Lane, most: int) -> Task | None:
+    def _private_task(self, reader: Subscription, most: int) -> Task | None:
         """Samples to prepare for one reader alone; none if the live window holds the next."""
-        room = self._private_room(lane)
-        self._rejoin(lane)
-        first = lane.prepared_to
-        if lane.live_from is not None:
+        room = self._private_room(reader)
+        self._rejoin(reader)
+        first = reader.prepared_to
+        if reader.live_from is not None:
             return None
         epoch = self.order.place(first)[0]
         end = self.order.end(epoch) or first
         slots = self._take(min(most, room, end - first, self.window.tail - first), skip=True)
         if not len(slots):
             return None
-        self._own(lane, slots)
+        self._own(reader, slots)
         ids = self.order.ids(first, len(slots))
-        return Task(first=first, slots=slots, ids=ids, epoch=epoch, lane=lane)
+        return Task(first=first, slots=slots, ids=ids, epoch=epoch, reader=reader)
 
-    def _private_room(self, lane: Lane) -> int:
+    def _private_room(self, reader: Subscription) -> int:
         share = int(self.slots.count * PRIVATE) // max(1, len(self._catching()))
-        return max(1, share) - len(lane.own)
+        return max(1, share) - len(reader.own)
 
-    def _own(self, lane: Lane, slots: Numbers) -> None:
+    def _own(self, reader: Subscription, slots: Numbers) -> None:
         self.window.privately(slots)
-        self.slots.hold(lane.key, slots)
-        lane.own.extend(Own(slot, ready=False) for slot in slots.tolist())
+        self.slots.hold(reader.key, slots)
+        reader.own.extend(Own(slot, ready=False) for slot in slots.tolist())
 
     def _give_up(self, task: Task, failed: Numbers) -> None:
         ids = task.ids[failed].tolist()
         self.failed |= dict(zip((task.first + failed).tolist(), ids, strict=True))
-        for lane in self.lanes.values():
-            self.slots.release(lane.key, task.slots[failed])
+        for reader in self.readers.values():
+            self.slots.release(reader.key, task.slots[failed])
 
-    def _bring_back(self, lane: Lane, spill: Spill) -> None:
+    def _bring_back(self, reader: Subscription, spill: Spill) -> None:
         """Move samples from disk into slots, as far as there is room."""
-        room = self._private_room(lane)
+        room = self._private_room(reader)
         while spill.numbers and room > 0:
             if spill.skipped():
-                lane.own.append(Own(SKIPPED, ready=True))
+                reader.own.append(Own(SKIPPED, ready=True))
                 continue
             slots = self._take(1, skip=True)
             if not len(slots):
                 return
             self.window.privately(slots)
-            self.slots.hold(lane.key, slots)
+            self.slots.hold(reader.key, slots)
             self.slots.written(slots)
             spill.take(self.columns.record(int(slots[0])))
-            lane.own.append(Own(int(slots[0]), ready=True))
+            reader.own.append(Own(int(slots[0]), ready=True))
             room -= 1
 
-    def _grant(self, lane: Lane, *, idle: bool) -> Grant | None:
-        need = lane.want or 0
-        end = self.order.end(lane.epoch)
-        ready = lane.ready_to(self.window.published)
+    def _grant(self, reader: Subscription, *, idle: bool) -> Grant | None:
+        need = reader.want or 0
+        end = self.order.end(reader.epoch)
+        ready = reader.ready_to(self.window.published)
         ready = ready if end is None else min(ready, end)
-        enough = ready - lane.granted >= need or ready == end
-        if not enough and not (ready > lane.granted and (idle or self._is_full(lane))):
+        enough = ready - reader.granted >= need or ready == end
+        if not enough and not (ready > reader.granted and (idle or self._is_full(reader))):
             return None
-        count = min(ready - lane.granted, lane.most)
-        first, slots = lane.granted, self._claim(lane, count)
-        flags = ENDS if lane.granted == end else 0
+        count = min(ready - reader.granted, reader.most)
+        first, slots = reader.granted, self._claim(reader, count)
+        flags = ENDS if reader.granted == end else 0
         if self.slots.lent_with(held(slots)) <= LENT * self.slots.count:
-            self.slots.lend(lane.key, held(slots))
+            self.slots.lend(reader.key, held(slots))
             flags |= ZERO_COPY
-        lane.waited += self._clock() - lane.asked
-        gap, lane.gap, lane.want = lane.gap, 0, None
-        return Grant(lane, first, slots, flags, gap)
+        reader.waited += self._clock() - reader.asked
+        gap, reader.gap, reader.want = reader.gap, 0, None
+        return Grant(reader, first, slots, flags, gap)
 
-    def _is_full(self, lane: Lane) -> bool:
+    def _is_full(self, reader: Subscription) -> bool:
         """Whether a reader that catches up has as many slots of its own as it may have."""
-        ready = bool(lane.own) and all(each.ready for each in lane.own)
-        return ready and self._private_room(lane) <= 0
+        ready = bool(reader.own) and all(each.ready for each in reader.own)
+        return ready and self._private_room(reader) <= 0
 
-    def _claim(self, lane: Lane, count: int) -> Numbers:
+    def _claim(self, reader: Subscription, count: int) -> Numbers:
         """The slots of the next so many samples of a reader, which are ready."""
-        own = [lane.own.popleft().slot for _ in range(min(count, len(lane.own)))]
-        first = lane.granted + len(own)
-        lane.granted += count
-        live = self.window.slots(first, lane.granted)
+        own = [reader.own.popleft().slot for _ in range(min(count, len(reader.own)))]
+        first = reader.granted + len(own)
+        reader.granted += count
+        live = self.window.slots(first, reader.granted)
         return np.concatenate([np.array(own, np.int64), live]) if own else live
 
     def ledger(self, first: int, end: int) -> Ledger:

@@ -29,7 +29,7 @@ members, and little enough that most of it stays near the cores."""
 
 Origin = Callable[[str | None], "Parcel | socket.socket"]
 """Where a stream's source comes from: given a folder for the sockets of a loader's own workers, a
-parcel with a function that makes the source, or the connection to a template that has it."""
+parcel with a function that makes the source, or the connection to a zygote that has it."""
 
 PATIENCE = 300.0
 """Seconds to wait for further readers, where nothing else is asked for."""

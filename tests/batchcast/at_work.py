@@ -152,9 +152,9 @@ def children_of(pid):
 
 
 def workers_of(stream):
-    """Workers of a stream, or its feeder: the children of its template."""
-    (template,) = children_of(stream.pid)
-    return children_of(template)
+    """Workers of a stream, or its feeder: the children of its zygote."""
+    (zygote,) = children_of(stream.pid)
+    return children_of(zygote)
 
 
 def below(pid):

@@ -12,15 +12,15 @@ from itertools import count
 import numpy as np
 
 from batchcast.arena import Columns, make_arena
-from batchcast.crew import AHEAD, Task
-from batchcast.lane import Lane
+from batchcast.dispatch import hand_out
 from batchcast.layout import Layout, Leaf
 from batchcast.ledger import Ledger, ledger_of
 from batchcast.messages import ENDS, ZERO_COPY
 from batchcast.service import LENT, NOWHERE, Service
 from batchcast.spill import Spill
-from batchcast.turn import hand_out
+from batchcast.subscription import Subscription
 from batchcast.window import SKIPPED
+from batchcast.worker_pool import AHEAD, Task
 
 NUMBER = Layout(form=["leaf"], batch=["leaf"], leaves=(Leaf(dtype="int64", shape=()),))
 RECORD = 24  # bytes that such a sample takes on disk: its number, its id, and itself
@@ -77,8 +77,8 @@ def begun(service, *, skip):
     """A task, which is for somebody who has not passed it over."""
     task = service.task(4, skip=skip)
     if task is not None:
-        wanted = [task.lane] if task.lane else service.lanes.values()
-        assert task.first >= min(lane.granted for lane in wanted)
+        wanted = [task.reader] if task.reader else service.readers.values()
+        assert task.first >= min(reader.granted for reader in wanted)
     return task
 
 
@@ -138,8 +138,8 @@ class Feeder:
 class Member:
     """A reader: what it was granted, what it got, and what it keeps."""
 
-    def __init__(self, lane):
-        self.lane = lane
+    def __init__(self, reader):
+        self.reader = reader
         self.kept = deque()  # of batches in use: their numbers and slots
         self.gone = False
         self.lost = 0  # of epochs that were closed or left
@@ -164,8 +164,8 @@ class Member:
 class Played:
     """One stream; its methods are what can happen at any time."""
 
-    def __init__(self, order, *, slots, crew, random, bad=(), deaths=0.05):
-        self.order, self.crew, self.random, self.deaths = order, crew, random, deaths
+    def __init__(self, order, *, slots, pool, random, bad=(), deaths=0.05):
+        self.order, self.pool, self.random, self.deaths = order, pool, random, deaths
         self.bad = set(bad)
         self.columns = columns_of(slots)
         ticks = count()
@@ -178,13 +178,13 @@ class Played:
     # The conductor's side.
 
     def turn(self):
-        self.crew.turns = 0
-        hand_out(self.service, self.crew, self.grant)
+        self.pool.turns = 0
+        hand_out(self.service, self.pool, self.grant)
         self.check()
 
     def work(self):
         """Whether whoever prepares had something to do."""
-        return self.crew.step(self) and (self.turn() or True)
+        return self.pool.step(self) and (self.turn() or True)
 
     def finish(self, task):
         in_use = {slot for member in self.members for slot in member.in_use}
@@ -196,17 +196,17 @@ class Played:
         self.service.prepared(task, np.array(failed, np.int64))
 
     def grant(self, grant):
-        (member,) = (each for each in self.members if each.lane is grant.lane)
+        (member,) = (each for each in self.members if each.reader is grant.reader)
         if member.next is not None:
             assert grant.first == member.next + grant.gap
-        assert grant.gap == 0 or member.lane.policy == "drop"
+        assert grant.gap == 0 or member.reader.policy == "drop"
         numbers = range(grant.first, grant.first + len(grant.slots))
         member.next = numbers.stop
         member.hand += zip(numbers, grant.slots.tolist(), strict=True)
         member.lent = bool(grant.flags & ZERO_COPY)
         member.at_end = bool(grant.flags & ENDS)
         member.asked = False
-        assert member.at_hand <= member.lane.batch
+        assert member.at_hand <= member.reader.batch
 
     def check(self):
         slots, window = self.service.slots, self.service.window
@@ -217,11 +217,11 @@ class Played:
         assert np.count_nonzero(slots._lent) <= LENT * slots.count
         assert window.published <= window.head
         assert window.tail <= window.head
-        for lane in self.service.lanes.values():
-            if lane.live_from is not None:
-                assert window.head - max(lane.granted, lane.live_from) <= slots.count
+        for reader in self.service.readers.values():
+            if reader.live_from is not None:
+                assert window.head - max(reader.granted, reader.live_from) <= slots.count
         for member in self.members:
-            assert member.lane.lost == member.lost + member.lane.dropped.count
+            assert member.reader.lost == member.lost + member.reader.dropped.count
             for numbers, kept in member.kept:
                 assert self.columns.numbers[kept].tolist() == numbers
             had = [(number, slot) for number, slot in member.hand if slot != SKIPPED]
@@ -231,22 +231,22 @@ class Played:
         later, self.later = self.later, []
         for member, place in later:
             if not member.gone:
-                want, asked = member.lane.want, member.lane.asked
+                want, asked = member.reader.want, member.reader.asked
                 self.put(member, place)
-                member.lane.want, member.lane.asked = want, asked
+                member.reader.want, member.reader.asked = want, asked
 
     def put(self, member, place):
         number = self.order.number(*place)
-        member.lost += member.lane.dropped.count
+        member.lost += member.reader.dropped.count
         if number is None:
             self.later.append((member, place))
             number = NOWHERE
-        lane = member.lane
-        if lane.key in self.service.lanes:
-            self.service.move(lane, number)
+        reader = member.reader
+        if reader.key in self.service.readers:
+            self.service.move(reader, number)
         else:
-            self.service.join(lane, number)
-        lane.epoch = place[0]
+            self.service.join(reader, number)
+        reader.epoch = place[0]
 
     def can_begin(self, place):
         """Whether the stream still has that place."""
@@ -263,11 +263,11 @@ class Played:
         place = {"epoch": (epoch, 0), "next": (epoch + 1, 0), "now": now}[start]
         if not self.can_begin(place):
             return
-        lane = Lane(key=next(self.keys), name="", peer=None, batch=batch, policy=policy)
+        reader = Subscription(key=next(self.keys), name="", peer=None, batch=batch, policy=policy)
         if policy == "spill":
-            lane.spill = Spill(room * RECORD)
-            self.files.callback(lane.spill.close)
-        member = Member(lane)
+            reader.spill = Spill(room * RECORD)
+            self.files.callback(reader.spill.close)
+        member = Member(reader)
         self.members.append(member)
         self.put(member, place)
         self.turn()
@@ -278,9 +278,9 @@ class Played:
         if not keep:
             member.kept.clear()
         slots = [slot for _, kept in member.kept for slot in kept]
-        self.service.leave(member.lane, np.array(slots, np.int64))
+        self.service.leave(member.reader, np.array(slots, np.int64))
         if not keep:
-            self.service.give_back(member.lane.key)
+            self.service.give_back(member.reader.key)
             self.members.remove(member)
         self.turn()
 
@@ -290,7 +290,7 @@ class Played:
             return
         slots = [slot for _, slot in member.hand if slot != SKIPPED] + member.back
         self.later = [each for each in self.later if each[0] is not member]
-        self.service.release(member.lane, np.array(slots, np.int64))
+        self.service.release(member.reader, np.array(slots, np.int64))
         member.back = []
         if self.can_begin(place):
             member.begin()
@@ -300,17 +300,17 @@ class Played:
             self.leave(member, keep=False)
 
     def is_done(self, member):
-        return member.gone or member.lane.epoch == self.order.epochs
+        return member.gone or member.reader.epoch == self.order.epochs
 
     def act(self, member, *, keep):
         """Whether a reader could do something; it keeps its last so many batches."""
         if self.is_done(member) or member.asked:
             return False
-        missing = member.lane.batch - member.at_hand
+        missing = member.reader.batch - member.at_hand
         if missing and not member.at_end:
             self.copy(member)
             self.release(member)
-            self.service.want(member.lane, missing)
+            self.service.want(member.reader, missing)
             member.asked = True
         elif member.at_hand:
             self.batch(member, keep)
@@ -334,7 +334,7 @@ class Played:
         return slots
 
     def release(self, member):
-        self.service.release(member.lane, np.array(member.back, np.int64))
+        self.service.release(member.reader, np.array(member.back, np.int64))
         member.back = []
 
     def batch(self, member, keep):
@@ -349,8 +349,8 @@ class Played:
 
     def close(self, member):
         self.release(member)
-        lost = member.lane.dropped.count
+        lost = member.reader.dropped.count
         member.lost += lost
-        assert lost == 0 or member.lane.policy == "drop"
-        assert self.service.close_epoch(member.lane) == member.books
+        assert lost == 0 or member.reader.policy == "drop"
+        assert self.service.close_epoch(member.reader) == member.books
         member.books, member.at_end, member.hand = Ledger(), False, []

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.batchcast.played import NUMBER
-from tests.batchcast.test_desk import HELLO, SETTINGS, WHOLE
+from tests.batchcast.test_frontend import HELLO, SETTINGS, WHOLE
 
 from batchcast.admission import check_batches, check_place, check_policy
 from batchcast.errors import StreamError, StreamVersion

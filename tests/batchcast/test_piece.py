@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batchcast.messages import GAP, ZERO_COPY, Kind, Message
-from batchcast.supply import BatchPiece
+from batchcast.prefetch_buffer import BatchPiece
 from batchcast.window import SKIPPED, held
 
 

@@ -26,8 +26,8 @@ def of_a_data_set(random):
     samples = random.randint(1, 40)
     bad = {each for each in range(samples) if random.random() < random.choice([0, 0, 0.2, 0.9])}
     order = Order(samples=samples, epochs=random.randint(1, 3), shuffle=True, seed=1)
-    crew = Workers(random.randint(1, 3))
-    return Played(order, slots=random.randint(2, 30), crew=crew, random=random, bad=bad)
+    pool = Workers(random.randint(1, 3))
+    return Played(order, slots=random.randint(2, 30), pool=pool, random=random, bad=bad)
 
 
 def of_a_loader(random):
@@ -35,8 +35,8 @@ def of_a_loader(random):
     epochs = random.randint(1, 3)
     order = Order(samples=None, epochs=epochs, shuffle=False, seed=0)
     lengths = [random.randint(1, 40) for _ in range(epochs)]
-    crew = Feeder(order, lengths=lengths, batch=random.randint(1, 12))
-    return Played(order, slots=random.randint(2, 30), crew=crew, random=random)
+    pool = Feeder(order, lengths=lengths, batch=random.randint(1, 12))
+    return Played(order, slots=random.randint(2, 30), pool=pool, random=random)
 
 
 def policies_of(played):
@@ -52,7 +52,7 @@ def join(played, random):
 
 def move(played, random, member):
     place = random.randint(0, played.order.epochs - 1), random.randint(0, 5)
-    end = played.order.samples or min(played.crew.lengths)
+    end = played.order.samples or min(played.pool.lengths)
     if place[1] <= end:
         played.move(member, place)
 
@@ -71,7 +71,7 @@ def happen(played, random, speeds):
         played.work()
     elif members:
         member = random.choice(members)
-        if random.random() < speeds[member.lane.key % len(speeds)]:
+        if random.random() < speeds[member.reader.key % len(speeds)]:
             played.act(member, keep=random.choice([0, 1, 3]))
 
 

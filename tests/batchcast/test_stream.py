@@ -206,7 +206,7 @@ def test_a_stream_that_does_not_run_is_not_found():
 @pytest.mark.usefixtures("in_threads")
 def test_a_reader_of_another_version_is_refused(monkeypatch):
     with shared(Numbers(10)) as stream:
-        monkeypatch.setattr("batchcast.line.VERSION", 99)
+        monkeypatch.setattr("batchcast.reader_connection.VERSION", 99)
         with pytest.raises(StreamVersion, match="reader version 99"):
             attach(stream.name, batch_size=1)
 

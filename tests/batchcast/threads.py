@@ -12,12 +12,12 @@ from threading import Thread
 
 import pytest
 
-from batchcast import crew, feeder, stream, worker
+from batchcast import feeder, stream, worker, worker_pool
 from batchcast.errors import BatchcastError, as_text
 from batchcast.forkserver.parcel import _ParcelUnpickler
 from batchcast.messages import Kind, send
 from batchcast.source import slot_within
-from batchcast.template import Template, _pair
+from batchcast.zygote import Zygote, _pair
 
 PATIENCE = 20.0
 """Seconds within which a thread ends that nobody needs any more."""
@@ -75,7 +75,7 @@ class Processes:
 
         return InThread(partial(serve, own), after=end, failures=self.failures)
 
-    def template(self, making, *, forget):
+    def zygote(self, making, *, forget):
         self._conductors[making.lock] = forget.__self__
         return Loaded(making, self.failures)
 
@@ -83,14 +83,14 @@ class Processes:
         """Close what the kernel closes when a process ends."""
         for key in list(conductor._selector.get_map().values()):
             key.fileobj.close()
-        for lane in conductor._desk.lanes.values():
-            if lane.spill is not None:
-                lane.spill.close()
+        for reader in conductor._frontend.readers.values():
+            if reader.spill is not None:
+                reader.spill.close()
         conductor.forget()
 
 
-class Loaded(Template):
-    """A template that does not fork."""
+class Loaded(Zygote):
+    """A zygote that does not fork."""
 
     def __init__(self, making, failures):
         self._making, self._failures = making, failures
@@ -141,7 +141,7 @@ def in_threads(monkeypatch, request):
         return
     processes = Processes()
     monkeypatch.setattr(stream, "start", processes.start)
-    monkeypatch.setattr(crew, "Template", processes.template)
+    monkeypatch.setattr(worker_pool, "Zygote", processes.zygote)
     for module in (worker, feeder):  # these are settings of a whole process
         monkeypatch.setattr(module, "keep_memory", lambda: None)
     yield

@@ -29,10 +29,10 @@ from batchcast.forkserver.client import ForkServer, Process, closed_after_fork, 
 from batchcast.forkserver.fork import threads
 from batchcast.forkserver.parcel import Parcel, packed
 from batchcast.forkserver.server import Request, Server
-from batchcast.messages import FROM_TEMPLATE, Kind, receive, send, send_json
+from batchcast.messages import FROM_ZYGOTE, Kind, receive, send, send_json
 from batchcast.serve import SourceFacts, facts_of
 from batchcast.source import Source, source_of
-from batchcast.template import serve_template
+from batchcast.zygote import serve_zygote
 from foretrain.ensemble.run.errors import MENDABLE, from_text
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.ensemble_study import Code, EnsembleStudy
@@ -158,7 +158,7 @@ class Home:
             self._process = start(run, descriptors, load=[TRAINING], leads=True, patience=inf)
         self._server = ForkServer(self._peer)
         try:
-            message = receive(self._peer, FROM_TEMPLATE)
+            message = receive(self._peer, FROM_ZYGOTE)
             if message is None:
                 self._process.wait()
                 raise InputError(
@@ -208,7 +208,7 @@ class Home:
         """
         return apart(function, what=what, starts=self.fork)
 
-    def template(self, folder: str | None, *, memory: int) -> Parcel | socket.socket:
+    def zygote(self, folder: str | None, *, memory: int) -> Parcel | socket.socket:
         """What the conductor of a stream gets its workers from.
 
         Args:
@@ -219,7 +219,7 @@ class Home:
             return packed(partial(_source, self._study), what=f"The study '{self._study.name}'")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            run = partial(_be_template, folder=folder, memory=memory)
+            run = partial(_be_zygote, folder=folder, memory=memory)
             self.fork(run, [theirs.fileno()], patience=inf).close()  # it ends with the conductor
         return ours
 
@@ -300,8 +300,8 @@ def _begin(loaded: Loaded, body: bytes, descriptors: Sequence[int]) -> None:
     run(loaded, descriptors)
 
 
-def _be_template(
+def _be_zygote(
     loaded: Loaded, descriptors: Sequence[int], *, folder: str | None, memory: int
 ) -> None:
     with socket.socket(fileno=descriptors[0]) as peer:
-        serve_template(loaded.source, peer, folder=folder, memory=memory)
+        serve_zygote(loaded.source, peer, folder=folder, memory=memory)

@@ -154,7 +154,7 @@ def stream(setting: RunSetting, recipes: Sequence[Recipe], *, name: str, ends: i
     """One stream for some members, up to an epoch."""
     study, facts = setting.study, setting.home.facts
     return serve_source(
-        partial(setting.home.template, memory=int(study.memory)),
+        partial(setting.home.zygote, memory=int(study.memory)),
         facts,
         name=name,
         workers=max(1, setting.way.workers),

@@ -17,9 +17,9 @@ import numpy as np
 from batchcast.arena import Columns
 from batchcast.batch import Maker, Taken
 from batchcast.ledger import Ledger, ledger_of
-from batchcast.line import ReaderConnection
 from batchcast.messages import ENDS, GAP, ZERO_COPY, Kind, Message
 from batchcast.packing import Bytes
+from batchcast.reader_connection import ReaderConnection
 from batchcast.slots import Numbers
 from batchcast.window import SKIPPED, held
 
@@ -71,7 +71,7 @@ class BatchPiece:
         return int(np.flatnonzero(self.slots != SKIPPED)[count - 1]) + 1
 
 
-class Supply:
+class PrefetchBuffer:
     """The slots of one connection; a sample, or a piece of a batch that stays whole, in each.
 
     Attributes:

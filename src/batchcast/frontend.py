@@ -20,7 +20,6 @@ from batchcast.errors import (
     as_text,
 )
 from batchcast.greetings import Hello, Welcome, whole
-from batchcast.lane import Lane
 from batchcast.layout import Layout
 from batchcast.messages import GAP, VERSION, Grant, Kind, Message, send, send_json
 from batchcast.order import Order
@@ -28,6 +27,7 @@ from batchcast.service import NOWHERE, Service
 from batchcast.settings import Settings
 from batchcast.slots import Numbers
 from batchcast.spill import Spill
+from batchcast.subscription import Subscription
 
 
 @dataclass(slots=True)
@@ -35,23 +35,23 @@ class Visitor:
     """A reader that has said who it is.
 
     Attributes:
-        lane: that it will have.
+        reader: what it will be.
         hello: what it asks for.
         place: epoch and position where it goes on; nothing for where its greeting says.
-        came: when, in seconds of the desk's clock.
+        came: when, in seconds of the frontend's clock.
     """
 
-    lane: Lane
+    reader: Subscription
     hello: Hello
     place: tuple[int, int] | None
     came: float
 
 
-class Desk:
+class Frontend:
     """Everything that concerns readers.
 
     Attributes:
-        lanes: of the attached readers, by their connection.
+        readers: subscriptions of the attached readers, by their connection.
         came: how many have ever been attached.
         expected: how many must be there before the stream begins.
         absent: how many of these were not when it began.
@@ -62,7 +62,7 @@ class Desk:
     def __init__(
         self, settings: Settings, order: Order, clock: Callable[[], float] = monotonic
     ) -> None:
-        self.lanes: dict[socket.socket, Lane] = {}
+        self.readers: dict[socket.socket, Subscription] = {}
         self.came = 0
         self.expected = settings.readers
         self.absent = 0
@@ -74,7 +74,7 @@ class Desk:
         self._waiting: dict[socket.socket, Visitor] = {}
         self._kept: dict[socket.socket, int] = {}
         self._dismissed: dict[socket.socket, bytes] = {}
-        self._later: list[tuple[Lane, int, int]] = []
+        self._later: list[tuple[Subscription, int, int]] = []
         self._service: Service | None = None
         self._welcome: Callable[[int, int], Welcome] | None = None
         self._arena = -1
@@ -82,7 +82,7 @@ class Desk:
     @property
     def peers(self) -> list[socket.socket]:
         """All connections."""
-        return [*self.lanes, *self._waiting, *self._kept]
+        return [*self.readers, *self._waiting, *self._kept]
 
     @property
     def complete(self) -> bool:
@@ -101,11 +101,11 @@ class Desk:
     @property
     def have_had_all(self) -> bool:
         """Whether every reader that is there has had all epochs."""
-        return all(lane.epoch == self._settings.epochs for lane in self.lanes.values())
+        return all(reader.epoch == self._settings.epochs for reader in self.readers.values())
 
     def together(self) -> int:
         """The number that all waiting readers' batches divide."""
-        return math.lcm(*(visitor.lane.batch for visitor in self._waiting.values()))
+        return math.lcm(*(visitor.reader.batch for visitor in self._waiting.values()))
 
     def first_place(self) -> tuple[int, int]:
         """The epoch and position of the waiting reader that is farthest behind."""
@@ -137,71 +137,71 @@ class Desk:
         if message.kind is Kind.HELLO:
             self._hello(peer, message)
             return
-        lane = self.lanes.get(peer)
-        if lane is None:
+        reader = self.readers.get(peer)
+        if reader is None:
             if peer in self._dismissed and message.kind in (Kind.WANT, Kind.LEDGER, Kind.SEEK):
                 send(peer, Kind.REFUSED, self._dismissed[peer])
             return
         service = self._running()
         slots = message.slots(service.slots.count)
         if message.kind is Kind.BYE:
-            self._part(peer, lane, slots)
+            self._part(peer, reader, slots)
             return
-        service.release(lane, slots)
+        service.release(reader, slots)
         if message.kind is Kind.WANT:
             need = whole("samples", message.first, least=1)
-            service.want(lane, need, most=whole("samples", message.second))
+            service.want(reader, need, most=whole("samples", message.second))
         elif message.kind is Kind.LEDGER:
-            self._close_epoch(lane)
+            self._close_epoch(reader)
         elif message.kind is Kind.SEEK:
-            self._seek(lane, (whole("epoch", message.first), whole("position", message.second)))
+            self._seek(reader, (whole("epoch", message.first), whole("position", message.second)))
 
     def lose(self, peer: socket.socket) -> None:
         """A reader has gone, and nobody refers to its batches any more."""
         self._waiting.pop(peer, None)
         self._dismissed.pop(peer, None)
-        lane = self.lanes.get(peer)
-        if lane is not None:
-            self._part(peer, lane, np.zeros(0, np.int64))
+        reader = self.readers.get(peer)
+        if reader is not None:
+            self._part(peer, reader, np.zeros(0, np.int64))
         if peer in self._kept:
             self._running().give_back(self._kept.pop(peer))
 
     def dismiss_failed(self) -> bool:
         """Whether readers that cannot go on were told why; the others go on without them."""
-        failed = [peer for peer, lane in self.lanes.items() if lane.failure is not None]
+        failed = [peer for peer, reader in self.readers.items() if reader.failure is not None]
         for peer in failed:
-            lane = self.lanes[peer]
-            assert lane.failure is not None
-            self._dismissed[peer] = as_text(lane.failure)
+            reader = self.readers[peer]
+            assert reader.failure is not None
+            self._dismissed[peer] = as_text(reader.failure)
             send(peer, Kind.REFUSED, self._dismissed[peer])
-            self._running().dismiss(lane)
-            self._forget(peer, lane)
+            self._running().dismiss(reader)
+            self._forget(peer, reader)
         return bool(failed)
 
-    def _part(self, peer: socket.socket, lane: Lane, kept: Numbers) -> None:
+    def _part(self, peer: socket.socket, reader: Subscription, kept: Numbers) -> None:
         """A reader leaves; the batches that it keeps stay until its connection is closed."""
-        self._running().leave(lane, kept)
-        self._forget(peer, lane)
+        self._running().leave(reader, kept)
+        self._forget(peer, reader)
 
-    def _forget(self, peer: socket.socket, lane: Lane) -> None:
-        del self.lanes[peer]
-        self._later = [each for each in self._later if each[0] is not lane]
-        if lane.spill is not None:
-            lane.spill.close()
-        self._kept[peer] = lane.key
+    def _forget(self, peer: socket.socket, reader: Subscription) -> None:
+        del self.readers[peer]
+        self._later = [each for each in self._later if each[0] is not reader]
+        if reader.spill is not None:
+            reader.spill.close()
+        self._kept[peer] = reader.key
 
     def epoch_ended(self) -> None:
         """One more epoch has an end, so places beyond it have a number."""
         later, self._later = self._later, []
-        for lane, epoch, position in later:
-            want, asked = lane.want, lane.asked
-            self._put(lane, (epoch, position))
-            lane.want, lane.asked = want, asked
+        for reader, epoch, position in later:
+            want, asked = reader.want, reader.asked
+            self._put(reader, (epoch, position))
+            reader.want, reader.asked = want, asked
 
     def grant(self, grant: Grant) -> None:
         """Tell a reader what it may take."""
         send(
-            grant.lane.peer,
+            grant.reader.peer,
             Kind.GRANT,
             grant.slots.tobytes(),
             first=grant.first,
@@ -210,7 +210,7 @@ class Desk:
 
     def tell_all(self, kind: Kind, body: bytes) -> None:
         """The same to every reader."""
-        for peer in [*self.lanes, *self._waiting]:
+        for peer in [*self.readers, *self._waiting]:
             send(peer, kind, body)
 
     def stats(self) -> dict[str, dict[str, object]]:
@@ -219,21 +219,21 @@ class Desk:
             return {}
         published = self._service.window.published
         return {
-            lane.name: {
-                "policy": lane.policy,
-                "epoch": lane.epoch,
-                "samples": lane.granted,
-                "lag": max(0, published - lane.granted),
-                "wait_seconds": lane.waited,
-                "dropped": lane.lost,
-                "detached": lane.detached,
-                "catching_up": lane.live_from is None,
+            reader.name: {
+                "policy": reader.policy,
+                "epoch": reader.epoch,
+                "samples": reader.granted,
+                "lag": max(0, published - reader.granted),
+                "wait_seconds": reader.waited,
+                "dropped": reader.lost,
+                "detached": reader.detached,
+                "catching_up": reader.live_from is None,
             }
-            for lane in self.lanes.values()
+            for reader in self.readers.values()
         }
 
     def _hello(self, peer: socket.socket, message: Message) -> None:
-        if peer in self.lanes or peer in self._waiting:
+        if peer in self.readers or peer in self._waiting:
             raise StreamGarbled("A reader says once who it is.")
         try:
             visitor = self._visitor(peer, message)
@@ -254,14 +254,14 @@ class Desk:
             )
         hello = Hello.of(message)
         self._check(hello)
-        names = {lane.name: other for other, lane in self.lanes.items()}
-        names |= {visitor.lane.name: other for other, visitor in self._waiting.items()}
+        names = {reader.name: other for other, reader in self.readers.items()}
+        names |= {visitor.reader.name: other for other, visitor in self._waiting.items()}
         if hello.model in names and not _is_gone(names[hello.model]):
             raise StreamTaken(
                 f"A reader named '{hello.model}' is attached to the stream "
                 f"'{self._settings.name}' already. Give this one another model=...."
             )
-        lane = Lane(
+        reader = Subscription(
             key=self.came,
             name=hello.model,
             peer=peer,
@@ -269,9 +269,9 @@ class Desk:
             policy=hello.policy,
         )
         self.came += 1
-        if lane.policy == "spill":
-            lane.spill = Spill(hello.spill)
-        return Visitor(lane, hello, hello.place, self._clock())
+        if reader.policy == "spill":
+            reader.spill = Spill(hello.spill)
+        return Visitor(reader, hello, hello.place, self._clock())
 
     def _check(self, hello: Hello) -> None:
         check_policy(hello, self._order)
@@ -305,17 +305,17 @@ class Desk:
                 f"The stream '{self._settings.name}' has {self._settings.epochs} epochs and this "
                 "reader would begin after them."
             )
-        self._put(visitor.lane, place)
-        self.lanes[peer] = visitor.lane
+        self._put(visitor.reader, place)
+        self.readers[peer] = visitor.reader
         send_json(peer, Kind.WELCOME, self._welcome(*place).as_json(), descriptors=[self._arena])
 
-    def _put(self, lane: Lane, place: tuple[int, int]) -> None:
-        """Give a lane its place in the stream, now or when that place has a number."""
+    def _put(self, reader: Subscription, place: tuple[int, int]) -> None:
+        """Give a reader its place in the stream, now or when that place has a number."""
         service = self._running()
         number = self._order.number(*place)
-        self._later = [each for each in self._later if each[0] is not lane]
+        self._later = [each for each in self._later if each[0] is not reader]
         if number is None:
-            self._later.append((lane, *place))
+            self._later.append((reader, *place))
             number = NOWHERE
         if number < service.window.tail and self._order.samples is None:
             raise StreamError(
@@ -323,11 +323,11 @@ class Desk:
                 f"'{self._settings.name}', and a loader cannot be asked for it again. Attach "
                 "with start='now' or start='next', or share the data set."
             )
-        if lane.key in service.lanes:
-            service.move(lane, number)
+        if reader.key in service.readers:
+            service.move(reader, number)
         else:
-            service.join(lane, number)
-        lane.epoch = place[0]
+            service.join(reader, number)
+        reader.epoch = place[0]
 
     def _place(self, start: str) -> tuple[int, int]:
         """Where a reader that comes late begins."""
@@ -339,22 +339,22 @@ class Desk:
             return epoch + 1, 0
         return self._order.place(service.window.published)
 
-    def _seek(self, lane: Lane, place: tuple[int, int]) -> None:
+    def _seek(self, reader: Subscription, place: tuple[int, int]) -> None:
         try:
-            self._put(lane, place)
+            self._put(reader, place)
         except StreamError as error:
-            send(lane.peer, Kind.REFUSED, as_text(error))
+            send(reader.peer, Kind.REFUSED, as_text(error))
         else:
-            send(lane.peer, Kind.SEEK, first=place[0], second=place[1])
+            send(reader.peer, Kind.SEEK, first=place[0], second=place[1])
 
-    def _close_epoch(self, lane: Lane) -> None:
-        end = self._order.end(lane.epoch)
-        if end is None or lane.granted != end:
+    def _close_epoch(self, reader: Subscription) -> None:
+        end = self._order.end(reader.epoch)
+        if end is None or reader.granted != end:
             raise StreamGarbled("A reader closes an epoch whose end it was granted.")
-        lost = lane.dropped.count
-        expected = self._running().close_epoch(lane)
-        self.finished += lane.epoch == self._settings.epochs
-        send_json(lane.peer, Kind.ENDED, {**asdict(expected), "dropped": lost})
+        lost = reader.dropped.count
+        expected = self._running().close_epoch(reader)
+        self.finished += reader.epoch == self._settings.epochs
+        send_json(reader.peer, Kind.ENDED, {**asdict(expected), "dropped": lost})
 
     def _running(self) -> Service:
         assert self._service is not None

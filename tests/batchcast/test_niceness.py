@@ -6,7 +6,7 @@ import pytest
 from tests.batchcast.at_work import Numbers, below, shared
 from tests.needs import needs
 
-from batchcast import precedence
+from batchcast import niceness
 from batchcast.errors import ArgumentError
 
 needs("torch")
@@ -30,5 +30,5 @@ def test_a_user_who_may_not_be_less_nice_is_told(monkeypatch):
 
     monkeypatch.setattr(os, "setpriority", refuse)
     with pytest.raises(ArgumentError, match=r"nice is -5, .* Allowed here: 0 or more"):
-        precedence.renice(-5)
-    precedence.renice(0)
+        niceness.renice(-5)
+    niceness.renice(0)

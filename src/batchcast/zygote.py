@@ -1,4 +1,4 @@
-"""The template: a process that has loaded the source, and from which workers are forked.
+"""The zygote: a process that has loaded the source, and from which workers are forked.
 
 What it loaded is there once, however many workers there are, and a worker that died is replaced in
 milliseconds. It has one thread, and does nothing but fork. Where the code of a source starts
@@ -21,7 +21,7 @@ from batchcast.forkserver.client import ForkServer, Process
 from batchcast.forkserver.fork import die_with_parents, fork, threads
 from batchcast.forkserver.parcel import Parcel
 from batchcast.forkserver.server import Request, Server
-from batchcast.messages import FROM_TEMPLATE, Kind, receive, send
+from batchcast.messages import FROM_ZYGOTE, Kind, receive, send
 from batchcast.scratch import use
 from batchcast.source import Source, slot_within
 from batchcast.worker import work
@@ -32,7 +32,7 @@ class Making:
     """What makes samples.
 
     Attributes:
-        origin: a parcel with a function that gives the source; or the connection to a template
+        origin: a parcel with a function that gives the source; or the connection to a zygote
             that somebody else has started.
         folder: for the sockets of a loader's own workers; nothing for a data set.
         memory: bytes that the arena may take.
@@ -77,8 +77,8 @@ class Forked:
         os.waitpid(self.pid, 0)
 
 
-class Template:
-    """The template, as the conductor sees it.
+class Zygote:
+    """The zygote, as the conductor sees it.
 
     Attributes:
         peer: it tells there how it went.
@@ -108,7 +108,7 @@ class Template:
             BatchcastError: it is not, and why.
             ConnectionError: it died.
         """
-        message = receive(self.peer, FROM_TEMPLATE)
+        message = receive(self.peer, FROM_ZYGOTE)
         if message is None:
             raise ConnectionError("The process that loads the source died.")
         if message.kind is Kind.REFUSED:
@@ -120,7 +120,7 @@ class Template:
         """A new worker or feeder, and the connection to it.
 
         Raises:
-            ConnectionError: the template died.
+            ConnectionError: the zygote died.
         """
         if not self._forks:
             return self._fork(partial(_load_and_prepare, self._making))
@@ -153,8 +153,8 @@ def _pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def serve_template(source: Source, peer: socket.socket, *, folder: str | None, memory: int) -> None:
-    """Be the template of a source that is loaded: fork what the other end asks for.
+def serve_zygote(source: Source, peer: socket.socket, *, folder: str | None, memory: int) -> None:
+    """Be the zygote of a source that is loaded: fork what the other end asks for.
 
     Args:
         source: what samples are made of.
@@ -171,7 +171,7 @@ def serve_template(source: Source, peer: socket.socket, *, folder: str | None, m
 def _load_and_serve(making: Making, peer: socket.socket) -> None:
     source = _loaded(making, peer)
     if source is not None:
-        serve_template(source, peer, folder=making.folder, memory=making.memory)
+        serve_zygote(source, peer, folder=making.folder, memory=making.memory)
 
 
 def _begin(source: Source, _: bytes, descriptors: Sequence[int]) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from batchcast.errors import BatchcastError, SampleFailed, StreamGarbled
-from batchcast.lane import Lane
 from batchcast.messages import Message
 from batchcast.order import Order
 from batchcast.slots import Numbers
-from batchcast.template import Making, Running, Template
+from batchcast.subscription import Subscription
+from batchcast.zygote import Making, Running, Zygote
 
 AHEAD = 2
 """Tasks that a worker has at a time: one in work, one to go on with."""
@@ -58,7 +58,7 @@ class Task:
         slots: where they go. [sample]
         ids: of the samples. [sample]
         epoch: of all of them.
-        lane: whom they are for; nothing for everybody.
+        reader: whom they are for; nothing for everybody.
         deaths: workers that died on it.
     """
 
@@ -66,7 +66,7 @@ class Task:
     slots: Numbers
     ids: Numbers
     epoch: int
-    lane: Lane | None = None
+    reader: Subscription | None = None
     deaths: int = 0
 
     def singly(self, deaths: int) -> list[Task]:
@@ -110,7 +110,7 @@ class Child:
 
 
 @dataclass(slots=True)
-class Crew:
+class WorkerPool:
     """All children, which are started again when they die.
 
     Attributes:
@@ -131,21 +131,21 @@ class Crew:
     seconds: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(STAGES)))
     prepared: int = 0
     restarts: int = 0
-    _template: Template | None = None
+    _zygote: Zygote | None = None
 
     @property
     def loads(self) -> bool:
-        """Whether there is a template, ready or not."""
-        return self._template is not None
+        """Whether there is a zygote, ready or not."""
+        return self._zygote is not None
 
     @property
     def peers(self) -> list[socket.socket]:
         """All connections, also those of processes that serve the children."""
-        template = [self._template.peer] if self._template is not None else []
-        return [*template, *self.children]
+        zygote = [self._zygote.peer] if self._zygote is not None else []
+        return [*zygote, *self.children]
 
     def load(self, forget: Callable[[], None]) -> socket.socket:
-        """Start the template.
+        """Start the zygote.
 
         Args:
             forget: closes, in processes that are forked, what belongs to this one.
@@ -153,23 +153,23 @@ class Crew:
         Returns:
             The connection to it: what comes there is heard by `loaded`.
         """
-        self._template = Template(self.making, forget=forget)
-        return self._template.peer
+        self._zygote = Zygote(self.making, forget=forget)
+        return self._zygote.peer
 
     def loaded(self) -> list[Child]:
         """The children that were missing; the source is loaded.
 
         Raises:
             BatchcastError: it cannot be.
-            ConnectionError: the template died, after it had loaded the source.
+            ConnectionError: the zygote died, after it had loaded the source.
         """
-        assert self._template is not None
-        was_ready = self._template.is_ready
+        assert self._zygote is not None
+        was_ready = self._zygote.is_ready
         try:
-            self._template.hear()
+            self._zygote.hear()
         except (BatchcastError, ConnectionError) as error:
-            self._template.end()
-            self._template = None
+            self._zygote.end()
+            self._zygote = None
             if was_ready or isinstance(error, BatchcastError):
                 raise
             raise SampleFailed(LOADING_DIED) from error
@@ -178,9 +178,9 @@ class Crew:
 
     def start(self) -> Child | None:
         """One more child; nothing where it will be started when the source is loaded."""
-        if self._template is not None and self._template.is_ready:
-            with suppress(ConnectionError):  # the template died, which will be heard in a moment
-                child = Child(*self._template.child())
+        if self._zygote is not None and self._zygote.is_ready:
+            with suppress(ConnectionError):  # the zygote died, which will be heard in a moment
+                child = Child(*self._zygote.child())
                 self.children[child.peer] = child
                 return child
         self.missing += 1
@@ -242,5 +242,5 @@ class Crew:
         """Kill all children."""
         for child in list(self.children.values()):
             self.bury(child)
-        if self._template is not None:
-            self._template.end()
+        if self._zygote is not None:
+            self._zygote.end()

@@ -33,7 +33,7 @@ class Own:
 
 
 @dataclass(slots=True, kw_only=True)
-class Lane:
+class Subscription:
     """The state of one reader.
 
     Attributes:

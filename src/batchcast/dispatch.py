@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from batchcast.errors import SpillFailed
-from batchcast.lane import Lane
 from batchcast.messages import Grant
 from batchcast.service import Service
 from batchcast.slots import Numbers
+from batchcast.subscription import Subscription
 from batchcast.window import SKIPPED, held
 
 if TYPE_CHECKING:
@@ -24,88 +24,90 @@ def relieve(service: Service) -> bool:
 
     Nothing is let go that a reader without such a policy needs as well.
     """
-    slow = {lane.key: lane for lane in _laggards(service)}
-    others = [lane.held_from for lane in service.live() if lane.key not in slow]
+    slow = {reader.key: reader for reader in _laggards(service)}
+    others = [reader.held_from for reader in service.live() if reader.key not in slow]
     end = min(others, default=service.window.published)
     free, begin = service.slots.free, service.to_begin()
-    for lane in sorted(slow.values(), key=lambda each: each.held_from):
-        while lane.live_from is not None and lane.held_from < end and _let_go(service, lane):
+    for reader in sorted(slow.values(), key=lambda each: each.held_from):
+        while reader.live_from is not None and reader.held_from < end and _let_go(service, reader):
             if service.slots.free > free or service.to_begin() > begin:
                 return True
     return False
 
 
-def _laggards(service: Service) -> list[Lane]:
+def _laggards(service: Service) -> list[Subscription]:
     """Live readers for whom samples are held that may be let go.
 
     They are busy, or their next sample is on disk and needs a slot that they hold themselves.
     """
     return [
-        lane
-        for lane in service.live()
-        if lane.policy != "block"
-        and (lane.want is None or lane.is_on_disk)
-        and service.window.published > lane.held_from
+        reader
+        for reader in service.live()
+        if reader.policy != "block"
+        and (reader.want is None or reader.is_on_disk)
+        and service.window.published > reader.held_from
     ]
 
 
-def _let_go(service: Service, lane: Lane) -> bool:
+def _let_go(service: Service, reader: Subscription) -> bool:
     """Whether slots of the live window were let go for this reader."""
-    first = lane.held_from
-    end = _gone_to(service, lane)
+    first = reader.held_from
+    end = _gone_to(service, reader)
     if end <= first:
         return (
-            lane.policy == "drop" and service.order.samples is not None and _detach(service, lane)
+            reader.policy == "drop"
+            and service.order.samples is not None
+            and _detach(service, reader)
         )
     slots = service.window.slots(first, end)
-    if lane.policy == "detach":
-        return _detach(service, lane)
-    if lane.policy == "spill":
-        _spill(service, lane, first=first, slots=slots)
+    if reader.policy == "detach":
+        return _detach(service, reader)
+    if reader.policy == "spill":
+        _spill(service, reader, first=first, slots=slots)
     else:
-        _drop(service, lane, first=first, end=end)
-    lane.live_from = end
-    service.release(lane, held(slots))
+        _drop(service, reader, first=first, end=end)
+    reader.live_from = end
+    service.release(reader, held(slots))
     return True
 
 
-def _gone_to(service: Service, lane: Lane) -> int:
+def _gone_to(service: Service, reader: Subscription) -> int:
     """The end of what a reader can lose or have spilled now; drops stay within an epoch."""
     published = service.window.published
-    if lane.policy == "spill":
-        return min(published, lane.held_from + lane.spill_room(service.record_bytes))
-    if lane.policy == "drop":
-        end = service.order.end(lane.epoch)
+    if reader.policy == "spill":
+        return min(published, reader.held_from + reader.spill_room(service.record_bytes))
+    if reader.policy == "drop":
+        end = service.order.end(reader.epoch)
         within = published if end is None else min(published, end)
-        return within if not lane.own else 0
+        return within if not reader.own else 0
     return published
 
 
-def _detach(service: Service, lane: Lane) -> bool:
-    slots = service.live_slots(lane)
-    lane.live_from = None
-    lane.detached += 1
-    service.release(lane, held(slots))
+def _detach(service: Service, reader: Subscription) -> bool:
+    slots = service.live_slots(reader)
+    reader.live_from = None
+    reader.detached += 1
+    service.release(reader, held(slots))
     return True
 
 
-def _drop(service: Service, lane: Lane, *, first: int, end: int) -> None:
+def _drop(service: Service, reader: Subscription, *, first: int, end: int) -> None:
     gone = service.ledger(first, end)
-    lane.dropped += gone
-    lane.lost += gone.count
-    lane.gap += end - first
-    lane.granted = end
+    reader.dropped += gone
+    reader.lost += gone.count
+    reader.gap += end - first
+    reader.granted = end
 
 
-def _spill(service: Service, lane: Lane, *, first: int, slots: Numbers) -> None:
-    if lane.spill is None:
+def _spill(service: Service, reader: Subscription, *, first: int, slots: Numbers) -> None:
+    if reader.spill is None:
         raise AssertionError("A reader that spills has a place on disk.")
     try:
         for offset, slot in enumerate(slots.tolist()):
             record = None if slot == SKIPPED else service.columns.record(slot)
-            lane.spill.put(first + offset, record)
+            reader.spill.put(first + offset, record)
     except SpillFailed as error:
-        lane.failure = error
+        reader.failure = error
 
 
 class Preparing(Protocol):
@@ -118,7 +120,7 @@ class Preparing(Protocol):
         """Whether something is being prepared, so that waiting makes sense."""
 
 
-def hand_out(service: Service, crew: Preparing, grant: Callable[[Grant], None]) -> None:
+def hand_out(service: Service, pool: Preparing, grant: Callable[[Grant], None]) -> None:
     """Tasks and grants, until nothing more can be done before something happens.
 
     Whole batches come first; then slow readers are let go, where their policy allows it; then
@@ -127,13 +129,13 @@ def hand_out(service: Service, crew: Preparing, grant: Callable[[Grant], None]) 
     """
     while True:
         service.bring_back()
-        crew.prepare(service, skip=False)
+        pool.prepare(service, skip=False)
         _serve(service, grant, idle=False)
-        if not any(lane.want for lane in service.lanes.values()):
+        if not any(reader.want for reader in service.readers.values()):
             return
         if service.starved and relieve(service):
             continue
-        if crew.busy() or crew.prepare(service, skip=True):
+        if pool.busy() or pool.prepare(service, skip=True):
             return
         if not _serve(service, grant, idle=True):
             return

@@ -7,40 +7,51 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchcast.crew import AHEAD, FIRST, LASTS, MOST, STAGES, Child, Crew, Task, died, task_of
 from batchcast.errors import StreamGarbled
 from batchcast.messages import Kind, Message
 from batchcast.order import Order
+from batchcast.worker_pool import (
+    AHEAD,
+    FIRST,
+    LASTS,
+    MOST,
+    STAGES,
+    Child,
+    Task,
+    WorkerPool,
+    died,
+    task_of,
+)
 
 
-def crew_after(seconds, samples):
-    """A crew that has spent so many seconds on so many samples, all of them on reading."""
-    crew = Crew(None, size=1)
-    crew.spent(np.array([seconds, *[0.0] * (len(STAGES) - 1)]), samples)
-    return crew
+def pool_after(seconds, samples):
+    """A pool that has spent so many seconds on so many samples, all of them on reading."""
+    pool = WorkerPool(None, size=1)
+    pool.spent(np.array([seconds, *[0.0] * (len(STAGES) - 1)]), samples)
+    return pool
 
 
 def test_the_first_tasks_are_small():
-    assert Crew(None, size=1).chunk() == FIRST
+    assert WorkerPool(None, size=1).chunk() == FIRST
 
 
 @given(each=st.floats(1e-7, 100), samples=st.integers(1, 10_000))
 def test_a_task_has_a_sample_at_least_and_lasts_no_longer_than_it_should(each, samples):
-    chunk = crew_after(each * samples, samples).chunk()
+    chunk = pool_after(each * samples, samples).chunk()
     assert 1 <= chunk <= MOST
     assert chunk == 1 or chunk * each <= LASTS * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("each", "chunk"), [(0.002, 25), (0.03, 1), (0.0, MOST)])
 def test_samples_that_take_longer_come_in_smaller_tasks(each, chunk):
-    assert crew_after(each * 64, 64).chunk() == chunk
+    assert pool_after(each * 64, 64).chunk() == chunk
 
 
 def test_processor_time_within_a_stage_is_not_counted_again():
-    crew = Crew(None, size=1)
-    crew.spent(np.array([0.1, 0.05, 0.05, 0.2]), 100)
+    pool = WorkerPool(None, size=1)
+    pool.spent(np.array([0.1, 0.05, 0.05, 0.2]), 100)
     assert STAGES[-1] == "cpu"
-    assert crew.chunk() == 25
+    assert pool.chunk() == 25
 
 
 def task(first=0, samples=3):
@@ -58,15 +69,15 @@ def told(*numbers):
 
 
 def test_the_oldest_task_is_done_first_and_what_was_spent_is_in_seconds():
-    crew = Crew(None, size=1)
+    pool = WorkerPool(None, size=1)
     first, second = task(0, 3), task(3, 2)
     child = child_with(first, second)
-    done, failed = crew.done(child, told(10**9, 2 * 10**9, 3 * 10**9, 4 * 10**9, 0, 2))
+    done, failed = pool.done(child, told(10**9, 2 * 10**9, 3 * 10**9, 4 * 10**9, 0, 2))
     assert done is first
     assert failed.tolist() == [0, 2]
-    assert crew.done(child, told(10**9, 0, 0, 0))[1].tolist() == []
-    assert crew.stats()["worker_seconds"] == {"read": 2, "transform": 2, "store": 3, "cpu": 4}
-    assert crew.stats()["prepared"] == 5
+    assert pool.done(child, told(10**9, 0, 0, 0))[1].tolist() == []
+    assert pool.stats()["worker_seconds"] == {"read": 2, "transform": 2, "store": 3, "cpu": 4}
+    assert pool.stats()["prepared"] == 5
     assert not child.tasks
 
 
@@ -81,37 +92,37 @@ def test_the_oldest_task_is_done_first_and_what_was_spent_is_in_seconds():
 )
 def test_who_is_done_with_what_it_was_not_given_is_garbled(tasks, numbers):
     with pytest.raises(StreamGarbled):
-        Crew(None, size=1).done(child_with(*tasks), told(*numbers))
+        WorkerPool(None, size=1).done(child_with(*tasks), told(*numbers))
 
 
 def test_work_goes_to_whoever_has_least_of_it_up_to_two_tasks_each():
-    crew = Crew(None, size=2)
-    assert crew.idlest() is None
-    crew.children = {n: child_with(*[task()] * count) for n, count in enumerate((1, 0, 2))}
+    pool = WorkerPool(None, size=2)
+    assert pool.idlest() is None
+    pool.children = {n: child_with(*[task()] * count) for n, count in enumerate((1, 0, 2))}
     order = []
-    while (child := crew.idlest()) is not None:
+    while (child := pool.idlest()) is not None:
         child.tasks.append(task())
-        order.append(next(n for n, each in crew.children.items() if each is child))
+        order.append(next(n for n, each in pool.children.items() if each is child))
     assert order == [1, 0, 1]
-    assert all(len(each.tasks) == AHEAD for each in crew.children.values())
+    assert all(len(each.tasks) == AHEAD for each in pool.children.values())
 
 
-def test_a_crew_is_busy_while_anybody_works_or_is_about_to_come():
-    crew = Crew(None, size=2)
-    assert not crew.busy
-    crew.missing = 1
-    assert crew.busy
-    crew.missing, crew.children = 0, {0: child_with(), 1: child_with(task())}
-    assert crew.busy
-    crew.children[1].tasks.clear()
-    assert not crew.busy
+def test_a_pool_is_busy_while_anybody_works_or_is_about_to_come():
+    pool = WorkerPool(None, size=2)
+    assert not pool.busy
+    pool.missing = 1
+    assert pool.busy
+    pool.missing, pool.children = 0, {0: child_with(), 1: child_with(task())}
+    assert pool.busy
+    pool.children[1].tasks.clear()
+    assert not pool.busy
 
 
 def test_a_child_that_is_asked_for_before_there_is_a_template_is_missing():
-    crew = Crew(None, size=2)
-    assert not crew.loads
-    assert [crew.start(), crew.start()] == [None, None]
-    assert crew.missing == 2
+    pool = WorkerPool(None, size=2)
+    assert not pool.loads
+    assert [pool.start(), pool.start()] == [None, None]
+    assert pool.missing == 2
 
 
 def test_the_samples_of_a_task_are_tasks_of_their_own_and_one_of_them_is_deadly():
@@ -119,7 +130,7 @@ def test_the_samples_of_a_task_are_tasks_of_their_own_and_one_of_them_is_deadly(
     assert [(each.first, each.slots.tolist(), each.ids.tolist()) for each in pieces] == [
         (30, [4], [70]), (31, [5], [71]), (32, [6], [72])
     ]  # fmt: skip
-    assert {(each.epoch, each.deaths, each.lane) for each in pieces} == {(1, 2, None)}
+    assert {(each.epoch, each.deaths, each.reader) for each in pieces} == {(1, 2, None)}
     assert "Sample 71 could not be prepared: 2 workers died" in str(pieces[1].deadly(2))
 
 
@@ -135,11 +146,11 @@ def test_who_died_is_told_apart():
     assert "tried the first samples died" in str(died(fed=False))
 
 
-def test_connections_of_a_crew_are_those_of_its_children_and_of_their_template():
-    crew = Crew(None, size=1)
-    crew.children = {"child": child_with()}
-    assert crew.peers == ["child"]
-    crew._template = SimpleNamespace(peer="template", is_ready=False)
-    assert crew.peers == ["template", "child"]
-    assert crew.loads
-    assert crew.start() is None
+def test_connections_of_a_pool_are_those_of_its_children_and_of_their_zygote():
+    pool = WorkerPool(None, size=1)
+    pool.children = {"child": child_with()}
+    assert pool.peers == ["child"]
+    pool._zygote = SimpleNamespace(peer="zygote", is_ready=False)
+    assert pool.peers == ["zygote", "child"]
+    assert pool.loads
+    assert pool.start() is None
