@@ -85,7 +85,7 @@ def _measure(asked: argparse.Namespace) -> int:
     from ensemble_parts.rounds import FULL, QUICK, measured
     from ensemble_parts.rows import QUICK_ROW, ROWS
     from ensemble_parts.workload import PLAIN, draw, network
-    from validation.claims import table
+    from validation.parts.claims import table
 
     torch.set_num_threads(1)
     network(PLAIN)  # what an optimizer imports is imported before the first fork

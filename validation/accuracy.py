@@ -20,13 +20,13 @@ from statistics import fmean
 from time import perf_counter
 from typing import TypeVar
 
-from validation.claims import Claim
-from validation.cold import Judged, folds, judged, stand_ins
 from validation.coverage import coverage
 from validation.fitting.classes import is_hybrid
 from validation.fitting.collectives import errors, fitted
 from validation.order import apart, of_order
-from validation.record import Recorded, told
+from validation.parts.claims import Claim
+from validation.parts.cold import Judged, folds, judged, stand_ins
+from validation.parts.record import Recorded, told
 from validation.scores import of_intervals, of_pictures, of_texts
 
 from foretrain.app.engine import engine

@@ -17,10 +17,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from validation.cold import FOLDS, HERE, publishers
 from validation.fitting.classes import is_hybrid, is_of_experts
 from validation.images import fittable as of_pictures
 from validation.images import learned
+from validation.parts.cold import FOLDS, HERE, publishers
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration

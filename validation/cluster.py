@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from validation.claims import Claim
-from validation.record import Recorded, told
+from validation.parts.claims import Claim
+from validation.parts.record import Recorded, told
 
 from foretrain.app.engine import engine
 from validation.scheduling import (

@@ -13,7 +13,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from validation.column_rules import COLUMNS, SAME, Row, repeats
+from validation.parts.column_rules import COLUMNS, SAME, Row, repeats
 
 TABLES = Path(__file__).parent / "tables"
 

@@ -3,7 +3,7 @@
     python -m validation.ensemble            # fails if a figure is worse than recorded
     python -m validation.ensemble --record   # writes recorded_ensemble.toml and the docs' table
 
-Two constants are fitted per network; `validation.titan` tells what is given.
+Two constants are fitted per network; `validation.parts.titan` tells what is given.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from validation.claims import Claim
 from validation.ensembles.selector import select_pipeline
-from validation.played_pipelines import behind, drawn_setting
-from validation.record import Recorded, told
-from validation.titan import (
+from validation.parts.claims import Claim
+from validation.parts.played_pipelines import behind, drawn_setting
+from validation.parts.record import Recorded, told
+from validation.parts.titan import (
     FIRST,
     NETWORKS,
     PIPELINES,

@@ -21,8 +21,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from validation.pages import put_between
-from validation.titan import NETWORKS, curves, fitted, measured, power
+from validation.parts.pages import put_between
+from validation.parts.titan import NETWORKS, curves, fitted, measured, power
 
 from foretrain.ensemble.costs import Cores, MeasuredCosts
 from foretrain.ensemble.one_node import (

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from math import fsum, isclose
 
 from numpy.random import default_rng
-from validation.claims import Claim, table
+from validation.parts.claims import Claim, table
 
 from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
 from foretrain.jobs.active import Active

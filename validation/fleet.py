@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, quantiles
 
-from validation.claims import Claim
-from validation.record import README, Recorded, told
-from validation.summitdev import DEVICES, DRAWS, FALLS, RULES, published, speed_ups, terms
-from validation.tiny_ensembles import drawn, limited, shortest
+from validation.parts.claims import Claim
+from validation.parts.record import README, Recorded, told
+from validation.parts.summitdev import DEVICES, DRAWS, FALLS, RULES, published, speed_ups, terms
+from validation.parts.tiny_ensembles import drawn, limited, shortest
 
 from foretrain.ensemble.course import Course
 from foretrain.ensemble.fleet import FleetCourses, fleet

@@ -16,10 +16,10 @@ from functools import partial
 from statistics import fmean
 
 import numpy as np
-from validation.cold import HERE, folds, judged, publishers
 from validation.fitting.images import Measured, Pictures, benches_of, fitted, taught_by
 from validation.fitting.scaling import scaling
 from validation.fitting.scores import Scored, anchored, score
+from validation.parts.cold import HERE, folds, judged, publishers
 
 from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.coefficients import Coefficients

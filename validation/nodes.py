@@ -18,7 +18,7 @@ from statistics import mean, median
 from typing import Any
 
 from validation.ensembles.rounds import Measured, Operation, Round, Sharing, predicted_round
-from validation.pages import put_between
+from validation.parts.pages import put_between
 
 RECORD = Path(__file__).parent / "tables" / "ensemble_nodes" / "emulated.json"
 PAGE = Path(__file__).parents[1] / "docs" / "background" / "ensemble-nodes.md"

@@ -17,8 +17,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from statistics import fmean, quantiles
 
-from validation.claims import Claim, table
-from validation.cold import folds, judged
 from validation.fitting.decisions import (
     RULES,
     Choice,
@@ -31,6 +29,8 @@ from validation.fitting.decisions import (
 )
 from validation.fitting.lessons import UNSTEADY
 from validation.fitting.scores import Scored, grouped
+from validation.parts.claims import Claim, table
+from validation.parts.cold import folds, judged
 
 from foretrain.app.engine import engine
 

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import exp
 from statistics import fmean
 
-from validation.claims import Claim, table
-from validation.cold import Judged, folds, judged, stand_ins
 from validation.fitting.classes import CLASSES
 from validation.fitting.lessons import Held, held_out, interval_score, lessons_of, observed
 from validation.fitting.scaling import Scaling, scaling
 from validation.fitting.scores import Score, Scored, anchored, grouped, score
+from validation.parts.claims import Claim, table
+from validation.parts.cold import Judged, folds, judged, stand_ins
 from validation.widths import taught
 
 from foretrain.app.engine import engine

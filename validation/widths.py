@@ -15,9 +15,9 @@ from dataclasses import asdict, replace
 from statistics import median
 
 from validation.calibrate import FILE, kept_apart
-from validation.cold import folds, judged
 from validation.fitting.lessons import Lessons, learned, lessons_of
 from validation.fitting.scores import Scored, grouped
+from validation.parts.cold import folds, judged
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration

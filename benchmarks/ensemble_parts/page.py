@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from validation.pages import put_between
+from validation.parts.pages import put_between
 
 MARKS = (
     "<!-- ensemble: python benchmarks/ensemble.py --page -->",

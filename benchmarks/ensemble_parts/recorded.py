@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from validation.claims import Claim
-from validation.processors import kernel
+from validation.parts.claims import Claim
+from validation.parts.processors import kernel
 
 from ensemble_parts.rounds import Effort, Measured, medians
 from ensemble_parts.rows import Row

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from validation.claims import Claim
+from validation.parts.claims import Claim
 
 from batchcast.stream import MEMORY
 from ensemble_parts.rounds import Cell, Measured, median

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from validation.processors import busy_seconds
+from validation.parts.processors import busy_seconds
 
 from batchcast.forkserver.client import close
 

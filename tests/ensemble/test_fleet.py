@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ensemble.ensembles import terms
 from tests.examples import MORE, few
-from validation.tiny_ensembles import drawn, shortest
+from validation.parts.tiny_ensembles import drawn, shortest
 
 from foretrain.ensemble.fleet import fleet
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ensemble.ensembles import terms
 from tests.examples import few
-from validation.tiny_ensembles import drawn
+from validation.parts.tiny_ensembles import drawn
 
 from foretrain.ensemble.course import begin, legs
 from foretrain.ensemble.fleet import fleet_g, fleet_l, improved, neighbours

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 from validation.accuracy import RECORDED
-from validation.claims import Claim, table
 from validation.cluster import RECORDED as CLUSTER
 from validation.ensemble import RECORDED as ENSEMBLE
-from validation.record import as_toml, drops, markdown, recorded, shown_in
+from validation.parts.claims import Claim, table
+from validation.parts.record import as_toml, drops, markdown, recorded, shown_in
 
 MOST = Claim(name="error", figure=0.10, most=0.12)
 LEAST = Claim(name="order", figure=0.95, least=0.9)

@@ -3,7 +3,8 @@
 import csv
 
 import pytest
-from validation.column_rules import (
+from validation.columns import TABLES, added, with_columns
+from validation.parts.column_rules import (
     COLUMNS,
     attention_kernel,
     container,
@@ -14,7 +15,6 @@ from validation.column_rules import (
     sequence_parallel,
     token_prediction,
 )
-from validation.columns import TABLES, added, with_columns
 
 NAMES = (
     "id source_id source framework date notes check recompute attention_impl gpu_norm seq_len model"

@@ -3,8 +3,8 @@ from math import inf
 import pytest
 from tests.validation.published import numbers
 from validation.ensemble import RECORDED, points
-from validation.record import recorded
-from validation.titan import FIRST, NETWORKS, contention, curves, fitted, measured, power
+from validation.parts.record import recorded
+from validation.parts.titan import FIRST, NETWORKS, contention, curves, fitted, measured, power
 
 from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.validation.published import numbers
 from validation.fleet import RECORDED
-from validation.record import recorded
-from validation.summitdev import (
+from validation.parts.record import recorded
+from validation.parts.summitdev import (
     CHECKPOINT,
     DEVIATION,
     DRAWS,
@@ -14,7 +14,7 @@ from validation.summitdev import (
     published,
     speed_ups,
 )
-from validation.tiny_ensembles import RATES
+from validation.parts.tiny_ensembles import RATES
 
 DRAW, FALL = "normal run lengths", 0.98
 

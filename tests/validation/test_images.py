@@ -1,9 +1,9 @@
 """Published runs of convolutional networks, predicted by sets fitted without their publisher."""
 
 import pytest
-from validation.cold import folds, judged
 from validation.fitting.scores import score
 from validation.images import MUST_COLD, as_known, fittable, learned, told, trainer_of
+from validation.parts.cold import folds, judged
 
 from foretrain.study.coefficients import DEFAULT, PRIORS
 from validation import images

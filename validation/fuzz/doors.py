@@ -262,7 +262,7 @@ def profiled(path: Path) -> None:
 
 def published(path: Path) -> None:
     """Who published what."""
-    from validation.publishers import read_publishers
+    from validation.parts.publishers import read_publishers
 
     read_publishers(path)
 
@@ -502,7 +502,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="publishers",
-            reads=(),  # a table of our own, read by validation/publishers.py
+            reads=(),  # a table of our own, read by validation/parts/publishers.py
             seeds=(_toml(seeds.PUBLISHERS, name="publishers.toml"),),
             use=published,
         ),

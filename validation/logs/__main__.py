@@ -19,9 +19,9 @@ from random import Random
 from statistics import fmean
 
 from benchmarks.tenth import chooser
-from validation.claims import Claim, table
 from validation.logs.by_hand import SCHEDULERS, Course
 from validation.logs.drawn import COLUMNS, Drawn, drawn
+from validation.parts.claims import Claim, table
 
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.admission import that_fit

@@ -17,7 +17,7 @@ from itertools import permutations
 from statistics import fmean
 
 import numpy as np
-from validation.claims import Claim, in_percent, table
+from validation.parts.claims import Claim, in_percent, table
 
 from foretrain.cluster.fleet import Fleet, fleet
 from foretrain.jobs.generator import generate

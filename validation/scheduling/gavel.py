@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from time import process_time
 
-from validation.claims import Claim, table
+from validation.parts.claims import Claim, table
 from validation.scheduling.formats.gavel import read_gavel, read_throughputs
 
 from foretrain.cluster.fleet import Fleet, Nodes

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from time import perf_counter
 
 import numpy as np
-from validation.claims import Claim, table
+from validation.parts.claims import Claim, table
 
 from foretrain.jobs.generator import ENDS, generate
 from foretrain.jobs.mix import PHILLY

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from validation.claims import Claim, table
+from validation.parts.claims import Claim, table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

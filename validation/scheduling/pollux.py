@@ -22,7 +22,7 @@ from statistics import fmean
 from time import process_time
 
 import numpy as np
-from validation.claims import Claim, table
+from validation.parts.claims import Claim, table
 from validation.scheduling.formats.pollux import read_profile, read_workload
 from validation.scheduling.goodput import Goodput, limits
 from validation.scheduling.learning import Learning

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from validation.claims import Claim, in_percent, table
+from validation.parts.claims import Claim, in_percent, table
 
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.generator import generate

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from validation.claims import Claim, table
+from validation.parts.claims import Claim, table
 from validation.scheduling.formats.gavel import read_throughputs
 from validation.scheduling.formats.shockwave import read_shockwave
 

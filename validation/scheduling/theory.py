@@ -15,7 +15,7 @@ from statistics import fmean
 
 import numpy as np
 from numpy.random import Generator
-from validation.claims import Claim, table
+from validation.parts.claims import Claim, table
 from validation.scheduling.sized import (
     Exponentials,
     exponential,

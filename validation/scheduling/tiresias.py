@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 
-from validation.claims import Claim, table
+from validation.parts.claims import Claim, table
 
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.run import run

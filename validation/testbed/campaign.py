@@ -11,7 +11,7 @@ from importlib.metadata import version
 from os import cpu_count, getloadavg
 from typing import Any
 
-from validation.processors import kernel
+from validation.parts.processors import kernel
 from validation.testbed.lab import Lab
 
 RATE = 500e6 / 8

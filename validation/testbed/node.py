@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 from torch.utils.data import Dataset
-from validation.processors import busy_seconds
+from validation.parts.processors import busy_seconds
 from validation.testbed.pictures import Paced, Real
 
 from batchcast.heap import keep_memory

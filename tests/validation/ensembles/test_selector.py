@@ -6,8 +6,8 @@ from hypothesis import given
 from tests.ensemble.settings import COSTS, any_nodes, nodes_of
 from tests.examples import few
 from validation.ensembles.selector import select_pipeline
-from validation.played_pipelines import behind, drawn_setting
-from validation.titan import NETWORKS, PIPELINES, fitted
+from validation.parts.played_pipelines import behind, drawn_setting
+from validation.parts.titan import NETWORKS, PIPELINES, fitted
 
 from foretrain.ensemble.across_nodes import estimate_pipeline
 from foretrain.ensemble.costs import ExchangeCosts

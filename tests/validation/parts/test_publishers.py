@@ -4,11 +4,11 @@ import csv
 from pathlib import Path
 
 import pytest
-from validation.publishers import read_publishers
+from validation.parts.publishers import read_publishers
 
 from foretrain.errors import InputError
 
-VALIDATION = Path(__file__).parents[2] / "validation"
+VALIDATION = Path(__file__).parents[3] / "validation"
 TABLES = sorted(
     path for path in VALIDATION.glob("tables/*.csv") if "source_id" in path.read_text()[:200]
 )

@@ -26,7 +26,7 @@ from foretrain.ensemble.pipelines import (
     EnsemblePipeline,
 )
 
-TABLE = Path(__file__).parent / "tables" / "ensemble" / "titan.toml"
+TABLE = Path(__file__).parents[1] / "tables" / "ensemble" / "titan.toml"
 NETWORKS = ("alexnet", "inception", "vgg")
 FIRST = "alexnet"
 """The network of the run on one node: preparing a sample costs the others as much."""

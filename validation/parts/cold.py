@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from validation.fitting.scores import Scored, scored_rows
-from validation.publishers import read_publishers
+from validation.parts.publishers import read_publishers
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.evidence.validate import Engine, ValidationRow, validate
@@ -20,7 +20,7 @@ from foretrain.measured.run import MeasuredRun
 from foretrain.study.coefficients import DEFAULT, PRIORS, calibration
 from foretrain.study.measurements import read_runs
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 FOLDS = HERE / "folds"
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from validation.claims import Claim, table
-from validation.pages import put_between
+from validation.parts.claims import Claim, table
+from validation.parts.pages import put_between
 
-README = Path(__file__).parents[1] / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 
 ROUNDING = 0.001
 """Difference of two figures that other versions of NumPy may make."""

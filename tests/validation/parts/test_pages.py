@@ -1,6 +1,6 @@
 """What a command found stands between two marks of a page."""
 
-from validation.pages import put_between
+from validation.parts.pages import put_between
 
 MARKS = ("<!-- begin -->", "<!-- end -->")
 

@@ -17,7 +17,7 @@ from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
-from validation.tiny_ensembles import RATES, SAMPLES
+from validation.parts.tiny_ensembles import RATES, SAMPLES
 
 from foretrain.ensemble.course import CourseState, Rule, legs
 from foretrain.ensemble.fleet import duplicate, fleet_g, fleet_l
@@ -123,6 +123,6 @@ def _alone(case: FleetTerms) -> float:
 @cache
 def published() -> Mapping[str, list[float]]:
     """The paper's speed-ups by rule, read off its figure."""
-    text = Path(__file__).with_name("published.toml").read_text("utf-8")
+    text = (Path(__file__).parents[1] / "published.toml").read_text("utf-8")
     every = {number["id"]: number for number in tomllib.loads(text)["number"]}
     return {name: list(values) for name, *values in every["fleet-speed-ups"]["rows"]}

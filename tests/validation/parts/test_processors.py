@@ -4,7 +4,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 import pytest
-from validation.processors import busy_seconds, kernel
+from validation.parts.processors import busy_seconds, kernel
 
 pytestmark = pytest.mark.skipif(not Path("/proc/stat").exists(), reason="only Linux counts so")
 

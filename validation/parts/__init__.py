@@ -1,0 +1,1 @@
+"""What several checks share: claims, recorded figures, who published what, papers' systems."""
