@@ -27,7 +27,8 @@ from foretrain.errors import ForetrainError
 from foretrain.evidence.fit import Fit, Observation, observation
 from foretrain.evidence.free import Free, free_of
 from foretrain.evidence.predict import CATALOGUE
-from foretrain.measured.case import PASSES, Case, case_of
+from foretrain.measured.case import Case, case_of
+from foretrain.measured.lore import UPDATES
 from foretrain.measured.run import MeasuredRun
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT, PRIORS
@@ -185,7 +186,7 @@ def pictures_of(many: Sequence[Told], one: Sequence[Told]) -> Pictures:
             benches=benches_of([case for _, case in one]),
             seconds=np.array([run.measured for run, _ in one]),
             groups=tuple(run.source_id for run, _ in one),
-            update=np.array([not run.task.startswith(PASSES) for run, _ in one]),
+            update=np.array([UPDATES.of(run) for run, _ in one]),
         ),
     )
 

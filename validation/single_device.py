@@ -21,8 +21,9 @@ from validation.fitting.images import Measured, benches_of, left_out
 from foretrain.errors import ForetrainError
 from foretrain.evidence.free import Free, free_of
 from foretrain.evidence.predict import CATALOGUE
-from foretrain.measured.case import PASSES, Case, case_of
+from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import blanks
+from foretrain.measured.lore import UPDATES
 from foretrain.measured.run import MeasuredRun
 from foretrain.study.coefficients import PRIORS
 from foretrain.study.measurements import read_runs
@@ -118,7 +119,7 @@ def _held(
         benches=benches_of([case for _, case in told]),
         seconds=seconds,
         groups=groups,
-        update=np.array([not run.task.startswith(PASSES) for run, _ in told]),
+        update=np.array([UPDATES.of(run) for run, _ in told]),
     )
     errors = left_out(measured, _free(), PRIORS.coefficients) / seconds - 1
     keys = [f"{name} {parts(run)}".strip() for name, (run, _) in zip(groups, told, strict=True)]

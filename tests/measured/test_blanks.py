@@ -227,7 +227,7 @@ def test_blank_chunks_of_mlperfs_decoders_are_single_layers():
 def test_a_blank_device_is_that_of_its_source_if_one_is_known():
     run = replace(GPT, place=replace(GPT.place, device=""), source_id="libai")
     assert case(run).cluster.device.name == "v100-sxm2-32gb"
-    assert defaults.DEVICES["libai"].words in case(run).assumed
+    assert defaults.OF_LIBAI.words in case(run).assumed
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from foretrain.measured.lore import CHANNELS_LAST, WHOLE
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind, TrainedNetwork
-from foretrain.measured.software import LAYOUTS, relays, sees_all
 from foretrain.workload.workload import Precision
 
 
@@ -36,13 +36,9 @@ def run(framework, model="resnet50", *, source="somebody", device="A100 SXM 80GB
     ],
 )
 def test_pictures_are_laid_out_anew_where_channels_come_first(row, precision, expected):
-    assert relays(row, precision) is expected
-
-
-def test_last_rule_holds_for_every_run():
-    assert LAYOUTS[-1].holds(run("", ""))
+    assert (precision not in CHANNELS_LAST.of(row)) is expected
 
 
 def test_compilers_see_all_on_devices_that_run_nothing_else():
-    assert sees_all(run("TensorFlow", device="TPU v4"))
-    assert not sees_all(run("TensorFlow"))
+    assert WHOLE.of(run("TensorFlow", device="TPU v4"))
+    assert not WHOLE.of(run("TensorFlow"))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.measured.runs import GPT, RESNET, case
 
-from foretrain.measured.policies import groups_experts, overlaps_products, sends_once
+from foretrain.measured.lore import GROUPED, HABITS, ONCE
 from foretrain.measured.run import SoftwareStack
 from foretrain.plan.plan import Offload, Recompute
 from foretrain.workload.gradients import CODECS, FP32
@@ -38,7 +38,7 @@ def of_model(name, *, device="GB200", dispatch="dropless"):
     ],
 )
 def test_tokens_go_once_where_the_recipe_dispatches_by_kernels_of_its_own(run, once):
-    assert sends_once(run) is once
+    assert ONCE.of(run) is once
     assert case(run).software.once is once
 
 
@@ -47,7 +47,7 @@ def test_tokens_go_once_where_the_recipe_dispatches_by_kernels_of_its_own(run, o
 )
 def test_containers_group_the_products_of_experts_from_some_release_on(container, grouped):
     run = replace(of_model("Qwen3 30B-A3B"), stack=SoftwareStack(container=container))
-    assert groups_experts(run) is grouped
+    assert GROUPED.of(run) is grouped
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_containers_group_the_products_of_experts_from_some_release_on(container
 )
 def test_kernels_for_all_experts_are_for_gated_ones_on_blackwell(name, device):
     run = replace(of_model(name, device=device), stack=SoftwareStack(container="26.06"))
-    assert not groups_experts(run)
+    assert not GROUPED.of(run)
 
 
 def test_recipes_overlap_the_tensor_axis_and_old_trainers_do_not():
-    assert overlaps_products(BRIDGE)
-    assert not overlaps_products(GPT)
+    assert HABITS.of(BRIDGE).overlaps
+    assert not HABITS.of(GPT).overlaps
 
 
 def test_recipes_add_up_gradients_in_sixteen_bits():

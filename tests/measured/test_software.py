@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from tests.measured.runs import GPT, case
 
-from foretrain.measured import defaults
-from foretrain.measured.coverage import Assumptions
+from foretrain.measured import defaults, lore
+from foretrain.measured.coverage import Belief, Lore
 from foretrain.measured.run import Place, SoftwareStack
-from foretrain.measured.software import KINDS, execution_of
 from foretrain.study.measurements import read_runs
 from foretrain.trainers.software import AttentionKernel, Execution
 
@@ -18,15 +17,12 @@ TRAINING = ("llm_training", "cnn_training", "other_training", "single_device")
 
 
 def execution(framework, **changes):
-    return execution_of(replace(GPT, framework=framework, **changes), Assumptions())
+    return case(replace(GPT, framework=framework, **changes)).software.execution
 
 
 @pytest.mark.parametrize("table", TRAINING)
 def test_the_software_of_every_row_is_known(table):
-    assumptions = Assumptions()
-    for run in read_runs(TABLES / f"{table}.csv"):
-        execution_of(run, assumptions)
-    assert not assumptions.words
+    assert all(lore.EXECUTION.of(run) for run in read_runs(TABLES / f"{table}.csv"))
 
 
 @pytest.mark.parametrize(
@@ -49,9 +45,9 @@ def test_a_framework_is_of_the_kind_that_its_name_tells(framework, kind):
 
 
 def test_submissions_to_mlperf_are_tuned_on_gpus_and_compiled_elsewhere():
-    assert execution("MXNet NVIDIA Release 20.06", source_id="mlperf-v0.7") is Execution.TUNED
-    tensor = {"source_id": "mlperf-v0.7", "place": Place(device="TPU v3")}
-    assert execution("research-tf", **tensor) is Execution.GRAPH
+    run = replace(GPT, framework="MXNet NVIDIA Release 20.06", source_id="mlperf-v0.7")
+    assert lore.EXECUTION.of(run) is Execution.TUNED
+    assert lore.EXECUTION.of(replace(run, place=Place(device="TPU v3"))) is Execution.GRAPH
 
 
 def test_a_compiler_makes_a_graph_of_an_eager_program_and_leaves_others_as_they_are():
@@ -73,5 +69,11 @@ def test_a_case_knows_graphs_and_the_kernel_of_attention():
     assert software.kernel is AttentionKernel.CUDNN
 
 
-def test_every_kind_says_why():
-    assert all(kind.why for kind in KINDS)
+TABLES_OF_LORE = [each for each in vars(lore).values() if isinstance(each, Lore)]
+
+
+@pytest.mark.parametrize("table", TABLES_OF_LORE)
+def test_all_lore_says_why_and_of_whom(table):
+    assert all(each.why for each in table.entries)
+    unnamed = Belief(says=None, why="any")
+    assert all(replace(each, says=None, why="any") != unnamed for each in table.entries)

@@ -96,7 +96,7 @@ def test_a_regression_that_the_source_knows_is_told():
 def test_rows_without_a_device_stand_on_their_publishers():
     rows = of("libai")
     assert all(run.doubt == "device not stated" for run in rows)
-    assert defaults.DEVICES["libai"].words in case(rows[0]).assumed
+    assert defaults.OF_LIBAI.words in case(rows[0]).assumed
 
 
 def test_rows_that_state_flop_rates_alone_have_no_step_to_score():

@@ -22,7 +22,7 @@ from foretrain.coefficients.memory import MemoryErrors, Reserve
 from foretrain.errors import InputError
 from foretrain.evidence.predict import CATALOGUE, memory_of_case
 from foretrain.measured.case import Case, case_of
-from foretrain.measured.precision import counts_allocated
+from foretrain.measured.lore import ALLOCATED
 from foretrain.measured.run import MeasuredRun
 from foretrain.plan.legality import problems
 from foretrain.plan.table import table_of
@@ -277,7 +277,7 @@ def memory_row(
         measured=measured,
         counted=counted,
         kept=with_kept - counted,
-        allocated=counts_allocated(run) and not bound,
+        allocated=ALLOCATED.of(run) and not bound,
         bound=bound,
     )
 

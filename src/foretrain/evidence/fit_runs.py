@@ -39,6 +39,7 @@ from foretrain.evidence.free import Floats, Free, free_of, values_of
 from foretrain.evidence.judgement import FARTHEST, deviations, folds_of, left_out, standard_error
 from foretrain.evidence.predict import CATALOGUE, climb, measured_seconds, predict
 from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
+from foretrain.measured import lore
 from foretrain.measured.case import case_of
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.step.setting import setting
@@ -311,9 +312,8 @@ def _publisher(run: MeasuredRun, publishers: Mapping[str, str]) -> str:
 
 
 def _trainer(run: MeasuredRun) -> str:
-    """The code that ran: submissions to a round of MLPerf share one, however they spell it."""
-    shared = run.source_id.startswith("mlperf")
-    return run.source_id if shared else f"{run.source_id}, {run.framework}"
+    """The code that ran."""
+    return run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
 
 
 def _known(priors: Calibration, name: str) -> Coefficient:

@@ -15,10 +15,10 @@ import numpy as np
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.intervals import Situation
 from foretrain.errors import InputError
-from foretrain.measured.case import PASSES, Case, case_of
+from foretrain.measured import lore
+from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.place import Catalogue, exchange_case
-from foretrain.measured.precision import counts_allocated
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan, Recompute
@@ -122,7 +122,7 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         wide = interval(coefficients, situation)
         recompute = f"recompute {found.plan.recompute.name.lower()}" if case.heavier else ""
         misfit = "" if found.fits else f"predicted not to fit: {found.reason}"
-        left_out = found.parts.update if run.task.startswith(PASSES) else 0.0
+        left_out = 0.0 if lore.UPDATES.of(run) else found.parts.update
         kept = 1.0 - left_out / found.step_time
         prediction = Prediction(
             value=kept * found.step_time,
@@ -180,7 +180,7 @@ def measured_seconds(run: MeasuredRun, case: Case) -> float | None:
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
     """What a source counts: the whole device, or what a framework's allocator says of itself."""
     memory = memory_of_case(case, coefficients)
-    counted = memory.allocated / memory.total if counts_allocated(run) else 1.0
+    counted = memory.allocated / memory.total if lore.ALLOCATED.of(run) else 1.0
     return Prediction(
         value=counted * memory.total, low=counted * memory.low, high=counted * memory.high
     )

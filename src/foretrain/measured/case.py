@@ -7,30 +7,18 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.measured import defaults
+from foretrain.cluster.device import Device
+from foretrain.measured import defaults, lore
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.layout import batch_of, plans_of
+from foretrain.measured.litgpt import completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.place import Catalogue, cluster_of
-from foretrain.measured.policies import (
-    degrees_of,
-    groups_experts,
-    not_understood,
-    overlaps_products,
-    sends_once,
-)
-from foretrain.measured.precision import PURE, gradients_of, precision_of, reduces_late
+from foretrain.measured.policies import degrees_of, not_understood
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
-from foretrain.measured.software import (
-    by_litgpt,
-    completed,
-    execution_of,
-    relays,
-    sees_all,
-    software_of,
-)
 from foretrain.plan.plan import Plan
-from foretrain.trainers.software import SHARED, Software
+from foretrain.trainers.software import SHARED, Execution, Software
+from foretrain.workload.gradients import CODECS, FP32, GradientCodec
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 TABLES = frozenset(
@@ -50,25 +38,30 @@ NOT_COVERED: Mapping[TableKind, str] = MappingProxyType(
 )
 """Why rows of a table are not predicted, where that is no matter of the row."""
 
-PASSES = "forward+backward"
-"""How a task starts that measures a step without its update."""
-
-TASKS = (
-    "pretrain",
-    "train",
-    "fine-tune",
-    "SFT",
-    "LoRA",
-    "classification",
-    "detection",
-    "segmentation",
-    "speech",
-    "recommendation",
-    "drugdiscovery",
-    "forecasting",
-    "fastspeech",
-    PASSES,
+PRECISIONS: Mapping[str, Precision] = MappingProxyType(
+    {
+        "fp16": Precision.FP16,
+        "fp16 mixed": Precision.FP16,
+        "fp16 amp": Precision.FP16,
+        "fp16 storage": Precision.FP16,
+        "amp": Precision.FP16,
+        "bf16": Precision.BF16,
+        "bf16 mixed": Precision.BF16,
+        "bf16-true": Precision.BF16,
+        "tf32": Precision.TF32,
+        "fp32": Precision.FP32,
+        "fp8": Precision.FP8,
+        "fp8-cs": Precision.FP8,
+        "fp8 (transformer engine hybrid), bf16-mixed": Precision.FP8,
+        "fp8-mx": Precision.MXFP8,
+        "mxfp8": Precision.MXFP8,
+        "nvfp4": Precision.NVFP4,
+    }
 )
+"""Current scaling (`fp8-cs`) has one scale per matrix, as delayed scaling has."""
+
+PURE = "bf16-true"
+"""Weights, gradients and moments all in bf16. Source: litgpt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +102,17 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         why = NOT_COVERED.get(run.table, "has no steps of a training")
         raise NotCovered(f"tables of kind {run.table} are not covered: {why}")
     if run.subject is Subject.ACTIVATION_SHARE:
-        run = _one_micro_batch(run)
-    if by_litgpt(run):
+        # One sample on one stage: a share of activations is the same for any number of them.
+        layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
+        place = replace(run.place, devices=layout.tensor, node_devices=layout.tensor)
+        run = replace(run, layout=layout, place=place, global_batch=1)
+    if lore.BY_LITGPT.of(run):
         run = completed(run)
     assumptions = Assumptions()
-    _require_whole_training(run, assumptions)
+    if not run.task:
+        assumptions.note(defaults.WHOLE_TRAINING.words)
+    elif not lore.COVERED.of(run):
+        raise NotCovered(f"task '{run.task}' is not covered")
     model = model_of(run, assumptions)
     cluster = cluster_of(_placed(run, assumptions), catalogue, assumptions)
     degrees = degrees_of(run, model, assumptions)
@@ -122,9 +121,9 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
     workload = Workload(
         model=model,
         global_batch=batch.step,
-        precision=precision_of(run, cluster.device, assumptions),
+        precision=_precision(run, cluster.device, assumptions),
         optimizer=_optimizer(run, assumptions),
-        gradients=gradients_of(run, assumptions),
+        gradients=_gradients(run, assumptions),
     )
     software = _software(run, workload.precision, assumptions)
     for words in not_understood(run):
@@ -141,16 +140,39 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
 
 def _placed(run: MeasuredRun, assumptions: Assumptions) -> Place:
     """Where it ran, on the device and the fabric of its source if it names none."""
-    place, source = run.place, run.source_id
-    if not place.device and source in defaults.DEVICES:
-        place = replace(place, device=assumptions.take(defaults.DEVICES[source]))
-    if (
-        not place.fabric
-        and source in defaults.FABRICS
-        and (place.devices or 0) > (place.node_devices or 0)
-    ):
-        place = replace(place, fabric=assumptions.take(defaults.FABRICS[source]))
+    place = run.place
+    device, fabric = lore.DEVICES.of(run), lore.FABRICS.of(run)
+    if device is not None and not place.device:
+        place = replace(place, device=assumptions.take(device))
+    several = (place.devices or 0) > (place.node_devices or 0)
+    if fabric is not None and not place.fabric and several:
+        place = replace(place, fabric=assumptions.take(fabric))
     return place
+
+
+def _precision(run: MeasuredRun, device: Device, assumptions: Assumptions) -> Precision:
+    """The precision that a row states, or the usual one of its device.
+
+    Raises:
+        NotCovered: a precision that foretrain does not know.
+    """
+    words = run.precision.lower().partition(" + ")[0]
+    if words:
+        if words not in PRECISIONS:
+            raise NotCovered(f"precision '{run.precision}' is not covered")
+        written = PRECISIONS[words]
+        if written is Precision.FP16 and device.peak.fp16 is None:
+            return assumptions.take(defaults.HALF_STORAGE)
+        automatic = device.peak.tf32 is not None and lore.AUTOMATIC_TF32.of(run)
+        if written is Precision.FP32 and automatic:
+            return assumptions.take(defaults.TF32_AS_FP32)
+        return written
+    if run.subject is Subject.ACTIVATION_SHARE:
+        return assumptions.take(defaults.SIXTEEN_BIT)
+    if run.linear_precision == Precision.FP8:
+        return assumptions.take(defaults.FP8_OF_MLPERF)
+    brain = device.peak.bf16 is not None
+    return assumptions.take(defaults.BRAIN_FLOAT if brain else defaults.HALF_FLOAT)
 
 
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
@@ -161,35 +183,34 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
         if name not in set(Optimizer):
             raise NotCovered(f"optimizer '{name}' is not covered")
         return Optimizer(name)
-    images = reads_images(run)
-    return assumptions.take(defaults.MOMENTUM if images else defaults.ADAM)
+    return assumptions.take(defaults.MOMENTUM if reads_images(run) else defaults.ADAM)
+
+
+def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
+    """How gradients are held and sent; in fp32 where nothing else is known."""
+    if run.precision.startswith(PURE):
+        return CODECS["bf16"]
+    known = lore.GRADIENTS.of(run)
+    return FP32 if known is None else assumptions.take(known)
 
 
 def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) -> Software:
     pictures = reads_images(run)
+    execution = lore.EXECUTION.of(run)
+    if execution is None:
+        execution = assumptions.take(defaults.EAGER_SOFTWARE)
+    elif execution is Execution.EAGER and run.stack.compiled:
+        execution = Execution.GRAPH
     return replace(
         software_of(run),
-        relays=pictures and relays(run, precision),
+        relays=pictures and precision not in lore.CHANNELS_LAST.of(run),
         compiled=pictures and bool(run.stack.compiled),
-        whole=pictures and sees_all(run),
-        execution=execution_of(run, assumptions),
+        whole=pictures and lore.WHOLE.of(run),
+        execution=execution,
         graphs=bool(run.stack.graphs),
-        overlaps=overlaps_products(run),
-        grouped=groups_experts(run),
-        once=sends_once(run),
-        late=not pictures and reduces_late(run),
+        overlaps=lore.HABITS.of(run).overlaps,
+        grouped=lore.GROUPED.of(run),
+        once=lore.ONCE.of(run),
+        late=not pictures and lore.LATE.of(run),
         kernel=run.stack.attention,
     )
-
-
-def _require_whole_training(run: MeasuredRun, assumptions: Assumptions) -> None:
-    task = assumptions.fill(run.task or None, defaults.WHOLE_TRAINING)
-    if not task.startswith(TASKS):
-        raise NotCovered(f"task '{task}' is not covered")
-
-
-def _one_micro_batch(run: MeasuredRun) -> MeasuredRun:
-    """One sample on one stage: a share of activations is the same for any number of them."""
-    layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
-    place = replace(run.place, devices=run.layout.tensor, node_devices=run.layout.tensor)
-    return replace(run, layout=layout, place=place, global_batch=1)

@@ -1,7 +1,8 @@
-"""What a prediction of a measured run needs, leaves out and assumes."""
+"""What a prediction of a measured run needs, leaves out, assumes and knows beside the row."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -55,6 +56,76 @@ class Assumptions:
     def words(self) -> tuple[str, ...]:
         """Every assumption, in the order in which it was made."""
         return tuple(self._words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief(Generic[T_co]):
+    """What holds of some measured runs.
+
+    Texts are patterns, found anywhere unless they say where; what is not given holds for any run.
+
+    Attributes:
+        says: what holds of them.
+        why: what speaks for it; never that it fits the measurements.
+        framework: of the name of their framework, in lower case.
+        source: of the id of their source.
+        task: of their task.
+        network: of the name of what they train.
+        family: of the family of what they train.
+        device: of the name of their device.
+        precision: of the words for their precision.
+        dispatch: of the words for tokens that an expert has no room for.
+        notes: of their notes.
+        container: the first release of their container.
+        since: the first year; runs without a date are not among them.
+        before: the year after the last; runs without a date are not among them.
+    """
+
+    says: T_co
+    why: str
+    framework: str = ""
+    source: str = ""
+    task: str = ""
+    network: str = ""
+    family: str = ""
+    device: str = ""
+    precision: str = ""
+    dispatch: str = ""
+    notes: str = ""
+    container: str = ""
+    since: int | None = None
+    before: int | None = None
+
+    def holds(self, run: MeasuredRun) -> bool:
+        """Whether a run is one of them."""
+        texts = (
+            (self.framework, run.framework.lower()),
+            (self.source, run.source_id),
+            (self.task, run.task),
+            (self.network, run.network.name),
+            (self.family, run.network.family),
+            (self.device, run.place.device),
+            (self.precision, run.precision),
+            (self.dispatch, run.layout.dispatch),
+            (self.notes, run.notes),
+        )
+        return (
+            all(re.search(pattern, text) for pattern, text in texts if pattern)
+            and run.stack.container >= self.container
+            and (self.since is None or (run.year is not None and run.year >= self.since))
+            and (self.before is None or (run.year is not None and run.year < self.before))
+        )
+
+
+class Lore(Generic[T_co]):
+    """The answer to one question about a measured run: the first of some entries that holds."""
+
+    def __init__(self, *entries: Belief[T_co], otherwise: T_co) -> None:
+        self.entries, self.otherwise = entries, otherwise
+
+    def of(self, run: MeasuredRun) -> T_co:
+        """What is known of a run."""
+        return next((each.says for each in self.entries if each.holds(run)), self.otherwise)
 
 
 def stated(value: T | None, name: str) -> T:

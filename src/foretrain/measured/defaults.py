@@ -144,30 +144,17 @@ HALF_STORAGE = Default(
     words="16-bit values are computed with, and moved, as fp32",
     why="the device has no 16-bit units; libraries widen values that are stored in 16 bits",
 )
-DEVICES: Mapping[str, Default[str]] = MappingProxyType(
-    {
-        "libai": Default(
-            value="V100 SXM 32GB",
-            words="V100 SXM devices of 32 GB",
-            why="its publisher's other table (DLPerf) was run on nodes of eight V100 SXM; "
-            "24 samples of BERT without recomputation need more than 16 GB (korthikanti2022, "
-            "equation 1)",
-        )
-    }
+OF_LIBAI = Default(
+    value="V100 SXM 32GB",
+    words="V100 SXM devices of 32 GB",
+    why="its publisher's other table (DLPerf) was run on nodes of eight V100 SXM; 24 samples of "
+    "BERT without recomputation need more than 16 GB (korthikanti2022, equation 1)",
 )
-"""Devices of sources that name none."""
-
-FABRICS: Mapping[str, Default[str]] = MappingProxyType(
-    {
-        "libai": Default(
-            value="InfiniBand EDR 100Gbps per node",
-            words="one adapter of 100 Gb/s in a node",
-            why="what the nodes of its publisher's other table (DLPerf) have",
-        )
-    }
+BETWEEN_LIBAI = Default(
+    value="InfiniBand EDR 100Gbps per node",
+    words="one adapter of 100 Gb/s in a node",
+    why="what the nodes of its publisher's other table (DLPerf) have",
 )
-"""Links between nodes of sources that name none."""
-
 NODE_DEVICES = Default(
     value=8,
     words="eight devices in a node",

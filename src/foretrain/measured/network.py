@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from foretrain.measured import defaults
+from foretrain.measured import defaults, lore
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.decoders import FAMILIES, FAMILY, encoder_of, shape_of, sized
-from foretrain.measured.policies import by_bridge
+from foretrain.measured.litgpt import tuned
 from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
-from foretrain.measured.software import by_litgpt, longest, tuned
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import Entry, SampleKind, build, find, known
 from foretrain.workload.parts.language_model import Decoder, decoder
@@ -59,9 +58,7 @@ def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:
     if entry is None:
         raise NotCovered(f"network '{name}' is not in the library")
     if entry.name.startswith("resnet-") and "v1" not in name.lower():
-        first = "tf_cnn_benchmarks" in run.framework
-        version = defaults.FIRST_RESNET if first else defaults.RESNET_VERSION
-        return find(entry.name + assumptions.take(version))
+        return find(entry.name + assumptions.take(lore.RESNETS.of(run)))
     return entry
 
 
@@ -117,7 +114,7 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
         return images_of(run, assumptions)
     if run.table is TableKind.OTHER_TRAINING:
         return listed_of(run, assumptions)
-    if by_litgpt(run):
+    if lore.BY_LITGPT.of(run):
         # A model that LitGPT fine-tunes; the table gives names and sizes apart.
         network = run.network
         name = network.name
@@ -125,12 +122,11 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
             name = f"{name} {network.parameters / 1e9:g}b"
         if not _known(name):
             raise NotCovered(f"'{name}' is not in the library")
-        tokens = network.sequence or longest(name, assumptions)
+        tokens = network.sequence or assumptions.take(lore.LONGEST.of(run))
         return tuned(run, _built(find(name).name, tokens))
     model = _language_model(run, assumptions)
-    if run.task.startswith("LoRA"):
-        return _with_adapters(model, assumptions.take(defaults.LORA))
-    return model
+    rank = lore.ADAPTERS.of(run)
+    return model if rank is None else _with_adapters(model, assumptions.take(rank))
 
 
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
@@ -150,8 +146,7 @@ def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
         raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
     name = find(network.name).name
     if name in PREDICTING:
-        default = defaults.PREDICTION_AHEAD if by_bridge(run) else defaults.NO_PREDICTION
-        ahead = assumptions.fill(network.token_prediction, default)
+        ahead = assumptions.fill(network.token_prediction, lore.PREDICTION.of(run))
         name = PREDICTING[name] if ahead else name
     return _built(name, _sequence(network, assumptions))
 

@@ -14,10 +14,10 @@ from math import prod
 from types import MappingProxyType
 from typing import Final
 
-from foretrain.measured import defaults
-from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
+from foretrain.measured import defaults, lore
+from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.run import MeasuredRun, RunLayout
-from foretrain.plan.plan import Offload, Recompute, Sends, Sharding
+from foretrain.plan.plan import Recompute, Sharding
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
@@ -136,18 +136,6 @@ RECOMPUTE: Mapping[str, Recompute] = MappingProxyType(
 OTHER_LAYER = "every other layer"
 FUSED = ("flash", "sdpa", "memory-efficient")
 UNFUSED = ("unfused", "pre-flash")
-FLASH_ADOPTED = "2023"
-OVERLAP_SINCE = 2023
-MEGATRON = ("megatron", "nemo", "neox")
-EXAMPLES = "(ngc)"
-OFFLOAD: Mapping[str, Offload] = MappingProxyType(
-    {"": Offload.NONE, **{each.name.lower(): each for each in Offload}}
-)
-TOKEN_DROP = "token drop"
-DISPATCHED = ("DeepSeek", "Kimi")
-GROUPED_SINCE = "26.06"
-BLACKWELL = ("B2", "B3", "GB")
-UNGATED = "Nemotron"
 
 
 def sharding_of(
@@ -157,10 +145,9 @@ def sharding_of(
     replicas = degrees.data * degrees.context
     if replicas == 1:
         return Sharding.NONE, 0
-    default = defaults.OPTIMIZER_SHARDING if _by_recipe(run) else defaults.NO_SHARDING
     written = run.layout.zero_stage
     said = stage_of(run.layout.sharding) if written is None else written
-    stage = Sharding(assumptions.fill(said, default))
+    stage = Sharding(assumptions.fill(said, lore.HABITS.of(run).sharding))
     group = shard_of(run.layout)
     shard = group if group and stage is not Sharding.NONE else 0
     return stage, 0 if shard == replicas else shard
@@ -170,8 +157,7 @@ def recompute_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> tu
     """What is computed twice, the choices in order of cost."""
     words = first_of(run.layout.recompute)
     if not words:
-        default = defaults.RECOMPUTE_AS_NEEDED if _by_recipe(run) else defaults.NO_RECOMPUTE
-        return _rungs(model, assumptions.take(default))
+        return _rungs(model, assumptions.take(lore.HABITS.of(run).recompute))
     if words not in RECOMPUTE:
         raise NotCovered(f"recomputation '{words}'")
     share = 0.5 if OTHER_LAYER in words else 1.0
@@ -192,20 +178,6 @@ def _rungs(model: Model, shares: tuple[tuple[Recompute, float], ...]) -> tuple[R
     )
 
 
-def offload_of(run: MeasuredRun) -> Offload:
-    """What waits in the host's memory; nothing unless a source says so."""
-    return OFFLOAD[run.layout.offload]
-
-
-def spills_activations(run: MeasuredRun) -> bool:
-    """Whether activations that do not fit wait on the host before anything is computed twice.
-
-    Recipes of Megatron-Bridge do so with FSDP on devices that share a module with their host (from
-    memory).
-    """
-    return by_bridge(run) and run.place.device.startswith("GB") and run.layout.zero_stage == 3
-
-
 def sequence_parallel_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions) -> bool:
     """Whether the tensor axis divides tokens too."""
     if degrees.tensor == 1:
@@ -214,8 +186,7 @@ def sequence_parallel_of(run: MeasuredRun, degrees: Degrees, assumptions: Assump
         return run.layout.sequence_parallel
     if "sequence parallel" in run.layout.recompute:
         return True
-    default = defaults.SEQUENCE_PARALLEL if _by_recipe(run) else defaults.NO_SEQUENCE_PARALLEL
-    return assumptions.take(default)
+    return assumptions.take(lore.HABITS.of(run).sequence_parallel)
 
 
 def attention_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Attention:
@@ -231,72 +202,4 @@ def attention_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> At
         return Attention.FLASH
     if words:
         raise NotCovered(f"attention '{words}'")
-    if EXAMPLES in run.framework.lower():
-        return assumptions.take(defaults.UNFUSED_ATTENTION)
-    early = run.year is not None and run.date < FLASH_ADOPTED
-    return assumptions.take(defaults.PLAIN_ATTENTION if early else defaults.FLASH_ATTENTION)
-
-
-def sends_of(
-    run: MeasuredRun, degrees: Degrees, *, interleaving: int, assumptions: Assumptions
-) -> Sends:
-    """Whether stages compute while they send."""
-    if degrees.pipeline == 1:
-        return Sends.OVERLAPPED
-    megatron = any(name in run.framework.lower() for name in MEGATRON)
-    overlaps = interleaving > 1 and (run.year or OVERLAP_SINCE) >= OVERLAP_SINCE
-    chosen: Default[Sends] = (
-        defaults.BLOCKING_SENDS if megatron and not overlaps else defaults.OVERLAPPED_SENDS
-    )
-    return assumptions.take(chosen)
-
-
-def overlaps_products(run: MeasuredRun) -> bool:
-    """Whether exchanges of the tensor axis run beside products: recipes have user buffers on.
-
-    Source: transformer-engine (from memory).
-    """
-    return _by_recipe(run)
-
-
-def sends_once(run: MeasuredRun) -> bool:
-    """Whether a token goes once to a member that holds several of its experts.
-
-    Recipes of Megatron-Bridge dispatch by HybridEP on NVL72 systems and by DeepEP for models of
-    DeepSeek's kind, unless tokens are dropped; others exchange copies (from memory).
-    """
-    by_kernels = run.place.device.startswith("GB") or run.network.name.startswith(DISPATCHED)
-    return by_kernels and run.layout.dispatch != TOKEN_DROP
-
-
-def groups_experts(run: MeasuredRun) -> bool:
-    """Whether the products of all experts are one kernel.
-
-    Libraries have had such kernels for narrow precisions on Blackwell since CUDA 13.1, for gated
-    experts, whose gate they compute in passing (from memory); that containers take them up in
-    2026-06 was read off the steps between these rows.
-    """
-    taken_up = run.stack.container >= GROUPED_SINCE and run.place.device.startswith(BLACKWELL)
-    return taken_up and not run.network.name.startswith(UNGATED)
-
-
-def _by_recipe(run: MeasuredRun) -> bool:
-    """Whether it follows the recipes of Megatron-Bridge or of NeMo's decoders for MLPerf."""
-    mlperf = "MLPerf" in run.task and (run.year or 0) >= OVERLAP_SINCE
-    return by_bridge(run) or (mlperf and not of_bert(run))
-
-
-def by_bridge(run: MeasuredRun) -> bool:
-    """Whether it follows the recipes of Megatron-Bridge."""
-    return "megatron-bridge" in run.framework.lower()
-
-
-def of_bert(run: MeasuredRun) -> bool:
-    """Whether the network reads in both directions."""
-    return run.network.family == "bert"
-
-
-def interleaving_of(run: MeasuredRun) -> Default[int | None]:
-    """What stands for blank chunks per stage."""
-    mlperf = "MLPerf" in run.task and not of_bert(run)
-    return defaults.FINEST_INTERLEAVING if mlperf else defaults.NO_INTERLEAVING
+    return assumptions.take(lore.ATTENTION.of(run))

@@ -7,7 +7,8 @@ from validation.fitting.images import Measured, benches_of, left_out, step_times
 
 from foretrain.evidence.free import free_of
 from foretrain.evidence.predict import CATALOGUE, predict
-from foretrain.measured.case import PASSES, case_of
+from foretrain.measured.case import case_of
+from foretrain.measured.lore import UPDATES
 from foretrain.study.coefficients import DEFAULT, PRIORS
 from foretrain.study.measurements import read_runs
 
@@ -26,7 +27,7 @@ def measured(runs):
         benches=benches_of([case_of(run, CATALOGUE) for run in runs]),
         seconds=np.array([run.measured for run in runs]),
         groups=tuple(run.network.name for run in runs),
-        update=np.array([not run.task.startswith(PASSES) for run in runs]),
+        update=np.array([UPDATES.of(run) for run in runs]),
     )
 
 
