@@ -50,7 +50,7 @@ def told(tmp_path_factory):
     study.write_text(ONE.replace('["none", "full"]', '"full"'))
     ran = subprocess.run(
         [sys.executable, "-c", ASKS, study, page],
-        cwd=there,
+        cwd=there / "src",
         env={"PYTHONPATH": str(there / "src"), "PATH": ""},
         capture_output=True,
         text=True,

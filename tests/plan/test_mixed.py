@@ -10,8 +10,8 @@ from tests.small import mixture
 
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.legality import problems
-from foretrain.plan.mixed import ORDERS, Mode, replica_tables, stage_tables
-from foretrain.plan.plan import AXES, Recompute, Sharding
+from foretrain.plan.mixed import ORDERS, replica_tables, stage_tables
+from foretrain.plan.plan import AXES, GroupedBy, Recompute, Sharding
 from foretrain.plan.study import Space
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
@@ -41,7 +41,7 @@ def test_every_stage_lies_on_one_kind():
         assert plan.devices == MIXED.devices
         stage = plan.devices // plan.pipeline
         assert all(cluster.devices % stage == 0 for cluster in MIXED.kinds)
-        assert plan.order == ORDERS[Mode.STAGE]
+        assert plan.order == ORDERS[GroupedBy.STAGE]
 
 
 @pytest.mark.parametrize("tables", [replica_tables, stage_tables])

@@ -6,8 +6,7 @@ import pytest
 from tests.mixed_studies import SPACE, kind, study, two
 
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.plan.mixed import Mode
-from foretrain.plan.plan import Offload, Sharding
+from foretrain.plan.plan import GroupedBy, Offload, Sharding
 from foretrain.plan.study import Limit, Maximise, Objective
 from foretrain.search.mixed import mixed
 from foretrain.search.search import search
@@ -31,11 +30,11 @@ def test_best_plan_is_the_first_of_the_plans(answer):
 
 
 def test_shares_of_both_kinds_are_the_whole(answer):
-    assert {plan.mode for plan in answer.plans} == set(Mode)
+    assert {plan.mode for plan in answer.plans} == set(GroupedBy)
     for plan in answer.plans:
         assert sum(each.share for each in plan.kinds) == pytest.approx(1.0)
         assert sum(each.devices for each in plan.kinds) == plan.plan.devices
-        if plan.mode is Mode.REPLICA:
+        if plan.mode is GroupedBy.REPLICA:
             assert sum(each.replicas for each in plan.kinds) == plan.plan.data
         else:
             assert sum(each.stages for each in plan.kinds) == plan.plan.pipeline

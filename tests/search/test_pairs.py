@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.mixed_studies import SPACE, kind, study, two
 
-from foretrain.plan.mixed import Mode
+from foretrain.plan.plan import GroupedBy
 from foretrain.plan.study import Limit, Objective
 from foretrain.search.pairs import search_mixed
 from foretrain.study.coefficients import DEFAULT
@@ -44,8 +44,8 @@ def test_plans_add_up(objective):
 def test_all_plans_are_priced_where_none_can_be_excluded(every):
     assert every.excluded == 0
     assert len(every.best) == every.priced
-    assert {each.pair.mode for each in every.best} == set(Mode)
-    assert {each.pair.places for each in every.best} == {(0, 1), (1, 0)}
+    assert {each.plan.groups.by for each in every.best} == set(GroupedBy)
+    assert {each.plan.groups.places for each in every.best} == {(0, 1), (1, 0)}
 
 
 def test_order_of_the_groups_does_not_matter():
@@ -109,8 +109,8 @@ def test_just_the_plans_within_every_limit_are_ranked(every, place):
     for reason, (limit, objective) in limits.items():
         answer = found(replace(STUDY, limit=limit))
         most = spent(last, objective) * (1 + 1e-12)
-        kept = [each.pair for each in every.best if spent(each, objective) <= most]
-        assert [each.pair for each in answer.best] == kept
+        kept = [each.plan for each in every.best if spent(each, objective) <= most]
+        assert [each.plan for each in answer.best] == kept
         assert answer.rejected == {reason: every.space - len(kept)}
 
 
@@ -123,9 +123,9 @@ def test_just_the_plans_that_fit_on_both_kinds_are_ranked(every, place):
     most = every.best[place].memory
     tight = two(with_memory(MIXED.first, most), with_memory(MIXED.second, most))
     answer = found(replace(STUDY, mixed=tight, cluster=tight.first))
-    kept = [each.pair for each in every.best if each.memory <= most]
+    kept = [each.plan for each in every.best if each.memory <= most]
     assert 0 < len(kept) < len(every.best)
-    assert [each.pair for each in answer.best] == kept
+    assert [each.plan for each in answer.best] == kept
     assert answer.rejected == {"device memory": every.space - len(kept)}
 
 

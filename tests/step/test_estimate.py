@@ -22,6 +22,7 @@ from foretrain.coefficients.uncertainty import Covers
 from foretrain.errors import InputError
 from foretrain.plan.plan import (
     AXES,
+    SAID,
     ContextExchange,
     Offload,
     Plan,
@@ -50,7 +51,7 @@ def space(**choices):
 
 
 def space_of(plan):
-    return space(**{field.name: getattr(plan, field.name) for field in fields(Plan)})
+    return space(**{name: getattr(plan, name) for name in SAID})
 
 
 def of_gpt(**choices):

@@ -11,7 +11,7 @@ from tests.random_nouns import questions
 from tests.step.prices import prices, prices_of
 
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import Plan
+from foretrain.plan.plan import SAID
 from foretrain.plan.study import Space, Study
 from foretrain.plan.table import table_of
 from foretrain.search.search import search
@@ -134,7 +134,7 @@ LLAMA = Study(
 
 
 def study_of(plan):
-    choices = {field.name: (getattr(plan, field.name),) for field in fields(Plan)}
+    choices = {name: (getattr(plan, name),) for name in SAID}
     return Study(workload=LLAMA.workload, cluster=LLAMA.cluster, space=Space(**choices))
 
 

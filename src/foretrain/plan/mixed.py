@@ -8,8 +8,7 @@ stages of every replica lie on one kind, the others on the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from math import gcd
 
 import numpy as np
@@ -17,39 +16,14 @@ import numpy as np
 from foretrain.cluster.mixed import Mixed
 from foretrain.plan.choices import chosen, divisors
 from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.plan import AXES, Order, Plan, Sharding
+from foretrain.plan.plan import AXES, GroupedBy, Order, Sharding
 from foretrain.plan.study import Space
 from foretrain.plan.table import Flags, PlanTable
 from foretrain.workload.workload import Workload
 
-
-class Mode(StrEnum):
-    """What lies on one kind of device as a whole."""
-
-    REPLICA = "replica"
-    STAGE = "stage"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """Two kinds of devices at work on one plan.
-
-    Attributes:
-        mode: what lies on one kind as a whole.
-        plan: of all devices; its `cut` is explicit by stage.
-        places: which cluster of the `Mixed` has the first replicas or stages, and which the rest.
-        micro_batches: per step and replica, of each of them; equal by stage.
-    """
-
-    mode: Mode
-    plan: Plan
-    places: tuple[int, int]
-    micro_batches: tuple[int, int]
-
-
-ORDERS: dict[Mode, Order] = {
-    Mode.REPLICA: ("tensor", "context", "pipeline", "data"),
-    Mode.STAGE: AXES,
+ORDERS: dict[GroupedBy, Order] = {
+    GroupedBy.REPLICA: ("tensor", "context", "pipeline", "data"),
+    GroupedBy.STAGE: AXES,
 }
 """The order of axes where a study has none: the outermost one is the axis that has both kinds."""
 
@@ -69,7 +43,7 @@ def replica_tables(workload: Workload, mixed: Mixed, space: Space) -> Iterator[P
     few = replace(space, data=data, sharding=(Sharding.NONE,), shard=None, order=None)
     for plans in plan_tables(workload, mixed.first, few, devices=(shared,)):
         for table in _sharded(workload, plans, space=space, more=more):
-            yield from _ordered(table, space, Mode.REPLICA)
+            yield from _ordered(table, space, GroupedBy.REPLICA)
 
 
 def stage_tables(workload: Workload, mixed: Mixed, space: Space) -> Iterator[PlanTable]:
@@ -85,7 +59,7 @@ def stage_tables(workload: Workload, mixed: Mixed, space: Space) -> Iterator[Pla
         return
     few = replace(space, pipeline=tuple(stages), cut=listed or ("balanced",), order=None)
     for plans in plan_tables(workload, mixed.first, few, devices=(mixed.devices,)):
-        yield from _ordered(plans, space, Mode.STAGE)
+        yield from _ordered(plans, space, GroupedBy.STAGE)
 
 
 def lockstep(plans: PlanTable) -> Flags:
@@ -129,10 +103,10 @@ def _may_share(workload: Workload, plans: PlanTable, shard: int, *, more: int) -
     return allowed
 
 
-def _ordered(plans: PlanTable, space: Space, mode: Mode) -> Iterator[PlanTable]:
+def _ordered(plans: PlanTable, space: Space, by: GroupedBy) -> Iterator[PlanTable]:
     """The plans in each of a study's orders that keep what lies on one kind together."""
-    outermost = ORDERS[mode][-1]
-    for order in space.order or (ORDERS[mode],):
+    outermost = ORDERS[by][-1]
+    for order in space.order or (ORDERS[by],):
         if order[-1] == outermost:
             # Without a pipeline two orders are one; it has the name of the usual one.
             usual = (plans.pipeline == 1) & (space.order is None)

@@ -7,8 +7,8 @@ Placement: which levels of the cluster each axis of a plan spans.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from enum import Enum, IntEnum
+from dataclasses import dataclass, field, fields
+from enum import Enum, IntEnum, StrEnum
 from functools import lru_cache
 from itertools import groupby
 from math import gcd
@@ -125,6 +125,34 @@ Cut = Literal["even", "balanced"] | tuple[int, ...]
 as many as listed, chunk by chunk in the model's order."""
 
 
+class GroupedBy(StrEnum):
+    """What of a plan lies on devices of one kind as a whole."""
+
+    REPLICA = "replica"
+    STAGE = "stage"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """How two kinds of devices share a plan.
+
+    Attributes:
+        by: what lies on one kind as a whole.
+        places: which cluster of the two has the first replicas or stages, and which the rest.
+        micro_batches: per step and replica, of each of them; equal by stage.
+    """
+
+    by: GroupedBy
+    places: tuple[int, int]
+    micro_batches: tuple[int, int]
+
+    def __str__(self) -> str:
+        """Its words in a plan's canonical text."""
+        first, second = self.micro_batches
+        one, two = self.places
+        return f"by {self.by} on {one} and {two}, {first} and {second} micro-batches"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """One way to run a workload on a cluster. `PlanTable` has a column of the same name for each.
@@ -153,6 +181,7 @@ class Plan:
         sends: whether stages compute while they send.
         cut: how layers are spread over stages.
         order: axes from innermost (neighbouring devices) to outermost.
+        groups: how two kinds of devices share the plan; None where all are of one kind.
     """
 
     data: int = 1
@@ -176,6 +205,7 @@ class Plan:
     sends: Sends = Sends.OVERLAPPED
     cut: Cut = "even"
     order: Order = AXES
+    groups: Groups | None = field(default=None, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         for name in COUNTS:
@@ -198,7 +228,8 @@ class Plan:
 
     def __str__(self) -> str:
         """The canonical text, which also breaks ties in a ranking."""
-        return ", ".join([*self._degrees(), *self._policies()])
+        groups = () if self.groups is None else (str(self.groups),)
+        return ", ".join([*self._degrees(), *self._policies(), *groups])
 
     def _degrees(self) -> list[str]:
         """How many devices each axis has."""
@@ -236,6 +267,10 @@ class Plan:
         return parts
 
 
+SAID = tuple(each.name for each in fields(Plan) if each.name != "groups")
+"""Fields that a study can fix; groups follow from its clusters."""
+
+
 def _folded(cut: tuple[int, ...]) -> str:
     """Layers of each chunk, equal neighbours written once: 1-62x2-1."""
     runs = [(layers, len(list(run))) for layers, run in groupby(cut)]
@@ -263,9 +298,9 @@ def setting_of(name: str, value: object) -> str:
 def changed(before: Plan, after: Plan) -> tuple[str, ...]:
     """The lines of [plan] in which two plans differ, as the second one has them."""
     return tuple(
-        setting_of(field.name, getattr(after, field.name))
-        for field in fields(Plan)
-        if getattr(before, field.name) != getattr(after, field.name)
+        setting_of(name, getattr(after, name))
+        for name in SAID
+        if getattr(before, name) != getattr(after, name)
     )
 
 

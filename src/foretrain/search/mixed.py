@@ -15,7 +15,7 @@ from foretrain.plan.study import Objective, Study
 from foretrain.search.best_plans import best_plans
 from foretrain.search.pairs import FoundPairs, search_mixed
 from foretrain.search.result import Progress
-from foretrain.step.pair import Alone, MixedPlan, MixedResult, price_pair
+from foretrain.step.pair import Alone, MixedPlan, MixedResult, price_mixed
 from foretrain.step.result import Estimate
 from foretrain.study.coefficients import DEFAULT
 from foretrain.units import WATTS
@@ -86,14 +86,14 @@ def _progress(study: Study, found: FoundPairs) -> Progress:
         settled=found.space,
         space=None,
         best=best.value if best else None,
-        plan=best.pair.plan if best else None,
+        plan=best.plan if best else None,
         gap=None,
     )
 
 
 def _ranked(study: Study, coefficients: Coefficients, found: FoundPairs) -> tuple[MixedPlan, ...]:
     """The best plans with their steps played, in order."""
-    plans = [price_pair(study, each.pair, coefficients) for each in found.best]
+    plans = [price_mixed(study, each.plan, coefficients) for each in found.best]
     return tuple(sorted(plans, key=lambda each: (_value(study, each), each.memory, str(each.plan))))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from foretrain.cluster.mixed import dollars, watts
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.plan.mixed import Mode, Pair, replica_tables, stage_tables
+from foretrain.plan.mixed import replica_tables, stage_tables
+from foretrain.plan.plan import GroupedBy, Groups, Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.step.mixed.replicas import Settings, replica_memory, replica_settings, shares, ways
@@ -35,13 +36,13 @@ class PairCandidate:
     """A plan on two kinds of devices as the tables priced it.
 
     Attributes:
-        pair: the plan.
+        plan: with its groups.
         step_time: seconds, closed form.
         memory: bytes per device, the heavier kind's.
         value: what is minimised.
     """
 
-    pair: Pair
+    plan: Plan
     step_time: float
     memory: float
     value: float
@@ -49,15 +50,15 @@ class PairCandidate:
     @property
     def rank(self) -> tuple[float, float, str]:
         """Ties go to less memory, then the canonical text; all plans have all devices."""
-        return self.value, self.memory, f"{self.pair.plan} {self.pair.places}"
+        return self.value, self.memory, str(self.plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PricedPairs:
-    """A table of plans of one mode. [plan]
+    """A table of plans grouped alike. [plan]
 
     Attributes:
-        mode: what lies on one kind as a whole.
+        by: what lies on one kind as a whole.
         places: which cluster has the first replicas or stages, and which the rest.
         plans: the plans.
         micro_batches: per step and replica, of each of them.
@@ -65,22 +66,18 @@ class PricedPairs:
         memory: bytes on a device of each of them.
     """
 
-    mode: Mode
+    by: GroupedBy
     places: tuple[int, int]
     plans: PlanTable
     micro_batches: tuple[Column, Column]
     seconds: Column
     memory: tuple[Column, Column]
 
-    def pair(self, row: int) -> Pair:
-        """One of the plans."""
+    def plan(self, row: int) -> Plan:
+        """One of the plans, with its groups."""
         first, second = (int(many[row]) for many in self.micro_batches)
-        return Pair(
-            mode=self.mode,
-            plan=self.plans.plan(row),
-            places=self.places,
-            micro_batches=(first, second),
-        )
+        groups = Groups(by=self.by, places=self.places, micro_batches=(first, second))
+        return replace(self.plans.plan(row), groups=groups)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -188,7 +185,7 @@ def _by_replica(settings: Settings, plans: PlanTable, *, devices: tuple[int, int
     found = shares(settings, plans, devices=devices)
     first, second = found.micro_batches
     return PricedPairs(
-        mode=Mode.REPLICA,
+        by=GroupedBy.REPLICA,
         places=(0, 1),
         plans=plans,
         micro_batches=found.micro_batches,
@@ -207,7 +204,7 @@ def _by_stage(
     found = staged(both, plans, layers)
     many = np.asarray(found.passing.micro_batches)
     return PricedPairs(
-        mode=Mode.STAGE,
+        by=GroupedBy.STAGE,
         places=places,
         plans=found.plans,
         micro_batches=(many, many),
@@ -229,7 +226,7 @@ def _add(study: Study, priced: PricedPairs, found: FoundPairs) -> None:
     last = np.sort(value[rows])[: found.keep][-1:]
     candidates = [
         PairCandidate(
-            pair=priced.pair(int(row)),
+            plan=priced.plan(int(row)),
             step_time=float(priced.seconds[row]),
             memory=float(memory[row]),
             value=float(value[row]),

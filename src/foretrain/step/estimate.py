@@ -13,7 +13,7 @@ import numpy as np
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.legality import kind_problems, problems
-from foretrain.plan.plan import AXES, Plan, idle
+from foretrain.plan.plan import AXES, SAID, Plan, idle
 from foretrain.plan.study import Space, Study
 from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
@@ -119,7 +119,7 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
         values.setdefault("expert_tensor", values.get("tensor", 1))
     plan = Plan(**values)
     known = {*values, *QUIET, *idle(plan, model)}
-    absent = [field.name for field in fields(Plan) if field.name not in known]
+    absent = [name for name in SAID if name not in known]
     axes = " = ".join(f"plan.{name}" for name in absent if name in AXES)
     others = [f"plan.{n} = {_shown(getattr(plan, n))}" for n in absent if n not in AXES]
     return plan, (*([f"{axes} = 1"] if axes else []), *others)

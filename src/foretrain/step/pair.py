@@ -11,8 +11,7 @@ import numpy as np
 
 from foretrain.cluster.mixed import Mixed, dollars, watts
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.plan.mixed import Mode, Pair
-from foretrain.plan.plan import Plan
+from foretrain.plan.plan import GroupedBy, Groups, Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import table_of
 from foretrain.show.table import label
@@ -83,7 +82,7 @@ class MixedPlan:
         cost_to_train: dollars of all steps.
     """
 
-    mode: Mode = field(metadata=label("by"))
+    mode: GroupedBy = field(metadata=label("by"))
     plan: Plan
     kinds: tuple[KindTimes, KindTimes]
     step_time: float = field(metadata=label("step", SECONDS))
@@ -213,31 +212,33 @@ class BothResolutions:
         return self.simulated
 
 
-def price_pair(study: Study, pair: Pair, coefficients: Coefficients) -> MixedPlan:
+def price_mixed(study: Study, plan: Plan, coefficients: Coefficients) -> MixedPlan:
     """What a plan on two kinds of devices takes, its step played.
 
     Args:
         study: workload and both clusters.
-        pair: the plan.
+        plan: with groups.
         coefficients: how well hardware and software do.
     """
     both, workload = study.mixed, study.workload
     assert both is not None, "a study of one kind was not refused"
-    works = (_by_replica if pair.mode is Mode.REPLICA else _by_stage)(study, pair, coefficients)
-    ends = [_end(work, pair) for work in works]
+    groups = _groups(plan)
+    by_replica = groups.by is GroupedBy.REPLICA
+    works = (_by_replica if by_replica else _by_stage)(study, plan, coefficients)
+    ends = [_end(work, plan) for work in works]
     step = max(end.seconds for end in ends)
     played = [end.simulated for end in ends if end.simulated is not None]
     steps = None if workload.samples is None else workload.samples / workload.global_batch
     rate, power = dollars(both), watts(both)
     top = sum(peak(kind.device, workload.precision) * kind.devices for kind in both.kinds)
-    waits = _waits(pair, works, ends)
+    waits = _waits(groups, works, ends)
     first, second = (
-        _kind(both, pair, work, step=step, waits=each)
+        _kind(both, plan, work, step=step, waits=each)
         for work, each in zip(works, waits, strict=True)
     )
     return MixedPlan(
-        mode=pair.mode,
-        plan=pair.plan,
+        mode=groups.by,
+        plan=plan,
         kinds=(first, second),
         step_time=step,
         closed_form=max(end.closed for end in ends),
@@ -250,15 +251,20 @@ def price_pair(study: Study, pair: Pair, coefficients: Coefficients) -> MixedPla
     )
 
 
-def _by_replica(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[KindWork, KindWork]:
+def _groups(plan: Plan) -> Groups:
+    assert plan.groups is not None, "a plan of one kind was not told apart"
+    return plan.groups
+
+
+def _by_replica(study: Study, plan: Plan, coefficients: Coefficients) -> tuple[KindWork, KindWork]:
     """Each kind passes its own share of the batch through whole replicas."""
     assert study.mixed is not None
-    mixed, plan = study.mixed, pair.plan
+    mixed, shared = study.mixed, _groups(plan).micro_batches
     settings = replica_settings(study.workload, mixed, coefficients)
     plans = table_of([plan])
 
     def of(place: int) -> KindWork:
-        many, devices = pair.micro_batches[place], mixed.kinds[place].devices
+        many, devices = shared[place], mixed.kinds[place].devices
         own = of_share(settings[place], many * plan.data * plan.micro_batch)
         replicas = devices * plan.data // plan.devices
         return KindWork(
@@ -274,27 +280,27 @@ def _by_replica(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[K
     return of(0), of(1)
 
 
-def _by_stage(study: Study, pair: Pair, coefficients: Coefficients) -> tuple[KindWork, KindWork]:
+def _by_stage(study: Study, plan: Plan, coefficients: Coefficients) -> tuple[KindWork, KindWork]:
     """Both kinds work on every sample, one after the other."""
     assert study.mixed is not None
-    kinds = stretches(study.workload, study.mixed, coefficients)
-    both = kinds[pair.places[0]], kinds[pair.places[1]]
-    plans = table_of([pair.plan])
+    groups, kinds = _groups(plan), stretches(study.workload, study.mixed, coefficients)
+    both = kinds[groups.places[0]], kinds[groups.places[1]]
+    plans = table_of([plan])
     found = staged(both, plans, outlook(both, plans).layers)
     turn, times = int(found.turn[0]), found.times()
 
     def of(nth: int, stages: range) -> KindWork:
         return KindWork(
-            place=pair.places[nth],
+            place=groups.places[nth],
             setting=both[nth].setting,
             times=times,
             stages=stages,
-            replicas=pair.plan.data,
-            micro_batches=pair.micro_batches[nth],
+            replicas=plan.data,
+            micro_batches=groups.micro_batches[nth],
             share=_layers(found.plans.plan(0), stages),
         )
 
-    return of(0, range(turn)), of(1, range(turn, pair.plan.pipeline))
+    return of(0, range(turn)), of(1, range(turn, plan.pipeline))
 
 
 def _layers(plan: Plan, stages: range) -> float:
@@ -304,9 +310,9 @@ def _layers(plan: Plan, stages: range) -> float:
     return sum(held) / sum(plan.cut)
 
 
-def _end(work: KindWork, pair: Pair) -> BothResolutions:
+def _end(work: KindWork, plan: Plan) -> BothResolutions:
     """The step of one kind by replica, of both by stage, with the wait for its samples."""
-    times, plans = work.times, table_of([pair.plan])
+    times, plans = work.times, table_of([plan])
     passes = len(times.stages) * times.micro_batches * times.interleaving
 
     def fed(seconds: float) -> float:
@@ -319,17 +325,17 @@ def _end(work: KindWork, pair: Pair) -> BothResolutions:
 
 
 def _waits(
-    pair: Pair, works: tuple[KindWork, KindWork], ends: list[BothResolutions]
+    groups: Groups, works: tuple[KindWork, KindWork], ends: list[BothResolutions]
 ) -> tuple[float, float]:
     """Seconds that each kind waits for the other, the slower one."""
-    if pair.mode is Mode.REPLICA:
+    if groups.by is GroupedBy.REPLICA:
         first, second = (end.seconds for end in ends)
     else:
         first, second = (work.compute for work in works)
     return max(0.0, second - first), max(0.0, first - second)
 
 
-def _kind(both: Mixed, pair: Pair, work: KindWork, *, step: float, waits: float) -> KindTimes:
+def _kind(both: Mixed, plan: Plan, work: KindWork, *, step: float, waits: float) -> KindTimes:
     """One kind as it is answered."""
     own = both.kinds[work.place]
     update = work.busiest.update + work.busiest.parameters
@@ -345,12 +351,12 @@ def _kind(both: Mixed, pair: Pair, work: KindWork, *, step: float, waits: float)
         update=update,
         other_kind=waits,
         rest=step - work.compute - update - waits,
-        memory=_memory(pair, work),
+        memory=_memory(plan, work),
     )
 
 
-def _memory(pair: Pair, work: KindWork) -> Memory:
+def _memory(plan: Plan, work: KindWork) -> Memory:
     """Bytes on the stages of one kind."""
-    whole = price_plan(work.setting, pair.plan, played=False).memory
+    whole = price_plan(work.setting, plan, played=False).memory
     stages = tuple(whole.stages[stage] for stage in work.stages)
     return memory_of(work.setting, max(stages, key=lambda stage: stage.total), stages)

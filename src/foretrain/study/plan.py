@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final, TypeVar
 from foretrain.errors import InputError
 from foretrain.plan.plan import (
     AXES,
+    SAID,
     ContextExchange,
     Cut,
     Offload,
@@ -275,14 +276,14 @@ def read_plan(text: str, *, where: str) -> Plan:
 
 def whole(named: Named) -> Plan | None:
     """The plan in which every field is named once; None where a field is open."""
-    if len(named) < len(fields(Plan)) or any(len(choices) > 1 for choices in named.values()):
+    if len(named) < len(SAID) or any(len(choices) > 1 for choices in named.values()):
         return None
     return Plan(**{name: choices[0] for name, choices in named.items()})
 
 
 def named_by(plan: Plan) -> Named:
     """Every field of a plan."""
-    return {field.name: (getattr(plan, field.name),) for field in fields(Plan)}
+    return {name: (getattr(plan, name),) for name in SAID}
 
 
 def _words(text: str, problems: Problems) -> Iterator[tuple[str, dict[str, object]]]:

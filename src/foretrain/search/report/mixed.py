@@ -112,8 +112,8 @@ def _groups(study: Study) -> Iterator[Fact]:
 
 
 def _short(plan: Plan) -> str:
-    """The plan without its order of axes, which says nothing new where kinds lie together."""
-    return str(replace(plan, order=AXES))
+    """The plan without its order of axes and its groups, which are told in sentences."""
+    return str(replace(plan, order=AXES, groups=None))
 
 
 def _sentence(kind: KindTimes) -> str:
