@@ -25,6 +25,7 @@ from pathlib import Path
 
 import pytest
 from tests.needs import needs
+from validation.parts.pages import plain
 
 from foretrain.study.coefficients import SHIPPED
 from foretrain.study.ensemble_study import read_ensemble_study
@@ -43,6 +44,9 @@ PLACE = re.compile(
     r"(?<![\w/.-])((?:src|tests|validation|benchmarks|docs|examples)/(?:[\w.-]+/)*[\w-]+(?:\.\w+|/))"
 )
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+HELD_BY_VALIDATE = {"python -m validation.coverage"}
+"""What takes half a minute and `make validate` runs: it compares its page itself."""
 
 SMALL = {
     "workload": {"model": "llama-3-8b", "global_batch": 64, "sequence": 4096},
@@ -78,11 +82,6 @@ def commands(console: str) -> list[tuple[str, str]]:
     """The commands of a terminal session, each with what is shown below it."""
     parts = re.split(r"^\$ ", console.replace("\\\n", ""), flags=re.MULTILINE)[1:]
     return [(part.split("\n", 1)[0], part.split("\n", 1)[1]) for part in parts]
-
-
-def plain(text: str) -> str:
-    """A text without the spaces that align its columns."""
-    return "\n".join(" ".join(line.split()) for line in text.strip().splitlines())
 
 
 def assert_shows(printed: str, shown: str) -> None:
@@ -130,6 +129,8 @@ def test_commands_print_what_is_shown(page, desk):
     environment["PYTHONPATH"] = str(ROOT / "src")
     sessions = [item.text for item in snippets(page) if item.language == "console"]
     for command, shown in [pair for session in sessions for pair in commands(session)]:
+        if command in HELD_BY_VALIDATE:
+            continue
         program, *arguments = shlex.split(command)
         if arguments[:2] == ["ensemble", "run"]:
             needs("torch")
@@ -143,6 +144,11 @@ def test_commands_print_what_is_shown(page, desk):
         refused = shown.startswith("error:")
         assert done.returncode == (1 if refused else 0), f"{command}\n{done.stderr}"
         assert_shows(done.stderr if refused else done.stdout, shown)
+
+
+def test_what_is_left_to_validate_is_run_by_it():
+    checks = re.search(r"^CHECKS := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
+    assert {f"python -m validation.{check}" for check in checks} >= HELD_BY_VALIDATE
 
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
