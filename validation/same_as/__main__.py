@@ -5,8 +5,8 @@
     python -m validation.same_as 6dfc0fc --tenth        # a random tenth of all of it
 
 Both trees answer the same questions, the examples and pages of the earlier one: JSON must be equal,
-but for the keys of `RENAMED` and `ADDED`, for what was mended since (`MENDED`) and for what a processor took;
-error messages must be equal to the letter. The exit status is 1 if one differs.
+but for the keys of `RENAMED` and `ADDED`, for what was mended since (`MENDED`) and for what a
+processor took; error messages must be equal to the letter. The exit status is 1 if one differs.
 """
 
 from __future__ import annotations
