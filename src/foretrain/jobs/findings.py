@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from math import inf
 
-from foretrain.jobs.policies.policy import NamedPolicy
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.result import (
     Capacity,
@@ -14,10 +12,9 @@ from foretrain.jobs.result import (
     LoadPoint,
     ModelCurve,
     PolicyPair,
-    PolicyResult,
     Replayed,
 )
-from foretrain.measured.job import Job, LeftOut, Log
+from foretrain.measured.job import Job, Log
 from foretrain.units import DOLLARS, SECONDS
 
 SURE = 0.01
@@ -45,12 +42,25 @@ def findings(
         curves: of the models, where jobs were drawn of models.
         capacity: what a target needs; None without one.
     """
-    said = [
-        *(text for curve in curves for text in (_asked(curve), *_fed(curve))),
-        *(text for point in points for text in _best(point)),
-        *_changes(points),
-        *(map(partial(_needs, capacity), capacity.policies) if capacity else ()),
-    ]
+    said = []
+    for curve in curves:
+        first, last, fed = curve.points[0], curve.points[-1], curve.asked.input
+        said.append(
+            f"A job of {curve.name} asks for {_devices(curve.asks)}, {curve.why}: it trains"
+            f" {_rate(first.rate)} samples/s on {first.devices} and {_rate(last.rate)} samples/s on"
+            f" {last.devices}, where a device does {100 * last.efficiency:.0f} % of that."
+        )
+        if fed is not None:
+            said.append(f"Its {curve.members} members train at that pace each. {fed.verdict}")
+    for point in points:
+        said += _best(point)
+    if len(points) > 1 and (low := _order(points[0])[0]) != (high := _order(points[-1])[0]):
+        said.append(
+            f"The best policy changes with the load: {low} at {points[0].load:g}, {high} at"
+            f" {points[-1].load:g}."
+        )
+    if capacity:
+        said += [_needs(capacity, enough) for enough in capacity.policies]
     return tuple(said)
 
 
@@ -84,7 +94,11 @@ def of_log(log: Log) -> Iterator[str]:
         yield f"Entries of the log that are not simulated: {total:,} ({why})."
     for each in log.left_out:
         if each.first[:1] and each.first[0].told:
-            yield f"Of those that {each.reason}: {_lines(each)}"
+            shown = each.first[:SHOWN]
+            lines = " ".join(f"line {entry.line}: {entry.told}" for entry in shown)
+            more = each.count - len(shown)
+            rest = f" And {more:,} more." if more else ""
+            yield f"Of those that {each.reason}: {lines}{rest}"
     if log.running:
         yield (
             f"{_jobs(log.running)} still ran when the log was written: in the simulation devices"
@@ -97,13 +111,6 @@ def of_log(log: Log) -> Iterator[str]:
         )
 
 
-def _lines(left: LeftOut) -> str:
-    """The first of the entries that were left out for a reason."""
-    shown = " ".join(f"line {each.line}: {each.told}" for each in left.first[:SHOWN])
-    more = left.count - len(left.first[:SHOWN])
-    return f"{shown} And {more:,} more." if more else shown
-
-
 def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
     """What jobs ask for that policies do not heed.
 
@@ -111,54 +118,39 @@ def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
         jobs: all of them.
         policies: names of the table.
     """
-    wishes: tuple[tuple[str, int, Callable[[NamedPolicy], bool]], ...] = (
-        ("have a priority", sum(job.priority != 1.0 for job in jobs), _weighs),
-        ("have a deadline", sum(job.deadline is not None for job in jobs), _never),
-    )
-    for asked, count, heeds in wishes:
-        deaf = [policy for policy in policies if not heeds(named(policy))]
-        if count and deaf:
-            yield f"Of all jobs {count:,} {asked}, which is not heeded under {', '.join(deaf)}."
-
-
-def _weighs(policy: NamedPolicy) -> bool:
-    return policy.weighs
-
-
-def _never(policy: NamedPolicy) -> bool:
-    return False
+    prior = sum(job.priority != 1.0 for job in jobs)
+    due = sum(job.deadline is not None for job in jobs)
+    deaf = [policy for policy in policies if not named(policy).weighs]
+    # No policy of the table heeds deadlines.
+    for asked, count, under in (
+        ("have a priority", prior, deaf),
+        ("have a deadline", due, policies),
+    ):
+        if count and under:
+            yield f"Of all jobs {count:,} {asked}, which is not heeded under {', '.join(under)}."
 
 
 def _jobs(count: int) -> str:
     return f"{count:,} job{'s' * (count > 1)}"
 
 
-def _asked(curve: ModelCurve) -> str:
-    """How many devices a model asks for."""
-    first, last = curve.points[0], curve.points[-1]
-    return (
-        f"A job of {curve.name} asks for {_devices(curve.asks)}, {curve.why}: it trains"
-        f" {_rate(first.rate)} samples/s on {first.devices} and {_rate(last.rate)} samples/s on"
-        f" {last.devices}, where a device does {100 * last.efficiency:.0f} % of that."
-    )
-
-
-def _fed(curve: ModelCurve) -> Iterator[str]:
-    """How the members of an ensemble are fed on the devices that it asks for."""
-    fed = curve.asked.input
-    if fed is not None:
-        yield f"Its {curve.members} members train at that pace each. {fed.verdict}"
+def _order(point: LoadPoint) -> list[str]:
+    """Policies at a load, the best first."""
+    return sorted(point.policies, key=lambda name: point.policies[name].mean_response)
 
 
 def _best(point: LoadPoint) -> Iterator[str]:
     """Which policy is the best, how sure that is, and whether jobs wait long."""
-    order = sorted(point.policies, key=lambda name: point.policies[name].mean_response)
-    best = point.policies[order[0]]
+    first = _order(point)[0]
+    best = point.policies[first]
     where = "" if point.load is None else f" at load {point.load:g}"
     share = 100 * best.mean_waiting / best.mean_response
+    between = ""
+    if best.low is not None and best.high is not None:
+        between = f" ({SECONDS.write(best.low)} to {SECONDS.write(best.high)})"
     yield (
-        f"{order[0]} has the shortest mean response{where}: {SECONDS.write(best.mean_response)}"
-        f"{_interval(best)}, of which {share:.0f} % is waiting."
+        f"{first} has the shortest mean response{where}: {SECONDS.write(best.mean_response)}"
+        f"{between}, of which {share:.0f} % is waiting."
     )
     if point.load is not None and point.load >= 1.0:
         yield (
@@ -188,28 +180,6 @@ def _margin(pair: PolicyPair) -> str:
         f"{pair.second} is next, {gap} longer, which may be chance (p = {pair.p:.2g}): draw more"
         " seeds to tell them apart."
     )
-
-
-def _changes(points: Sequence[LoadPoint]) -> Iterator[str]:
-    """Whether another policy is the best when more jobs come."""
-    if len(points) < 2:
-        return
-    first, last = (_first(point) for point in (points[0], points[-1]))
-    if first != last:
-        yield (
-            f"The best policy changes with the load: {first} at {points[0].load:g}, {last} at"
-            f" {points[-1].load:g}."
-        )
-
-
-def _first(point: LoadPoint) -> str:
-    return min(point.policies, key=lambda name: point.policies[name].mean_response)
-
-
-def _interval(result: PolicyResult) -> str:
-    if result.low is None or result.high is None:
-        return ""
-    return f" ({SECONDS.write(result.low)} to {SECONDS.write(result.high)})"
 
 
 def _devices(count: int) -> str:

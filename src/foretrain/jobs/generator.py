@@ -1,13 +1,8 @@
-"""The generator: jobs like those of a cluster, as many as wanted, at any load.
-
-How jobs end is drawn last, so a mix with and one without failures give the same jobs otherwise.
-
-Jobs drawn of models: which comes when, and how much it has to learn.
-"""
+"""Synthetic traces: jobs like those of a mix or of some models, as many as wanted, at any load."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, log, sqrt
 from typing import TYPE_CHECKING
@@ -16,12 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.jobs.mix import DAY, Failing, JobSize, Killing, Length, Mix
+from foretrain.jobs.mix import DAY, Length, Mix
 from foretrain.measured.job import End, Job, Trace
 from foretrain.throughput import Curve, rigid
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -73,8 +65,8 @@ def drawn(
         random: where chance comes from.
         restart: seconds that a start after a preemption takes.
 
-    Times between arrivals are exponential. The amount of training is log-normal, with the mean
-    and the variation of the model.
+    Arrivals are a Poisson process. The amount of training is log-normal, with the mean and the
+    variation of the model.
     """
     total = fsum(kind.share for kind in kinds)
     demand = fsum(kind.share / total * kind.demand for kind in kinds)
@@ -82,27 +74,23 @@ def drawn(
     places = random.choice(len(kinds), count, p=[kind.share / total for kind in kinds]).tolist()
     normal = random.standard_normal(count).tolist()
     width = len(str(count))
-    jobs = (
-        Job(
-            name=f"{kinds[place].name}-{number:0{width}}",
+    jobs = []
+    for number, (arrival, place, chance) in enumerate(
+        zip(arrivals, places, normal, strict=True), start=1
+    ):
+        kind = kinds[place]
+        variance = log(1.0 + kind.vary**2)
+        job = Job(
+            name=f"{kind.name}-{number:0{width}}",
             arrival=arrival,
-            work=_work(kinds[place], chance),
-            curve=kinds[place].curve,
-            devices=kinds[place].asks,
+            work=kind.samples * exp(sqrt(variance) * chance - 0.5 * variance),
+            curve=kind.curve,
+            devices=kind.asks,
             restart=restart,
-            group=kinds[place].name,
+            group=kind.name,
         )
-        for number, (arrival, place, chance) in enumerate(
-            zip(arrivals, places, normal, strict=True), start=1
-        )
-    )
+        jobs.append(job)
     return Trace(name=f"{count} jobs at load {load:g}", jobs=tuple(jobs))
-
-
-def _work(kind: JobKind, normal: float) -> float:
-    """Samples of a job: their logarithm is normal, and mean and variation are the model's."""
-    variance = log(1.0 + kind.vary**2)
-    return kind.samples * exp(sqrt(variance) * normal - 0.5 * variance)
 
 
 Column = NDArray[np.float64]
@@ -179,22 +167,14 @@ def generate(
         raise InputError(f"load must be above 0, got {load}.")
     drawn = draw(mix, random, count=count, largest=devices)
     arrivals = arrive(mix, drawn.turn, rate=load * devices / drawn.demand)
-    jobs = tuple(_jobs(mix, drawn, arrivals, curve=curve, restart=restart))
-    return Trace(name=f"{count} drawn jobs at load {load:g}", jobs=jobs)
-
-
-def _jobs(
-    mix: Mix, drawn: Draws, arrivals: Column, *, curve: Callable[[int], Curve], restart: float
-) -> Iterator[Job]:
-    """The rows of the columns."""
-    names = list(mix.groups) or [""]
+    groups = list(mix.groups) or [""]
     columns = (
         arrivals, drawn.work, drawn.devices, drawn.estimate, drawn.group, drawn.ran, drawn.end,
     )  # fmt: skip
     rows = zip(*(column.tolist() for column in columns), strict=True)
     digits = len(str(len(arrivals)))
-    for number, (arrival, work, asked, estimate, group, ran, end) in enumerate(rows, start=1):
-        yield Job(
+    jobs = tuple(
+        Job(
             name=f"job-{number:0{digits}}",
             arrival=arrival,
             work=work,
@@ -204,8 +184,11 @@ def _jobs(
             ends_after=ran,
             restart=restart,
             estimate=estimate,
-            group=names[group],
+            group=groups[group],
         )
+        for number, (arrival, work, asked, estimate, group, ran, end) in enumerate(rows, start=1)
+    )
+    return Trace(name=f"{count} drawn jobs at load {load:g}", jobs=jobs)
 
 
 def draw(mix: Mix, random: Generator, *, count: int, largest: int) -> Draws:
@@ -220,7 +203,8 @@ def draw(mix: Mix, random: Generator, *, count: int, largest: int) -> Draws:
     if not count >= 1:
         raise InputError(f"count must be at least 1 job, got {count}.")
     sizes = mix.within(largest)
-    chosen = _sizes(sizes, random, count)
+    odds = np.array([size.share for size in sizes])
+    chosen = random.choice(len(sizes), size=count, p=odds / odds.sum())
     devices = np.array([size.devices for size in sizes])[chosen]
     stretch = np.array([size.stretch for size in sizes])[chosen]
     work = np.minimum(intended(mix.length, random, count) * stretch, mix.length.longest)
@@ -228,9 +212,24 @@ def draw(mix: Mix, random: Generator, *, count: int, largest: int) -> Draws:
     shares = np.array(list(mix.groups.values()) or [1.0])
     group = random.choice(len(shares), size=count, p=shares / shares.sum())
     turn = np.cumsum(random.standard_exponential(count))
-    ran, end = _ends(mix, random, work)
+    # Ends are drawn last, so that a mix with and one without failures give the same jobs otherwise.
+    fails = killed = np.full(count, np.inf)
+    failing, killing = mix.failing, mix.killing
+    if failing is not None and failing.shape != 0:
+        fails = failing.scale * np.expm1(random.standard_exponential(count) / failing.shape)
+    if killing is not None:
+        share = 1.0 / (1.0 + (killing.half / work) ** killing.steepness)
+        reached = random.random(count) ** (1.0 / killing.late)
+        killed = np.where(random.random(count) < share, work * reached, np.inf)
+    ran = np.minimum(work, np.maximum(SHORTEST, np.minimum(fails, killed)))
     return Draws(
-        devices=devices, work=work, estimate=estimate, group=group, turn=turn, ran=ran, end=end
+        devices=devices,
+        work=work,
+        estimate=estimate,
+        group=group,
+        turn=turn,
+        ran=ran,
+        end=np.where(ran == work, 0, np.where(killed <= fails, 1, 2)),
     )
 
 
@@ -266,32 +265,3 @@ def estimate_errors(random: Generator, count: int) -> Column:
     shares, factors = zip(*ERRORS, strict=True)
     wrong = np.exp(np.interp(random.random(count), shares, np.log(factors)))
     return np.where(random.random(count) < 0.5, wrong, 1.0 / wrong)
-
-
-def _sizes(sizes: tuple[JobSize, ...], random: Generator, count: int) -> Counts:
-    shares = np.array([size.share for size in sizes])
-    return random.choice(len(sizes), size=count, p=shares / shares.sum())
-
-
-def _ends(mix: Mix, random: Generator, work: Column) -> tuple[Column, Counts]:
-    """Seconds after which jobs end, and how. [job]"""
-    fails = _failures(mix.failing, random, len(work))
-    killed = _kills(mix.killing, random, work)
-    ran = np.minimum(work, np.maximum(SHORTEST, np.minimum(fails, killed)))
-    return ran, np.where(ran == work, 0, np.where(killed <= fails, 1, 2))
-
-
-def _failures(failing: Failing | None, random: Generator, count: int) -> Column:
-    """Seconds of work at which jobs would fail. [job]"""
-    if failing is None or failing.shape == 0:
-        return np.full(count, np.inf)
-    return failing.scale * np.expm1(random.standard_exponential(count) / failing.shape)
-
-
-def _kills(killing: Killing | None, random: Generator, work: Column) -> Column:
-    """Seconds of work at which jobs are killed; infinite if they are not. [job]"""
-    if killing is None:
-        return np.full(len(work), np.inf)
-    share = 1.0 / (1.0 + (killing.half / work) ** killing.steepness)
-    reached = random.random(len(work)) ** (1.0 / killing.late)
-    return np.where(random.random(len(work)) < share, work * reached, np.inf)

@@ -15,14 +15,11 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from heapq import heappop, heappush
 from math import inf, isclose
 
 from foretrain.jobs.active import Active, HeldDevices
-from foretrain.jobs.pool import Pool
 from foretrain.jobs.simulation import Simulation
-from foretrain.measured.job import Job
 
 Need = tuple[int, tuple[str, ...]]
 """Devices and kinds: jobs of equal needs start in their order."""
@@ -94,28 +91,34 @@ class OrderedDispatcher:
     def decide(self, simulation: Simulation) -> None:
         """Start every job that the jobs before it leave devices for, the first one first."""
         looked, pool = self._looked, simulation.pool
-        self._fall(simulation)
+        # Jobs whose keys have changed go to their new places. In a queue that is the last one, also
+        # behind those that wait, who may have their devices now; whoever is left those goes on.
+        for _, _, active in self._drop_fallen(simulation):
+            self._run(active, self._turn(active, waits=self._order.queues), simulation)
         if pool.free(()) > self._free:
             looked.clear()
-        while (head := self._head()) is not None:
+        while heads := [
+            heap[0]
+            for heaps in (self._waiting, self._stopped)
+            for need, heap in heaps.items()
+            if need not in looked
+        ]:
+            head = min(heads)
             if not self._start(head, simulation):
                 if not self._order.skips:
                     break
                 looked.add(_need(head))
-        self._settle(simulation)
+        # The instant is over: who was stopped waits, at the key that a waiting job has. That is not
+        # below the one that it had, or two jobs would stop each other for ever.
+        stopped = sorted((place for heap in self._stopped.values() for place in heap), reverse=True)
+        for key, turn, active in stopped:
+            place = turn if turn[0] else self._turn(active, waits=True, first=True)
+            self._wait(active, place, now=simulation.now, least=key)
+        self._stopped.clear()
+        for _, _, active in self._drop_fallen(simulation):
+            self._run(active, self._turn(active), simulation)
+        self._fallen.clear()
         self._free = pool.free(())
-
-    def _head(self) -> Place | None:
-        """The first of the jobs that may start."""
-        return min(
-            (
-                heap[0]
-                for heaps in (self._waiting, self._stopped)
-                for need, heap in heaps.items()
-                if need not in self._looked
-            ),
-            default=None,
-        )
 
     def _start(self, head: Place, simulation: Simulation) -> bool:
         """Start the first job of a heap, if need be in place of jobs after it."""
@@ -123,25 +126,24 @@ class OrderedDispatcher:
         job = active.job
         if simulation.start(active, job.devices, job.kinds):
             self._unqueue(head)
-        elif not self._make_room(head, simulation):
-            return False
+        else:
+            victims = self._victims(head, simulation) if self._order.preempts else ()
+            if not victims:
+                return False
+            self._unqueue(head)
+            for victim in victims:
+                # In this instant it is still in the order where it was when that began.
+                key, turn, _ = self._drop(victim, simulation)
+                simulation.stop(victim)
+                now = simulation.now if self._order.falls else 0.0
+                self._queue(self._stopped, (key - now, turn, victim))
+                self._looked.clear()
+            started = simulation.start(active, job.devices, job.kinds)
+            assert started, f"{job.name} was said to fit"
         if self._order.preempts:
             # Who was stopped in this instant has its place back: behind it nobody may stop it.
             stopped = not head[1][0]
             self._run(active, head[1] if stopped else self._turn(active), simulation)
-        return True
-
-    def _make_room(self, head: Place, simulation: Simulation) -> bool:
-        """Start a job in place of jobs after it, if that is allowed and some use."""
-        active = head[2]
-        victims = self._victims(head, simulation) if self._order.preempts else ()
-        if not victims:
-            return False
-        self._unqueue(head)
-        for victim in victims:
-            self._interrupt(victim, simulation)
-        started = simulation.start(active, active.job.devices, active.job.kinds)
-        assert started, f"{active.job.name} was said to fit"
         return True
 
     def _victims(self, head: Place, simulation: Simulation) -> Sequence[Active]:
@@ -155,7 +157,7 @@ class OrderedDispatcher:
         lacking = job.devices - pool.free(job.kinds)
         for later, place, running in reversed(self._running):
             if (later, place) < first:
-                break
+                return ()
             held = running.held
             assert held is not None
             if not running.job.preemptible or (job.kinds and held.kind not in job.kinds):
@@ -164,8 +166,18 @@ class OrderedDispatcher:
             freed.append(held)
             lacking -= held.devices
             if lacking <= 0 and pool.fits(job.devices, job.kinds, freed):
-                return _needed(victims, job, spare=-lacking, pool=pool)
-        return ()
+                break
+        else:
+            return ()
+        # What is freed beyond the need is left to them, the first one first.
+        for victim in reversed(tuple(victims)):
+            held = victim.held
+            if held is not None and held.devices <= -lacking:
+                others = [each for each in victims if each is not victim]
+                freed = [each.held for each in others if each.held is not None]
+                if pool.fits(job.devices, job.kinds, freed):
+                    victims, lacking = others, lacking + held.devices
+        return victims
 
     def _wait(self, active: Active, turn: Turn, *, now: float, least: float = -inf) -> None:
         """Enter a job among the waiting, at its key or at the one that it had if that is higher."""
@@ -204,50 +216,19 @@ class OrderedDispatcher:
         self._places[active.rank] = place
         lasts = self._order.lasts(active, now) if self._order.lasts else inf
         if now + lasts < active.until:
-            action = partial(self._change, active, simulation)
-            self._changes[active.rank] = simulation.at(now + lasts, action)
 
-    def _change(self, active: Active, simulation: Simulation) -> None:
-        """The key of a running job has changed: it goes to its new place before the decision."""
-        self._changes.pop(active.rank)
-        self._fallen.append(active)
-        self._looked.clear()
+            def change() -> None:
+                # It goes to its new place before the decision.
+                self._changes.pop(active.rank)
+                self._fallen.append(active)
+                self._looked.clear()
 
-    def _fall(self, simulation: Simulation) -> None:
-        """Let jobs whose keys have changed go to their new places, the first one first.
-
-        In a queue that is the last place, also behind those that wait, who may have their devices
-        now; whoever is left those goes on among the running.
-        """
-        for _, _, active in self._drop_fallen(simulation):
-            self._run(active, self._turn(active, waits=self._order.queues), simulation)
+            self._changes[active.rank] = simulation.at(now + lasts, change)
 
     def _drop_fallen(self, simulation: Simulation) -> list[Place]:
         """Take jobs whose keys have changed from among the running, the first one first."""
         runs = [active for active in self._fallen if active.rank in self._places]
         return sorted(self._drop(active, simulation) for active in runs)
-
-    def _interrupt(self, active: Active, simulation: Simulation) -> None:
-        """Stop a job; in this instant it is still in the order where it was when that began."""
-        key, turn, _ = self._drop(active, simulation)
-        simulation.stop(active)
-        now = simulation.now if self._order.falls else 0.0
-        self._queue(self._stopped, (key - now, turn, active))
-        self._looked.clear()
-
-    def _settle(self, simulation: Simulation) -> None:
-        """The instant is over: who was stopped waits, at the key that a waiting job has.
-
-        That is not below the one that it had, or two jobs would stop each other for ever.
-        """
-        stopped = sorted((place for heap in self._stopped.values() for place in heap), reverse=True)
-        for key, turn, active in stopped:
-            place = turn if turn[0] else self._turn(active, waits=True, first=True)
-            self._wait(active, place, now=simulation.now, least=key)
-        self._stopped.clear()
-        for _, _, active in self._drop_fallen(simulation):
-            self._run(active, self._turn(active), simulation)
-        self._fallen.clear()
 
     def _drop(self, active: Active, simulation: Simulation) -> Place:
         """Take a job from among the running; the place that it had there."""
@@ -262,15 +243,3 @@ class OrderedDispatcher:
 def _need(place: Place) -> Need:
     job = place[2].job
     return job.devices, job.kinds
-
-
-def _needed(victims: list[Active], job: Job, *, spare: float, pool: Pool) -> Sequence[Active]:
-    """Those that must stop: what is freed beyond the need is left to them, the first one first."""
-    for victim in reversed(tuple(victims)):
-        held = victim.held
-        if held is not None and held.devices <= spare:
-            others = [each for each in victims if each is not victim]
-            freed = [each.held for each in others if each.held is not None]
-            if pool.fits(job.devices, job.kinds, freed):
-                victims, spare = others, spare - held.devices
-    return victims

@@ -1,13 +1,11 @@
-"""Efficiency-capped policies: jobs in an order, each as wide as its devices stay efficient.
+"""Efficiency caps for elastic jobs, and early termination for jobs that may fail.
 
-Two extremes lie at the ends: with threshold 0 the first job gets all that it can use, with
-threshold 1 every job of a concave curve runs as narrow as it can. In between a job gets as many
-devices as keep r(n) / (n r(1)) at or above the threshold.
+A cap of 0 gives the first job all that it can use; a cap of 1 runs every job of a concave curve as
+narrow as it can. In between a job gets as many devices as keep r(n) / (n r(1)) at or above the cap.
 
-Early-termination-aware: who costs least expected work per success runs first.
-
-It knows how long jobs are meant to run, and from past jobs how likely such a job is to get there.
-A long job that will probably fail soon waits, however little work it turns out to be in the end.
+Early termination is weighted shortest expected processing time, with the chance of success as the
+weight. That chance is the one of past jobs. A long job that will probably fail soon waits, however
+little work it turns out to be in the end.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ def fifo_efficient(threshold: float) -> Policy:
 
     Source: lin2018, section 4: first come first served with an efficiency threshold.
     """
-    return capped(threshold, _arrival)
+    return capped(threshold, lambda active, devices, state: active.job.arrival)
 
 
 def fifo_max() -> Policy:
@@ -43,7 +41,7 @@ def fifo_max() -> Policy:
 
     Source: lin2018, section 4.
     """
-    return capped(0.0, _arrival)
+    return capped(0.0, lambda active, devices, state: active.job.arrival)
 
 
 def srtf_efficient(threshold: float) -> Policy:
@@ -56,7 +54,12 @@ def srtf_efficient(threshold: float) -> Policy:
 
     Source: lin2018, section 4.
     """
-    return capped(threshold, _remaining)
+
+    def remaining(active: Active, devices: int, state: ClusterState) -> float:
+        left = active.job.work - active.done_at(state.now)
+        return left / pace(active, devices, fleet=state.fleet)
+
+    return capped(threshold, remaining)
 
 
 def capped(threshold: float, key: Key) -> Policy:
@@ -85,15 +88,6 @@ def capped(threshold: float, key: Key) -> Policy:
         return grants
 
     return policy
-
-
-def _arrival(active: Active, devices: int, state: ClusterState) -> float:
-    return active.job.arrival
-
-
-def _remaining(active: Active, devices: int, state: ClusterState) -> float:
-    left = active.job.work - active.done_at(state.now)
-    return left / pace(active, devices, fleet=state.fleet)
 
 
 LOOKS = 16

@@ -1,13 +1,12 @@
-"""EASY backfill: who came first has a reservation, others may pass if they do not touch it."""
+"""EASY backfilling: who came first has a reservation, others may pass if they do not touch it."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from math import inf
 
-from foretrain.jobs.active import Active, HeldDevices
+from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import pace
-from foretrain.jobs.pool import Pool
 from foretrain.jobs.simulation import Simulation
 
 
@@ -40,47 +39,37 @@ class EasyDispatcher:
         """Start jobs in the order of arrival, then those that may pass the first that waits."""
         for head in tuple(self._waiting.values()):
             if not self._start(head, simulation):
-                # Start later jobs that do not delay the first.
-                moment, freed = self._reservation(head, simulation)
-                for active in tuple(self._waiting.values())[1:]:
-                    if not simulation.pool.free(()):
-                        break
-                    soon = simulation.now + _said(active) <= moment
-                    if soon or _leaves(active, head, freed=freed, pool=simulation.pool):
-                        started = self._start(active, simulation)
-                        if started and soon and active.held is not None:
-                            freed.append(active.held)
+                self._backfill(head, simulation)
                 break
+
+    def _backfill(self, head: Active, simulation: Simulation) -> None:
+        """Start later jobs that do not delay the first."""
+        pool, need = simulation.pool, (head.job.devices, head.job.kinds)
+        # The reservation: when the first can start, and what will have been given back by then.
+        running = sorted(self._running.values(), key=lambda job: (_ends(job, simulation), job.rank))
+        freed = [active.held for active in running if active.held is not None]
+        enough = bisect_left(
+            range(len(freed)), True, key=lambda place: pool.fits(*need, freed[: place + 1])
+        )
+        moment = inf
+        if enough < len(freed):
+            moment, freed = _ends(running[enough], simulation), freed[: enough + 1]
+        for active in tuple(self._waiting.values())[1:]:
+            if not pool.free(()):
+                break
+            soon = leaves = simulation.now + _said(active) <= moment
+            if not soon and (held := pool.take(active.job.devices, active.job.kinds)) is not None:
+                # It runs on: would the first still start in time beside it?
+                leaves = pool.fits(*need, freed)
+                pool.give(held)
+            if leaves and self._start(active, simulation) and soon and active.held is not None:
+                freed.append(active.held)
 
     def _start(self, active: Active, simulation: Simulation) -> bool:
         started = simulation.start(active, active.job.devices, active.job.kinds)
         if started:
             self._running[active.rank] = self._waiting.pop(active.rank)
         return started
-
-    def _reservation(self, head: Active, simulation: Simulation) -> tuple[float, list[HeldDevices]]:
-        """When the first that waits can start, and what will have been given back by then."""
-        running = sorted(self._running.values(), key=lambda job: (_ends(job, simulation), job.rank))
-        held = [active.held for active in running if active.held is not None]
-        need = (head.job.devices, head.job.kinds)
-        enough = bisect_left(
-            range(len(held)),
-            True,
-            key=lambda place: simulation.pool.fits(*need, held[: place + 1]),
-        )
-        if enough == len(held):
-            return inf, held
-        return _ends(running[enough], simulation), held[: enough + 1]
-
-
-def _leaves(active: Active, head: Active, *, freed: list[HeldDevices], pool: Pool) -> bool:
-    """Whether the first that waits would still start in time beside a job that runs for long."""
-    held = pool.take(active.job.devices, active.job.kinds)
-    if held is None:
-        return False
-    leaves = pool.fits(head.job.devices, head.job.kinds, freed)
-    pool.give(held)
-    return leaves
 
 
 def _ends(active: Active, simulation: Simulation) -> float:

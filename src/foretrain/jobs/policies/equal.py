@@ -1,8 +1,7 @@
-"""Equal share: every job gets as many devices as any other.
+"""Equal shares of devices and of time, and the unequal ones whose mean response is least.
 
-Gandiva-fair: every job has a ticket, and tickets get equal time.
-
-heSRPT: the best shares of a fluid for jobs whose speed is a power of their devices.
+Processor sharing and equipartition divide devices, stride scheduling (Gandiva-fair) divides time.
+heSRPT has the best shares of a fluid for jobs whose speed is a power of their devices.
 """
 
 from __future__ import annotations

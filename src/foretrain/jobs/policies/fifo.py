@@ -1,12 +1,8 @@
-"""FIFO: who came first runs first, and nobody passes.
+"""Orders by arrival and by length: FIFO, shortest job first, shortest remaining time first.
 
-SJF and SRTF: the shortest job, or the one with the least left, runs first.
-
-Both know how long jobs want to take. They do not know that some end before.
-
-SRTF by a guess: what users say that jobs take, or what past jobs of the same kind took.
-
-Who has run longer than was guessed is thought to be about to end, and keeps running.
+The last (SRTF) goes also by lengths that users say or that past jobs predict. Lengths are what jobs
+want to take: no order knows that some end before. Who has run longer than was guessed is thought to
+be about to end, and keeps running.
 """
 
 from __future__ import annotations
@@ -24,11 +20,7 @@ from foretrain.measured.job import Job, Trace
 
 def fifo() -> Ordering:
     """First in, first out: a job that does not fit holds up all after it."""
-    return Ordering(key=_arrival)
-
-
-def _arrival(active: Active, now: float) -> float:
-    return active.job.arrival
+    return Ordering(key=lambda active, now: active.job.arrival)
 
 
 def sjf() -> Ordering:

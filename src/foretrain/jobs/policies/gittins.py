@@ -1,14 +1,9 @@
-"""Least attained service (LAS): who has got least runs first; nothing needs to be known of a job.
+"""Orders by attained service, in device-seconds: nobody knows the length of a job.
 
-Attained service counts device-seconds. It is told apart in levels only, so that two jobs do not
-interrupt each other for ever.
-
-Gittins: who is likeliest to end soon, by what it has got and how long jobs usually take.
-
-Nothing is known of a single job. Past jobs say how much service, in device-seconds, jobs get in
-all; an end is an end, whether the job finished, failed or was killed.
-
-Tiresias in rounds: discretised two-dimensional least attained service, with two queues.
+They are two-dimensional least attained service (LAS), discretised in levels so that two jobs do not
+interrupt each other for ever, and in two queues in Tiresias; and the Gittins index, which learns
+from past jobs how much service jobs get in all. An end is an end, whether the job finished, failed
+or was killed.
 """
 
 from __future__ import annotations

@@ -1,35 +1,20 @@
-"""Max-min fairness: nobody's share can be raised without lowering a smaller one.
+"""Divisions of time by an objective: max-min fairness, throughput, response, finish times.
 
-A share counts device-seconds: a job on four devices has four times as much as one on a single
-device in the same time.
-
-Max-sum throughput: who does most per device runs, whatever becomes of the others.
-
-AlloX: jobs are matched to devices so that the mean response is least, the oldest first.
-
-Finish-time fairness: nobody should end much later than on an equal part of the fleet.
+Max-sum throughput takes who does most per device; least mean response is the minimum-cost matching
+of AlloX; finish-time fairness is that of Themis. A share counts device-seconds: a job on four
+devices has four times as much as one on a single device in the same time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from foretrain.jobs.active import Active
 from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level
 from foretrain.jobs.rounds import Shares
 from foretrain.jobs.shared import ClusterState
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 GAIN = 1e-4
 """Weight of all jobs' mean throughput beside the least: enough to leave nothing idle."""
@@ -62,42 +47,16 @@ def max_min_over_kinds(state: ClusterState) -> Shares:
 
     if not state.jobs:
         return {}
-    capacity = np.array([float(state.room(each.kind)) for each in state.fleet.nodes])
-    gain, devices = _normalised(state, capacity)
-    count, kinds = gain.shape
-    wanted = np.append(-GAIN * gain.ravel() / count, -1.0)
-    bounds = [(0.0, 1.0 if each > 0 else 0.0) for each in gain.ravel()] + [(0.0, None)]
-    limits = np.concatenate([np.zeros(count), np.ones(count), capacity])
-    found = linprog(
-        wanted, A_ub=csr_array(_rows(gain, devices)), b_ub=limits, bounds=bounds, method="highs"
-    )
-    shares = found.x[:-1].reshape(count, kinds).tolist()
     names = [each.kind for each in state.fleet.nodes]
-    return {
-        active.rank: dict(zip(names, mine, strict=True))
-        for active, mine in zip(state.jobs, shares, strict=True)
-    }
-
-
-def _normalised(
-    state: ClusterState, capacity: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Throughput of each job on each kind over that of an equal share, and devices asked for."""
-    import numpy as np
-
-    names = [each.kind for each in state.fleet.nodes]
-    speeds = [rates(active, state) for active in state.jobs]
-    rate = np.array([[speed.get(name, 0.0) for name in names] for speed in speeds])
+    capacity = np.array([float(state.room(name)) for name in names])
     devices = np.array([float(active.job.devices) for active in state.jobs])
     weight = np.array([active.job.priority for active in state.jobs])
+    # Throughput of each job on each kind over that of an equal share.
+    speeds = [rates(active, state) for active in state.jobs]
+    rate = np.array([[speed.get(name, 0.0) for name in names] for speed in speeds])
     equal = capacity / max(float(len(devices)), float(capacity.sum()))
-    return rate * (devices / weight / (rate @ equal))[:, None], devices
-
-
-def _rows(gain: NDArray[np.float64], devices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Left sides: least throughput over each job's, time of each job, devices of each kind."""
-    import numpy as np
-
+    gain = rate * (devices / weight / (rate @ equal))[:, None]
+    # Rows: least throughput over each job's, time of each job, devices of each kind.
     count, kinds = gain.shape
     jobs = np.arange(count)
     rows = np.zeros((2 * count + kinds, count * kinds + 1))
@@ -106,7 +65,16 @@ def _rows(gain: NDArray[np.float64], devices: NDArray[np.float64]) -> NDArray[np
         rows[jobs, jobs * kinds + kind] = -gain[:, kind]
         rows[count + jobs, jobs * kinds + kind] = 1.0
         rows[2 * count + kind, jobs * kinds + kind] = devices
-    return rows
+    wanted = np.append(-GAIN * gain.ravel() / count, -1.0)
+    bounds = [(0.0, 1.0 if each > 0 else 0.0) for each in gain.ravel()] + [(0.0, None)]
+    limits = np.concatenate([np.zeros(count), np.ones(count), capacity])
+    found = linprog(wanted, A_ub=csr_array(rows), b_ub=limits, bounds=bounds, method="highs")
+    return {
+        active.rank: dict(zip(names, mine, strict=True))
+        for active, mine in zip(
+            state.jobs, found.x[:-1].reshape(count, kinds).tolist(), strict=True
+        )
+    }
 
 
 def max_sum(state: ClusterState) -> Shares:
@@ -161,14 +129,28 @@ class AlloX:
         """Time of all jobs: 1 on the kind of the device that a job is matched to."""
         here = {active.rank for active in state.jobs}
         self._kept = {rank: kind for rank, kind in self._kept.items() if rank in here}
-        idle = _idle(state, self._kept)
+        held = list(self._kept.values())
+        idle = [
+            each.kind
+            for each in state.fleet.nodes
+            for _ in range(int(state.room(each.kind)) - held.count(each.kind))
+        ]
         waiting = [active for active in state.jobs if active.rank not in self._kept]
         waiting = waiting[: max(int(self.oldest * len(waiting)), len(idle))]
         if waiting and idle:
-            # Give each idle device the first of the jobs that are matched to it.
+            import numpy as np
             from scipy.optimize import linear_sum_assignment
 
-            costs = _costs(waiting, idle, state)
+            # Seconds that a job in a place adds to all responses: jobs against places of devices.
+            seconds = []
+            for active in waiting:
+                speed = rates(active, state)
+                times = {kind: steps_left(active) / rate for kind, rate in speed.items()}
+                seconds.append([min(times.get(kind, inf), NEVER) for kind in idle])
+            places = np.arange(1, len(waiting) + 1)
+            table = np.array(seconds)
+            costs = np.concatenate([place * table for place in places], axis=1)
+            # Give each idle device the first of the jobs that are matched to it.
             first: dict[int, tuple[int, int]] = {}
             for row, column in zip(*linear_sum_assignment(costs), strict=True):
                 place, device = divmod(int(column), len(idle))
@@ -177,32 +159,6 @@ class AlloX:
             for device, (_, row) in first.items():
                 self._kept[waiting[row].rank] = idle[device]
         return {rank: {kind: 1.0} for rank, kind in self._kept.items()}
-
-
-def _idle(state: ClusterState, kept: dict[int, str]) -> list[str]:
-    """The kind of every device that no job keeps."""
-    held = list(kept.values())
-    return [
-        each.kind
-        for each in state.fleet.nodes
-        for _ in range(int(state.room(each.kind)) - held.count(each.kind))
-    ]
-
-
-def _costs(
-    waiting: Sequence[Active], idle: Sequence[str], state: ClusterState
-) -> NDArray[np.float64]:
-    """Seconds that a job in a place adds to all responses: jobs against places of devices."""
-    import numpy as np
-
-    seconds = []
-    for active in waiting:
-        speed = rates(active, state)
-        times = {kind: steps_left(active) / rate for kind, rate in speed.items()}
-        seconds.append([min(times.get(kind, inf), NEVER) for kind in idle])
-    places = np.arange(1, len(waiting) + 1)
-    table = np.array(seconds)
-    return np.concatenate([place * table for place in places], axis=1)
 
 
 HALVINGS = 60
@@ -241,37 +197,33 @@ class FinishTimeFairness:
     def __call__(self, state: ClusterState) -> Shares:
         """Time of all jobs."""
         kind = only_kind(state.fleet, "finish-time fairness")
-        needs = {active.rank: self._need(active, kind, state) for active in state.jobs}
-        ratio = _ratio(state, needs)
-        least = {rank: _share(need, ratio) for rank, need in needs.items()}
+        needs: dict[int, TimeNeeded] = {}
+        for active in state.jobs:
+            # What a job did since it was last asked goes to its past.
+            rank, rate = active.rank, rates(active, state)[kind]
+            part = rate * min(1.0, state.devices / len(state.jobs) / active.job.devices)
+            left = steps_left(active)
+            before, speed = self._before.get(rank, (left, part))
+            past = self._alone.get(rank, 0.0) + (before - left) / speed
+            self._alone[rank], self._before[rank] = past, (left, part)
+            needs[rank] = TimeNeeded(
+                state.now - active.job.arrival, left / rate, past + left / part
+            )
+
+        def asked(ratio: float) -> float:
+            return sum(_share(needs[each.rank], ratio) * each.job.devices for each in state.jobs)
+
+        # The least ratio that nobody need exceed, by bisection.
+        low = max(((need.waited + need.left) / need.alone for need in needs.values()), default=0.0)
+        high = 2.0 * low
+        while asked(high) > state.devices:
+            low, high = high, 2.0 * high
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if asked(middle) > state.devices else (low, middle)
+        least = {rank: _share(need, high) for rank, need in needs.items()}
         shares = filled(least, state.jobs, devices=state.devices)
         return {rank: {kind: share} for rank, share in shares.items()}
-
-    def _need(self, active: Active, kind: str, state: ClusterState) -> TimeNeeded:
-        """What decides a job's ratio; what it did since it was last asked goes to its past."""
-        rank, rate = active.rank, rates(active, state)[kind]
-        part = rate * min(1.0, state.devices / len(state.jobs) / active.job.devices)
-        left = steps_left(active)
-        before, speed = self._before.get(rank, (left, part))
-        past = self._alone.get(rank, 0.0) + (before - left) / speed
-        self._alone[rank], self._before[rank] = past, (left, part)
-        return TimeNeeded(state.now - active.job.arrival, left / rate, past + left / part)
-
-
-def _ratio(state: ClusterState, needs: Mapping[int, TimeNeeded]) -> float:
-    """The least ratio that nobody need exceed."""
-
-    def asked(ratio: float) -> float:
-        return sum(_share(needs[active.rank], ratio) * active.job.devices for active in state.jobs)
-
-    low = max(((need.waited + need.left) / need.alone for need in needs.values()), default=0.0)
-    high = 2.0 * low
-    while asked(high) > state.devices:
-        low, high = high, 2.0 * high
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if asked(middle) > state.devices else (low, middle)
-    return high
 
 
 def _share(need: TimeNeeded, ratio: float) -> float:

@@ -1,7 +1,4 @@
-"""Time left: how long a job would still take, also where its rate will change.
-
-Optimus: the next device goes to the job whose end it brings nearest.
-"""
+"""Optimus: greedy by marginal gain, the next device to the job whose end it brings nearest."""
 
 from __future__ import annotations
 
@@ -59,8 +56,13 @@ def optimus(state: ClusterState) -> Mapping[int, Allocation]:
 
     Source: peng2018, section 4.1: marginal gain; time left is known, as in qiao2021, section 5.1.
     """
-    given = _fewest(state)
-    free = state.devices - sum(given.values())
+    given: dict[int, int] = {}
+    free = state.devices
+    for active in state.jobs:
+        fewest = active.job.curve.counts[0]
+        if fewest <= free:
+            given[active.rank] = fewest
+            free -= fewest
     jobs = {active.rank: active for active in state.jobs}
     gains = [entry for rank in given if (entry := _gain(jobs[rank], given[rank], state))]
     heapify(gains)
@@ -77,17 +79,6 @@ def optimus(state: ClusterState) -> Mapping[int, Allocation]:
         rank: Allocation(given[rank], jobs[rank].job.kinds)
         for rank in sorted(given, key=given.__getitem__)
     }
-
-
-def _fewest(state: ClusterState) -> dict[int, int]:
-    """The fewest devices of each job, the first to come first, as long as there are any."""
-    given, free = {}, state.devices
-    for active in state.jobs:
-        fewest = active.job.curve.counts[0]
-        if fewest <= free:
-            given[active.rank] = fewest
-            free -= fewest
-    return given
 
 
 def _gain(active: Active, devices: int, state: ClusterState) -> tuple[float, int, int] | None:

@@ -73,21 +73,13 @@ class Pollux:
         age = state.now - active.job.arrival
         kept = max(age - active.stops * self.delay, 0.0) / (age + self.delay)
         options = {0: self.idle**self.fairness}
-        for count in _counts(active, state, max(2 * most, active.job.curve.counts[0])):
-            speed = pace(active, count, fleet=state.fleet) / alike
-            speed *= kept if holds and count != holds else 1.0
-            options[count] = max(speed, self.idle) ** self.fairness
+        most, per_node = max(2 * most, active.job.curve.counts[0]), state.fleet.nodes[0].devices
+        for count in active.job.curve.counts:
+            if count <= most and (count < per_node or count % per_node == 0):
+                speed = pace(active, count, fleet=state.fleet) / alike
+                speed *= kept if holds and count != holds else 1.0
+                options[count] = max(speed, self.idle) ** self.fairness
         return options
-
-
-def _counts(active: Active, state: ClusterState, most: int) -> Sequence[int]:
-    """Less than a node, or whole nodes, up to a number of devices."""
-    per_node = state.fleet.nodes[0].devices
-    return [
-        count
-        for count in active.job.curve.counts
-        if count <= most and (count < per_node or count % per_node == 0)
-    ]
 
 
 def allotted(options: Sequence[Mapping[int, float]], devices: int) -> list[int]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Option = tuple[Nodes, int, float]
 """Devices of a kind for a job, and how quickly it goes on them."""
 
+Choice = tuple[int, Option, float]
+"""Row of a job, one of its configurations, and what that costs."""
+
 GAP = 1e-6
 """Relative gap to the optimum at which the solver stops."""
 
@@ -60,20 +63,36 @@ class Sia:
 
     def __call__(self, state: ClusterState) -> Mapping[int, Allocation]:
         """What each job gets; the largest are placed first."""
-        options = [_options(active, state, self._tries(active)) for active in state.jobs]
-        costs = [
-            [cost - self.left_out for cost in self._costs(active, mine, state.now)]
-            for active, mine in zip(state.jobs, options, strict=True)
+        options = [self._options(active, state) for active in state.jobs]
+        choices = [
+            (row, option, cost - self.left_out)
+            for row, active in enumerate(state.jobs)
+            for option, cost in zip(
+                options[row], self._costs(active, options[row], state.now), strict=True
+            )
         ]
-        chosen = _least(options, costs, state)
+        chosen = least(choices, state) if choices else {}
         wide = sorted(chosen.items(), key=lambda item: (-item[1][1], item[0]))
         return {rank: Allocation(count, (nodes.kind,)) for rank, (nodes, count, _) in wide}
 
-    def _tries(self, active: Active) -> int:
-        """The most devices that a job may be given."""
+    def _options(self, active: Active, state: ClusterState) -> list[Option]:
+        """Configurations of a job, up to twice the devices that it has had."""
+        job, options = active.job, []
         holds = 0 if active.held is None else int(active.held.devices)
         most = self._most[active.rank] = max(self._most.get(active.rank, 0), holds)
-        return max(2 * most, active.job.curve.counts[0])
+        most = max(2 * most, job.curve.counts[0])
+        for nodes in state.fleet.nodes:
+            if job.kinds and nodes.kind not in job.kinds:
+                continue
+            for count in job.curve.counts:
+                # Powers of two within a node, whole nodes beyond.
+                within = count < nodes.devices and count & (count - 1) == 0
+                whole = count % nodes.devices == 0
+                if count <= min(most, state.room(nodes.kind)) and (within or whole):
+                    width = ceil(count / nodes.devices)
+                    speed = job.curve.rate(count, nodes=width, kind=nodes.kind, done=active.done)
+                    options.append((nodes, count, speed))
+        return options
 
     def _costs(self, active: Active, options: Sequence[Option], now: float) -> list[float]:
         """Of each configuration: its scaled goodput to the power of `fairness`."""
@@ -88,52 +107,28 @@ class Sia:
         return costs
 
 
-def _options(active: Active, state: ClusterState, most: int) -> list[Option]:
-    """Configurations of a job: powers of two within a node, whole nodes beyond, up to a number."""
-    job, options = active.job, []
-    for nodes in state.fleet.nodes:
-        if job.kinds and nodes.kind not in job.kinds:
-            continue
-        for count in job.curve.counts:
-            within = count < nodes.devices and count & (count - 1) == 0
-            whole = count % nodes.devices == 0
-            if count <= min(most, state.room(nodes.kind)) and (within or whole):
-                width = ceil(count / nodes.devices)
-                speed = job.curve.rate(count, nodes=width, kind=nodes.kind, done=active.done)
-                options.append((nodes, count, speed))
-    return options
-
-
-def _least(
-    options: Sequence[Sequence[Option]], costs: Sequence[Sequence[float]], state: ClusterState
-) -> dict[int, Option]:
+def least(choices: Sequence[Choice], state: ClusterState) -> dict[int, Option]:
     """At most one configuration for each job, with the least sum of costs that devices allow."""
     import numpy as np
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import coo_array
 
-    flat = [
-        (row, option, cost)
-        for row, (mine, theirs) in enumerate(zip(options, costs, strict=True))
-        for option, cost in zip(mine, theirs, strict=True)
-    ]
-    if not flat:
-        return {}
-    kinds = {nodes.kind: len(options) + place for place, nodes in enumerate(state.fleet.nodes)}
-    rows = [row for row, _, _ in flat] + [kinds[option[0].kind] for _, option, _ in flat]
-    columns = [*range(len(flat))] * 2
-    values = [1.0] * len(flat) + [float(option[1]) for _, option, _ in flat]
-    bounds = [1.0] * len(options) + [float(state.room(each.kind)) for each in state.fleet.nodes]
+    jobs = len(state.jobs)
+    kinds = {nodes.kind: jobs + place for place, nodes in enumerate(state.fleet.nodes)}
+    rows = [row for row, _, _ in choices] + [kinds[option[0].kind] for _, option, _ in choices]
+    columns = [*range(len(choices))] * 2
+    values = [1.0] * len(choices) + [float(option[1]) for _, option, _ in choices]
+    bounds = [1.0] * jobs + [float(state.room(each.kind)) for each in state.fleet.nodes]
     # The solver of SciPy 1.13 reads indices of 32 bits only.
     places = np.array((rows, columns), dtype=np.intc)
-    matrix = coo_array((values, (places[0], places[1])), shape=(len(bounds), len(flat)))
+    matrix = coo_array((values, (places[0], places[1])), shape=(len(bounds), len(choices)))
     found = milp(
-        np.array([cost for _, _, cost in flat]),
-        integrality=np.ones(len(flat)),
+        np.array([cost for _, _, cost in choices]),
+        integrality=np.ones(len(choices)),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(matrix.tocsr(), ub=bounds),
         options={"mip_rel_gap": GAP},
     )
     assert found.x is not None, found.message
-    taken = (each for each, share in zip(flat, found.x, strict=True) if share > 0.5)
+    taken = (each for each, share in zip(choices, found.x, strict=True) if share > 0.5)
     return {state.jobs[row].rank: option for row, option, _ in taken}
