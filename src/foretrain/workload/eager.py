@@ -38,7 +38,7 @@ def eager(model: Model, *, keeps_inputs: bool = False) -> Model:
 
 def _operators(layer: Layer, tokens: int, keeps_inputs: bool) -> Iterator[Operator]:
     norms = 0
-    pads = 0 < _adapters_of_parts(layer) < PARTS
+    pads = 0 < sum(map(_of_part, layer.operators)) < PARTS
     for each in layer.operators:
         norms += _is_norm(each)
         kept = _kept(each, tokens, pads=pads)
@@ -58,7 +58,9 @@ def _kept(operator: Operator, tokens: int, *, pads: bool) -> Size:
         # Values are a part of what the product wrote, which stays beside rotated copies.
         return replace(kept, values=kept.values + (operator.queries + operator.keys) / 2)
     if operator.kind is OperatorKind.MEMORY and stem(operator).endswith("activation"):
-        return replace(kept, values=kept.values + _gated(operator))
+        # The product of an activated branch with the other one needs it.
+        written = operator.forward.values - kept.values
+        return replace(kept, values=kept.values + (written if kept.values > written else 0.0))
     if pads and _of_part(operator):
         # Padded by an indexed copy, which keeps what it copies.
         return Size(values=operator.forward.values / 3)
@@ -69,19 +71,9 @@ def _is_norm(operator: Operator) -> bool:
     return operator.kind is OperatorKind.MEMORY and stem(operator).endswith("norm")
 
 
-def _gated(operator: Operator) -> float:
-    """Values of the activated branch, which its product with the other one needs; 0 for one."""
-    written = operator.forward.values - operator.kept.values
-    return written if operator.kept.values > written else 0.0
-
-
 def _of_part(operator: Operator) -> bool:
     """Whether it adds an adapter to a part of what the product beside it computes."""
     return operator.name.startswith("query-key-value ") and operator.name.endswith("adapter sum")
-
-
-def _adapters_of_parts(layer: Layer) -> int:
-    return sum(_of_part(each) for each in layer.operators)
 
 
 def _input(operator: Operator, norms: int) -> tuple[Size, int]:

@@ -139,17 +139,12 @@ class Model:
     @property
     def active(self) -> float:
         """Parameters that one token meets: all but those of the experts it is not sent to."""
-        met = (
-            layer.repeats * operator.weights * self._met(operator)
-            for layer, operator in self.operators
-        )
-        return sum(met) - self.tied
-
-    def _met(self, operator: Operator) -> float:
-        """The share of an operator's weights that one token meets."""
-        if not operator.experts:
-            return 1.0
-        return operator.matrices.rows / self.tokens if operator.matrices else 0.0
+        met = 0.0
+        for layer, operator in self.operators:
+            rows = operator.matrices.rows if operator.matrices else 0.0
+            share = rows / self.tokens if operator.experts else 1.0
+            met += layer.repeats * operator.weights * share
+        return met - self.tied
 
     @property
     def tied_trained(self) -> float:

@@ -127,7 +127,7 @@ class Operator:
 
     Attributes:
         name: shown to users, unique within its layer.
-        kind: which formula prices it.
+        kind: which formula prices it; most only move memory.
         matrices: the product of a MATMUL; its backward pass is two products of the same FLOP.
         weights: parameters that are read (and trained).
         flop: FLOP of the forward pass; a MATMUL's follows from its matrices.
@@ -168,7 +168,7 @@ class Operator:
     """
 
     name: str
-    kind: OperatorKind
+    kind: OperatorKind = OperatorKind.MEMORY
     matrices: Matrices | None = None
     weights: float = 0.0
     flop: float = 0.0

@@ -60,31 +60,24 @@ def prompted(model: Model, prompt: Prompt) -> Model:
             f"model '{model.name}' has {model.cuttable_layers} layers; a prompt cannot start "
             f"after {prompt.first}."
         )
-    return replace(model, layers=tuple(_layers(model, prompt)))
-
-
-def _layers(model: Model, prompt: Prompt) -> Iterator[Layer]:
+    layers: list[Layer] = []
     left, started = prompt.first, False
     for layer in model.layers:
         started = started or layer.cuttable
+        whole = replace(layer, operators=tuple(_operators(layer, prompt, tokens=0)))
         if not layer.cuttable:
-            whole = replace(layer, operators=tuple(_operators(layer, prompt, tokens=0)))
-            yield whole if started else forward_only(layer)
+            layers.append(whole if started else forward_only(layer))
             continue
+        # Layers before the first prompt.
         count = min(left, layer.repeats)
         left -= count
         if count:
-            yield _before(layer, prompt, count)
+            named = replace(whole, name=f"{layer.name} without prompt", repeats=count)
+            layers.append(named if prompt.scales else forward_only(named))
         if count < layer.repeats:
             operators = tuple(_operators(layer, prompt, tokens=prompt.tokens))
-            yield replace(layer, operators=operators, repeats=layer.repeats - count)
-
-
-def _before(layer: Layer, prompt: Prompt, count: int) -> Layer:
-    """Layers before the first prompt."""
-    operators = tuple(_operators(layer, prompt, tokens=0))
-    named = replace(layer, name=f"{layer.name} without prompt", repeats=count, operators=operators)
-    return named if prompt.scales else forward_only(named)
+            layers.append(replace(layer, operators=operators, repeats=layer.repeats - count))
+    return replace(model, layers=tuple(layers))
 
 
 def _operators(layer: Layer, prompt: Prompt, *, tokens: int) -> Iterator[Operator]:
@@ -107,7 +100,6 @@ def _prompt(heads: Operator, layer: Layer, tokens: int) -> Operator:
     hidden = product.depth
     return Operator(
         name="prompt attention",
-        kind=OperatorKind.MEMORY,
         weights=tokens * hidden + heads.units,
         forward=Size(values=3 * queries),
         backward=Size(values=4 * queries),
@@ -126,7 +118,6 @@ def _scale(base: Operator) -> Operator:
     written = product.batch * product.rows * product.columns
     return Operator(
         name=f"{base.name} scale",
-        kind=OperatorKind.MEMORY,
         weights=2 * product.columns,
         forward=Size(values=2 * written),
         backward=Size(values=3 * written),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import UNDIVIDED, Matrices, Operator, OperatorKind, Size, matmul
+from foretrain.workload.operator import UNDIVIDED, Matrices, Operator, Size, matmul
 
 SPREAD = 2.0
 """How much wider the interval is than that of a model whose structure is known."""
@@ -130,7 +130,6 @@ def _pair(part: Totals, family: NetworkFamily, position: int) -> tuple[Operator,
     )
     moved = Operator(
         name=f"norm and activation {position}",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=family.forward * values),
         backward=Size(values=family.backward * values),
         kept=Size(values=(family.kept - 1.0) * values),

@@ -24,7 +24,6 @@ from foretrain.workload.operator import (
     NOTHING,
     Matrices,
     Operator,
-    OperatorKind,
     Size,
     Split,
     matmul,
@@ -138,7 +137,18 @@ def forward_only(layer: Layer) -> Layer:
 
 def _with_adapters(model: Model, trainable: Trainable) -> Iterator[Layer]:
     """The layers of a model of which adapters alone are trained."""
-    _check_targets(model, trainable.targets)
+    known = dict.fromkeys(
+        name
+        for layer, each in model.operators
+        if layer.cuttable and is_linear(each)
+        for name in (stem(each), *projections(each, layer))
+    )
+    for target in trainable.targets:
+        if target not in known:
+            raise InputError(
+                f"model '{model.name}' has no projection '{target}'.{nearest(target, known)} "
+                f"Known: {', '.join(known)}."
+            )
     started = False
     for layer in model.layers:
         started = started or layer.cuttable
@@ -150,24 +160,11 @@ def _with_adapters(model: Model, trainable: Trainable) -> Iterator[Layer]:
             yield forward_only(layer)
 
 
-def _check_targets(model: Model, targets: tuple[str, ...]) -> None:
-    known = dict.fromkeys(
-        name
-        for layer, each in model.operators
-        if layer.cuttable and is_linear(each)
-        for name in (stem(each), *projections(each, layer))
-    )
-    for target in targets:
-        if target not in known:
-            raise InputError(
-                f"model '{model.name}' has no projection '{target}'.{nearest(target, known)} "
-                f"Known: {', '.join(known)}."
-            )
-
-
 def frozen_operators(layer: Layer, stored: WeightStorage | None) -> Iterator[Operator]:
     """The operators of a frozen layer through which gradients still flow."""
-    before: Operator | None = None
+    # What wrote a product's input may do without it in its own backward pass. An activation of a
+    # convolutional network and fused attention need it, and leave it to the product to keep it.
+    written = False
     for each in layer.operators:
         product = each.matrices if is_linear(each) else None
         yield replace(
@@ -175,18 +172,9 @@ def frozen_operators(layer: Layer, stored: WeightStorage | None) -> Iterator[Ope
             trained=0.0,
             stored=stored.weight_bytes if stored and product else each.stored,
             backward_flop=product.flop if product else each.backward_flop,
-            kept=NOTHING if product and _keeps_its_own(before) else each.kept,
+            kept=NOTHING if product and written else each.kept,
         )
-        before = each
-
-
-def _keeps_its_own(before: Operator | None) -> bool:
-    """Whether what wrote a product's input does without it in its own backward pass.
-
-    An activation of a convolutional network and fused attention need what they wrote, and leave it
-    to the next product to keep it.
-    """
-    return before is not None and (before.kept.values > 0 or before.routed > 0)
+        written = each.kept.values > 0 or each.routed > 0
 
 
 def _adapted(layer: Layer, trainable: Trainable) -> Iterator[Operator]:
@@ -201,16 +189,11 @@ def _adapted(layer: Layer, trainable: Trainable) -> Iterator[Operator]:
         dropped = trainable.dropout
         for name, outputs in _targeted(each, layer, trainable.targets):
             down, *others = adapter(each, name, outputs=outputs, rank=trainable.lora)
-            yield replace(down, kept=_entering(down.kept, held=held, dropped=dropped))
+            # Dropout makes a copy and a mask of what enters, once for a product.
+            copied = replace(down.kept, fixed=down.kept.values)
+            yield replace(down, kept=copied if dropped else NOTHING if held else down.kept)
             yield from others
             held, dropped = True, False
-
-
-def _entering(kept: Size, *, held: bool, dropped: bool) -> Size:
-    """What an adapter keeps of its input; dropout makes a copy and a mask, once for a product."""
-    if dropped:
-        return replace(kept, fixed=kept.values)
-    return NOTHING if held else kept
 
 
 def _targeted(
@@ -289,7 +272,6 @@ def adapter(base: Operator, name: str, *, outputs: float, rank: int) -> tuple[Op
     up = _factor(base, f"{title} adapter up", (rank, outputs), split=Split.COLUMNS)
     added = Operator(
         name=f"{title} adapter sum",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=3 * rows * outputs),
         backward=Size(values=2 * rows * outputs),
         split=Split.HEADS if base.split is Split.COLUMNS else Split.NONE,

@@ -14,7 +14,6 @@ from foretrain.workload.operator import (
     KernelFamily,
     Matrices,
     Operator,
-    OperatorKind,
     Size,
     matmul,
 )
@@ -80,7 +79,6 @@ def _depthwise(
     moved = pictures[0].values + pictures[1].values
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         weights=weights,
         flop=flop,
         backward_flop=2.0 * flop,
@@ -126,7 +124,6 @@ def normalisation(name: str, picture: Picture, *, kept: float) -> Operator:
     """Batch, instance or group normalisation: statistics first, so it reads twice."""
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         weights=2 * picture.channels,
         forward=Size(values=3 * picture.values),
         backward=Size(values=5 * picture.values),
@@ -154,7 +151,6 @@ def pointwise(
     """An activation, addition or pooling of `read` inputs."""
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         forward=Size(values=(read + 1) * values),
         backward=Size(values=(read + 2) * values),
         kept=Size(values=kept),
@@ -166,7 +162,6 @@ def regions(name: str, values: float) -> Operator:
     """Aligned regions of pictures: gradients are added up where they were read."""
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         forward=Size(values=(TAPS + 1) * values),
         backward=Size(values=(2 * TAPS + 1) * values),
         family=KernelFamily.PICTURE,
@@ -177,7 +172,6 @@ def loss(values: float) -> Operator:
     """Softmax or sigmoid of the outputs, and the loss, in fp32, which keeps the probabilities."""
     return Operator(
         name="loss",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=values, fixed=16 * values),
         backward=Size(values=values, fixed=12 * values),
         kept=Size(fixed=4 * values),

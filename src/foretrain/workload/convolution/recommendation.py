@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from foretrain.workload.convolution.operators import UNSPLIT_UNIT, loss, pointwise
 from foretrain.workload.convolution.picture import Picture
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
-from foretrain.workload.operator import Matrices, Operator, OperatorKind, Size, matmul
+from foretrain.workload.operator import Matrices, Operator, Size, matmul
 
 
 def table(name: str, rows: int, width: int, *, looked_up: int = 1) -> Operator:
     """A table of which each sample reads, and changes, so many rows."""
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         weights=rows * width,
         forward=Size(values=2 * looked_up * width),
         backward=Size(values=3 * looked_up * width),
@@ -58,7 +57,6 @@ def variational_autoencoder(*, items: int) -> ConvolutionalNetwork:
     values = 200
     sampled = Operator(
         name="sample",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=4 * values),
         backward=Size(values=4 * values),
         kept=Size(values=3 * values),

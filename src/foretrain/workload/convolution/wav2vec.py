@@ -12,7 +12,7 @@ from foretrain.workload.convolution.operators import loss
 from foretrain.workload.convolution.picture import Picture, Window
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.graph import Model
-from foretrain.workload.operator import Operator, OperatorKind, Size
+from foretrain.workload.operator import Operator, Size
 from foretrain.workload.parts.block import Run, layer
 from foretrain.workload.parts.encoder import encoder_run
 from foretrain.workload.parts.ends import whole
@@ -81,7 +81,6 @@ class Wav2Vec:
         trunk.append(
             Operator(
                 name="mask, positions and dropout",
-                kind=OperatorKind.MEMORY,
                 weights=stream.hidden + _POSITIONS.area(1),
                 forward=Size(values=3 * stream.values, fixed=stream.values),
                 backward=Size(values=3 * stream.values, fixed=stream.values),

@@ -15,7 +15,6 @@ from enum import Enum, StrEnum
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, Final, Protocol, get_args, get_type_hints
 
 from foretrain.errors import InputError, nearest
@@ -28,46 +27,31 @@ FAMILIES: Final = (
 )  # fmt: skip
 """The files, in the order in which their models are listed."""
 
-HOMES: Mapping[str, str] = MappingProxyType(
-    {
-        "Decoder": "foretrain.workload.parts.language_model",
-        "TransformerXL": "foretrain.workload.parts.transformer_xl",
-        "encoder": "foretrain.workload.parts.encoder",
-        "electra": "foretrain.workload.parts.encoder",
-        "encoder_decoder": "foretrain.workload.parts.encoder_decoder",
-        "vision_transformer": "foretrain.workload.parts.vision_transformer",
-        "wav2vec": "foretrain.workload.convolution.wav2vec",
-        "ResNet": "foretrain.workload.convolution.resnet",
-        "DenseNet": "foretrain.workload.convolution.resnet",
-        **dict.fromkeys(
-            ("lenet_5", "mnist", "alexnet", "overfeat", "vgg", "cosmoflow", "cosmoflow_512"),
-            "foretrain.workload.convolution.plain",
-        ),
-        "googlenet": "foretrain.workload.convolution.inception",
-        "inception_v3": "foretrain.workload.convolution.inception",
-        "inverted": "foretrain.workload.convolution.inverted",
-        "efficientnet": "foretrain.workload.convolution.inverted",
-        **dict.fromkeys(
-            ("ssd", "retinanet", "mask_rcnn", "efficientdet", "yolo_v3"),
-            "foretrain.workload.convolution.detection",
-        ),
-        "unet": "foretrain.workload.convolution.segmentation",
-        "unet_2d": "foretrain.workload.convolution.segmentation",
-        "vnet": "foretrain.workload.convolution.segmentation",
-        "jasper": "foretrain.workload.convolution.speech",
-        "deep_speech_2": "foretrain.workload.convolution.speech",
-        **dict.fromkeys(
-            (
-                "neural_collaborative_filtering",
-                "variational_autoencoder",
-                "deep_learning_recommendation",
-                "wide_and_deep",
-            ),
-            "foretrain.workload.convolution.recommendation",
-        ),
-    }
-)
-"""The module of each builder, which is loaded when a model is built with it."""
+BUILDERS: Final = {
+    "foretrain.workload.parts.language_model": "Decoder",
+    "foretrain.workload.parts.transformer_xl": "TransformerXL",
+    "foretrain.workload.parts.encoder": "encoder electra",
+    "foretrain.workload.parts.encoder_decoder": "encoder_decoder",
+    "foretrain.workload.parts.vision_transformer": "vision_transformer",
+    "foretrain.workload.convolution.plain": (
+        "lenet_5 mnist alexnet overfeat vgg cosmoflow cosmoflow_512"
+    ),
+    "foretrain.workload.convolution.resnet": "ResNet DenseNet",
+    "foretrain.workload.convolution.inception": "googlenet inception_v3",
+    "foretrain.workload.convolution.inverted": "inverted efficientnet",
+    "foretrain.workload.convolution.detection": "ssd retinanet mask_rcnn efficientdet yolo_v3",
+    "foretrain.workload.convolution.segmentation": "unet unet_2d vnet",
+    "foretrain.workload.convolution.speech": "jasper deep_speech_2",
+    "foretrain.workload.convolution.wav2vec": "wav2vec",
+    "foretrain.workload.convolution.recommendation": (
+        "neural_collaborative_filtering variational_autoencoder deep_learning_recommendation"
+        " wide_and_deep"
+    ),
+}
+"""The builders of each module, which is loaded when a model is built with one of them."""
+
+HOMES: Final = {name: module for module, names in BUILDERS.items() for name in names.split()}
+"""The module of each builder."""
 
 
 class SampleKind(StrEnum):
@@ -279,29 +263,25 @@ def build(
             table of positions.
     """
     entry = find(name)
-    size = _size(entry, sequence=sequence, image=image)
+    if entry.reads is SampleKind.NOTHING:
+        if sequence is not None or image is not None:
+            raise InputError(
+                f"model '{entry.name}' reads samples of one size: give neither sequence nor image."
+            )
+        size = 1
+    elif entry.reads is SampleKind.IMAGE:
+        if sequence is not None or image is None:
+            raise InputError(
+                f"model '{entry.name}' reads images: give image (pixels), no sequence."
+            )
+        size = image
+    elif image is not None or sequence is None:
+        raise InputError(f"model '{entry.name}' reads tokens: give sequence (tokens), no image.")
+    else:
+        size = sequence
     if positions is None:
         return entry.build(size)
     from foretrain.workload.library.variants import with_positions
 
     made = with_positions(entry.shape, positions).model(entry.name, size)
     return replace(made, source=entry.source)
-
-
-def _size(entry: Entry, *, sequence: int | None, image: int | None) -> int:
-    """Tokens or pixels of a sample; 1 where the entry reads neither."""
-    if entry.reads is SampleKind.NOTHING:
-        if sequence is not None or image is not None:
-            raise InputError(
-                f"model '{entry.name}' reads samples of one size: give neither sequence nor image."
-            )
-        return 1
-    if entry.reads is SampleKind.IMAGE:
-        if sequence is not None or image is None:
-            raise InputError(
-                f"model '{entry.name}' reads images: give image (pixels), no sequence."
-            )
-        return image
-    if image is not None or sequence is None:
-        raise InputError(f"model '{entry.name}' reads tokens: give sequence (tokens), no image.")
-    return sequence

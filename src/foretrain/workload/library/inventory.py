@@ -15,7 +15,7 @@ from foretrain.workload.convolution import operators
 from foretrain.workload.convolution.operators import UNSPLIT_UNIT
 from foretrain.workload.convolution.picture import Picture, Window
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import KernelFamily, Matrices, Operator, OperatorKind, Size, matmul
+from foretrain.workload.operator import KernelFamily, Matrices, Operator, Size, matmul
 
 FAMILIES: Mapping[str, KernelFamily] = MappingProxyType(
     {
@@ -133,66 +133,50 @@ class Inventory:
     @property
     def model(self) -> Model:
         """The network as the layers that are priced; nothing tells where it could be cut."""
-        layers = tuple(self._layers())
-        return Model(name=self.name, layers=layers, source=self.source, dimensions=2)
+        return Model(
+            name=self.name,
+            layers=tuple(
+                Layer(name=each.name, operators=(each,), repeats=count, input=0.0, output=0.0)
+                for each, count in self._operators()
+            ),
+            source=self.source,
+            dimensions=2,
+        )
 
-    def _layers(self) -> Iterator[Layer]:
+    def _operators(self) -> Iterator[tuple[Operator, int]]:
+        """Every operator, and how many of it there are."""
         named = 0.0
+        samples = Picture(channels=3, sides=(self.image, self.image))
         for index, each in enumerate(self.convolutions, start=1):
-            operator = self._convolution(f"convolution {index}", each)
-            named += each.count * operator.weights
-            yield _layer(operator, each.count)
-        for index, product in enumerate(self.products, start=1):
-            operator = _product(f"product {index}", product)
-            named += product.count * operator.weights
-            yield _layer(operator, product.count)
+            sides = zip(each.picture.sides, each.result.sides, strict=True)
+            window = Window(size=each.window, stride=tuple(-(-side // to) for side, to in sides))
+            pictures = (each.picture, each.result)
+            convolution = operators.convolution(
+                f"convolution {index}", pictures, window, groups=each.groups
+            )
+            named += each.count * convolution.weights
+            # The samples themselves need no gradient.
+            yield replace(convolution, first=each.picture == samples), each.count
+        for index, of in enumerate(self.products, start=1):
+            weights = of.matrices.depth * of.matrices.columns if of.weights else 0.0
+            named += of.count * weights
+            yield (
+                matmul(
+                    f"product {index}", of.matrices, weights=weights, units=1, unit=UNSPLIT_UNIT
+                ),
+                of.count,
+            )
         for move in self.moves:
-            yield _layer(_move(move), 1)
-        yield _layer(_rest(self, max(0.0, self.parameters - named)), 1)
-
-    def _convolution(self, name: str, of: Convolution) -> Operator:
-        """A convolution; the samples themselves need no gradient."""
-        strides = tuple(
-            -(-side // result)
-            for side, result in zip(of.picture.sides, of.result.sides, strict=True)
-        )
-        operator = operators.convolution(
-            name,
-            (of.picture, of.result),
-            Window(size=of.window, stride=strides),
-            groups=of.groups,
-        )
-        samples = of.picture == Picture(channels=3, sides=(self.image, self.image))
-        return replace(operator, first=samples)
-
-
-def _layer(operator: Operator, count: int) -> Layer:
-    return Layer(name=operator.name, operators=(operator,), repeats=count, input=0.0, output=0.0)
-
-
-def _product(name: str, of: Product) -> Operator:
-    weights = of.matrices.depth * of.matrices.columns if of.weights else 0.0
-    return matmul(name, of.matrices, weights=weights, units=1, unit=UNSPLIT_UNIT)
-
-
-def _move(of: Move) -> Operator:
-    """An operator launches as many kernels back as forth: here their mean."""
-    return Operator(
-        name=of.name,
-        kind=OperatorKind.MEMORY,
-        forward=Size(values=of.forward.half, fixed=4.0 * of.forward.full),
-        backward=Size(values=of.backward.half, fixed=4.0 * of.backward.full),
-        kernels=round((of.forward.kernels + of.backward.kernels) / 2),
-        family=FAMILIES.get(of.name, KernelFamily.PICTURE),
-    )
-
-
-def _rest(of: Inventory, weights: float) -> Operator:
-    """Parameters of norms and positions, whose use `moves` count, and all that is kept."""
-    return Operator(
-        name="norms and positions",
-        kind=OperatorKind.MEMORY,
-        weights=weights,
-        kept=Size(fixed=of.kept),
-        kernels=0,
-    )
+            # An operator launches as many kernels back as forth: here their mean.
+            moved = Operator(
+                name=move.name,
+                forward=Size(values=move.forward.half, fixed=4.0 * move.forward.full),
+                backward=Size(values=move.backward.half, fixed=4.0 * move.backward.full),
+                kernels=round((move.forward.kernels + move.backward.kernels) / 2),
+                family=FAMILIES.get(move.name, KernelFamily.PICTURE),
+            )
+            yield moved, 1
+        # Parameters of norms and positions, whose use `moves` count, and all that is kept.
+        rest = max(0.0, self.parameters - named)
+        kept = Size(fixed=self.kept)
+        yield Operator(name="norms and positions", weights=rest, kept=kept, kernels=0), 1

@@ -42,20 +42,17 @@ def routed(shape: object, routing: Routing) -> LanguageModel:
         isinstance(block.feed_forward, Experts) for run in shape.runs for block in run.blocks
     ):
         raise InputError("it has no experts; leave out expert_capacity and expert_imbalance.")
-    runs = tuple(
-        replace(run, blocks=tuple(_block(block, routing) for block in run.blocks))
-        for run in shape.runs
-    )
-    return replace(shape, runs=runs)
 
+    def used(block: Block) -> Block:
+        part = block.feed_forward
+        if not isinstance(part, Experts):
+            return block
+        imbalance = part.imbalance if routing.imbalance is None else routing.imbalance
+        capacity = part.capacity if routing.capacity is None else routing.capacity
+        return replace(block, feed_forward=replace(part, capacity=capacity, imbalance=imbalance))
 
-def _block(block: Block, routing: Routing) -> Block:
-    experts = block.feed_forward
-    if not isinstance(experts, Experts):
-        return block
-    imbalance = experts.imbalance if routing.imbalance is None else routing.imbalance
-    capacity = experts.capacity if routing.capacity is None else routing.capacity
-    return replace(block, feed_forward=replace(experts, capacity=capacity, imbalance=imbalance))
+    runs = (replace(run, blocks=tuple(map(used, run.blocks))) for run in shape.runs)
+    return replace(shape, runs=tuple(runs))
 
 
 def with_positions(shape: object, tokens: int) -> LanguageModel | EncoderDecoder | Electra:

@@ -24,6 +24,9 @@ from foretrain.workload.operator import (
 )
 from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear
 
+HEADS = "attention heads"
+"""What the tensor axis divides."""
+
 FLASH_BACKWARD_PRODUCTS = 5 / 2
 """Products of the backward pass over those of the forward pass. Source: dao2022, algorithm 4."""
 
@@ -62,6 +65,16 @@ class Core:
 
 def core(shape: Core) -> tuple[Operator, ...]:
     """The operators of both kernels; a plan has those of one."""
+    scores = shape.heads * shape.queries * shape.keys
+    softmax = _moving(
+        f"{shape.prefix}softmax", moved=(2 * scores, 3 * scores), kept=Size(values=scores)
+    )
+    dropout = _moving(
+        f"{shape.prefix}attention dropout",
+        moved=(2 * scores, 2 * scores),
+        mask=scores,
+        kept=Size(values=scores, fixed=scores),
+    )
     # One fused kernel; it skips what is masked and keeps one sum per row.
     ends = shape.queries * shape.heads + shape.keys * shape.kv_heads
     flop = 2.0 * shape.pairs * shape.heads * shape.both_widths
@@ -76,32 +89,18 @@ def core(shape: Core) -> tuple[Operator, ...]:
         split=Split.HEADS,
         attention=Attention.FLASH,
     )
-    return (*_plain(shape), flash)
-
-
-def _plain(shape: Core) -> tuple[Operator, ...]:
-    scores = shape.heads * shape.queries * shape.keys
-    softmax = _moving(
-        f"{shape.prefix}softmax", moved=(2 * scores, 3 * scores), kept=Size(values=scores)
-    )
-    dropout = _moving(
-        f"{shape.prefix}attention dropout",
-        moved=(2 * scores, 2 * scores),
-        mask=scores,
-        kept=Size(values=scores, fixed=scores),
-    )
     return (
         _product("scores", shape, columns=shape.keys, depth=shape.key_width),
         softmax,
         *([dropout] if shape.dropout else []),
         _product("context", shape, columns=shape.value_width, depth=shape.keys),
+        flash,
     )
 
 
 def _moving(name: str, *, moved: tuple[float, float], mask: float = 0.0, kept: Size) -> Operator:
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         forward=Size(values=moved[0], fixed=mask),
         backward=Size(values=moved[1], fixed=mask),
         kept=kept,
@@ -203,9 +202,35 @@ class Heads:
 
 def attention(shape: Heads, stream: HiddenStates) -> tuple[Operator, ...]:
     """Self-attention: every operator from the norm (without it) to the residual (without it)."""
+    if shape.kv_heads > 1 or shape.heads == 1:
+        inputs = [
+            linear(
+                "query-key-value",
+                stream.tokens,
+                (stream.hidden, shape.query + 2 * shape.keys),
+                bias=shape.bias,
+                division=_key_heads(shape),
+            )
+        ]
+    else:
+        # Two products where only the queries are divided.
+        inputs = [*_query_and_keys(shape, stream, stream.tokens)]
+    if shape.norms:
+        # Norms of queries and keys, whose few weights every member has; counted as if divided.
+        values = stream.tokens * (shape.query + shape.keys)
+        inputs.append(
+            Operator(
+                name="query and key norms",
+                weights=2 * shape.width,
+                forward=Size(values=2 * values),
+                backward=Size(values=3 * values),
+                kept=Size(values=values),
+                kernels=2,
+                split=Split.HEADS,
+            )
+        )
     return (
-        *_inputs(shape, stream),
-        *_normed(shape, stream),
+        *inputs,
         _kept_heads(shape, stream),
         *core(_core(shape, stream)),
         _output(shape, stream),
@@ -217,22 +242,8 @@ def cross_attention(shape: Heads, stream: HiddenStates, *, memory: int) -> tuple
 
     The encoder's output is kept once for all layers and left out here.
     """
-    keys = linear(
-        "cross key-value",
-        memory,
-        (stream.hidden, 2 * shape.keys),
-        bias=shape.bias,
-        division=_key_heads(shape),
-    )
     return (
-        linear(
-            "cross query",
-            stream.tokens,
-            (stream.hidden, shape.query),
-            bias=shape.bias,
-            division=_query_heads(shape, Split.COLUMNS),
-        ),
-        _kept_nothing(keys),
+        *_query_and_keys(shape, stream, memory, prefix="cross "),
         _kept_heads(shape, stream, memory=memory, name="cross queries, keys, values"),
         *core(_core(shape, stream, memory=memory, prefix="cross ")),
         _output(shape, stream, name="cross output"),
@@ -245,7 +256,7 @@ def _seen(tokens: int, window: int, *, causal: bool) -> float:
 
 
 def _query_heads(shape: Heads, split: Split) -> Division:
-    return Division(split=split, units=shape.heads, unit="attention heads")
+    return Division(split=split, units=shape.heads, unit=HEADS)
 
 
 def _key_heads(shape: Heads) -> Division:
@@ -257,56 +268,25 @@ def _key_heads(shape: Heads) -> Division:
     return Division(split=Split.COLUMNS, units=shape.kv_heads, unit="key-value heads")
 
 
-def _inputs(shape: Heads, stream: HiddenStates) -> tuple[Operator, ...]:
-    """One product to queries, keys and values, or two where only the queries are divided."""
-    if shape.kv_heads > 1 or shape.heads == 1:
-        features = (stream.hidden, shape.query + 2 * shape.keys)
-        division = _key_heads(shape)
-        return (_linear("query-key-value", shape, stream, features=features, division=division),)
-    query = _linear(
-        "query",
-        shape,
-        stream,
-        features=(stream.hidden, shape.query),
+def _query_and_keys(
+    shape: Heads, stream: HiddenStates, memory: int, *, prefix: str = ""
+) -> tuple[Operator, Operator]:
+    """A product to queries, and one of `memory` tokens, kept elsewhere, to keys and values."""
+    query = linear(
+        f"{prefix}query",
+        stream.tokens,
+        (stream.hidden, shape.query),
+        bias=shape.bias,
         division=_query_heads(shape, Split.COLUMNS),
     )
-    keys = _linear(
-        "key-value",
-        shape,
-        stream,
-        features=(stream.hidden, 2 * shape.keys),
+    keys = linear(
+        f"{prefix}key-value",
+        memory,
+        (stream.hidden, 2 * shape.keys),
+        bias=shape.bias,
         division=_key_heads(shape),
     )
-    return query, _kept_nothing(keys)
-
-
-def _linear(
-    name: str, shape: Heads, stream: HiddenStates, *, features: tuple[int, int], division: Division
-) -> Operator:
-    return linear(name, stream.tokens, features, bias=shape.bias, division=division)
-
-
-def _kept_nothing(operator: Operator) -> Operator:
-    """An operator whose input another one keeps."""
-    return replace(operator, kept=NOTHING)
-
-
-def _normed(shape: Heads, stream: HiddenStates) -> tuple[Operator, ...]:
-    """Norms of queries and keys, whose few weights every member has; counted as if divided."""
-    if not shape.norms:
-        return ()
-    values = stream.tokens * (shape.query + shape.keys)
-    norms = Operator(
-        name="query and key norms",
-        kind=OperatorKind.MEMORY,
-        weights=2 * shape.width,
-        forward=Size(values=2 * values),
-        backward=Size(values=3 * values),
-        kept=Size(values=values),
-        kernels=2,
-        split=Split.HEADS,
-    )
-    return (norms,)
+    return query, replace(keys, kept=NOTHING)
 
 
 def _kept_heads(
@@ -329,7 +309,6 @@ def _kept_heads(
     heads = _key_heads(shape) if shape.kv_heads > 1 else _query_heads(shape, Split.HEADS)
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         weights=shape.heads if shape.sinks else 0,
         forward=Size(values=forward * turned),
         backward=Size(values=backward * turned),

@@ -86,9 +86,15 @@ class Run:
 def layer(run: Run, stream: HiddenStates, *, memory: int = 0) -> Layer:
     """The layers of a run, which read and hand on the stream (and `memory` tokens beside it)."""
     parts = [block_operators(block, stream, memory=memory) for block in run.blocks]
+    # Operators of several blocks of one layer have names that tell them apart.
+    operators = tuple(
+        operator if len(parts) == 1 else replace(operator, name=f"{operator.name} {position}")
+        for position, each in enumerate(parts, start=1)
+        for operator in each
+    )
     return Layer(
         name=run.name,
-        operators=parts[0] if len(parts) == 1 else _numbered(parts),
+        operators=operators,
         repeats=run.repeats,
         input=stream.values,
         output=stream.values + memory * stream.hidden,
@@ -153,15 +159,6 @@ def _side_by_side(
         # Both norms read the same stream, which is kept once.
         norms = [replace(norms[0], kept=NOTHING), norm(f"{title} norm", stream)]
     return (*norms, *mixing, first, *between, last, residual("residual", stream))
-
-
-def _numbered(parts: Sequence[Operators]) -> Operators:
-    """Operators of several blocks of one layer, under names that tell them apart."""
-    return tuple(
-        replace(operator, name=f"{operator.name} {position}")
-        for position, operators in enumerate(parts, start=1)
-        for operator in operators
-    )
 
 
 def structure(hidden: int, runs: Sequence[Run]) -> str:

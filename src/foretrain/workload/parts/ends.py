@@ -7,7 +7,7 @@ from math import ceil
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer
-from foretrain.workload.operator import Operator, OperatorKind, Size, Split
+from foretrain.workload.operator import Operator, Size, Split
 from foretrain.workload.parts.feed_forward import activation
 from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear, norm
 
@@ -82,11 +82,15 @@ class LanguageHead:
 
 def embedding_layer(shape: Embedding, stream: HiddenStates) -> Layer:
     """Lookup of tokens (and positions); the tensor axis divides the vocabulary."""
+    projection = []
+    if shape.width is not None:
+        features = (shape.width, stream.hidden)
+        projection = [whole("projection", stream.tokens, features, bias=shape.projection_bias)]
     return Layer(
         name="embedding",
         operators=(
             lookup(shape, stream),
-            *_projected(shape, stream),
+            *projection,
             *_positions(shape, stream),
             *([norm("embedding norm", stream)] if shape.norm else []),
         ),
@@ -111,11 +115,19 @@ def head_layer(
     tokens = ceil(stream.tokens * shape.predicted)
     told = replace(stream, tokens=tokens)
     more = replace(told, tokens=tokens * (1 + predictions))
+    pooler = []
+    if shape.pooler:
+        # Two products on the first token of a sample.
+        hidden = stream.hidden
+        pooler = [
+            whole("pooler", 1, (hidden, hidden), bias=True),
+            whole("pooled classes", 1, (hidden, shape.pooler), bias=True),
+        ]
     return Layer(
         name="head",
         operators=(
             *([norm("final norm", stream)] if shape.norm else []),
-            *_pooler(shape, stream),
+            *pooler,
             *_transform(shape, embedding, told),
             *logits(shape, embedding, more),
         ),
@@ -143,7 +155,6 @@ def logits(shape: LanguageHead, embedding: Embedding, stream: HiddenStates) -> t
     )
     loss = Operator(
         name="loss",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=values, fixed=16 * values),
         backward=Size(values=values, fixed=12 * values),
         kept=Size(fixed=4 * values),
@@ -159,7 +170,6 @@ def lookup(shape: Embedding, stream: HiddenStates) -> Operator:
     values = stream.tokens * width
     return Operator(
         name="lookup",
-        kind=OperatorKind.MEMORY,
         weights=shape.vocabulary * width,
         forward=Size(values=2 * values),
         backward=Size(values=3 * values),
@@ -176,13 +186,6 @@ def whole(name: str, tokens: int, features: tuple[int, int], *, bias: bool) -> O
     return replace(product, sequence=tokens > 1)
 
 
-def _projected(shape: Embedding, stream: HiddenStates) -> tuple[Operator, ...]:
-    if shape.width is None:
-        return ()
-    features = (shape.width, stream.hidden)
-    return (whole("projection", stream.tokens, features, bias=shape.projection_bias),)
-
-
 def _positions(shape: Embedding, stream: HiddenStates) -> tuple[Operator, ...]:
     """Tables of positions and types added, and dropout."""
     rows = shape.types
@@ -193,7 +196,6 @@ def _positions(shape: Embedding, stream: HiddenStates) -> tuple[Operator, ...]:
     mask = stream.values if stream.dropout else 0.0
     added = Operator(
         name="positions and dropout",
-        kind=OperatorKind.MEMORY,
         weights=rows * stream.hidden + shape.biases,
         forward=Size(values=3 * stream.values, fixed=mask),
         backward=Size(values=2 * stream.values, fixed=mask),
@@ -201,17 +203,6 @@ def _positions(shape: Embedding, stream: HiddenStates) -> tuple[Operator, ...]:
         sequence=True,
     )
     return (added,)
-
-
-def _pooler(shape: LanguageHead, stream: HiddenStates) -> tuple[Operator, ...]:
-    """Two products on the first token of a sample."""
-    if not shape.pooler:
-        return ()
-    hidden = stream.hidden
-    return (
-        whole("pooler", 1, (hidden, hidden), bias=True),
-        whole("pooled classes", 1, (hidden, shape.pooler), bias=True),
-    )
 
 
 def _transform(

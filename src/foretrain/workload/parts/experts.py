@@ -17,7 +17,6 @@ from foretrain.workload.operator import (
     NOTHING,
     Matrices,
     Operator,
-    OperatorKind,
     Reach,
     Size,
     Split,
@@ -86,20 +85,34 @@ class Experts:
 def experts(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
     """From the norm (without it) to the residual (without it)."""
     sent = replace(stream, hidden=shape.latent or stream.hidden)
-    down = [] if shape.latent is None else [_whole("latent down", stream, sent)]
-    up = [] if shape.latent is None else [_whole("latent up", sent, stream)]
+    copies = shape.copies(stream.tokens)
+    gating = activation(
+        "expert activation", copies * shape.each.width, branches=shape.each.branches
+    )
+    shared = []
+    if shape.shared is not None:
+        # The router keeps what shared experts read.
+        first, *others = feed_forward(shape.shared, stream, prefix="shared expert")
+        gate = [_shared_gate(stream)] if shape.shared_gate else []
+        shared = [replace(first, kept=NOTHING), *others, *gate]
     return (
         *_router(shape, stream),
-        *_shared(shape, stream),
-        *(replace(each, kept=NOTHING) for each in down),
+        *shared,
+        *([replace(_whole("latent down", stream, sent), kept=NOTHING)] if shape.latent else []),
         _exchange("dispatch", shape, sent, kernels=5),
         _product("experts in", shape, sent, split=Split.COLUMNS),
-        *_clamps(shape, sent),
-        _activation(shape, sent),
+        *([_clamps(shape, copies)] if shape.clamped else []),
+        replace(
+            gating,
+            experts=shape.count,
+            imbalance=shape.imbalance,
+            selective=True,
+            dropped=shape.clamped,
+        ),
         _product("experts out", shape, sent, split=Split.DEPTH),
-        *_bias(shape, sent),
+        *([_bias(shape, copies * sent.hidden)] if shape.each.bias else []),
         _exchange("combine", shape, sent, kernels=3),
-        *up,
+        *([_whole("latent up", sent, stream)] if shape.latent else []),
     )
 
 
@@ -127,7 +140,6 @@ def _router(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
     )
     choice = Operator(
         name="choice of experts",
-        kind=OperatorKind.MEMORY,
         forward=Size(fixed=3 * 4 * scores),
         backward=Size(fixed=3 * 4 * scores),
         kept=Size(values=stream.values, fixed=4 * scores),
@@ -137,36 +149,27 @@ def _router(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
     return replace(product, sequence=True, wide=True, kept=NOTHING), choice
 
 
-def _shared(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
-    """Shared experts; the router keeps their input."""
-    if shape.shared is None:
-        return ()
-    first, *others = feed_forward(shape.shared, stream, prefix="shared expert")
-    gate = Operator(
+def _shared_gate(stream: HiddenStates) -> Operator:
+    """A learned number per token weighs the shared part."""
+    return Operator(
         name="shared expert gate",
-        kind=OperatorKind.MEMORY,
         weights=stream.hidden,
         forward=Size(values=3 * stream.values),
         backward=Size(values=5 * stream.values),
         kept=Size(values=stream.values),
         sequence=True,
     )
-    return (replace(first, kept=NOTHING), *others, *([gate] if shape.shared_gate else []))
 
 
-def _bias(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
+def _bias(shape: Experts, values: float) -> Operator:
     """Biases of the second product, weighed by the router in fp32 before they are added.
 
     Forward a product, a sum, a copy of all experts' rows and a cast; backward their gradients,
     those of the bias and of the weight, and the rows of all experts joined again. Source:
     megatron-core, grouped experts (from memory).
     """
-    if not shape.each.bias:
-        return ()
-    values = shape.copies(stream.tokens) * stream.hidden
-    bias = Operator(
+    return Operator(
         name="expert bias",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=2 * values, fixed=6 * 4 * values),
         backward=Size(values=4 * values, fixed=8 * 4 * values),
         kernels=4,
@@ -174,21 +177,17 @@ def _bias(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
         imbalance=shape.imbalance,
         reach=Reach.STRETCHED,
     )
-    return (bias,)
 
 
-def _clamps(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
+def _clamps(shape: Experts, copies: float) -> Operator:
     """Both branches clamped, each by itself, and joined again for the kernel that gates.
 
     Backward each reads its gradient and what it clamped, and both are joined.
     Source: megatron-core, weighted quick GeGLU (from memory).
     """
-    if not shape.clamped:
-        return ()
-    values = shape.each.branches * shape.copies(stream.tokens) * shape.each.width
-    clamps = Operator(
+    values = shape.each.branches * copies * shape.each.width
+    return Operator(
         name="expert clamps",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=4 * values),
         backward=Size(values=5 * values),
         kept=Size(values=values),
@@ -199,7 +198,6 @@ def _clamps(shape: Experts, stream: HiddenStates) -> tuple[Operator, ...]:
         imbalance=shape.imbalance,
         reach=Reach.STRETCHED,
     )
-    return (clamps,)
 
 
 def _exchange(name: str, shape: Experts, stream: HiddenStates, *, kernels: int) -> Operator:
@@ -210,7 +208,6 @@ def _exchange(name: str, shape: Experts, stream: HiddenStates, *, kernels: int) 
     values = shape.copies(stream.tokens) * stream.hidden
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         forward=Size(values=2 * values),
         backward=Size(values=2 * values),
         kernels=kernels,
@@ -238,16 +235,4 @@ def _product(name: str, shape: Experts, stream: HiddenStates, *, split: Split) -
     )
     return replace(
         product, experts=shape.count, imbalance=shape.imbalance, dropped=split is Split.DEPTH
-    )
-
-
-def _activation(shape: Experts, stream: HiddenStates) -> Operator:
-    values = shape.copies(stream.tokens) * shape.each.width
-    operator = activation("expert activation", values, branches=shape.each.branches)
-    return replace(
-        operator,
-        experts=shape.count,
-        imbalance=shape.imbalance,
-        selective=True,
-        dropped=shape.clamped,
     )

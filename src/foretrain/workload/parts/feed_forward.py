@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foretrain.workload.operator import Operator, OperatorKind, Size, Split
+from foretrain.workload.operator import Operator, Size, Split
 from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear
 
 
@@ -62,7 +62,6 @@ def activation(name: str, values: float, *, branches: int) -> Operator:
     """What stands between the products: it keeps the values of every branch."""
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         forward=Size(values=(branches + 1) * values),
         backward=Size(values=(2 * branches + 1) * values),
         kept=Size(values=branches * values),

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from foretrain.workload.operator import NOTHING, Operator, OperatorKind, Size, Split
-from foretrain.workload.parts.attention import Core, core
+from foretrain.workload.operator import NOTHING, Operator, Size, Split
+from foretrain.workload.parts.attention import HEADS, Core, core
 from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear, norm
-
-_REPEATED = Division(split=Split.NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,50 +57,65 @@ class Latent:
 
 def latent_attention(shape: Latent, stream: HiddenStates) -> tuple[Operator, ...]:
     """From the norm (without it) to the residual (without it), expanded as in training."""
-    # Queries, keys and values, which any attention core keeps; a part of them is rotated.
-    both = stream.tokens * (shape.query + shape.output)
-    kept_heads = Operator(
+    tokens, heads = stream.tokens, Division(split=Split.DEPTH, units=shape.heads, unit=HEADS)
+    if shape.query_rank is None:
+        alone = _up("query", shape, stream, features=(stream.hidden, shape.query))
+        queries = [replace(alone, kept=NOTHING)]
+    else:
+        queries = [
+            replace(_down("query down", stream, shape.query_rank), kept=NOTHING),
+            _narrow_norm("query norm", stream, shape.query_rank),
+            _up("query up", shape, stream, features=(shape.query_rank, shape.query)),
+        ]
+    expanded = (shape.key_rank, shape.heads * (shape.plain + shape.value))
+    between = Core(
+        queries=tokens,
+        keys=tokens,
+        heads=shape.heads,
+        kv_heads=shape.heads,
+        key_width=shape.key,
+        value_width=shape.value,
+        pairs=tokens * tokens / 2,
+        dropout=stream.dropout,
+    )
+    output = linear(
+        "attention output", tokens, (shape.output, stream.hidden), bias=False, division=heads
+    )
+    return (
+        *queries,
+        # The position's part leaves the narrow vector before its norm. It keeps the queries' input.
+        _down("key-value down", stream, shape.key_rank + shape.rotary),
+        _narrow_norm("key-value norm", stream, shape.key_rank),
+        _up("key-value up", shape, stream, features=expanded),
+        _kept_heads(shape, tokens),
+        *core(between),
+        # The product after the core needs its output in the backward pass too.
+        replace(output, shared_input=True),
+    )
+
+
+def _kept_heads(shape: Latent, tokens: int) -> Operator:
+    """Queries, keys and values, which any attention core keeps; a part of them is rotated."""
+    both = tokens * (shape.query + shape.output)
+    return Operator(
         name="queries, keys, values",
-        kind=OperatorKind.MEMORY,
-        forward=Size(values=4 * stream.tokens * shape.query),
-        backward=Size(values=4 * stream.tokens * shape.query),
-        kept=Size(values=both + stream.tokens * shape.query),
+        forward=Size(values=4 * tokens * shape.query),
+        backward=Size(values=4 * tokens * shape.query),
+        kept=Size(values=both + tokens * shape.query),
         split=Split.HEADS,
         units=shape.heads,
-        unit="attention heads",
+        unit=HEADS,
         selective=True,
         dropped=True,
         keys=both,
         queries=both,
     )
-    return (
-        *_queries(shape, stream),
-        *_keys(shape, stream),
-        kept_heads,
-        *core(_core(shape, stream)),
-        _output(shape, stream),
-    )
-
-
-def _output(shape: Latent, stream: HiddenStates) -> Operator:
-    """The product after the core, whose backward pass needs its output too."""
-    product = linear(
-        "attention output",
-        stream.tokens,
-        (shape.output, stream.hidden),
-        bias=False,
-        division=_heads(shape, Split.DEPTH),
-    )
-    return replace(product, shared_input=True)
-
-
-def _heads(shape: Latent, split: Split) -> Division:
-    return Division(split=split, units=shape.heads, unit="attention heads")
 
 
 def _down(name: str, stream: HiddenStates, width: int) -> Operator:
     """A product to a narrow vector, which every member of the tensor axis has whole."""
-    product = linear(name, stream.tokens, (stream.hidden, width), bias=False, division=_REPEATED)
+    repeated = Division(split=Split.NONE)
+    product = linear(name, stream.tokens, (stream.hidden, width), bias=False, division=repeated)
     return replace(product, sequence=True)
 
 
@@ -113,40 +126,6 @@ def _narrow_norm(name: str, stream: HiddenStates, width: int) -> Operator:
 
 def _up(name: str, shape: Latent, stream: HiddenStates, *, features: tuple[int, int]) -> Operator:
     """A product from a narrow vector to all heads, which the members share."""
-    division = _heads(shape, Split.COLUMNS)
+    division = Division(split=Split.COLUMNS, units=shape.heads, unit=HEADS)
     product = linear(name, stream.tokens, features, bias=False, division=division)
     return replace(product, selective=True, dropped=True)
-
-
-def _queries(shape: Latent, stream: HiddenStates) -> tuple[Operator, ...]:
-    if shape.query_rank is None:
-        query = _up("query", shape, stream, features=(stream.hidden, shape.query))
-        return (replace(query, kept=NOTHING),)
-    return (
-        replace(_down("query down", stream, shape.query_rank), kept=NOTHING),
-        _narrow_norm("query norm", stream, shape.query_rank),
-        _up("query up", shape, stream, features=(shape.query_rank, shape.query)),
-    )
-
-
-def _keys(shape: Latent, stream: HiddenStates) -> tuple[Operator, ...]:
-    """The position's part leaves the narrow vector before its norm. It keeps the queries' input."""
-    expanded = (shape.key_rank, shape.heads * (shape.plain + shape.value))
-    return (
-        _down("key-value down", stream, shape.key_rank + shape.rotary),
-        _narrow_norm("key-value norm", stream, shape.key_rank),
-        _up("key-value up", shape, stream, features=expanded),
-    )
-
-
-def _core(shape: Latent, stream: HiddenStates) -> Core:
-    return Core(
-        queries=stream.tokens,
-        keys=stream.tokens,
-        heads=shape.heads,
-        kv_heads=shape.heads,
-        key_width=shape.key,
-        value_width=shape.value,
-        pairs=stream.tokens * stream.tokens / 2,
-        dropout=stream.dropout,
-    )

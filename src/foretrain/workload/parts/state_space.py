@@ -61,7 +61,15 @@ def state_space(shape: StateSpace, stream: HiddenStates) -> tuple[Operator, ...]
             bias=False,
             division=_groups(shape, Split.COLUMNS),
         ),
-        _convolution(shape, stream),
+        # Over the last few tokens, each channel alone; it keeps its input and runs again backward.
+        Operator(
+            name="convolution",
+            weights=shape.mixed * (shape.kernel + 1),
+            forward=Size(values=2 * stream.tokens * shape.mixed),
+            backward=Size(values=5 * stream.tokens * shape.mixed),
+            kept=Size(values=stream.tokens * shape.mixed),
+            split=Split.HEADS,
+        ),
         _scan(shape, stream),
         replace(norm("gated norm", inside), split=Split.HEADS, sequence=False),
         linear(
@@ -76,20 +84,6 @@ def state_space(shape: StateSpace, stream: HiddenStates) -> tuple[Operator, ...]
 
 def _groups(shape: StateSpace, split: Split) -> Division:
     return Division(split=split, units=shape.groups, unit="state-space groups")
-
-
-def _convolution(shape: StateSpace, stream: HiddenStates) -> Operator:
-    """Over the last few tokens, each channel alone; it keeps its input and runs again backward."""
-    values = stream.tokens * shape.mixed
-    return Operator(
-        name="convolution",
-        kind=OperatorKind.MEMORY,
-        weights=shape.mixed * (shape.kernel + 1),
-        forward=Size(values=2 * values),
-        backward=Size(values=5 * values),
-        kept=Size(values=values),
-        split=Split.HEADS,
-    )
 
 
 def _scan(shape: StateSpace, stream: HiddenStates) -> Operator:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from foretrain.errors import InputError
-from foretrain.workload.operator import Matrices, Operator, OperatorKind, Size, Split, matmul
+from foretrain.workload.operator import Matrices, Operator, Size, Split, matmul
 
 
 def at_least(shape: object, least: float, *names: str) -> None:
@@ -71,7 +71,6 @@ def norm(name: str, stream: HiddenStates) -> Operator:
     """A norm of the stream, which keeps its input."""
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         weights=stream.hidden * stream.norm,
         forward=Size(values=2 * stream.values),
         backward=Size(values=3 * stream.values),
@@ -85,7 +84,6 @@ def residual(name: str, stream: HiddenStates) -> Operator:
     mask = stream.values if stream.dropout else 0.0
     return Operator(
         name=name,
-        kind=OperatorKind.MEMORY,
         forward=Size(values=3 * stream.values, fixed=mask),
         backward=Size(values=(5 if stream.dropout else 3) * stream.values, fixed=mask),
         kept=Size(fixed=mask),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import log
 
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Attention, Operator, OperatorKind, Size, Split
+from foretrain.workload.operator import Attention, Operator, Size, Split
 from foretrain.workload.parts.attention import Core, core
 from foretrain.workload.parts.feed_forward import FeedForward, feed_forward
 from foretrain.workload.parts.stream import (
@@ -112,7 +112,6 @@ def _embedding(shape: TransformerXL, stream: HiddenStates) -> Layer:
     hidden, clusters = stream.hidden, zip(_tables(shape), shape.shares, strict=True)
     looked_up = Operator(
         name="lookup",
-        kind=OperatorKind.MEMORY,
         weights=sum(size * width for size, width in _tables(shape)),
         forward=Size(values=2 * stream.values),
         backward=Size(values=3 * stream.values),
@@ -124,7 +123,6 @@ def _embedding(shape: TransformerXL, stream: HiddenStates) -> Layer:
     ]
     biases = Operator(
         name="position biases and dropout",
-        kind=OperatorKind.MEMORY,
         weights=2 * hidden,
         forward=Size(values=2 * stream.values, fixed=stream.values),
         backward=Size(values=2 * stream.values, fixed=stream.values),
@@ -152,7 +150,6 @@ def _attention(shape: TransformerXL, stream: HiddenStates) -> tuple[Operator, ..
         # Queries, keys and values are kept; the weights make the keys of the positions.
         Operator(
             name="queries, keys, values",
-            kind=OperatorKind.MEMORY,
             weights=hidden * hidden,
             kept=Size(values=5 * stream.values),
             kernels=0,
@@ -197,7 +194,6 @@ def _shift(shape: TransformerXL, stream: HiddenStates) -> Operator:
     scores = 2 * shape.heads * stream.tokens * stream.tokens
     return Operator(
         name="relative shift",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=5 * scores),
         backward=Size(values=4 * scores),
         kernels=3,
@@ -228,7 +224,6 @@ def _head(shape: TransformerXL, stream: HiddenStates) -> Layer:
     values = sum(rows * size for rows, size in zip(tokens, shape.clusters, strict=True))
     loss = Operator(
         name="loss",
-        kind=OperatorKind.MEMORY,
         forward=Size(values=values, fixed=16 * values),
         backward=Size(values=values, fixed=12 * values),
         kept=Size(fixed=4 * values),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import Operator, OperatorKind, Size
+from foretrain.workload.operator import Operator, Size
 from foretrain.workload.parts.block import Run, layer
 from foretrain.workload.parts.encoder import encoder_run
 from foretrain.workload.parts.ends import whole
@@ -101,7 +101,6 @@ def _patches(shape: VisionTransformer, stream: HiddenStates, patches: int) -> La
     product = whole("patches", patches, (pixels, shape.hidden), bias=True)
     positions = Operator(
         name="class token and positions",
-        kind=OperatorKind.MEMORY,
         weights=(stream.tokens + 1) * shape.hidden,
         forward=Size(values=3 * stream.values),
         backward=Size(values=2 * stream.values),
