@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "foretrain"
 TRANSPORT = SOURCE.parent / "batchcast"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-BASE = ("answers", "errors", "events", "plugins", "statistics", "throughput", "units")
+BASE = ("answers", "errors", "events", "plugins", "remark", "statistics", "throughput", "units")
 WINGS = (
     "workload", "cluster", "plan", "trainers", "measured", "coefficients", "study", "launch",
     "show", "step", "search", "queueing", "ensemble", "jobs", "evidence", "app",

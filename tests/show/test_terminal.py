@@ -13,6 +13,7 @@ from foretrain.evidence.report import validation_report
 from foretrain.evidence.validate import Status
 from foretrain.measured.run import Subject
 from foretrain.plan.study import Limit, Objective
+from foretrain.remark import About, Remark, assumed
 from foretrain.search.report.search import search_report as report_of_search
 from foretrain.show.page import page as page_of
 from foretrain.show.terminal import drawn
@@ -148,7 +149,7 @@ def test_plan_that_does_not_fit_says_why_right_under_the_plan():
 
 
 def test_what_was_assumed_is_said_once():
-    warnings = ("assumed workload.precision: bf16", "assumed plan.data = 16")
+    warnings = (assumed("workload.precision: bf16"), assumed("plan.data = 16"))
     text = estimate_report(warnings=warnings)
     assert "Assumed    workload.precision: bf16; plan.data = 16" in text
     assert "Warning" not in text
@@ -203,7 +204,7 @@ def test_columns_of_orders_and_kernels_appear_only_where_plans_differ_in_them():
 
 
 def test_tight_memory_names_the_first_plan_with_room_enough():
-    tight = ("memory may not suffice: 90 of 74.5 GiB",)
+    tight = (Remark("memory may not suffice: 90 of 74.5 GiB", about=About.TIGHT),)
     ten = builders.search_result().plans
     two = [replace(it, estimate=replace(it.estimate, warnings=tight)) for it in ten[:2]]
     told = search_report(plans=(*two, *ten[2:]), best=two[0])

@@ -12,8 +12,7 @@ from foretrain.step.compute import DeviceWork, operator_times, product_time
 from foretrain.step.rates import PictureRates, Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tile, Tiling
-from foretrain.workload.columns import operators_of
-from foretrain.workload.graph import Layer, Model
+from foretrain.workload.graph import Layer, Model, operators_of
 from foretrain.workload.operator import Matrices, Operator, OperatorKind, Reach, Size, matmul
 from foretrain.workload.workload import Precision
 

@@ -18,10 +18,9 @@ from foretrain.step.compute import (
 )
 from foretrain.step.rates import PictureRates
 from foretrain.step.tiles import Tile, Tiling
-from foretrain.workload.columns import operators_of
 from foretrain.workload.convolution.picture import Window, square
 from foretrain.workload.convolution.trunk import Trunk
-from foretrain.workload.graph import Model
+from foretrain.workload.graph import Model, operators_of
 from foretrain.workload.library.entries import build
 
 THREE = Window(size=3)

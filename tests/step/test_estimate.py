@@ -32,6 +32,7 @@ from foretrain.plan.plan import (
     Sharding,
 )
 from foretrain.plan.study import Limit, Space, Study
+from foretrain.remark import About, Remark
 from foretrain.step.estimate import estimate
 from foretrain.step.price import AGREEMENT
 from foretrain.step.result import StageMemory
@@ -143,7 +144,10 @@ def test_assumed_values_are_named_after_those_of_the_reader():
 def test_neutral_values_are_named_only_where_they_matter():
     whole = ("data", "sharding", "recompute", "attention")
     study = of_gpt(**{name: getattr(Plan(data=16), name) for name in whole})
-    reader = ("plan.schedule = 1f1b", "plan.sends = overlapped")
+    defaults = {"plan.schedule": "1f1b", "plan.sends": "overlapped"}
+    reader = tuple(
+        Remark(f"{key} = {value}", about=About.ASSUMED, key=key) for key, value in defaults.items()
+    )
     answer = estimate(replace(study, assumed=reader))
     assert but_for_the_width(answer) == ("assumed plan.tensor = plan.pipeline = 1",)
     piped = estimate(replace(of_gpt(pipeline=2), assumed=reader)).warnings

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.random_models import models
 
-from foretrain.workload.columns import operators_of
+from foretrain.workload.graph import operators_of
 from foretrain.workload.operator import OperatorKind, Split
 
 SAME = ("weights", "flop", "backward_flop", "kernels", "sequence", "selective", "output")

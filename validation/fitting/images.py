@@ -38,8 +38,8 @@ from foretrain.step.compute import DeviceWork, launches, operator_times
 from foretrain.step.rates import rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.trainers.software import Execution, Software
-from foretrain.workload.columns import Operators, operators_of
 from foretrain.workload.gradients import GradientCodec
+from foretrain.workload.graph import Operators, operators_of
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision, Workload
 

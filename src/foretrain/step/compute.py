@@ -22,7 +22,7 @@ from foretrain.plan.table import Column
 from foretrain.step.rates import PictureRates, Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
-from foretrain.workload.columns import Operators
+from foretrain.workload.graph import Operators
 from foretrain.workload.operator import Attention, KernelFamily
 from foretrain.workload.workload import Precision
 

@@ -15,6 +15,7 @@ from foretrain.errors import InputError
 from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, SAID, Plan, idle
 from foretrain.plan.study import Space, Study
+from foretrain.remark import About, of
 from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
@@ -42,8 +43,9 @@ def estimate(
     if wrong:
         raise InputError("\n".join(wrong))
     priced = setting(study.workload, study.cluster, coefficients)
-    silent = tuple(f"plan.{name} = " for name in quiet)
-    told = (*(text for text in study.assumed if not text.startswith(silent)), *assumed)
+    idle_keys = {f"plan.{name}" for name in quiet}
+    of_idle = [each for each in of(study.assumed, About.ASSUMED) if each.key in idle_keys]
+    told = (*(text for text in study.assumed if text not in of_idle), *assumed)
     answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
     warnings = (*answer.warnings, *_in_vain(plan, quiet), *_over_limits(study, answer))
     return replace(answer, warnings=warnings)

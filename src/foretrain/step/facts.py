@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from foretrain.coefficients.intervals import Nearest
 from foretrain.plan.study import Study
+from foretrain.remark import About, of
 from foretrain.show.table import Fact, Piece
 from foretrain.show.words import count, percent, span, written
 from foretrain.step import rent
@@ -35,13 +36,8 @@ from foretrain.workload.workload import Workload
 ROUNDING = 1e-9
 """Shares of a step that are nothing but the rounding of floats."""
 
-ASSUMED = "assumed "
-"""How a warning begins that names a default."""
-
-TIGHT = "memory may not suffice"
 UNSURE = (0.02, 0.98)
 """Probabilities of fitting between which they are told."""
-"""How a warning begins that doubts whether the plan fits."""
 
 
 def question(study: Study) -> tuple[Fact, ...]:
@@ -142,10 +138,10 @@ def memory_pieces(stage: StageMemory, capacity: float) -> tuple[Piece, ...]:
 
 def caution(estimate: Estimate) -> tuple[Fact, ...]:
     """What keeps the reader from trusting the numbers too far."""
-    assumed = [text for text in estimate.warnings if text.startswith(ASSUMED)]
+    assumed = of(estimate.warnings, About.ASSUMED)
     warnings = [text for text in estimate.warnings if text not in assumed]
     facts = [Fact(label="Warning", text=warning) for warning in warnings]
-    filled = [text.removeprefix(ASSUMED) for text in assumed]
+    filled = [each.brief for each in assumed]
     return (
         *facts,
         *([Fact(label="Assumed", text="; ".join(filled))] if filled else []),

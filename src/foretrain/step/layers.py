@@ -23,7 +23,7 @@ from foretrain.step.setting import Setting
 from foretrain.step.strategies import recompute, share_of, transfers_of
 from foretrain.step.strategies.strategy import Axis, Phase, Transfer
 from foretrain.trainers.software import Execution
-from foretrain.workload.columns import Operators
+from foretrain.workload.graph import Operators
 
 READS = (*COMPUTE_READS, "recompute", "recompute_layers")
 """Fields that a layer depends on; its times also on where the groups of its axes lie."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import PlanTable, distinct
 from foretrain.step.strategies import STRATEGIES
-from foretrain.workload.columns import Operators
+from foretrain.workload.graph import Operators
 from foretrain.workload.workload import Precision
 
 Floats = NDArray[np.float64]

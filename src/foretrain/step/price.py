@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from foretrain import remark
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.study import JobPlan
 from foretrain.plan.table import table_of
@@ -165,7 +166,7 @@ def estimate_of(
     memory = _memory(setting, held)
     whole = job_of(setting, plan, parts=settled.parts, wanted=job)
     warnings = (
-        *(f"assumed {text}" for text in assumed),
+        *map(remark.assumed, assumed),
         *settled.warnings,
         *remarks(setting, memory),
         *whole.remarks,

@@ -18,8 +18,7 @@ from foretrain.step.compute import Launches, launches
 from foretrain.step.parts import Part, parts_of
 from foretrain.step.rates import Rates, rates
 from foretrain.trainers.software import SHARED, Software
-from foretrain.workload.columns import Operators, operators_of
-from foretrain.workload.graph import Model
+from foretrain.workload.graph import Model, Operators, operators_of
 from foretrain.workload.workload import Workload
 
 FARTHEST = 0.5

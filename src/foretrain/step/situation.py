@@ -14,6 +14,7 @@ from foretrain.coefficients.coefficient import Origin
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.intervals import Situation, Spread, nearest, spread
 from foretrain.plan.plan import Plan, Sharding
+from foretrain.remark import About, Remark, assumed
 from foretrain.step.collectives.topologies import APPROXIMATIONS
 from foretrain.step.held import Held
 from foretrain.step.memory import host_total
@@ -108,11 +109,12 @@ def remarks(setting: Setting, memory: Memory) -> Iterator[str]:
             f"{model.name} is known by {model.known_by}, so intervals are {model.spread:g} times "
             "as wide"
         )
-    yield from (f"assumed {text}" for text in model.assumed)
+    yield from map(assumed, model.assumed)
     if memory.total <= room < memory.high:
-        yield (
+        yield Remark(
             f"memory may not suffice: the upper end of its interval is "
-            f"{BYTES.write(memory.high)}, the device has {BYTES.write(room)}"
+            f"{BYTES.write(memory.high)}, the device has {BYTES.write(room)}",
+            about=About.TIGHT,
         )
     for level in setting.cluster.levels:
         if level.link.kind in APPROXIMATIONS:

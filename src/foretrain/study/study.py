@@ -31,6 +31,7 @@ from foretrain.plan.study import (
     Study,
     Writes,
 )
+from foretrain.remark import About, Remark
 from foretrain.study.cluster import KEY as GROUPS
 from foretrain.study.cluster import mixed_remarks, read_mixed
 from foretrain.study.documents import read_toml
@@ -316,7 +317,7 @@ def _assumed(
         defaults["job.checkpoint"] = str(job.checkpoint)
         defaults["job.checkpoint_mode"] = job.mode.value
     return tuple(
-        f"{key} = {value}"
+        Remark(f"{key} = {value}", about=About.ASSUMED, key=key)
         for key, value in defaults.items()
         if key.partition(".")[2] not in sections[key.partition(".")[0]]
     )

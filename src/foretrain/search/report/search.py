@@ -11,6 +11,7 @@ from typing import Final
 
 from foretrain.plan.plan import spelled
 from foretrain.plan.study import Objective, Study, sized
+from foretrain.remark import About, of
 from foretrain.search.largest import Largest
 from foretrain.search.report import bars, ranking
 from foretrain.search.report.front import pareto_plot
@@ -42,7 +43,7 @@ from foretrain.show.words import (
     written,
 )
 from foretrain.step import facts
-from foretrain.step.facts import TIGHT, caution
+from foretrain.step.facts import caution
 from foretrain.step.rent import home
 from foretrain.step.report import takes
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
@@ -131,16 +132,18 @@ def _whole(study: Study) -> tuple[str, float]:
 
 def cautions(result: SearchResult) -> tuple[Fact, ...]:
     """What to doubt about the best plan, and which plan to take where memory is too tight."""
+    best = result.best.estimate
+    tight = of(best.warnings, About.TIGHT)
     return tuple(
-        replace(fact, more=_roomier(result)) if fact.text.startswith(TIGHT) else fact
-        for fact in caution(result.best.estimate)
+        replace(fact, more=_roomier(result)) if fact.text in tight else fact
+        for fact in caution(best)
     )
 
 
 def _roomier(result: SearchResult) -> str:
     """The first of the best plans whose memory surely suffices, if there is one."""
     for place, entry in enumerate(result.plans, start=1):
-        if not any(text.startswith(TIGHT) for text in entry.estimate.warnings):
+        if not of(entry.estimate.warnings, About.TIGHT):
             return f"plan {place} needs {written(BYTES, entry.estimate.memory.total)}"
     return ""
 

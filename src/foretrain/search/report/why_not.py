@@ -33,6 +33,9 @@ CALLED = {
 LIMITS = {"deadline": SECONDS, "cost limit": DOLLARS, "power limit": WATTS}
 """What limits are measured in; those of memory in bytes, that of devices is a count."""
 
+WHOSE = {"device memory": "a device", "host memory": "the host of a node"}
+"""Who has the memory that a plan has to fit into."""
+
 TOLD = 3
 """Differences that the sentence names, with the reason of the first; the table has all."""
 
@@ -119,9 +122,11 @@ def _exceeds(excess: Excess) -> str:
             f"It breaks the device limit: {excess.needed:,.0f} where {excess.allowed:,.0f} may be."
         )
     needed, allowed = written(quantity, excess.needed), written(quantity, excess.allowed)
-    if excess.limit.endswith("memory"):
-        whose = "a device" if excess.limit == "device memory" else "the host of a node"
-        return f"It does not fit: it needs {needed} where {whose} has {allowed}, {more} too much."
+    if excess.limit in WHOSE:
+        return (
+            f"It does not fit: it needs {needed} where {WHOSE[excess.limit]} has {allowed}, "
+            f"{more} too much."
+        )
     the = "deadline" if excess.limit == "deadline" else excess.limit
     return f"It breaks the {the}: it needs {needed} where {allowed} are allowed, {more} too much."
 

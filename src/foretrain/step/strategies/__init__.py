@@ -24,7 +24,7 @@ from foretrain.step.strategies.strategy import (
     nothing,
     whole,
 )
-from foretrain.workload.columns import Operators
+from foretrain.workload.graph import Operators
 from foretrain.workload.workload import Workload
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(

@@ -22,7 +22,7 @@ import numpy as np
 from foretrain.plan.plan import ContextExchange
 from foretrain.plan.table import PlanTable
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
-from foretrain.workload.columns import Operators
+from foretrain.workload.graph import Operators
 
 
 def share(operators: Operators, plans: PlanTable) -> Share:

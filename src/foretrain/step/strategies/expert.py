@@ -19,7 +19,7 @@ import numpy as np
 from foretrain.plan.table import Column, PlanTable
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
 from foretrain.step.strategies.tensor import token_degree
-from foretrain.workload.columns import Operators
+from foretrain.workload.graph import Operators
 
 
 def expert_replicas(plans: PlanTable) -> Column:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.workload.columns import Operators
+from foretrain.workload.graph import Operators
 from foretrain.workload.workload import Workload
 
 Divisor = NDArray[np.float64] | float

@@ -18,7 +18,7 @@ import numpy as np
 
 from foretrain.plan.table import Column, PlanTable
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
-from foretrain.workload.columns import Floats, Operators
+from foretrain.workload.graph import Floats, Operators
 from foretrain.workload.operator import Split
 
 AXES = ((Axis.TENSOR, False), (Axis.EXPERT_TENSOR, True))
