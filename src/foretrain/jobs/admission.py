@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 
 from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
@@ -145,13 +146,25 @@ def that_fit(log: Log, fleet: Fleet) -> Log:
     """
     shares = parts(fleet) if fleet.quota else {REST: fleet}
     remainder = Remainder(log.left_out)
-    kept = tuple(job for job in log.trace.jobs if _fits(job, shares, remainder))
+    kept = []
+    for job in log.trace.jobs:
+        share = shares.get(job.group, shares.get(REST))
+        # That the quotas leave a group nothing at all is no matter of one job: a run tells it.
+        most = inf if share is None else room(share, job.kinds)
+        if job.devices <= most:
+            kept.append(job)
+        elif most:
+            told = f"job {job.name} asks for {job.devices}, and there are {most}."
+            remainder.add(TOO_LARGE, job.sequence, told)
+        else:
+            told = f"job {job.name} needs {' or '.join(job.kinds)}."
+            remainder.add(NO_KIND, job.sequence, told)
     if not kept or len(kept) == len(log.trace.jobs):
         return log
     names = {job.name for job in kept}
     return replace(
         log,
-        trace=replace(log.trace, jobs=kept),
+        trace=replace(log.trace, jobs=tuple(kept)),
         begun={name: begun for name, begun in log.begun.items() if name in names},
         left_out=remainder.left_out(),
     )
@@ -168,23 +181,3 @@ def room(fleet: Fleet, kinds: tuple[str, ...]) -> int:
         (each.count * each.devices for each in fleet.nodes if not kinds or each.kind in kinds),
         default=0,
     )
-
-
-def _fits(job: Job, shares: Mapping[str, Fleet], remainder: Remainder) -> bool:
-    """Whether a job can run; if not, it is left out.
-
-    That the quotas leave a group nothing at all is no matter of one job: a run tells it.
-    """
-    fleet = shares.get(job.group, shares.get(REST))
-    if fleet is None:
-        return True
-    most = room(fleet, job.kinds)
-    if job.devices <= most:
-        return True
-    if most:
-        told = f"job {job.name} asks for {job.devices}, and there are {most}."
-        remainder.add(TOO_LARGE, job.sequence, told)
-    else:
-        told = f"job {job.name} needs {' or '.join(job.kinds)}."
-        remainder.add(NO_KIND, job.sequence, told)
-    return False

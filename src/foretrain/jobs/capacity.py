@@ -28,15 +28,7 @@ class _Sizing:
     def on(self, policy: str, nodes: int) -> PolicyResult | None:
         """What a policy does there; None where some job or quota does not fit at all."""
         fleet = _sized(self.study.fleet, nodes)
-        try:
-            runs = [each.summary for each in self.engine(run_case, self._cases(policy, fleet))]
-        except InputError:
-            return None
-        return policy_result(fleet, runs)
-
-    def _cases(self, policy: str, fleet: Fleet) -> list[QueueCase]:
-        """The runs of all seeds."""
-        return [
+        cases = [
             QueueCase(
                 study=self.study,
                 fleet=fleet,
@@ -47,6 +39,11 @@ class _Sizing:
             )
             for seed in range(self.study.seeds)
         ]
+        try:
+            runs = [each.summary for each in self.engine(run_case, cases)]
+        except InputError:
+            return None
+        return policy_result(fleet, runs)
 
     def value(self, result: PolicyResult | None) -> float:
         """What the target is about, seconds."""
@@ -84,7 +81,29 @@ def capacity(
     asked = _Sizing(study=study, target=study.target, kinds=kinds, load=load, engine=engine)
     found = []
     for policy in study.policies:
-        found.append(_enough(asked, policy))
+        # The fewest nodes that keep the target, by halving.
+        low, high = 0, study.target.most
+        best = asked.on(policy, high)
+        kept = asked.value(best) <= study.target.seconds
+        if kept:
+            while high - low > 1:
+                middle = (low + high) // 2
+                result = asked.on(policy, middle)
+                if asked.value(result) <= study.target.seconds:
+                    high, best = middle, result
+                else:
+                    low = middle
+        fleet = _sized(study.fleet, high)
+        found.append(
+            Enough(
+                policy=policy,
+                nodes=high if kept else None,
+                devices=fleet.devices,
+                response=asked.value(best),
+                utilisation=best.utilisation if best else 0.0,
+                price=fleet.price or None,
+            )
+        )
         tell("capacities", len(found), len(study.policies))
     return Capacity(
         quantity=study.target.quantity.value,
@@ -98,35 +117,6 @@ def answerable(fleet: Fleet) -> None:
     """Refuse fleets of which more than a number of nodes would have to be said."""
     if len(fleet.nodes) > 1:
         raise InputError("simulation.target asks for a number of nodes; give nodes of one kind.")
-
-
-def _enough(asked: _Sizing, policy: str) -> Enough:
-    """The fewest nodes that keep the target, by halving."""
-    most = asked.target.most
-    best = asked.on(policy, most)
-    if asked.value(best) > asked.target.seconds:
-        return _said(asked, policy, nodes=None, result=best)
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        result = asked.on(policy, middle)
-        if asked.value(result) <= asked.target.seconds:
-            high, best = middle, result
-        else:
-            low = middle
-    return _said(asked, policy, nodes=high, result=best)
-
-
-def _said(asked: _Sizing, policy: str, *, nodes: int | None, result: PolicyResult | None) -> Enough:
-    fleet = _sized(asked.study.fleet, nodes or asked.target.most)
-    return Enough(
-        policy=policy,
-        nodes=nodes,
-        devices=fleet.devices,
-        response=asked.value(result),
-        utilisation=result.utilisation if result else 0.0,
-        price=fleet.price or None,
-    )
 
 
 def _sized(fleet: Fleet, nodes: int) -> Fleet:

@@ -170,12 +170,20 @@ class Keeps(Protocol):
         ...
 
 
+ANOTHER = 1_000_003
+"""From the seed of a run to that of the jobs from which its policy learns."""
+
+
 def run_case(case: QueueCase) -> CaseResult:
     """One run, wherever its engine puts it."""
     from numpy.random import default_rng
 
     study = case.study
     trace = arrivals(study, case.kinds, load=case.load, seed=case.seed)
+    past = None
+    if isinstance(study.jobs, Drawn) and Known.PAST in named(case.policy).knows:
+        # Policies that learn see jobs like those of the run that ended before it.
+        past = arrivals(study, case.kinds, load=case.load, seed=case.seed + ANOTHER)
     watch = Watch() if case.noted else None
     begun = process_time()
     with beside_the_answer():
@@ -183,7 +191,7 @@ def run_case(case: QueueCase) -> CaseResult:
             trace,
             case.fleet,
             case.policy,
-            past=_past(case),
+            past=past,
             conditions=study.conditions,
             watch=watch,
             random=default_rng(case.seed),
@@ -194,10 +202,3 @@ def run_case(case: QueueCase) -> CaseResult:
         history=watch.history(case.policy, case.fleet.devices) if watch else None,
         seconds=seconds,
     )
-
-
-def _past(case: QueueCase) -> Trace | None:
-    """Jobs like those of a run that ended before it, for policies that learn; None for a trace."""
-    if not (isinstance(case.study.jobs, Drawn) and Known.PAST in named(case.policy).knows):
-        return None
-    return arrivals(case.study, case.kinds, load=case.load, seed=case.seed + 1_000_003)

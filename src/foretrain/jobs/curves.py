@@ -56,7 +56,7 @@ def curve_of(
             best = best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
             fed = shared_input(model, devices, best) if model.members > 1 else None
         except (NoPlanFits, InputError) as error:
-            refused[devices] = _first(str(error))
+            refused[devices] = str(error).partition("\n")[0]
         else:
             points.append(_point(best, devices, before=points, fed=fed))
     asks, why = _asks(model, points, refused)
@@ -117,8 +117,3 @@ def _asks(model: JobModel, points: list[CurvePoint], refused: dict[int, str]) ->
         f"the most on which a device does {100 * WORTH:.0f} % of what it does on"
         f" {points[0].devices}"
     )
-
-
-def _first(text: str) -> str:
-    """The first line of an error."""
-    return text.partition("\n")[0]

@@ -105,8 +105,16 @@ class Failures:
         self.count += 1
         for active in tuple(self._there.values()):
             held = active.held
-            if held is not None and any(place == node for place, _ in held.places):
-                self._lose(active, simulation)
+            if held is None or all(place != node for place, _ in held.places):
+                continue
+            # It falls back to what it saved last.
+            undone = max(0.0, simulation.now - active.since) % self._failing.checkpoint
+            self.lost += undone * held.devices
+            kept = active.done_at(simulation.now) - undone * active.rate
+            simulation.stop(active, done=max(0.0, kept))
+            active.left = None
+            self._dispatcher.leave(active, simulation)
+            self._dispatcher.arrive(active, simulation)
         self._pool.close(node)
         simulation.at(
             simulation.now + self._failing.repair, partial(self._repair, node, simulation)
@@ -117,15 +125,3 @@ class Failures:
         self._down.remove(node)
         if self._there:
             self._expect(node, simulation)
-
-    def _lose(self, active: Active, simulation: Simulation) -> None:
-        """A job falls back to what it saved last."""
-        held = active.held
-        assert held is not None
-        undone = max(0.0, simulation.now - active.since) % self._failing.checkpoint
-        self.lost += undone * held.devices
-        kept = active.done_at(simulation.now) - undone * active.rate
-        simulation.stop(active, done=max(0.0, kept))
-        active.left = None
-        self._dispatcher.leave(active, simulation)
-        self._dispatcher.arrive(active, simulation)

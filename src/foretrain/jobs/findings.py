@@ -11,7 +11,6 @@ from foretrain.jobs.result import (
     Enough,
     LoadPoint,
     ModelCurve,
-    PolicyPair,
     Replayed,
 )
 from foretrain.measured.job import Job, Log
@@ -158,28 +157,25 @@ def _best(point: LoadPoint) -> Iterator[str]:
             " jobs come, so that these times are those of so many jobs and of no steady state."
         )
     if point.pairs:
-        yield _margin(point.pairs[0])
+        pair = point.pairs[0]
+        gap = SECONDS.write(pair.difference)
+        if not pair.difference:
+            yield f"{pair.second} has the same mean on these jobs."
+        elif pair.p is None or pair.low is None or pair.high is None:
+            yield f"{pair.second} is next, {gap} longer; one run cannot say how sure that is."
+        elif pair.p < SURE:
+            yield f"{pair.second} is next, {gap} longer on the same jobs (p = {pair.p:.2g})."
+        else:
+            yield (
+                f"{pair.second} is next, {gap} longer, which may be chance (p = {pair.p:.2g}): draw"
+                " more seeds to tell them apart."
+            )
     work = best.mean_response - best.mean_waiting
     if work > 0 and best.mean_waiting > CROWDED * work:
         yield (
             f"Jobs wait {best.mean_waiting / work:.1f} times as long as they run{where}; more"
             " devices help here more than a better order does."
         )
-
-
-def _margin(pair: PolicyPair) -> str:
-    """How far the second-best policy is off."""
-    gap = SECONDS.write(pair.difference)
-    if not pair.difference:
-        return f"{pair.second} has the same mean on these jobs."
-    if pair.p is None or pair.low is None or pair.high is None:
-        return f"{pair.second} is next, {gap} longer; one run cannot say how sure that is."
-    if pair.p < SURE:
-        return f"{pair.second} is next, {gap} longer on the same jobs (p = {pair.p:.2g})."
-    return (
-        f"{pair.second} is next, {gap} longer, which may be chance (p = {pair.p:.2g}): draw more"
-        " seeds to tell them apart."
-    )
 
 
 def _devices(count: int) -> str:

@@ -46,12 +46,16 @@ def gantt(spans: Sequence[Span]) -> Gantt:
     jobs = list(dict.fromkeys(span.job for span in sorted(spans, key=lambda span: span.start)))
     height = 100 / len(jobs)
     sizes = sorted({span.devices for span in spans})
+    # The darker, the more devices; jobs of one size lie in between.
+    steps = max(1, len(sizes) - 1)
+    shades = [round((SHADES - 1) * (1 - place / steps)) for place in range(len(sizes))]
+    shade = dict(zip(sizes, shades if len(sizes) > 1 else [1], strict=True))
     stripes = (
         Stripe(
             x=100 * span.start / end,
             y=jobs.index(span.job) * height,
             width=max(0.1, 100 * (span.end - span.start) / end),
-            shade=_shade(sizes.index(span.devices), len(sizes)),
+            shade=shade[span.devices],
             text=(
                 f"{span.job}: {span.devices:g} devices from {written(SECONDS, span.start)}"
                 f" to {written(SECONDS, span.end)}"
@@ -63,8 +67,3 @@ def gantt(spans: Sequence[Span]) -> Gantt:
     return Gantt(
         x=Ticks(ticks=clock.linear, logarithmic=False), rows=height, stripes=tuple(stripes)
     )
-
-
-def _shade(place: int, sizes: int) -> int:
-    """The darker, the more devices."""
-    return round((SHADES - 1) * (1 - place / max(1, sizes - 1))) if sizes > 1 else 1

@@ -136,8 +136,15 @@ class Watch:
 
     def history(self, policy: str, devices: int) -> History:
         """What was noted, thinned."""
-        log = self._levels()
-        seen = log[:: max(1, len(log) // LOOKS)]
+        # Devices that are held and jobs that wait, after each instant in which either changed.
+        levels: list[tuple[float, float, int]] = []
+        held, queue = 0.0, 0
+        for now, more, jobs in sorted(self._changes, key=itemgetter(0)):
+            held, queue = held + more, queue + jobs
+            if levels and levels[-1][0] == now:
+                levels.pop()
+            levels.append((now, held, queue))
+        seen = levels[:: max(1, len(levels) // LOOKS)]
         return History(
             policy=policy,
             times=tuple(time for time, _, _ in seen),
@@ -145,14 +152,3 @@ class Watch:
             queue=tuple(queue for _, _, queue in seen),
             spans=tuple(self._spans),
         )
-
-    def _levels(self) -> list[tuple[float, float, int]]:
-        """Devices that are held and jobs that wait, after each instant in which either changed."""
-        levels: list[tuple[float, float, int]] = []
-        held, queue = 0.0, 0
-        for now, devices, jobs in sorted(self._changes, key=itemgetter(0)):
-            held, queue = held + devices, queue + jobs
-            if levels and levels[-1][0] == now:
-                levels.pop()
-            levels.append((now, held, queue))
-        return levels

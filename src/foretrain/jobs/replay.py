@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate
 from math import ceil, inf
 from statistics import fmean, median
@@ -108,12 +108,22 @@ def replay(
             f"{log.trace.name}: no job ever waited, so every large cluster fits. Say how many"
             " devices it has."
         )
-    found = (
-        _fitted(told, policy, per_node=per_node)
-        if shared is None
-        else _attempt(told, policy=policy, shared=shared)
-        for policy in policies
-    )
+    if shared is not None:
+        found = [_attempt(told, policy=policy, shared=shared) for policy in policies]
+    else:
+        # On as many equal devices as fit best.
+        alike = tuple(replace(job, kinds=()) for job in told.trace.jobs)
+        any_kind = replace(told, trace=replace(told.trace, jobs=alike))
+        least = ceil(max(job.devices for job in alike) / per_node)
+
+        @cache
+        def attempt(policy: str, nodes: int) -> Replay:
+            return _attempt(any_kind, policy=policy, shared=fleet(nodes * per_node))
+
+        waiting = fmean(told.waits[: told.half])
+        found = [
+            fitting(partial(attempt, policy), least=least, waiting=waiting) for policy in policies
+        ]
     return tuple(sorted(found, key=lambda each: each.gap))
 
 
@@ -137,15 +147,6 @@ def _told(log: Log) -> _Told:
         1 + sum(waited < so_far[-1] / 2.0 for waited in so_far) if any(waits) else len(waits) // 2
     )
     return _Told(log.trace, places, waits, min(half, len(waits) - 1))
-
-
-def _fitted(told: _Told, policy: str, *, per_node: int) -> Replay:
-    """The log under one policy on as many equal devices as fit best."""
-    alike = tuple(replace(job, kinds=()) for job in told.trace.jobs)
-    any_kind = replace(told, trace=replace(told.trace, jobs=alike))
-    least = ceil(max(job.devices for job in alike) / per_node)
-    attempt = cache(lambda nodes: _attempt(any_kind, policy=policy, shared=fleet(nodes * per_node)))
-    return fitting(attempt, least=least, waiting=fmean(told.waits[: told.half]))
 
 
 def _attempt(told: _Told, *, policy: str, shared: Fleet) -> Replay:

@@ -36,15 +36,19 @@ def simulate_report(study: QueueStudy, answer: Simulated) -> AnswerReport:
 def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
     replayed = table(answer.replays, "policy", "simulated", "logged", "gap", legend=True)
     yield ReportSection(name="replay", title="The log beside its simulation", body=(replayed,))
-    for curve, words in zip(answer.curves, _plans(study, answer), strict=True):
-        yield _curve(curve, words)
-        yield from _input(curve)
+    models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
+    for model, curve in zip(models, answer.curves, strict=True):
+        yield from _curve(curve, " ".join(sentences(curve.asked.plan, model.study.workload)))
     for place, point in enumerate(answer.points):
         body = (responses(point),)
         yield ReportSection(name=f"responses-{place}", title=title(point), body=body)
     yield from _drawn(answer)
     yield from _courses(answer)
-    yield from _parts(answer)
+    # Groups and users under the best policy of the highest load; none where all are of one.
+    name, best = min(answer.policies.items(), key=lambda item: item[1].mean_response)
+    groups, users = parts_table(best.groups, "group"), parts_table(best.users, "user")
+    yield ReportSection(name="groups", title=f"By group, under {name}", body=(groups,))
+    yield ReportSection(name="users", title=f"By user, under {name}", body=(users,), page_only=True)
     if answer.capacity is not None:
         asked = capacity_title(answer.capacity)
         yield ReportSection(name="capacity", title=asked, body=(capacity_table(answer.capacity),))
@@ -102,26 +106,21 @@ def speed(answer: Simulated) -> str:
     )
 
 
-def _curve(curve: ModelCurve, words: str) -> ReportSection:
-    """The best plan of a model on each number of devices."""
-    whose = f" of each of {curve.members} members" if curve.members > 1 else ""
-    shown = table(
-        curve.points, "devices", "rate", "interval", "efficiency", *plan_columns(curve.points)
-    )
-    refused = sorted(curve.refused.items())
-    return ReportSection(
+def _curve(curve: ModelCurve, plan: str) -> Iterator[ReportSection]:
+    """The best plan of a model on each number of devices, and how members are fed there."""
+    several = curve.members > 1
+    whose = f" of each of {curve.members} members" if several else ""
+    each = f", {curve.asks // curve.members} for each member" if several else ""
+    shown = ("devices", "rate", "interval", "efficiency", *plan_columns(curve.points))
+    yield ReportSection(
         name=f"curve-{curve.name}",
         title=f"{curve.name}: the best plan{whose} on each number of devices",
         body=(
-            Paper(words),
-            shown,
-            *(Note(f"{devices} devices: {why}") for devices, why in refused),
+            Paper(f"On {count(curve.asks, 'device')}, which a job asks for{each}: {plan}"),
+            table(curve.points, *shown),
+            *(Note(f"{devices} devices: {why}") for devices, why in sorted(curve.refused.items())),
         ),
     )
-
-
-def _input(curve: ModelCurve) -> Iterator[ReportSection]:
-    """How the members of an ensemble are fed, and why so; nothing of a single model."""
     fed = curve.asked.input
     if fed is None:
         return
@@ -136,15 +135,6 @@ def _input(curve: ModelCurve) -> Iterator[ReportSection]:
     if plot:
         heading = f"{curve.name}: what each way of feeding lets a member train"
         yield _lines(f"rates-{curve.name}", heading, plot, across="devices", upwards="samples/s")
-
-
-def _plans(study: QueueStudy, answer: Simulated) -> Iterator[str]:
-    """In words, how each model trains on the devices that its jobs ask for."""
-    models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
-    for model, curve in zip(models, answer.curves, strict=True):
-        told = " ".join(sentences(curve.asked.plan, model.study.workload))
-        each = f", {curve.asks // curve.members} for each member" if curve.members > 1 else ""
-        yield f"On {count(curve.asks, 'device')}, which a job asks for{each}: {told}"
 
 
 def _drawn(answer: Simulated) -> Iterator[ReportSection]:
@@ -191,11 +181,3 @@ def _courses(answer: Simulated) -> Iterator[ReportSection]:
     plots = [(each.policy, gantt(each.spans)) for each in shown if each.spans]
     picture = Drawing(template="gantt", content={"plots": plots})
     yield ReportSection(name="gantt", title="Who ran when", body=(picture,), page_only=True)
-
-
-def _parts(answer: Simulated) -> Iterator[ReportSection]:
-    """Groups and users under the best policy of the highest load; none where all are of one."""
-    name, best = min(answer.policies.items(), key=lambda item: item[1].mean_response)
-    groups, users = parts_table(best.groups, "group"), parts_table(best.users, "user")
-    yield ReportSection(name="groups", title=f"By group, under {name}", body=(groups,))
-    yield ReportSection(name="users", title=f"By user, under {name}", body=(users,), page_only=True)

@@ -61,7 +61,15 @@ def fed_words(curve: ModelCurve) -> str:
     """In words, how members are fed on the devices that a job asks for."""
     fed = curve.asked.input
     assert fed
-    where = f"This is on {count(curve.asks, 'device')}, with {_places(fed)}."
+    if fed.nodes == 1:
+        places = f"all {fed.members} members on one node"
+    elif fed.beside > 1:
+        places = f"{fed.beside} members on each of {fed.nodes} nodes"
+    elif fed.parts > 1:
+        places = f"{fed.members} members that are fed through {fed.parts} nodes each"
+    else:
+        places = f"{fed.members} members on nodes of their own"
+    where = f"This is on {count(curve.asks, 'device')}, with {places}."
     return f"{fed.verdict} {where} {ASSUMED}"
 
 
@@ -86,14 +94,3 @@ def input_plot(curve: ModelCurve) -> Lines | None:
             run("private loaders", [fed.private.rate for _, fed in found]),
         ]
     )
-
-
-def _places(fed: SharedInput) -> str:
-    """Where members lie."""
-    if fed.nodes == 1:
-        return f"all {fed.members} members on one node"
-    if fed.beside > 1:
-        return f"{fed.beside} members on each of {fed.nodes} nodes"
-    if fed.parts > 1:
-        return f"{fed.members} members that are fed through {fed.parts} nodes each"
-    return f"{fed.members} members on nodes of their own"

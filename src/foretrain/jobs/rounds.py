@@ -25,7 +25,6 @@ from foretrain.jobs.active import Active
 from foretrain.jobs.progress import Progress, believed
 from foretrain.jobs.shared import ClusterState, state_of
 from foretrain.jobs.simulation import Simulation
-from foretrain.measured.job import Job
 
 Shares = Mapping[int, Mapping[str, float]]
 """Of each job, by rank, the share of its time on each kind of device, from 0 to 1."""
@@ -117,11 +116,13 @@ class RoundsDispatcher:
         now = simulation.now
         if not self._there or now < self._over:
             return
-        self._close(simulation)
-        if simulation.pool.down is not self._down:
-            self._down, self._stale = simulation.pool.down, True
-        due = self._divided == 0.0 or now >= self._divided + self._rules.renewal
-        if self._stale and due:
+        # The last round is over: who ran pauses, and its time is put to its account.
+        for rank, lease in self._leases.items():
+            self._pause(self._there[rank], lease, simulation)
+        self._leases = {}
+        down, before = simulation.pool.down, self._down
+        self._down, self._stale = down, self._stale or down is not before
+        if self._stale and (not self._divided or now >= self._divided + self._rules.renewal):
             self._renew(simulation)
         self._began = now
         for active, kind in self._ordered():
@@ -131,17 +132,9 @@ class RoundsDispatcher:
                 self._lease(active, simulation)
         if self._leases:
             self._over = max(lease.ends for lease in self._leases.values())
-            simulation.at(self._over, _nothing)
+            simulation.wake(self._over)
         elif self._stale:
-            simulation.at(self._divided + self._rules.renewal, _nothing)
-
-    def _close(self, simulation: Simulation) -> None:
-        """A round is over: who ran pauses, and its time is put to its account."""
-        for rank, lease in self._leases.items():
-            active = self._there[rank]
-            if active.held is not None:
-                self._pause(active, lease, simulation)
-        self._leases = {}
+            simulation.wake(self._divided + self._rules.renewal)
 
     def _pause(self, active: Active, lease: Lease, simulation: Simulation) -> None:
         if active.held is not None:
@@ -159,7 +152,9 @@ class RoundsDispatcher:
                 promised = shares.get(kind, 0.0) * elapsed
                 account.owed[kind] += promised - (account.received[kind] - half)
                 account.received[kind] = half
-        state = state_of(self._there.values(), self._fleet, simulation, fewest=_asked)
+        state = state_of(
+            self._there.values(), self._fleet, simulation, fewest=lambda job: job.devices
+        )
         self._shares = self._divide(state) if state.jobs else {}
         self._divided, self._stale = now, False
 
@@ -195,11 +190,3 @@ class RoundsDispatcher:
         self._leases[active.rank] = lease
         if goal == turn < active.job.ends_after:
             simulation.at(lease.ends, partial(self._pause, active, lease, simulation))
-
-
-def _asked(job: Job) -> int:
-    return job.devices
-
-
-def _nothing() -> None:
-    """A round begins; the decision follows by itself."""

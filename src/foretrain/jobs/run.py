@@ -64,20 +64,18 @@ def run(
         InputError: where a job can never run.
     """
     asked = conditions or Conditions()
-    # Refuse a policy that cannot do what is asked.
-    if named(policy).one_kind:
-        only_kind(fleet, policy)
-    if named(policy).fluid and (asked.placement is not Placement.ANY or asked.failures):
-        raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
-    if asked.failures is not None:
-        failures.check(trace, fleet, asked.failures)
-    if named(policy).period:
-        _in_time(trace, fleet, asked.period or named(policy).period)
+    _refuse(trace, fleet, policy, asked=asked)
+    # What there is to learn from: how long those would take that still run is not known.
+    past = past or trace
+    over = tuple(job for job in past.jobs if job.end is not End.RUNNING)
+    known = replace(past, jobs=over) if 0 < len(over) < len(past.jobs) else past
 
     def alone(jobs: Trace, part: Fleet) -> Outcomes:
         check(jobs, part)
-        made = PolicyInputs(fleet=part, past=_ended(past or trace), period=asked.period)
-        dispatcher = _admitting(named(policy).make(made), part, asked)
+        made = PolicyInputs(fleet=part, past=known, period=asked.period)
+        dispatcher = named(policy).make(made)
+        if asked.admit:
+            dispatcher = Admission(dispatcher, part, most=asked.admit)
         if asked.placement is Placement.ANY and asked.failures is None:
             pool = CountedPool(part)
             return Simulation(jobs, pool, dispatcher, watch=watch).run()
@@ -86,28 +84,27 @@ def run(
     return partitioned(trace, fleet, alone) if fleet.quota else alone(trace, fleet)
 
 
-def _ended(past: Trace) -> Trace:
-    """What there is to learn from: how long those would take that still run is not known."""
-    jobs = tuple(job for job in past.jobs if job.end is not End.RUNNING)
-    return past if not jobs or len(jobs) == len(past.jobs) else replace(past, jobs=jobs)
+def _refuse(trace: Trace, fleet: Fleet, policy: str, *, asked: Conditions) -> None:
+    """Refuse what the policy cannot do, and what would hardly ever end."""
+    wanted = named(policy)
+    if wanted.one_kind:
+        only_kind(fleet, policy)
+    if wanted.fluid and (asked.placement is not Placement.ANY or asked.failures):
+        raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
+    if asked.failures is not None:
+        failures.check(trace, fleet, asked.failures)
+    if wanted.period:
+        period = asked.period or wanted.period
+        work = fsum(job.devices * job.ends_after / pace(job) for job in trace.jobs)
+        rounds = (trace.jobs[-1].arrival + work / fleet.devices) / period
+        if rounds > ROUNDS:
+            raise InputError(
+                f"the simulation would never end: its jobs take some {rounds:.2g} rounds of"
+                f" {period:g} s. Take longer rounds, or a policy that decides at events."
+            )
 
 
 FLUID = 'leave placement "any" and failures out, or take another policy.'
-
-
-def _in_time(trace: Trace, fleet: Fleet, period: float) -> None:
-    """Refuse more rounds than anybody waits for."""
-    work = fsum(job.devices * job.ends_after / pace(job) for job in trace.jobs)
-    rounds = (trace.jobs[-1].arrival + work / fleet.devices) / period
-    if rounds > ROUNDS:
-        raise InputError(
-            f"the simulation would never end: its jobs take some {rounds:.2g} rounds of"
-            f" {period:g} s. Take longer rounds, or a policy that decides at events."
-        )
-
-
-def _admitting(dispatcher: Dispatcher, fleet: Fleet, asked: Conditions) -> Dispatcher:
-    return Admission(dispatcher, fleet, most=asked.admit) if asked.admit else dispatcher
 
 
 def _on_nodes(

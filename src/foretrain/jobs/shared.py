@@ -131,7 +131,12 @@ class SharedDispatcher:
         """Ask the policy and do as it says, unless the round is not over."""
         if self.period and not self._due(simulation):
             return
-        state = state_of(self._there.values(), self._fleet, simulation, fewest=_fewest)
+        state = state_of(
+            self._there.values(),
+            self._fleet,
+            simulation,
+            fewest=lambda job: job.curve.counts[0],
+        )
         grants = self._policy(state) if state.jobs else {}
         for rank, active in self._there.items():
             changed = self._grants.get(rank) != grants.get(rank)
@@ -146,19 +151,9 @@ class SharedDispatcher:
         """Whether a round begins now; if not, ask to be woken when the next one does."""
         if not self._there:
             return False
-        now = simulation.now
-        turn = floor(now / self.period + ROUNDING)
-        begins = abs(now - turn * self.period) <= ROUNDING * self.period
+        turn = floor(simulation.now / self.period + ROUNDING)
         upcoming = (turn + 1) * self.period
         if self._next < upcoming:
             self._next = upcoming
-            simulation.at(upcoming, _nothing)
-        return begins
-
-
-def _fewest(job: Job) -> int:
-    return job.curve.counts[0]
-
-
-def _nothing() -> None:
-    """A round begins; the decision follows by itself."""
+            simulation.wake(upcoming)
+        return abs(simulation.now - turn * self.period) <= ROUNDING * self.period

@@ -19,8 +19,8 @@ from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay, replayable
 from foretrain.jobs.result import LoadPoint, ModelCurve, Replayed, Simulated
 from foretrain.jobs.summary import pair, policy_result
-from foretrain.measured.job import Job, Log
-from foretrain.measured.queue_study import Drawn, QueueStudy
+from foretrain.measured.job import Log
+from foretrain.measured.queue_study import Drawn, JobModel, QueueStudy
 from foretrain.show.document import fingerprint
 from foretrain.study.coefficients import DEFAULT
 
@@ -62,22 +62,34 @@ def simulate(
     if isinstance(study.jobs, Log):
         study = replace(study, jobs=that_fit(study.jobs, study.fleet))
     curves = _curves(study, coefficients, tell)
-    kinds = _kinds(study, curves)
+    kinds = tuple(
+        JobKind(
+            name=model.name,
+            curve=throughput(curve),
+            asks=curve.asks,
+            samples=model.study.workload.samples or 0.0,
+            vary=model.vary,
+            share=model.share,
+        )
+        for model, curve in zip(_models(study), curves, strict=True)
+    )
     results = _done(_cases(study, kinds), engine=engine, kept=kept, tell=tell)
     answer = _answer(study, curves, results)
     enough = capacity(study, kinds, engine=engine, tell=tell)
+    # Jobs that are drawn ask for nothing.
+    log = study.jobs if isinstance(study.jobs, Log) else None
     told = (
-        *(of_log(study.jobs) if isinstance(study.jobs, Log) else ()),
-        *of_wishes(_listed(study), study.policies),
+        *(of_log(log) if log else ()),
+        *of_wishes(log.trace.jobs if log else (), study.policies),
         *of_replays(answer.replays),
         *findings(answer.points, curves, enough),
     )
     return replace(answer, capacity=enough, findings=told)
 
 
-def _listed(study: QueueStudy) -> Sequence[Job]:
-    """The jobs of a log; those that are drawn ask for nothing."""
-    return study.jobs.trace.jobs if isinstance(study.jobs, Log) else ()
+def _models(study: QueueStudy) -> Sequence[JobModel]:
+    """Those that jobs are drawn of."""
+    return study.jobs.models if isinstance(study.jobs, Drawn) else ()
 
 
 def _done(
@@ -105,7 +117,7 @@ def _done(
 
 def _curves(study: QueueStudy, coefficients: Coefficients, tell: Tell) -> tuple[ModelCurve, ...]:
     """What each model gets out of devices; none where jobs are not drawn of models."""
-    models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
+    models = _models(study)
     total = sum(len(model.counts) for model in models)
     done = 0
 
@@ -115,21 +127,6 @@ def _curves(study: QueueStudy, coefficients: Coefficients, tell: Tell) -> tuple[
         tell("searches", done, total)
 
     return tuple(curve_of(model, coefficients=coefficients, tell=told) for model in models)
-
-
-def _kinds(study: QueueStudy, curves: Sequence[ModelCurve]) -> tuple[JobKind, ...]:
-    models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
-    return tuple(
-        JobKind(
-            name=model.name,
-            curve=throughput(curve),
-            asks=curve.asks,
-            samples=model.study.workload.samples or 0.0,
-            vary=model.vary,
-            share=model.share,
-        )
-        for model, curve in zip(models, curves, strict=True)
-    )
 
 
 def _cases(study: QueueStudy, kinds: tuple[JobKind, ...]) -> tuple[QueueCase, ...]:
@@ -157,14 +154,23 @@ def _place(case: QueueCase) -> Place:
 
 def _answer(study: QueueStudy, curves: tuple[ModelCurve, ...], results: Results) -> Simulated:
     loads = sorted({load for load, _, _ in results}, key=lambda load: load or 0.0)
-    points = tuple(_point(study, load, results) for load in loads)
+    points = []
+    for load in loads:
+        runs = {
+            policy: [results[load, policy, seed].summary for seed in range(study.seeds)]
+            for policy in study.policies
+        }
+        found = {policy: policy_result(study.fleet, some) for policy, some in runs.items()}
+        order = sorted(found, key=lambda policy: found[policy].mean_response)
+        pairs = tuple(pair(first, second, runs) for first, second in pairwise(order))
+        points.append(LoadPoint(load=load, policies=found, pairs=pairs))
     jobs = sum(each.summary.counts.submitted for each in results.values())
     seconds = fsum(each.seconds for each in results.values())
     return Simulated(
         devices=study.fleet.devices,
         seeds=study.seeds,
         policies=points[-1].policies,
-        points=points,
+        points=tuple(points),
         curves=curves,
         histories=tuple(each.history for each in results.values() if each.history),
         replays=_replays(study),
@@ -173,18 +179,6 @@ def _answer(study: QueueStudy, curves: tuple[ModelCurve, ...], results: Results)
         findings=(),
         jobs_per_second=jobs / seconds if seconds else 0.0,
     )
-
-
-def _point(study: QueueStudy, load: float | None, results: Results) -> LoadPoint:
-    """All policies at one load."""
-    runs = {
-        policy: [results[load, policy, seed].summary for seed in range(study.seeds)]
-        for policy in study.policies
-    }
-    found = {policy: policy_result(study.fleet, some) for policy, some in runs.items()}
-    order = sorted(found, key=lambda policy: found[policy].mean_response)
-    pairs = tuple(pair(first, second, runs) for first, second in pairwise(order))
-    return LoadPoint(load=load, policies=found, pairs=pairs)
 
 
 def _replays(study: QueueStudy) -> tuple[Replayed, ...]:

@@ -140,13 +140,24 @@ class Simulation:
         Returns:
             Whether they could be had.
         """
-        now = self._events.now
-        held = self._again(active, devices, kinds)
+        now, left = self._events.now, active.left
+        held = None
+        if left is not None and left.when == now and left.held.devices == devices:
+            # It gave devices back in this very instant: the same ones, if they will do.
+            alike = not kinds or left.held.kind in kinds
+            held = left.held if alike and self.pool.again(left.held) else None
         if held is None:
             held = self.pool.take(devices, kinds)
         if held is None:
             return False
-        active.since = _ready(active, held, now)
+        if active.begun is None:
+            active.since = now + active.job.start
+        elif left == (now, held):
+            # With the same devices it was not interrupted.
+            active.stops -= 1
+            active.since = max(now, active.since)
+        else:
+            active.since = now + active.job.restart
         active.charged = now
         active.held = held
         if active.begun is None:
@@ -156,14 +167,6 @@ class Simulation:
         if self._watch is not None:
             self._watch.hold(now, active)
         return True
-
-    def _again(self, active: Active, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
-        """The devices that a job gave back in this very instant, if they are as it needs them."""
-        left = active.left
-        if left is None or left.when != self._events.now:
-            return None
-        alike = left.held.devices == devices and (not kinds or left.held.kind in kinds)
-        return left.held if alike and self.pool.again(left.held) else None
 
     def stop(self, active: Active, *, done: float | None = None) -> None:
         """Interrupt a running job; it keeps its work and waits.
@@ -180,15 +183,20 @@ class Simulation:
 
     def at(self, time: float, action: Callable[[], None]) -> int:
         """Ask for an action, after which the dispatcher decides; the event's id."""
-        return self._events.at(time, partial(self._happen, action))
+
+        def happen() -> None:
+            action()
+            self._ask()
+
+        return self._events.at(time, happen)
+
+    def wake(self, time: float) -> None:
+        """Ask the dispatcher to decide at a time, whatever happens until then."""
+        self._events.at(time, self._ask)
 
     def cancel(self, event: int) -> None:
         """Keep an action from happening."""
         self._events.cancel(event)
-
-    def _happen(self, action: Callable[[], None]) -> None:
-        action()
-        self._ask()
 
     def _expect(self) -> None:
         """Let the next job come."""
@@ -268,16 +276,3 @@ class Simulation:
                 f" ({MOST_DECISIONS:,}, and {MOST_PER_JOB:,} for each job). Make rounds longer, or"
                 " failures rarer, beside the time that jobs take."
             )
-
-
-def _ready(active: Active, held: HeldDevices, now: float) -> float:
-    """When a job that gets devices goes on with work.
-
-    Who was stopped in this very instant and gets the same devices back was not interrupted.
-    """
-    if active.begun is None:
-        return now + active.job.start
-    if active.left == (now, held):
-        active.stops -= 1
-        return max(now, active.since)
-    return now + active.job.restart

@@ -89,7 +89,13 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
             f"{outcomes.trace.name}: no job is left to count: those after the warm-up still ran"
             " when the log was written. Take a smaller simulation.warm_up."
         )
-    rows = [_row(outcomes, place) for place in counted]
+    rows = []
+    for place in counted:
+        response, held = outcomes.ended[place] - jobs[place].arrival, outcomes.held[place]
+        # What a response is longer than a hold; 0 where that is the rounding of floats.
+        waiting = response - held if response > held * (1.0 + ROUNDING) else 0.0
+        rows.append(_Row(jobs[place], response, waiting, outcomes.attained[place]))
+    ends = Counter(job.end for job in jobs)
     makespan = max(outcomes.ended) - jobs[0].arrival
     return RunSummary(
         responses=tuple(row.response for row in rows),
@@ -99,7 +105,15 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
         utilisation=fsum(outcomes.attained) / (makespan * fleet.devices),
         fragmentation=outcomes.fragmentation,
         interruptions=sum(outcomes.stops),
-        counts=_counts(jobs),
+        counts=JobCounts(
+            submitted=len(jobs),
+            finished=ends[End.FINISHED],
+            stopped=ends[End.STOPPED],
+            failed=ends[End.FAILED],
+            killed=ends[End.KILLED],
+            waiting=0,
+            running=ends[End.RUNNING],
+        ),
         groups=_parts(rows, lambda job: job.group),
         users=_parts(rows, lambda job: job.user),
     )
@@ -113,33 +127,6 @@ class _Row:
     response: float
     waiting: float
     device_time: float
-
-
-def _row(outcomes: Outcomes, place: int) -> _Row:
-    job = outcomes.trace.jobs[place]
-    response = outcomes.ended[place] - job.arrival
-    # What a response is longer than a hold; 0 where that is the rounding of floats.
-    held = outcomes.held[place]
-    above = response - held if response > held * (1.0 + ROUNDING) else 0.0
-    return _Row(
-        job=job,
-        response=response,
-        waiting=above,
-        device_time=outcomes.attained[place],
-    )
-
-
-def _counts(jobs: Sequence[Job]) -> JobCounts:
-    ends = Counter(job.end for job in jobs)
-    return JobCounts(
-        submitted=len(jobs),
-        finished=ends[End.FINISHED],
-        stopped=ends[End.STOPPED],
-        failed=ends[End.FAILED],
-        killed=ends[End.KILLED],
-        waiting=0,
-        running=ends[End.RUNNING],
-    )
 
 
 def _parts(rows: Sequence[_Row], name: Callable[[Job], str]) -> tuple[PartyResult, ...]:
@@ -237,13 +224,20 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     responses = [response for run in runs for response in run.responses]
     waiting = [seconds for run in runs for seconds in run.waiting]
     finished = [response for run in runs for response in run.finished]
-    low, high = _interval(runs) or (None, None)
-    cuts = _cuts(responses)
+    # Over seeds, or over parts of the only run.
+    means = [run.mean for run in runs]
+    low, high = (of_runs(means) if len(runs) > 1 else of_one_run(responses)) or (None, None)
+    # What 0, 1, 2 ... 100 % of the responses stay below or reach.
+    cuts: tuple[float, ...] = (responses[0],) * 101
+    if len(responses) > 1:
+        between = quantiles(responses, n=100, method="inclusive")
+        cuts = (min(responses), *between, max(responses))
     makespan = fmean(run.makespan for run in runs)
     seen = [run.fragmentation for run in runs if run.fragmentation is not None]
-    jobs = _together([run.counts for run in runs])
+    names = ("submitted", "finished", "stopped", "failed", "killed", "waiting", "running")
+    jobs = JobCounts(**{name: sum(getattr(run.counts, name) for run in runs) for name in names})
     return PolicyResult(
-        mean_response=fmean(run.mean for run in runs),
+        mean_response=fmean(means),
         low=low,
         high=high,
         p50=cuts[50],
@@ -264,21 +258,6 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     )
 
 
-def _cuts(responses: Sequence[float]) -> tuple[float, ...]:
-    """What 0, 1, 2 ... 100 % of the responses stay below or reach."""
-    if len(responses) == 1:
-        return (responses[0],) * 101
-    between = quantiles(responses, n=100, method="inclusive")
-    return (min(responses), *between, max(responses))
-
-
-def _interval(runs: Sequence[RunSummary]) -> Interval | None:
-    """The 95 % interval of the mean: over seeds, or over parts of the only run."""
-    if len(runs) > 1:
-        return of_runs([run.mean for run in runs])
-    return of_one_run(runs[0].responses)
-
-
 def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> PolicyPair:
     """Two policies on the same jobs, the better one first."""
     better = [run.mean for run in runs[first]]
@@ -294,28 +273,22 @@ def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> P
     )
 
 
-def _together(counts: Sequence[JobCounts]) -> JobCounts:
-    """The jobs of all runs."""
-    names = ("submitted", "finished", "stopped", "failed", "killed", "waiting", "running")
-    return JobCounts(**{name: sum(getattr(each, name) for each in counts) for name in names})
-
-
 def _parts_of_runs(runs: Sequence[Sequence[PartyResult]]) -> tuple[PartyResult, ...]:
     """Users or groups over all runs."""
     mine: dict[str, list[PartyResult]] = {}
     for part in (part for parts in runs for part in parts):
         mine.setdefault(part.name, []).append(part)
-    found = [_part(name, parts) for name, parts in mine.items()]
+    found = []
+    for name, parts in mine.items():
+        jobs = sum(part.jobs for part in parts)
+        found.append(
+            replace(
+                parts[0],
+                name=name,
+                jobs=jobs,
+                mean_response=fsum(part.jobs * part.mean_response for part in parts) / jobs,
+                mean_waiting=fsum(part.jobs * part.mean_waiting for part in parts) / jobs,
+                device_time=fsum(part.device_time for part in parts),
+            )
+        )
     return tuple(sorted(found, key=lambda part: (-part.device_time, part.name)))
-
-
-def _part(name: str, parts: Sequence[PartyResult]) -> PartyResult:
-    jobs = sum(part.jobs for part in parts)
-    return replace(
-        parts[0],
-        name=name,
-        jobs=jobs,
-        mean_response=fsum(part.jobs * part.mean_response for part in parts) / jobs,
-        mean_waiting=fsum(part.jobs * part.mean_waiting for part in parts) / jobs,
-        device_time=fsum(part.device_time for part in parts),
-    )
