@@ -5,7 +5,7 @@ Catalogue: what studies may name, and where each number comes from.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -77,19 +77,15 @@ def _sizes(value: object, key: str) -> Iterator[Size]:
             name = PARTS.get(type(item), called)
             joined = ".".join(part for part in (key, name) if part)
             yield from _sizes(item, joined)
-    elif _asks(value) and not key.endswith(REPEATS):
-        yield key, f"{value:g}" if isinstance(value, float) else int(str(value))
+    elif isinstance(value, int | float) and not isinstance(value, bool | Enum):
+        # No zero, and no share or factor of 1: they change nothing.
+        idle = not value or (isinstance(value, float) and value == 1)
+        if not idle and not key.endswith(REPEATS):
+            yield key, f"{value:g}" if isinstance(value, float) else value
 
 
 def _is_list(value: object) -> TypeGuard[tuple[int, ...]]:
     return isinstance(value, tuple) and all(isinstance(item, int) for item in value)
-
-
-def _asks(value: object) -> bool:
-    """Whether it is a number that changes anything: no zero, and no share or factor of 1."""
-    if isinstance(value, bool | Enum) or not isinstance(value, int | float):
-        return False
-    return bool(value) and not (isinstance(value, float) and value == 1)
 
 
 KINDS: Final = ("devices", "clusters", "models")
@@ -118,7 +114,10 @@ def catalogue(name: str | None = None) -> CatalogueResult:
     if name == HERE:
         return CatalogueResult(entries=(this_machine(),))
     if name is None or name in KINDS:
-        return CatalogueResult(entries=tuple(_every(KINDS if name is None else (name,))))
+        kinds = KINDS if name is None else (name,)
+        every = [_hardware(kind, it) for kind in names() if kind in kinds for it in names()[kind]]
+        models = library.entries().values() if "models" in kinds else ()
+        return CatalogueResult(entries=(*every, *map(_model, models)))
     found = tuple(_described(name))
     if not found:
         known = [*(each for every in names().values() for each in every), *library.entries()]
@@ -127,15 +126,6 @@ def catalogue(name: str | None = None) -> CatalogueResult:
             f"'foretrain catalogue' lists all {len(known)}."
         )
     return CatalogueResult(entries=found)
-
-
-def _every(kinds: Collection[str]) -> Iterator[CatalogueEntry]:
-    """All entries of some kinds."""
-    for kind, known in names().items():
-        if kind in kinds:
-            yield from (_hardware(kind, name) for name in known)
-    if "models" in kinds:
-        yield from map(_model, library.entries().values())
 
 
 def _described(name: str) -> Iterator[CatalogueEntry]:

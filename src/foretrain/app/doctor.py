@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
@@ -61,83 +60,55 @@ OLDEST_PYTHON: Final = (3, 11)
 
 def doctor() -> Diagnosis:
     """Look at Python, the libraries, the catalogue, the terminal and the processors."""
+    found = ".".join(str(part) for part in sys.version_info[:3])
+    python = Check(name="python", health=Health.OK, found=found)
+    if sys.version_info < OLDEST_PYTHON:
+        python = replace(python, health=Health.FAIL, advice="Install 3.11 or newer.")
+    encoding = sys.stdout.encoding or "unknown"
+    where = "a terminal" if sys.stdout.isatty() else "not a terminal"
+    output = Check(name="output", health=Health.OK, found=f"{where}, {encoding}")
+    if not encoding.lower().startswith("utf"):
+        advice = "Set PYTHONUTF8=1 for bars that are not made of '#'."
+        output = replace(output, health=Health.WARN, advice=advice)
+    in_folder = "Run 'pip install .' in its folder, so that it knows its version."
+    foretrain = _library("foretrain", Health.WARN, in_folder)
+    if foretrain.health is Health.WARN:
+        foretrain = replace(foretrain, found="not installed")
+    real = "what trains or measures for real"
     checks = (
-        _python(),
-        _foretrain(),
-        *_libraries(),
-        *_extras(),
-        _tried("catalogue", _known),
-        _terminal(),
+        python,
+        foretrain,
+        *(_library(name, Health.FAIL, f"Run 'pip install {name}'.") for name in NEEDED),
+        # What only some answers need: its absence is no fault.
+        *(_library(name, Health.OK, missing(name, what=real)) for name in EXTRAS),
+        _catalogue(),
+        output,
         Check(name="processors", health=Health.OK, found=f"{os.cpu_count() or 1} cores"),
     )
     return Diagnosis(checks=checks)
 
 
-def _python() -> Check:
-    found = ".".join(str(part) for part in sys.version_info[:3])
-    if sys.version_info >= OLDEST_PYTHON:
-        return Check(name="python", health=Health.OK, found=found)
-    return Check(name="python", health=Health.FAIL, found=found, advice="Install 3.11 or newer.")
+def _library(name: str, without: Health, advice: str) -> Check:
+    """Whether a library is installed, and what its absence means."""
+    try:
+        return Check(name=name, health=Health.OK, found=version(name))
+    except PackageNotFoundError:
+        return Check(name=name, health=without, found="absent", advice=advice)
 
 
-def _foretrain() -> Check:
-    installed = _version("foretrain")
-    if installed:
-        return Check(name="foretrain", health=Health.OK, found=installed)
-    advice = "Run 'pip install .' in its folder, so that it knows its version."
-    return Check(name="foretrain", health=Health.WARN, found="not installed", advice=advice)
-
-
-def _libraries() -> Iterator[Check]:
-    """The libraries that foretrain cannot do without."""
-    for library in NEEDED:
-        installed = _version(library)
-        health = Health.OK if installed else Health.FAIL
-        advice = "" if installed else f"Run 'pip install {library}'."
-        yield Check(name=library, health=health, found=installed or "absent", advice=advice)
-
-
-def _extras() -> Iterator[Check]:
-    """What only some answers need: its absence is no fault."""
-    for extra in EXTRAS:
-        installed = _version(extra)
-        advice = "" if installed else missing(extra, what="what trains or measures for real")
-        yield Check(name=extra, health=Health.OK, found=installed or "absent", advice=advice)
-
-
-def _terminal() -> Check:
-    encoding = sys.stdout.encoding or "unknown"
-    where = "a terminal" if sys.stdout.isatty() else "not a terminal"
-    found = f"{where}, {encoding}"
-    if encoding.lower().startswith("utf"):
-        return Check(name="output", health=Health.OK, found=found)
-    advice = "Set PYTHONUTF8=1 for bars that are not made of '#'."
-    return Check(name="output", health=Health.WARN, found=found, advice=advice)
-
-
-def _known() -> str:
-    """How many things the catalogue knows, by kind."""
+def _catalogue() -> Check:
+    """How many things the catalogue knows, by kind; fails with the error that looking raises."""
     from foretrain.study.catalogue import names
     from foretrain.workload.library.entries import entries
 
-    counts = {kind: len(known) for kind, known in names().items()} | {"models": len(entries())}
-    return ", ".join(f"{number} {kind}" for kind, number in counts.items())
-
-
-def _tried(name: str, look: Callable[[], str]) -> Check:
-    """A check that fails with the error that looking raises."""
     try:
-        return Check(name=name, health=Health.OK, found=look())
+        counts = {kind: len(known) for kind, known in names().items()}
+        counts["models"] = len(entries())
     except ForetrainError as error:
-        return Check(name=name, health=Health.FAIL, found="does not load", advice=str(error))
-
-
-def _version(library: str) -> str:
-    """The installed version; empty if there is none."""
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return ""
+        advice = str(error)
+        return Check(name="catalogue", health=Health.FAIL, found="does not load", advice=advice)
+    found = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    return Check(name="catalogue", health=Health.OK, found=found)
 
 
 def doctor_report(_question: None, answer: Diagnosis) -> AnswerReport:

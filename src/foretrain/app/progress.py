@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING
 from foretrain.show.words import SPENT, count, percent, written
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from foretrain.search.result import Progress
 
     Told = Callable[[Progress], None]
@@ -27,15 +25,6 @@ if TYPE_CHECKING:
 
 TOGETHER = 0.5
 """Seconds within which interrupts are one: who starts a program may pass on what it has had."""
-
-
-def progress(stop: Callable[[], bool]) -> AbstractContextManager[Told | None]:
-    """A bar on stderr if that is a terminal; nothing elsewhere.
-
-    Args:
-        stop: whether the answer is wanted at once, which the bar then says.
-    """
-    return _bar(stop) if sys.stderr.isatty() else nullcontext()
 
 
 @contextmanager
@@ -56,7 +45,15 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def _bar(stop: Callable[[], bool]) -> Iterator[Told]:
+def progress(stop: Callable[[], bool]) -> Iterator[Told | None]:
+    """A bar on stderr if that is a terminal; nothing elsewhere.
+
+    Args:
+        stop: whether the answer is wanted at once, which the bar then says.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
     from rich import progress as bars
     from rich.console import Console, Group
     from rich.live import Live
@@ -88,23 +85,19 @@ def progress_text(now: Progress) -> str:
     """The best so far, how much better another plan may be, and the plan, most telling first."""
     if now.best is None or now.plan is None:
         return f"{count(now.settled, 'plan')}, none that fits yet"
-    best = f"best so far {written(SPENT[now.objective], now.best)}"
-    return f"{best}{_better(now.gap)}: {now.plan}"
-
-
-def _better(gap: float | None) -> str:
-    if gap is None:
-        return ""
-    return f", at most {percent(gap)} better exists" if gap else ", nothing better exists"
-
-
-def rows_done(total: int) -> AbstractContextManager[Callable[[int], None] | None]:
-    """A bar on stderr that is told how many rows are done; nothing where it is no terminal."""
-    return _row_bar(total) if sys.stderr.isatty() else nullcontext()
+    better = ""
+    if now.gap is not None:
+        better = f", at most {percent(now.gap)} better exists"
+        better = better if now.gap else ", nothing better exists"
+    return f"best so far {written(SPENT[now.objective], now.best)}{better}: {now.plan}"
 
 
 @contextmanager
-def _row_bar(total: int) -> Iterator[Callable[[int], None]]:
+def rows_done(total: int) -> Iterator[Callable[[int], None] | None]:
+    """A bar on stderr that is told how many rows are done; nothing where it is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
     from rich import progress as bars
     from rich.console import Console
 
@@ -119,13 +112,12 @@ Counted = Callable[[str, int, int], None]
 """What is done, how much of it, of how much."""
 
 
-def runs_done() -> AbstractContextManager[Counted | None]:
-    """A bar on stderr for each kind of thing; nothing where it is no terminal."""
-    return _bars() if sys.stderr.isatty() else nullcontext()
-
-
 @contextmanager
-def _bars() -> Iterator[Counted]:
+def runs_done() -> Iterator[Counted | None]:
+    """A bar on stderr for each kind of thing; nothing where it is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
     from rich import progress as bars
     from rich.console import Console
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
@@ -46,8 +45,15 @@ def catalogue_report(_name: str | None, result: CatalogueResult) -> AnswerReport
         sections = [_section(family, _table(list(found))) for family, found in families]
     else:
         hints = ReportSection(name="", title="", body=("", *map(Note, HINTS)))
-        named = (_section(f"{PLURALS[kind]} ({len(it)})", _named(it)) for kind, it in kinds)
-        sections = [*named, hints]
+        sections = []
+        for kind, entries in kinds:
+            families = _grouped(entries, "family")
+            lines = tuple(
+                Fact(label=family, text=", ".join(entry.name for entry in found))
+                for family, found in families
+            )
+            sections.append(_section(f"{PLURALS[kind]} ({len(entries)})", lines))
+        sections.append(hints)
     return AnswerReport(kind="Catalogue", title="Known by name", sections=tuple(sections))
 
 
@@ -69,32 +75,26 @@ def _grouped(
     return groupby(entries, key=lambda entry: str(getattr(entry, by)))
 
 
-def _named(entries: list[CatalogueEntry]) -> tuple[Fact, ...]:
-    """The names of a kind, a line per family."""
-    return tuple(
-        Fact(label=family, text=", ".join(entry.name for entry in found))
-        for family, found in _grouped(entries, "family")
-    )
-
-
 def _table(entries: list[CatalogueEntry]) -> Table:
     """Name, main figures and summary."""
     shown = SHOWN.get(entries[0].kind, {})
+
+    def first_of(keys: tuple[str, ...]) -> Callable[[CatalogueEntry], str]:
+        def first(entry: CatalogueEntry) -> str:
+            known = {figure.key: figure.value for figure in entry.figures}
+            value = next((known[key] for key in keys if key in known), "")
+            if isinstance(value, str):
+                return value
+            return PARAMETERS.write(value).removesuffix(" parameters")
+
+        return first
+
     return table(
         entries,
         (Column(name="name"), lambda entry: entry.name),
-        *(
-            (Column(name=name, number=True), partial(_first, keys=keys))
-            for name, keys in shown.items()
-        ),
+        *((Column(name=name, number=True), first_of(keys)) for name, keys in shown.items()),
         (Column(name="summary", spare=1), lambda entry: entry.summary),
     )
-
-
-def _first(entry: CatalogueEntry, keys: tuple[str, ...]) -> str:
-    known = {figure.key: figure.value for figure in entry.figures}
-    value = next((known[key] for key in keys if key in known), "")
-    return value if isinstance(value, str) else PARAMETERS.write(value).removesuffix(" parameters")
 
 
 def _entry(entry: CatalogueEntry) -> ReportSection:
@@ -118,7 +118,12 @@ def _about(entry: CatalogueEntry) -> Iterator[tuple[str, str]]:
     yield "Sample", entry.words.get("sample", "")
     yield "Device", entry.words.get("device", entry.words.get("device.name", ""))
     for place, name in enumerate(_levels(entry)):
-        yield "Levels" if place == 0 else " ", f"{name}: {_link(entry, place)}"
+        # Technology and shape of a level, and what else is said of its link.
+        start = f"levels[{place}].link."
+        said = {key.removeprefix(start): text for key, text in entry.words.items()}
+        shape = [said[key] for key in ("technology", "kind") if key in said]
+        remarks = [text for (key, value), text in REMARKS.items() if said.get(key) == value]
+        yield "Levels" if place == 0 else " ", f"{name}: {', '.join(shape + remarks)}"
 
 
 def _levels(entry: CatalogueEntry) -> list[str]:
@@ -126,16 +131,12 @@ def _levels(entry: CatalogueEntry) -> list[str]:
     return [text for key, text in entry.words.items() if LEVEL_NAME.fullmatch(key)]
 
 
-def _link(entry: CatalogueEntry, place: int) -> str:
-    """Technology and shape of a level, and what else is said of its link."""
-    start = f"levels[{place}].link."
-    said = {key.removeprefix(start): text for key, text in entry.words.items()}
-    shape = [said[key] for key in ("technology", "kind") if key in said]
-    return ", ".join(shape + [text for key, text in REMARKS.items() if said.get(key[0]) == key[1]])
-
-
 def _figures(entry: CatalogueEntry, sources: list[str]) -> Table:
     """The numbers, each with the place of its source in the list below."""
+    levels = _levels(entry)
+
+    def key(figure: Figure) -> str:
+        return LEVEL.sub(lambda found: levels[int(found[1])], figure.key)
 
     def source(figure: Figure) -> str:
         date = f" of {figure.date}" if figure.date else ""
@@ -143,7 +144,7 @@ def _figures(entry: CatalogueEntry, sources: list[str]) -> Table:
 
     return table(
         entry.figures,
-        (Column(name="key"), partial(_key, entry)),
+        (Column(name="key"), key),
         (
             Column(name="value", number=True),
             lambda it: f"{it.value:,}" if isinstance(it.value, int) else it.value,
@@ -151,9 +152,3 @@ def _figures(entry: CatalogueEntry, sources: list[str]) -> Table:
         (Column(name="confidence"), lambda figure: figure.confidence),
         (Column(name="source"), source),
     )
-
-
-def _key(entry: CatalogueEntry, figure: Figure) -> str:
-    """A figure's key, a level called by its name."""
-    levels = _levels(entry)
-    return LEVEL.sub(lambda found: levels[int(found[1])], figure.key)

@@ -87,13 +87,25 @@ def _study() -> Schema:
         "search": _record(SearchSection, "validation"),
     }
     for section, body in sections.items():
-        body["properties"] |= _neutral(section)
+        # Keys that are legal with one value alone.
+        body["properties"] |= {
+            name: {"const": key.neutral}
+            for name, key in NOT_YET.get(section, {}).items()
+            if key.neutral is not None
+        }
     shared = {
         name: body for section in sections.values() for name, body in section.pop("$defs").items()
     }
+    anew = {name: {**body, "required": []} for name, body in sections.items()}
+    scenario = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, **anew},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
     return {
         "type": "object",
-        "properties": {**sections, SCENARIO: {"type": "array", "items": _scenario(sections)}},
+        "properties": {**sections, SCENARIO: {"type": "array", "items": scenario}},
         "required": list(NEEDED),
         "additionalProperties": False,
         "$defs": shared,
@@ -149,23 +161,6 @@ def _ensemble() -> Schema:
         "additionalProperties": False,
         "$defs": shared,
     }
-
-
-def _scenario(sections: Mapping[str, Schema]) -> Schema:
-    """A scenario, whose sections write only what is different."""
-    anew = {name: {**body, "required": []} for name, body in sections.items()}
-    return {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, **anew},
-        "required": ["name"],
-        "additionalProperties": False,
-    }
-
-
-def _neutral(section: str) -> Schema:
-    """The keys of a section that are legal with one value alone."""
-    keys = NOT_YET.get(section, {})
-    return {name: {"const": key.neutral} for name, key in keys.items() if key.neutral is not None}
 
 
 def _cluster() -> Schema:

@@ -8,7 +8,7 @@ from math import exp, isclose, isfinite
 from types import MappingProxyType
 
 from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient, Origin
+from foretrain.coefficients.coefficient import Origin
 from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
 from foretrain.evidence.free import free_of
@@ -62,9 +62,20 @@ def anchor(
     made = anchored(study, seconds, base=base, run=run, anyway=True)
     before = estimate(study, coefficients=_unmoved(base).coefficients)
     doubts = tuple(_doubts(study, seconds, before))
+    was, pace = base.known[PACE], made.known[PACE]
+    moved = Moved(
+        name=PACE,
+        prior=was.value,
+        value=pace.value,
+        low=pace.low,
+        high=pace.high,
+        unit=pace.unit,
+        score=free_of(PACE, was).score(pace.value),
+        rows=len(pace.rows),
+    )
     return Calibrated(
         calibration=replace(made, name=name, date=date),
-        moved=(_moved(base.known[PACE], made.known[PACE]),),
+        moved=(moved,),
         folds=MappingProxyType({}),
         rows=(run,),
         error=0.0,
@@ -102,7 +113,19 @@ def anchored(
         raise InputError(f"step time: must be above 0 s, got {seconds:g}.")
     before = estimate(study, coefficients=base.coefficients)
     pace = base.known[PACE].value * seconds / (before.step_time - before.parts.input)
-    made = replace(base, known={**base.known, **_anchored(base, pace, seconds=seconds, run=run)})
+    # With the pace goes what made intervals wide: it is known now.
+    width = after_anchor(base.coefficients.uncertainty)
+    moved = replace(
+        base.known[PACE],
+        value=pace,
+        low=pace * exp(-width.time * width.quicker),
+        high=pace * exp(width.time),
+        kind=Origin.MEASURED,
+        source=f"a measured step of {SECONDS.write(seconds)}",
+        rows=(run,),
+    )
+    narrower = {name: base.known[anchored] for name, anchored in WIDTHS.items()}
+    made = replace(base, known={**base.known, PACE: moved, **narrower})
     after = estimate(study, coefficients=made.coefficients)
     if not isclose(after.step_time, seconds, rel_tol=EXACT):
         raise InputError(
@@ -147,33 +170,3 @@ def _doubts(study: Study, seconds: float, before: Estimate) -> Iterator[str]:
             f"({SECONDS.write(before.step_time_low)} to {SECONDS.write(before.step_time_high)} in "
             f"four of five cases). Perhaps: {'; '.join(told)}."
         )
-
-
-def _anchored(
-    base: Calibration, pace: float, *, seconds: float, run: str
-) -> Mapping[str, Coefficient]:
-    """What a measured step changes: the pace, and with it how wide intervals are."""
-    after = after_anchor(base.coefficients.uncertainty)
-    moved = replace(
-        base.known[PACE],
-        value=pace,
-        low=pace * exp(-after.time * after.quicker),
-        high=pace * exp(after.time),
-        kind=Origin.MEASURED,
-        source=f"a measured step of {SECONDS.write(seconds)}",
-        rows=(run,),
-    )
-    return {PACE: moved, **{name: base.known[anchored] for name, anchored in WIDTHS.items()}}
-
-
-def _moved(before: Coefficient, after: Coefficient) -> Moved:
-    return Moved(
-        name=PACE,
-        prior=before.value,
-        value=after.value,
-        low=after.low,
-        high=after.high,
-        unit=after.unit,
-        score=free_of(PACE, before).score(after.value),
-        rows=len(after.rows),
-    )

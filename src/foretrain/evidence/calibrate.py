@@ -12,7 +12,7 @@ from foretrain.coefficients.calibration import Calibration
 from foretrain.errors import InputError
 from foretrain.evidence.anchor import anchor
 from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs, fittable
-from foretrain.evidence.result import Calibrated, Judged, Odd
+from foretrain.evidence.result import Calibrated
 from foretrain.measured.run import MeasuredRun, UnreadRow
 from foretrain.plan.study import Study
 from foretrain.show.report import AnswerReport, Block, Note, ReportSection
@@ -85,25 +85,24 @@ def calibrate_report(ran: object, found: Calibrated) -> AnswerReport:
     runs = f"Set {found.calibration.name}, fitted to {count(len(found.rows), 'run')}"
     off = f"; it predicts them {percent(expm1(found.error))} off (root mean square)"
     notes = [f"No run tells of {', '.join(silent)}."] if silent else []
-    notes += [_left_out(found.judged)] if found.judged else []
+    if found.judged is not None:
+        before, after = (percent(expm1(off)) for off in (found.judged.before, found.judged.after))
+        notes.append(
+            f"On runs left out of it, each once: {after} off in the mean, {before} without this "
+            "set."
+        )
+    odd = [
+        f"Odd: {each.run} took {written(SECONDS, each.measured)}, and "
+        f"{written(SECONDS, each.predicted)} are predicted ({each.deviations:+.0f} standard "
+        "deviations)"
+        for each in found.odd[:SHOWN]
+    ]
     shown = ("name", "before", "after", "interval", "score", "rows")
     title = f"{runs}{off if len(found.rows) > 1 else ''}"
     body: tuple[Block, ...] = (
         table(told, *shown, legend=True),
         *map(Note, notes),
-        *(f"Odd: {_odd(each)}" for each in found.odd[:SHOWN]),
+        *odd,
     )
     sections = (ReportSection(name="fit", title=title, body=body),)
     return AnswerReport(kind="Calibration", title=found.calibration.name, sections=sections)
-
-
-def _left_out(judged: Judged) -> str:
-    """What the fit is worth on runs that it has not seen."""
-    before, after = (percent(expm1(off)) for off in (judged.before, judged.after))
-    return f"On runs left out of it, each once: {after} off in the mean, {before} without this set."
-
-
-def _odd(each: Odd) -> str:
-    measured, predicted = (written(SECONDS, seconds) for seconds in (each.measured, each.predicted))
-    far = f"{each.deviations:+.0f} standard deviations"
-    return f"{each.run} took {measured}, and {predicted} are predicted ({far})"

@@ -174,7 +174,9 @@ def fit_runs(
         InputError: no run is left, or a coefficient cannot be fitted.
     """
     apart = fitting.kept_apart | _noisy(runs)
-    used = tuple(run for run in runs if _counts(run, apart) and observed(run))
+    used = tuple(
+        run for run in runs if run.may_be_fitted and run.source_id not in apart and observed(run)
+    )
     if not used:
         raise InputError(
             "calibrate: no run is left to fit to. Runs need a measured step time. A source's "
@@ -187,7 +189,7 @@ def fit_runs(
     whole = fit(rows, ask, start=np.zeros(len(free)))
     progress(f"fitted to all runs: {_error(whole, rows):.3f}")
     folds = {}
-    by = [_publisher(run, fitting.publishers or {}) for run in used]
+    by = [(fitting.publishers or {}).get(run.source_id, run.source_id) for run in used]
     for publisher in sorted(set(by)) if fitting.publishers is not None else ():
         keep = np.array([each != publisher for each in by]) & (rows.weight > 0)
         found = refit(whole, replace(rows, weight=rows.weight * keep), ask)
@@ -263,6 +265,16 @@ def _doubts(judged: Judged | None, odd: Sequence[Odd], *, runs: int) -> Iterator
         )
 
 
+def _noisy(runs: Sequence[MeasuredRun]) -> frozenset[str]:
+    """Sources that tell nothing: every run counts here, the doubtful ones too."""
+    known = [(run, seen.measured) for run in runs if not run.check and (seen := observed(run))]
+    return noisy(
+        [run.source_id for run, _ in known],
+        [run.repeat or run.id for run, _ in known],
+        np.log([measured for _, measured in known]),
+    )
+
+
 class _Predicting:
     """Predictions of all runs with some scores, piece by piece wherever the engine works."""
 
@@ -292,30 +304,6 @@ class _Predicting:
         return [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
 
 
-def _counts(run: MeasuredRun, apart: AbstractSet[str]) -> bool:
-    """Whether a run may be fitted to."""
-    return run.may_be_fitted and run.source_id not in apart
-
-
-def _noisy(runs: Sequence[MeasuredRun]) -> frozenset[str]:
-    """Sources that tell nothing: every run counts here, the doubtful ones too."""
-    known = [(run, seen.measured) for run in runs if not run.check and (seen := observed(run))]
-    return noisy(
-        [run.source_id for run, _ in known],
-        [run.repeat or run.id for run, _ in known],
-        np.log([measured for _, measured in known]),
-    )
-
-
-def _publisher(run: MeasuredRun, publishers: Mapping[str, str]) -> str:
-    return publishers.get(run.source_id, run.source_id)
-
-
-def _trainer(run: MeasuredRun) -> str:
-    """The code that ran."""
-    return run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
-
-
 def _known(priors: Calibration, name: str) -> Coefficient:
     if name not in priors.known:
         raise InputError(f"coefficient '{name}': unknown. Known: {', '.join(priors.known)}.")
@@ -328,7 +316,12 @@ def _rows(runs: Sequence[MeasuredRun]) -> Rows:
     return Rows(
         measured=np.log(measured),
         weight=weights([run.source_id for run in runs], repeats),
-        trainer=membership([_trainer(run) for run in runs]),
+        trainer=membership(
+            [
+                run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
+                for run in runs
+            ]
+        ),
     )
 
 
@@ -366,19 +359,16 @@ def _calibration(
 
 
 def _moved(found: Fit, free: Sequence[Free], priors: Calibration) -> tuple[Moved, ...]:
-    moved = []
-    for place, each in enumerate(free):
-        low, high = found.interval(free, place)
-        moved.append(
-            Moved(
-                name=each.name,
-                prior=priors.known[each.name].value,
-                value=each.value(float(found.scores[place])),
-                low=low,
-                high=high,
-                unit=priors.known[each.name].unit,
-                score=float(found.scores[place]),
-                rows=int(np.sum(np.abs(found.slopes[:, place]) > UNTOUCHED)),
-            )
+    return tuple(
+        Moved(
+            name=each.name,
+            prior=priors.known[each.name].value,
+            value=each.value(float(found.scores[place])),
+            low=found.interval(free, place)[0],
+            high=found.interval(free, place)[1],
+            unit=priors.known[each.name].unit,
+            score=float(found.scores[place]),
+            rows=int(np.sum(np.abs(found.slopes[:, place]) > UNTOUCHED)),
         )
-    return tuple(moved)
+        for place, each in enumerate(free)
+    )

@@ -110,7 +110,10 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         InputError: the row contradicts itself.
     """
     if run.subject is Subject.TRANSFER_TIME:
-        return _transfer_time(run, coefficients)
+        exchange = exchange_case(run, CATALOGUE)
+        pattern = PATTERNS[exchange.collective]
+        (seconds,) = transfer(exchange.cluster, coefficients, pattern, sizes=[exchange.size])
+        return Prediction(value=float(seconds), assumed=exchange.assumed)
     if run.subject not in (Subject.STEP_TIME, *_PREDICTORS):
         raise NotCovered(f"{run.subject} is not covered")
     case = case_of(run, CATALOGUE)
@@ -149,14 +152,6 @@ def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]
     part = _STAGE_PARTS[run.subject]
     memory = memory_of_case(case_of(run, CATALOGUE), coefficients)
     return tuple(part(stage) for stage in memory.stages)
-
-
-def _transfer_time(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
-    """A collective, priced as those of a step are."""
-    case = exchange_case(run, CATALOGUE)
-    pattern = PATTERNS[case.collective]
-    (seconds,) = transfer(case.cluster, coefficients, pattern, sizes=[case.size])
-    return Prediction(value=float(seconds), assumed=case.assumed)
 
 
 def _lightest(
@@ -202,7 +197,7 @@ def _activation_share(run: MeasuredRun, case: Case, coefficients: Coefficients) 
     blocks = _blocks(case)
     plan = replace(blocks.plan, recompute=Recompute.NONE, sequence_parallel=False)
     kept, most = (
-        _activations(memory_of_case(variant, coefficients).stages[0])
+        memory_of_case(variant, coefficients).stages[0].activations
         for variant in (blocks, replace(blocks, plan=plan))
     )
     return Prediction(value=kept / most, remark="blocks alone")
@@ -217,16 +212,11 @@ def _blocks(case: Case) -> Case:
     return replace(case, workload=replace(case.workload, model=blocks))
 
 
-def _activations(stage: StageMemory) -> float:
-    return stage.activations
-
-
-def _state(stage: StageMemory) -> float:
-    return stage.weights + stage.gradients + stage.optimizer
-
-
 _STAGE_PARTS: Mapping[Subject, Callable[[StageMemory], float]] = MappingProxyType(
-    {Subject.ACTIVATIONS: _activations, Subject.STATE: _state}
+    {
+        Subject.ACTIVATIONS: lambda stage: stage.activations,
+        Subject.STATE: lambda stage: stage.weights + stage.gradients + stage.optimizer,
+    }
 )
 
 

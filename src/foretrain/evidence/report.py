@@ -33,8 +33,6 @@ BY: Mapping[str, Callable[[ValidationRow], str]] = MappingProxyType(
 """What rows are told apart by, each in a table of its own."""
 
 UNKNOWN = "not stated"
-
-UNKNOWN = "not stated"
 WORST = 10
 """Rows that err most on a terminal."""
 
@@ -45,14 +43,10 @@ NAMED = 3
 """Rows that are named for each reason; JSON has them all."""
 
 
-def _rate(samples: float) -> str:
-    return written(SAMPLES, samples, frame="{}/s")
-
-
 WRITE: Final[Mapping[Subject, Callable[[float], str]]] = {
     Subject.STEP_TIME: partial(written, SECONDS),
     Subject.TRANSFER_TIME: partial(written, SECONDS),
-    Subject.THROUGHPUT: _rate,
+    Subject.THROUGHPUT: partial(written, SAMPLES, frame="{}/s"),
     Subject.PEAK_MEMORY: partial(written, BYTES),
     Subject.ACTIVATIONS: partial(written, BYTES),
     Subject.ACTIVATION_SHARE: percent,
@@ -87,7 +81,16 @@ def _sections(validation: Validation, rows: Sequence[ValidationRow]) -> Iterator
     yield ReportSection(
         name="summary", title=scored, body=(table(validation.summary, *SUMMARY, legend=True),)
     )
-    yield from _drawn(rows)
+    for subject, quantity in COUNTED.items():
+        shown = [row for row in rows if row.subject is subject]
+        if shown:
+            content = {"plot": scatter(shown, quantity), "subject": str(subject)}
+            yield ReportSection(
+                name=subject.name.lower().replace("_", "-"),
+                title=f"Measured against predicted: {subject}",
+                body=(Drawing(template="scatter", content=content),),
+                page_only=True,
+            )
     for name in BY:
         yield ReportSection(
             name=f"by-{name}",
@@ -145,26 +148,24 @@ def errors_by(name: str, rows: Sequence[ValidationRow]) -> Table:
     groups: dict[str, list[ValidationRow]] = {}
     for row in rows:
         groups.setdefault(BY[name](row) or UNKNOWN, []).append(row)
-    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return table({group: _errors(found) for group, found in ordered}, key=name)
-
-
-def _errors(rows: Sequence[ValidationRow]) -> Errors:
-    signed = [row.error for row in rows if row.error is not None]
-    sizes = [abs(error) for error in signed]
-    held = [
-        row.low <= row.measured <= row.high
-        for row in rows
-        if row.low is not None and row.high is not None and row.measured is not None
-    ]
-    return Errors(
-        rows=len(rows),
-        mean=fmean(sizes),
-        median=median(sizes),
-        p90=quantiles(sizes, n=10, method="inclusive")[-1] if len(sizes) > 1 else sizes[0],
-        bias=fmean(signed),
-        inside=fmean(held) if held else None,
-    )
+    errors: dict[str, Errors] = {}
+    for group, found in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        signed = [row.error for row in found if row.error is not None]
+        sizes = [abs(error) for error in signed]
+        held = [
+            row.low <= row.measured <= row.high
+            for row in found
+            if row.low is not None and row.high is not None and row.measured is not None
+        ]
+        errors[group] = Errors(
+            rows=len(found),
+            mean=fmean(sizes),
+            median=median(sizes),
+            p90=quantiles(sizes, n=10, method="inclusive")[-1] if len(sizes) > 1 else sizes[0],
+            bias=fmean(signed),
+            inside=fmean(held) if held else None,
+        )
+    return table(errors, key=name)
 
 
 def _worst(scored: Sequence[ValidationRow]) -> ReportSection:
@@ -211,15 +212,11 @@ def missed(rows: Sequence[ValidationRow]) -> Table:
         Column(name="status", spare=1),
         Column(name="reason"),
     )
-    ordered = sorted(named.items(), key=lambda item: -len(item[1]))
-    told = [(f"{len(ids):,}", _which(ids), *why) for why, ids in ordered]
+    told = []
+    for why, ids in sorted(named.items(), key=lambda item: -len(item[1])):
+        more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
+        told.append((f"{len(ids):,}", f"{', '.join(ids[:NAMED])}{more}", *why))
     return Table(columns=columns, rows=tuple(told), most=REASONS)
-
-
-def _which(ids: Sequence[str]) -> str:
-    """The first of some rows by name, and how many more there are."""
-    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
-    return f"{', '.join(ids[:NAMED])}{more}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,20 +242,6 @@ class Missed:
     pieces: tuple[Piece, ...]
     texts: tuple[str, ...]
     mark: float
-
-
-def _drawn(rows: Sequence[ValidationRow]) -> Iterator[ReportSection]:
-    """A drawing for every subject that is counted in something."""
-    for subject, quantity in COUNTED.items():
-        shown = [row for row in rows if row.subject is subject]
-        if shown:
-            content = {"plot": scatter(shown, quantity), "subject": str(subject)}
-            yield ReportSection(
-                name=subject.name.lower().replace("_", "-"),
-                title=f"Measured against predicted: {subject}",
-                body=(Drawing(template="scatter", content=content),),
-                page_only=True,
-            )
 
 
 def _missed(row: ValidationRow) -> Missed:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from foretrain.evidence.validate import ValidationRow
 from foretrain.measured.run import Subject
-from foretrain.show.axis import PlotAxis, Ticks, axis_of
+from foretrain.show.axis import Ticks, axis_of
 from foretrain.show.words import percent, written
 from foretrain.units import BYTES, SAMPLES, SECONDS, Quantity
 
@@ -71,41 +71,35 @@ def scatter(rows: Sequence[ValidationRow], quantity: Quantity) -> Scatter:
     """Rows that were measured and predicted, of one subject."""
     values = [value for row in rows for value in (row.measured, row.predicted) if value]
     axis = axis_of(values, quantity)
-    colours = _colours(rows)
+    largest = Counter(row.source_id for row in rows).most_common()
+    colours = {
+        source: COLOURS[place] if place < len(COLOURS) else REST
+        for place, (source, _) in enumerate(largest)
+    }
+    legend = [(colour, source) for source, colour in colours.items() if colour != REST]
+    if REST in colours.values():
+        legend.append((REST, "other sources"))
     # Ticks that leave one another room.
     kept: list[tuple[float, str]] = []
     for at, text in sorted(axis.ticks):
         if not kept or at - kept[-1][0] >= ROOM:
             kept.append((at, text))
-    spaced = tuple(kept)
+    dots = []
+    for row in rows:
+        measured, predicted = row.measured or axis.low, row.predicted or axis.low
+        told = (written(quantity, value) for value in (measured, predicted))
+        text = "{}: measured {}, predicted {}, {}".format(row.id, *told, percent(row.error or 0.0))
+        dots.append(
+            Dot(
+                x=axis.place(measured),
+                y=100 - axis.place(predicted),
+                colour=colours[row.source_id],
+                text=text,
+            )
+        )
     return Scatter(
-        axis=Ticks(ticks=spaced, logarithmic=axis.logarithmic),
-        dots=tuple(_dot(row, axis, colours) for row in rows),
+        axis=Ticks(ticks=tuple(kept), logarithmic=axis.logarithmic),
+        dots=tuple(dots),
         near=100 * log10(NEAR) / log10(axis.high / axis.low) if axis.logarithmic else 0.0,
-        legend=_legend(colours),
-    )
-
-
-def _colours(rows: Sequence[ValidationRow]) -> dict[str, str]:
-    """The colour of every source."""
-    largest = Counter(row.source_id for row in rows).most_common()
-    return {
-        source: COLOURS[place] if place < len(COLOURS) else REST
-        for place, (source, _) in enumerate(largest)
-    }
-
-
-def _legend(colours: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    named = [(colour, source) for source, colour in colours.items() if colour != REST]
-    return (*named, *(((REST, "other sources"),) * (REST in colours.values())))
-
-
-def _dot(row: ValidationRow, axis: PlotAxis, colours: Mapping[str, str]) -> Dot:
-    measured, predicted = row.measured or axis.low, row.predicted or axis.low
-    both = (written(axis.quantity, value) for value in (measured, predicted))
-    return Dot(
-        x=axis.place(measured),
-        y=100 - axis.place(predicted),
-        colour=colours[row.source_id],
-        text="{}: measured {}, predicted {}, {}".format(row.id, *both, percent(row.error or 0.0)),
+        legend=tuple(legend),
     )

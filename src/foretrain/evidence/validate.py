@@ -5,7 +5,7 @@ Validate: holds predictions against measurements, row by row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -20,7 +20,7 @@ from foretrain.coefficients.intervals import Situation
 from foretrain.errors import ForetrainError
 from foretrain.evidence.predict import Prediction, predict
 from foretrain.measured.run import MeasuredRun, Subject, UnreadRow
-from foretrain.plan.plan import AXES, Plan, Sharding
+from foretrain.plan.plan import AXES, Sharding
 from foretrain.show.table import label
 from foretrain.show.words import percent, whole
 from foretrain.step.result import Parts
@@ -186,21 +186,14 @@ def validate(
         One row per run, in the order given, and a summary per source and subject. A run that was
         written down from memory, failed its consistency check or ran out of memory is not scored.
     """
-    row = partial(_row, coefficients=coefficients, played=played)
-    rows = tuple(_told(engine(row, runs), progress))
+    rows: list[ValidationRow] = []
+    for row in engine(partial(_row, coefficients=coefficients, played=played), runs):
+        rows.append(row)
+        if progress is not None:
+            progress(len(rows))
     ordered = sorted(rows, key=_group)
     summaries = tuple(_summary(tuple(group)) for _, group in groupby(ordered, key=_group))
-    return Validation(rows=rows, summary=summaries)
-
-
-def _told(
-    rows: Iterable[ValidationRow], progress: Callable[[int], None] | None
-) -> Iterator[ValidationRow]:
-    """The rows, of which somebody is told as they come."""
-    for done, row in enumerate(rows, start=1):
-        if progress is not None:
-            progress(done)
-        yield row
+    return Validation(rows=tuple(rows), summary=summaries)
 
 
 def _row(run: Row, *, coefficients: Coefficients, played: bool) -> ValidationRow:
@@ -243,7 +236,12 @@ def _unread(row: UnreadRow) -> ValidationRow:
 def _as_row(
     run: MeasuredRun, prediction: Prediction, *, status: Status, reason: str
 ) -> ValidationRow:
-    measured = _measured(run, prediction)
+    measured, strategy = _measured(run, prediction), ""
+    if (plan := prediction.plan) is not None:
+        # What divides the work: axes with more than one device, and shared parameters.
+        used = [axis for axis in (*AXES, "expert") if getattr(plan, axis) > 1]
+        shared = ["sharded"] * (plan.sharding is Sharding.PARAMETERS)
+        strategy = " + ".join((*used, *shared)) or "one device"
     return ValidationRow(
         id=run.id,
         source_id=run.source_id,
@@ -262,19 +260,10 @@ def _as_row(
         framework=run.framework,
         device=run.place.device,
         devices=run.place.devices,
-        strategy=_strategy(prediction.plan),
+        strategy=strategy,
         parts=prediction.parts,
         situation=prediction.situation,
     )
-
-
-def _strategy(plan: Plan | None) -> str:
-    """What divides the work: axes with more than one device, and shared parameters."""
-    if plan is None:
-        return ""
-    used = [axis for axis in (*AXES, "expert") if getattr(plan, axis) > 1]
-    shared = ["sharded"] * (plan.sharding is Sharding.PARAMETERS)
-    return " + ".join((*used, *shared)) or "one device"
 
 
 def _measured(run: MeasuredRun, prediction: Prediction) -> float | None:
@@ -301,7 +290,12 @@ def _summary(rows: tuple[ValidationRow, ...]) -> ValidationSummary:
     scored = [row for row in rows if row.status is Status.PREDICTED]
     errors = [row.error for row in scored if row.error is not None]
     sizes = [abs(error) for error in errors]
-    inside, widths = _intervals(scored)
+    ends = [
+        (row.low, row.high, row.measured, row.predicted)
+        for row in scored
+        if row.low is not None and row.high is not None and row.measured is not None
+        if row.predicted
+    ]
     return ValidationSummary(
         source_id=rows[0].source_id,
         quantity=rows[0].quantity,
@@ -312,21 +306,9 @@ def _summary(rows: tuple[ValidationRow, ...]) -> ValidationSummary:
         median=_quantile(sizes, 0.5),
         p90=_quantile(sizes, 0.9),
         bias=_mean(errors),
-        interval_coverage=_mean(inside),
-        interval_width=_mean(widths),
+        interval_coverage=_mean([float(low <= seen <= high) for low, high, seen, _ in ends]),
+        interval_width=_mean([(high - low) / value for low, high, _, value in ends]),
     )
-
-
-def _intervals(rows: Sequence[ValidationRow]) -> tuple[list[float], list[float]]:
-    """Whether each interval holds the measured value (1 or 0), and each width over the value."""
-    inside: list[float] = []
-    widths: list[float] = []
-    for row in rows:
-        if row.low is None or row.high is None or row.measured is None or not row.predicted:
-            continue
-        inside.append(float(row.low <= row.measured <= row.high))
-        widths.append((row.high - row.low) / row.predicted)
-    return inside, widths
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -74,13 +74,20 @@ def shape_of(network: TrainedNetwork, assumptions: Assumptions) -> Decoder:
     """
     family = FAMILIES[network.family]
     hidden, heads = stated(network.hidden, "hidden size"), stated(network.heads, "heads")
+    layers = stated(network.layers, "layers")
+    width, kv_heads, vocabulary = network.feed_forward, network.kv_heads, network.vocabulary
+    if not family.gated:
+        # Gated families have sizes of their own each, which must not be guessed.
+        width = width or assumptions.take(defaults.FOUR_HIDDEN) * hidden
+        kv_heads = kv_heads or heads // assumptions.take(defaults.HEADS_PER_KV_HEAD)
+        vocabulary = vocabulary or assumptions.take(defaults.VOCABULARY)
     return Decoder(
-        layers=stated(network.layers, "layers"),
+        layers=layers,
         hidden=hidden,
         heads=heads,
-        feed_forward=_width(network, family, assumptions),
-        kv_heads=_kv_heads(network, family, assumptions),
-        vocabulary=_vocabulary(network, family, assumptions),
+        feed_forward=stated(width, "feed-forward width"),
+        kv_heads=stated(kv_heads, "key-value heads"),
+        vocabulary=stated(vocabulary, "vocabulary"),
         gated=family.gated,
         bias=family.bias,
         dropout=family.dropout,
@@ -112,25 +119,6 @@ def sized(network: TrainedNetwork, assumptions: Assumptions) -> Decoder:
         positions=0 if family.positions else None,
         tied=family.tied,
     )
-
-
-def _vocabulary(network: TrainedNetwork, family: DecoderFamily, assumptions: Assumptions) -> int:
-    """GPT-2's unless stated; gated families have one of their own each."""
-    if network.vocabulary is None and not family.gated:
-        return assumptions.take(defaults.VOCABULARY)
-    return stated(network.vocabulary, "vocabulary")
-
-
-def _width(network: TrainedNetwork, family: DecoderFamily, assumptions: Assumptions) -> int:
-    if network.feed_forward is None and not family.gated:
-        return assumptions.take(defaults.FOUR_HIDDEN) * stated(network.hidden, "hidden size")
-    return stated(network.feed_forward, "feed-forward width")
-
-
-def _kv_heads(network: TrainedNetwork, family: DecoderFamily, assumptions: Assumptions) -> int:
-    if network.kv_heads is None and not family.gated:
-        return stated(network.heads, "heads") // assumptions.take(defaults.HEADS_PER_KV_HEAD)
-    return stated(network.kv_heads, "key-value heads")
 
 
 FAMILY = "bert"

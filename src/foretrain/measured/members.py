@@ -87,7 +87,15 @@ class Ensemble:
             for name, count in counts.items()
             if count > 1
         ]
-        if problems := [*doubled, *self._too_large()]:
+        too_large = [
+            f"{each} says nothing of its memory. State it, or leave Ensemble.memory out."
+            if each.memory is None
+            else f"{each} holds {each.memory:.4g} bytes, and a device has {self.memory:.4g}. "
+            "Give it a smaller batch, or a larger device."
+            for each in self.members
+            if self.memory < inf and not (each.memory is not None and each.memory <= self.memory)
+        ]
+        if problems := [*doubled, *too_large]:
             raise InputError("\n".join(problems))
 
     @property
@@ -102,20 +110,3 @@ class Ensemble:
     def steps(self, member: Member) -> float:
         """Steps of a member until it ends; the last one of an epoch may be short."""
         return member.epochs * ceil(self.samples / member.batch)
-
-    def _too_large(self) -> list[str]:
-        if self.memory == inf:
-            return []
-        return [
-            self._misfit(each)
-            for each in self.members
-            if not (each.memory is not None and each.memory <= self.memory)
-        ]
-
-    def _misfit(self, member: Member) -> str:
-        if member.memory is None:
-            return f"{member} says nothing of its memory. State it, or leave Ensemble.memory out."
-        return (
-            f"{member} holds {member.memory:.4g} bytes, and a device has {self.memory:.4g}. "
-            "Give it a smaller batch, or a larger device."
-        )

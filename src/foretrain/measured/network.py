@@ -17,7 +17,7 @@ from foretrain.measured.decoders import FAMILIES, FAMILY, encoder_of, shape_of, 
 from foretrain.measured.litgpt import tuned
 from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import Entry, SampleKind, build, find, known
+from foretrain.workload.library.entries import SampleKind, build, find, known
 from foretrain.workload.parts.language_model import Decoder, decoder
 from foretrain.workload.trainable import Trainable, adapted
 
@@ -31,9 +31,15 @@ def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
     Raises:
         NotCovered: the library has no network of that name.
     """
-    if run.network.inventory is not None and not _builds(run.network.name):
+    name = run.network.name
+    built = known(name)
+    if run.network.inventory is not None and (built is None or built.reads is not SampleKind.IMAGE):
         return run.network.inventory.model
-    entry = _entry(run, assumptions)
+    entry = known(VARIANTS.get(run.network.variant, name))
+    if entry is None:
+        raise NotCovered(f"network '{name}' is not in the library")
+    if entry.name.startswith("resnet-") and "v1" not in name.lower():
+        entry = find(entry.name + assumptions.take(lore.RESNETS.of(run)))
     if entry.reads is not SampleKind.IMAGE:
         return network(entry.name)
     default = defaults.IMAGES.get(entry.name, defaults.IMAGE)
@@ -44,22 +50,6 @@ def images_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
 def network(name: str, *, image: int | None = None) -> Model:
     """A network of the library, built once for many rows."""
     return build(name, image=image)
-
-
-def _builds(name: str) -> bool:
-    """Whether the library builds a network of images of that name."""
-    entry = known(name)
-    return entry is not None and entry.reads is SampleKind.IMAGE
-
-
-def _entry(run: MeasuredRun, assumptions: Assumptions) -> Entry:
-    name = run.network.name
-    entry = known(VARIANTS.get(run.network.variant, name))
-    if entry is None:
-        raise NotCovered(f"network '{name}' is not in the library")
-    if entry.name.startswith("resnet-") and "v1" not in name.lower():
-        return find(entry.name + assumptions.take(lore.RESNETS.of(run)))
-    return entry
 
 
 def listed_of(run: MeasuredRun, assumptions: Assumptions) -> Model:

@@ -154,9 +154,14 @@ def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> 
     Raises:
         NotCovered: the device is not in the catalogue, or its nodes cannot be filled evenly.
     """
-    device = _device(place, catalogue)
+    try:
+        device = catalogue.device(stated(place.device or None, "device"))
+    except InputError:
+        raise NotCovered(f"device '{place.device}' is not in the catalogue") from None
     template = template_of(place)
-    node = _node(catalogue.cluster(template.cluster, 1))
+    single = catalogue.cluster(template.cluster, 1)
+    names = [level.name for level in single.levels]
+    node = single.levels[: names.index("node") + 1]
     members = min(
         stated(place.devices, "number of devices"),
         assumptions.fill(place.node_devices, NODE_DEVICES),
@@ -166,7 +171,10 @@ def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> 
     nodes, rest = divmod(stated(place.devices, "number of devices"), node_devices)
     if rest:
         raise NotCovered(f"{place.devices} devices do not fill nodes of {node_devices}")
-    known = _of_nodes(catalogue, template, nodes)
+    try:
+        known = catalogue.cluster(template.cluster, nodes)
+    except InputError as error:
+        raise NotCovered(str(error)) from None
     if node_devices > 1 and not template.names(place.node_link):
         _leave_out("intra_link", place.node_link, assumptions)
         assumptions.note(f"links in a node as in {template.cluster}")
@@ -174,19 +182,6 @@ def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> 
     if nodes > 1:
         outer = (*outer[:-1], _fabric(outer[-1], place.fabric, assumptions))
     return replace(known, device=device, levels=(*_filled(node, node_devices), *outer))
-
-
-def _device(place: Place, catalogue: Catalogue) -> Device:
-    try:
-        return catalogue.device(stated(place.device or None, "device"))
-    except InputError:
-        raise NotCovered(f"device '{place.device}' is not in the catalogue") from None
-
-
-def _node(cluster: Cluster) -> tuple[Level, ...]:
-    """The levels of one node, the innermost first."""
-    names = [level.name for level in cluster.levels]
-    return cluster.levels[: names.index("node") + 1]
 
 
 def _filled(node: tuple[Level, ...], devices: int) -> tuple[Level, ...]:
@@ -197,13 +192,6 @@ def _filled(node: tuple[Level, ...], devices: int) -> tuple[Level, ...]:
         levels.append(replace(level, members=members))
         devices //= members
     return (*levels, replace(node[-1], members=devices))
-
-
-def _of_nodes(catalogue: Catalogue, template: PlaceTemplate, nodes: int) -> Cluster:
-    try:
-        return catalogue.cluster(template.cluster, nodes)
-    except InputError as error:
-        raise NotCovered(str(error)) from None
 
 
 def _fabric(fabric: Level, words: str, assumptions: Assumptions) -> Level:
@@ -231,7 +219,10 @@ def _rates(words: str, link: Link) -> tuple[float, float] | None:
     if adapters:
         first, second, rate, count = adapters.groups()
         return _together(*((first, second) if first else (count, rate)))
-    listed = LISTED.search(_for_training(words))
+    # A list of adapters may say which of them are for storage or management.
+    purposes = PURPOSE.findall(words)
+    training = " ".join(adapters for purpose, adapters in purposes if purpose.lower() == "compute")
+    listed = LISTED.search(training if purposes else words)
     if listed:
         return _together(*listed.groups())
     port = PORT.search(words)
@@ -239,14 +230,6 @@ def _rates(words: str, link: Link) -> tuple[float, float] | None:
         capacity = float(port[1]) * GIGABIT
         return min(link.bandwidth, capacity), capacity
     return None
-
-
-def _for_training(words: str) -> str:
-    """What a list of adapters says of those that are not for storage or management."""
-    purposes = PURPOSE.findall(words)
-    if not purposes:
-        return words
-    return " ".join(adapters for purpose, adapters in purposes if purpose.lower() == "compute")
 
 
 def _together(number: str, each: str) -> tuple[float, float]:

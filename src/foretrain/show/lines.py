@@ -53,10 +53,16 @@ def lines(
     end = max(times[-1] for _, times, _ in runs) or 1.0
     top = 1.0 if share else max(1.0, *(max(values) for _, _, values in runs))
     clock = PlotAxis(low=0.0, high=end, quantity=SECONDS)
-    drawn = (
-        _line(name, place, _stairs(times, values, end=end, top=top))
-        for place, (name, times, values) in enumerate(runs)
-    )
+    drawn = []
+    for place, (name, times, values) in enumerate(runs):
+        # A line stays where it is until it jumps.
+        levels = zip(times, [0.0, *values], values, strict=False)
+        corners = [
+            (100 * time / end, 100 * level / top)
+            for time, before, after in levels
+            for level in (before, after)
+        ]
+        drawn.append(_line(name, place, corners))
     ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
     upwards = tuple((100 * at, f"{at:.0%}" if share else f"{at * top:,.3g}") for at in ticks)
     return Lines(
@@ -160,14 +166,3 @@ def _line(name: str, place: int, points: Sequence[tuple[float, float]]) -> PlotL
         colour=COLOURS[min(place, len(COLOURS) - 1)],
         points=" ".join(f"{x:.2f},{100 - y:.2f}" for x, y in points),
     )
-
-
-def _stairs(
-    times: Sequence[float], values: Sequence[float], *, end: float, top: float
-) -> list[tuple[float, float]]:
-    """A line that stays where it is until it jumps."""
-    found, level = [], 0.0
-    for time, value in zip(times, values, strict=True):
-        found += [(100 * time / end, 100 * level / top), (100 * time / end, 100 * value / top)]
-        level = value
-    return found

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from foretrain.show.document import Provenance
 from foretrain.show.report import (
     AnswerReport,
-    Block,
     Bullets,
     Drawing,
     Note,
@@ -31,25 +29,21 @@ def page(report: AnswerReport, provenance: Provenance) -> str:
         report: what it says.
         provenance: what that was computed from.
     """
-    drawn = ((each, _drawn(each.blocks(page=True))) for each in report.sections if each.name)
-    sections = [(section, blocks) for section, blocks in drawn if blocks]
+    sections = []
+    for section in report.sections:
+        drawn = [
+            (it.template, it.content) if isinstance(it, Drawing) else (TEMPLATES[type(it)], it)
+            for it in section.blocks(page=True)
+            if it != ""
+        ]
+        if section.name and drawn:
+            sections.append((section, drawn))
     return _template().render(
         report=report,
         sections=sections,
         provenance=provenance,
         coefficients=table(provenance.sources, "name", "amount", "interval", "kind", "source"),
     )
-
-
-def _drawn(blocks: Sequence[Block]) -> list[tuple[str, object]]:
-    """The template of each block and what it draws."""
-    return [
-        (each.template, each.content)
-        if isinstance(each, Drawing)
-        else (TEMPLATES[type(each)], each)
-        for each in blocks
-        if each != ""
-    ]
 
 
 TEMPLATES = {

@@ -16,7 +16,18 @@ def provenance(*nouns: object, coefficients: Coefficients = DEFAULT) -> Provenan
         version=installed(),
         inputs=fingerprint(*nouns),
         coefficients=coefficients.name,
-        sources=_sources(coefficients),
+        sources=tuple(
+            CoefficientSource(
+                name=name,
+                value=source.value,
+                unit="" if source.unit == "1" else source.unit,
+                low=source.low,
+                high=source.high,
+                source=source.source,
+                kind=source.kind,
+            )
+            for name, source in coefficients.sources.items()
+        ),
     )
 
 
@@ -34,19 +45,3 @@ def installed() -> str:
         return version("foretrain")
     except PackageNotFoundError:
         return "unknown"
-
-
-def _sources(coefficients: Coefficients) -> tuple[CoefficientSource, ...]:
-    """Every coefficient with its source."""
-    return tuple(
-        CoefficientSource(
-            name=name,
-            value=source.value,
-            unit="" if source.unit == "1" else source.unit,
-            low=source.low,
-            high=source.high,
-            source=source.source,
-            kind=source.kind,
-        )
-        for name, source in coefficients.sources.items()
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 
-from foretrain.show.table import Column, Fact, Piece, Table, named, table
+from foretrain.show.table import Fact, Piece, Table, named, table
 from foretrain.units import Quantity
 
 
@@ -100,13 +100,11 @@ class ReportSection:
         found = [each.block if isinstance(each, Screen | Paper) else each for each in mine]
         if not page:
             found = [each for each in found if not isinstance(each, Drawing)]
-        full = [each for each in found if each != () and not _is_empty(each)]
+        full = [
+            each for each in found if each != () and not (isinstance(each, Table) and not each.rows)
+        ]
         silent = all(isinstance(each, Note) for each in full)
         return [] if len(full) < len(found) and silent else full
-
-
-def _is_empty(block: Block) -> bool:
-    return isinstance(block, Table) and not block.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +137,13 @@ def _labelled(name: str, title: str, answer: object) -> Iterator[ReportSection]:
     columns = named(type(answer))
     single = {each: value for each, value in values.items() if not _holds(value)}
     facts = tuple(
-        _fact(columns[each], value) for each, value in single.items() if value is not None
+        Fact(
+            label=columns[each].name.capitalize(),
+            text=columns[each].text(value),
+            more=columns[each].meaning,
+        )
+        for each, value in single.items()
+        if value is not None
     )
     if facts:
         yield ReportSection(name=name, title=title, body=(facts,))
@@ -156,7 +160,3 @@ def _holds(value: object) -> bool:
     if isinstance(value, tuple):
         return bool(value) and all(is_dataclass(each) for each in value)
     return is_dataclass(value) and bool(named(type(value)))
-
-
-def _fact(column: Column, value: object) -> Fact:
-    return Fact(label=column.name.capitalize(), text=column.text(value), more=column.meaning)

@@ -189,25 +189,22 @@ def table(
     if isinstance(records, Mapping):
         made.append((Column(name=key), list(records)))
         records = list(records.values())
-    made += [_column(records, each) for each in shown or tuple(named(type(records[0])))]
+    for each in shown or tuple(named(type(records[0]))):
+        if not isinstance(each, str):
+            column, read = each
+            made.append((column, [column.text(read(it)) for it in records]))
+            continue
+        *path, name = each.split(".")
+        holders = list(records)
+        for part in path:
+            holders = [getattr(it, part, None) for it in holders]
+        kind = next(type(it) for it in holders if it is not None)
+        found = column_of(kind, name)
+        assert found is not None, f"{kind.__name__}.{name} has no label"
+        made.append((found, [found.text(getattr(it, name, None)) for it in holders]))
     told = [(column, texts) for column, texts in made if any(texts)]
     rows = tuple(zip(*(texts for _, texts in told), strict=True))
     return Table(columns=tuple(column for column, _ in told), rows=rows, **more)
-
-
-def _column(records: Sequence[object], shown: Shown) -> tuple[Column, list[str]]:
-    """A heading and the texts below it."""
-    if not isinstance(shown, str):
-        column, read = shown
-        return column, [column.text(read(each)) for each in records]
-    *path, name = shown.split(".")
-    holders = list(records)
-    for part in path:
-        holders = [getattr(each, part, None) for each in holders]
-    kind = next(type(each) for each in holders if each is not None)
-    column_found = column_of(kind, name)
-    assert column_found is not None, f"{kind.__name__}.{name} has no label"
-    return column_found, [column_found.text(getattr(each, name, None)) for each in holders]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,10 +28,18 @@ GAP = 1
 def fitted(content: Table, room: int) -> Table:
     """The table under short headings, then without its spare columns, until it fits in `room`."""
     if width(content) > room:
-        content = _abbreviated(content)
-    for column in _dispensable(content):
+        short = tuple(replace(it, name=it.short or it.name) for it in content.columns)
+        content = replace(content, columns=short)
+    # First those that say the same in every row, then the most spare ones.
+    spare = [(len(set(texts)) > 1, column) for column, texts in _columns(content) if column.spare]
+    for _, column in sorted(spare, key=lambda it: (it[0], -it[1].spare)):
         if width(content) > room:
-            content = _without(content, column)
+            kept = [place for place, each in enumerate(content.columns) if each != column]
+            content = replace(
+                content,
+                columns=tuple(content.columns[place] for place in kept),
+                rows=tuple(tuple(row[place] for place in kept) for row in content.rows),
+            )
     return content
 
 
@@ -45,8 +53,13 @@ def left_out(content: Table, shown: Table) -> tuple[str, ...]:
 
 def width(content: Table) -> int:
     """Cells from the left of the first column to the right of the last, prose in short lines."""
+    # A number stays on one line with its unit, of prose each word.
     widths = [
-        max(len(part) for text in (column.heading, *texts) for part in _parts(column, text))
+        max(
+            len(part)
+            for text in (column.heading, *texts)
+            for part in (text.splitlines() if column.number else text.split()) or [""]
+        )
         for column, texts in _columns(content)
     ]
     return sum(widths) + GAP * (len(widths) - 1)
@@ -58,32 +71,6 @@ def _columns(content: Table) -> list[tuple[Column, tuple[str, ...]]]:
         (column, tuple(row[place] for row in content.rows))
         for place, column in enumerate(content.columns)
     ]
-
-
-def _parts(column: Column, text: str) -> list[str]:
-    """What must stay on one line: a number with its unit, a word of prose."""
-    return (text.splitlines() if column.number else text.split()) or [""]
-
-
-def _abbreviated(content: Table) -> Table:
-    """Short headings."""
-    columns = tuple(replace(it, name=it.short or it.name) for it in content.columns)
-    return replace(content, columns=columns)
-
-
-def _dispensable(content: Table) -> list[Column]:
-    """The spare columns: first those that say the same in every row, then the most spare ones."""
-    spare = [(len(set(texts)) > 1, column) for column, texts in _columns(content) if column.spare]
-    return [column for _, column in sorted(spare, key=lambda it: (it[0], -it[1].spare))]
-
-
-def _without(content: Table, column: Column) -> Table:
-    kept = [place for place, each in enumerate(content.columns) if each != column]
-    return replace(
-        content,
-        columns=tuple(content.columns[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in content.rows),
-    )
 
 
 LABEL_WIDTH = 11
@@ -142,6 +129,18 @@ def _block(block: Block) -> Iterator[RenderableType]:
             yield from _table(block)
 
 
+def _table(content: Table) -> Iterator[RenderableType]:
+    """The first rows of a table, how many more there are, and what its headings mean."""
+    most = len(content.rows) if content.most is None else content.most
+    yield FittedTable(replace(content, rows=content.rows[:most]))
+    if len(content.rows) > most:
+        more = len(content.rows) - most
+        yield Text(f"... and {more} more: see --json or --html", style="dim")
+    if content.legend and any(column.meaning for column in content.columns):
+        told = (f"{it.name}: {it.meaning}" for it in content.columns if it.meaning)
+        yield Text("; ".join(told), style="dim")
+
+
 def _facts(rows: Sequence[Fact]) -> RichTable:
     """Labels on the left and what is known on the right."""
     grid = RichTable.grid(padding=(0, 0))
@@ -170,18 +169,6 @@ def _pieces(whole: Pieces) -> RichTable:
     return grid
 
 
-def _table(content: Table) -> Iterator[RenderableType]:
-    """The first rows of a table, how many more there are, and what its headings mean."""
-    most = len(content.rows) if content.most is None else content.most
-    yield FittedTable(replace(content, rows=content.rows[:most]))
-    if len(content.rows) > most:
-        more = len(content.rows) - most
-        yield Text(f"... and {more} more: see --json or --html", style="dim")
-    if content.legend and any(column.meaning for column in content.columns):
-        told = (f"{it.name}: {it.meaning}" for it in content.columns if it.meaning)
-        yield Text("; ".join(told), style="dim")
-
-
 class FittedTable:
     """A table in as many columns as the terminal has room for."""
 
@@ -191,25 +178,21 @@ class FittedTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
         shown = fitted(self.content, options.max_width)
-        yield _grid(shown)
+        grid = RichTable(
+            box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False, header_style="bold"
+        )
+        for place, column in enumerate(shown.columns):
+            prose = any(" " in row[place] for row in shown.rows)
+            grid.add_column(
+                Text(column.heading),
+                justify="right" if column.number else "left",
+                overflow="fold",
+                no_wrap=column.number or not prose,
+            )
+        for place, row in enumerate(shown.rows):
+            cells = (Text(shortened(it, most=MOST_OF_A_CELL), STYLES.get(it, "")) for it in row)
+            grid.add_row(*cells, style="bold green" if place == shown.best else "")
+        yield grid
         missing = left_out(self.content, shown)
         if missing:
             yield Text(f"no room for: {', '.join(missing)}", style="dim")
-
-
-def _grid(content: Table) -> RichTable:
-    drawn = RichTable(
-        box=SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False, header_style="bold"
-    )
-    for place, column in enumerate(content.columns):
-        prose = any(" " in row[place] for row in content.rows)
-        drawn.add_column(
-            Text(column.heading),
-            justify="right" if column.number else "left",
-            overflow="fold",
-            no_wrap=column.number or not prose,
-        )
-    for place, row in enumerate(content.rows):
-        cells = (Text(shortened(it, most=MOST_OF_A_CELL), STYLES.get(it, "")) for it in row)
-        drawn.add_row(*cells, style="bold green" if place == content.best else "")
-    return drawn

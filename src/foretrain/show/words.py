@@ -76,7 +76,12 @@ _OFFLOAD: Final = {
     Offload.ACTIVATIONS: "Activations wait in the host's memory for the backward pass.",
     Offload.BOTH: "Optimizer state and activations wait in the host's memory.",
 }
+_EXCHANGED: Final = {
+    ContextExchange.RING: "keys and values go round",
+    ContextExchange.ALL_TO_ALL: "attention exchanges tokens for heads",
+}
 _SHARDED: Final = {
+    Sharding.NONE: "nothing",
     Sharding.OPTIMIZER: "the optimizer state",
     Sharding.GRADIENTS: "optimizer state and gradients",
     Sharding.PARAMETERS: "optimizer state, gradients and parameters",
@@ -189,82 +194,40 @@ def count(number: float, thing: str, *, plural: str = "") -> str:
 
 def sentences(plan: Plan, workload: Workload) -> tuple[str, ...]:
     """The plan in words, for somebody who does not read "tp8, pp4"."""
-    parts = (
-        _tensor(plan),
-        _context(plan),
-        _pipeline(plan),
-        _data(plan, workload),
-        _experts(plan),
-        _sharding(plan),
-    )
-    extras = (_recompute(plan), _OFFLOAD[plan.offload], _software(plan), _order(plan))
-    return tuple(part for part in (*parts, *extras) if part)
-
-
-def _tensor(plan: Plan) -> str:
-    if plan.tensor == 1:
-        return ""
     tokens = ", which divide the tokens of all other operators too" * plan.sequence_parallel
-    return f"Matrix products are split over groups of {plan.tensor} devices{tokens}."
-
-
-def _context(plan: Plan) -> str:
-    if plan.context == 1:
-        return ""
-    how = {
-        ContextExchange.RING: "keys and values go round",
-        ContextExchange.ALL_TO_ALL: "attention exchanges tokens for heads",
-    }
-    return f"Each sample is shared by {plan.context} devices; {how[plan.exchange]}."
-
-
-def _pipeline(plan: Plan) -> str:
-    if plan.pipeline == 1:
-        return ""
     chunks = f" of {plan.interleaving} interleaved chunks each" * (plan.interleaving > 1)
     uneven = "" if plan.cut == "even" else ", not all of the same number of layers"
-    stages = count(plan.pipeline, "pipeline stage")
-    return f"The layers are cut into {stages}{chunks} ({plan.schedule.label}){uneven}."
-
-
-def _experts(plan: Plan) -> str:
-    if plan.expert == 1:
-        return ""
-    split = f", {plan.expert_tensor} to each" * (plan.expert_tensor > 1)
-    return f"Experts are spread over {plan.expert} devices{split}."
-
-
-def _recompute(plan: Plan) -> str:
-    if not plan.recompute_layers:
-        return _RECOMPUTE[plan.recompute]
-    layers = count(plan.recompute_layers, "layer")
-    return f"Of {layers} only the input is kept; the backward pass computes them again."
-
-
-def _data(plan: Plan, workload: Workload) -> str:
+    stages = f"{count(plan.pipeline, 'pipeline stage')}{chunks} ({plan.schedule.label}){uneven}"
     passes = workload.global_batch // (plan.data * plan.micro_batch)
     batches = f"{count(passes, 'micro-batch', plural='micro-batches')} of " * (passes > 1)
-    samples = count(plan.micro_batch, "sample")
-    if plan.data == 1:
-        return f"One copy of the model computes {batches}{samples} per step."
-    return f"{plan.data:,} replicas of the model compute {batches}{samples} each per step."
-
-
-def _sharding(plan: Plan) -> str:
-    if plan.sharding is Sharding.NONE or plan.data * plan.context == 1:
-        return ""
+    samples = f"{batches}{count(plan.micro_batch, 'sample')}"
+    one_copy = f"One copy of the model computes {samples} per step."
+    replicas = f"{plan.data:,} replicas of the model compute {samples} each per step."
+    split = f", {plan.expert_tensor} to each" * (plan.expert_tensor > 1)
+    shared = plan.sharding is not Sharding.NONE and plan.data * plan.context > 1
     among = f" in groups of {plan.shard}" if plan.shard else ""
-    return f"The replicas divide {_SHARDED[plan.sharding]} among themselves{among}."
-
-
-def _software(plan: Plan) -> str:
-    plain = "Attention runs without a fused kernel." if plan.attention is Attention.PLAIN else ""
-    waits = "Stages wait while they send." if plan.sends is Sends.BLOCKING else ""
-    return " ".join(part for part in (plain, waits) if part)
-
-
-def _order(plan: Plan) -> str:
+    layers = count(plan.recompute_layers, "layer")
+    some = f"Of {layers} only the input is kept; the backward pass computes them again."
+    habits = ["Attention runs without a fused kernel."] * (plan.attention is Attention.PLAIN)
+    habits += ["Stages wait while they send."] * (plan.sends is Sends.BLOCKING)
     used = [axis for axis in plan.order if getattr(plan, axis) > 1]
-    if len(used) < 2 or plan.order == AXES:
-        return ""
-    return f"Neighbouring devices share the {used[0]} axis, then {' and then '.join(used[1:])}."
+    order = " axis, then ".join([*used[:1], " and then ".join(used[1:])])
+    told = (
+        (
+            plan.tensor > 1,
+            f"Matrix products are split over groups of {plan.tensor} devices{tokens}.",
+        ),
+        (
+            plan.context > 1,
+            f"Each sample is shared by {plan.context} devices; {_EXCHANGED[plan.exchange]}.",
+        ),
+        (plan.pipeline > 1, f"The layers are cut into {stages}."),
+        (True, one_copy if plan.data == 1 else replicas),
+        (plan.expert > 1, f"Experts are spread over {plan.expert} devices{split}."),
+        (shared, f"The replicas divide {_SHARDED[plan.sharding]} among themselves{among}."),
+        (True, some if plan.recompute_layers else _RECOMPUTE[plan.recompute]),
+        (plan.offload is not Offload.NONE, _OFFLOAD[plan.offload]),
+        (bool(habits), " ".join(habits)),
+        (len(used) > 1 and plan.order != AXES, f"Neighbouring devices share the {order}."),
+    )
+    return tuple(sentence for holds, sentence in told if holds)

@@ -60,14 +60,16 @@ def calibrate(
     from foretrain.app.engine import engine
     from foretrain.app.output import check_page, chosen, show_and_write, tell, told
     from foretrain.evidence import calibrate as verb
+    from foretrain.launch.log_line import step_seconds
     from foretrain.study.coefficients import SHIPPED, as_toml
     from foretrain.study.problems import told_of
 
     if output is not None:
         for each in runs:
             check_page(output, each, what="input", option="--output")
-    base, called, listed = chosen(coefficients), _name(name, output), " ".join(map(str, runs))
-    seconds = None if step_time is None else _seconds(step_time)
+    base, listed = chosen(coefficients), " ".join(map(str, runs))
+    with told_of("--step-time"):
+        seconds = None if step_time is None else step_seconds(step_time)
     ran = _runs(runs, kind) if seconds is None else _study(runs, kind)
     with told_of(listed), engine(workers) as spread:
         found = verb.calibrate(
@@ -75,7 +77,7 @@ def calibrate(
             step_time=seconds,
             anyway=anyway,
             called=listed,
-            name=called,
+            name=_name(name, output),
             date=date.today().isoformat(),
             base=base,
             engine=spread,
@@ -121,15 +123,6 @@ def _source(ran: Sequence[MeasuredRun | UnreadRow] | Study, base: Calibration) -
     if isinstance(ran, Study):
         return of_study(ran, coefficients=base.coefficients)
     return provenance(ran, coefficients=base.coefficients)
-
-
-def _seconds(step_time: str) -> float:
-    """What one step took."""
-    from foretrain.launch.log_line import step_seconds
-    from foretrain.study.problems import told_of
-
-    with told_of("--step-time"):
-        return step_seconds(step_time)
 
 
 def _study(paths: list[Path], kind: str | None) -> Study:

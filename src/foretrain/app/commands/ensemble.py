@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -70,14 +70,15 @@ def run(
     answered(asked, answer, provenance(asked), as_json=as_json, html=html)
 
 
-def _drawn() -> AbstractContextManager[_Drawn]:
-    """What goes on, on stderr if that is a terminal; nothing elsewhere."""
-    return _on_terminal() if sys.stderr.isatty() else nullcontext(_Drawn(None, None))
-
-
 @contextmanager
-def _on_terminal() -> Iterator[_Drawn]:
-    """Drawn only when there is news: a thread that draws would be there while members fork."""
+def _drawn() -> Iterator[_Drawn]:
+    """What goes on, on stderr if that is a terminal; nothing elsewhere.
+
+    Drawn only when there is news: a thread that draws would be there while members fork.
+    """
+    if not sys.stderr.isatty():
+        yield _Drawn(None, None)
+        return
     from rich.console import Console
     from rich.live import Live
 
