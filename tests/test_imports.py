@@ -3,12 +3,13 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from tests.parsed import nodes, tree
 
 SOURCE = Path(__file__).parents[1] / "src" / "foretrain"
 TRANSPORT = SOURCE.parent / "batchcast"
@@ -67,9 +68,9 @@ def is_edge(file: Path) -> bool:
 CORE = [file for file in FILES if not is_edge(file) and wing_of(file) not in {"__init__", *BASE}]
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Full names of the modules that a tree imports, in functions too."""
-    for node in ast.walk(tree):
+def imports(found: Iterable[ast.AST]) -> Iterator[str]:
+    """Full names of the modules that are imported in some nodes of a tree."""
+    for node in found:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module == "foretrain":
@@ -80,17 +81,17 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 @cache
 def imports_of(file: Path) -> frozenset[str]:
-    return frozenset(imports(ast.parse(file.read_text())))
+    return frozenset(imports(nodes(file)))
 
 
 def imports_at_start(file: Path) -> set[str]:
     """Modules that are loaded as soon as the file is."""
-    statements = ast.parse(file.read_text()).body
+    statements = tree(file).body
     return {
         name
         for statement in statements
         if isinstance(statement, ast.Import | ast.ImportFrom)
-        for name in imports(statement)
+        for name in imports([statement])
     }
 
 
@@ -149,15 +150,14 @@ def test_what_is_pure_imports_nothing_impure():
 
 def test_what_is_pure_opens_and_prints_nothing_and_draws_no_random_numbers():
     for file in CORE:
-        nodes = list(ast.walk(ast.parse(file.read_text())))
         calls = {
             node.func.id
-            for node in nodes
+            for node in nodes(file)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
         drawn = {
             node.attr
-            for node in nodes
+            for node in nodes(file)
             if isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
             and node.value.id in {"np", "numpy"}

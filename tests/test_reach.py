@@ -6,6 +6,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from tests.parsed import nodes
+
 SOURCE = Path(__file__).parents[1] / "src"
 STUDY = Path(__file__).parents[1] / "examples" / "llama-3-70b-one-plan.toml"
 
@@ -29,7 +31,7 @@ def used_by(name: str) -> set[str]:
     Such a text is code, or a place below the package: `module:name`.
     """
     found: set[str] = set()
-    for node in ast.walk(ast.parse(modules()[name].read_text())):
+    for node in nodes(modules()[name]):
         if isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):

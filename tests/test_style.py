@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.parsed import nodes
 
 SOURCE = Path(__file__).parents[1] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -18,18 +19,14 @@ def statements_of(function: ast.FunctionDef) -> int:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
 def test_file_and_its_functions_are_short(file):
-    text = file.read_text()
-    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in nodes(file) if isinstance(node, ast.FunctionDef)]
     long = {node.name: statements_of(node) for node in functions if statements_of(node) > 40}
-    assert text.count("\n") <= 400
+    assert file.read_text().count("\n") <= 400
     assert not long
 
 
 def test_one_class_name_is_one_class():
     names = Counter(
-        node.name
-        for file in FILES
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.ClassDef)
+        node.name for file in FILES for node in nodes(file) if isinstance(node, ast.ClassDef)
     )
     assert not [name for name, classes in names.items() if classes > 1]
