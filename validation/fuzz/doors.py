@@ -526,7 +526,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="member-table",
-            reads=("ensemble/run/logs.py:_whole_lines",),
+            reads=("ensemble/run/logs.py:_table",),
             seeds=(Seed(name="table.csv", text="seconds,member\n1,a\n2,b\n", form="csv"),),
             use=gone_on,
         ),

@@ -50,16 +50,13 @@ def trained(demand: float, *, own: float, others: float, cores: int) -> float:
     for _ in range(HALVINGS):
         rate = 0.5 * (low + high)
         on_device = 1.0 / demand - needed
-        took = on_device + needed * _stretch(rate * others, cores=cores)
+        offered, stretch = rate * others, inf
+        if offered < cores:
+            # Response time of a unit of work beside others that keep so many cores busy.
+            stretch = 1.0 + waits(offered, servers=cores) / (cores - offered)
+        took = on_device + needed * stretch
         low, high = (rate, high) if rate * took < 1.0 else (low, rate)
     return high
-
-
-def _stretch(offered: float, *, cores: int) -> float:
-    """Response time of a unit of work beside others that keep so many cores busy."""
-    if offered >= cores:
-        return inf
-    return 1.0 + waits(offered, servers=cores) / (cores - offered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,23 +142,43 @@ def estimate_pipeline(
     """
     if not preparers >= 1:
         raise InputError(f"preparers must be at least 1, got {preparers}.")
+    costs, cores, exchange = setting.costs, setting.cores, setting.exchange
     chosen = pipeline.preparers(setting.nodes, preparers)
-    stages = _stages(pipeline, setting, chosen)
-    busiest = _thread(pipeline.traffic(setting.nodes, chosen).busiest, setting)
-    peak = _peak(pipeline, stages, thread=busiest / setting.cores.count)
-    rate = min(_trained(pipeline, setting, chosen), peak)
-    cpu = _cpu(pipeline, setting, chosen)
+    share, traffic = pipeline.share(chosen), pipeline.traffic(setting.nodes, chosen)
+
+    def thread(passes: float) -> float:
+        """Core-seconds of the exchanging thread per sample; other cores do not slow it."""
+        return passes * exchange.byte_time * costs.sample_bytes
+
+    preparing, exchanging = _stages(pipeline, setting, chosen)
+    # One after the other, or at once on shared cores.
+    peak = 1.0 / (preparing + exchanging)
+    if pipeline.overlapped:
+        peak = 1.0 / max(preparing + thread(traffic.busiest) / cores.count, exchanging)
+    # What the member of the busiest node trains while the stream is always there.
+    alone = trained(
+        costs.demand,
+        own=costs.train * cores.slowing,
+        others=share * costs.prepare * cores.slowing + thread(traffic.busiest),
+        cores=cores.count,
+    )
+    rate = min(alone, peak)
+    prepared = share * chosen / setting.nodes * costs.prepare
+    cpu = (prepared + costs.train) * cores.slowing + thread(traffic.average)
+    # Full queues: in front of training, and of the collective where there is one.
+    batches = (2.0 if pipeline.exchanges else 1.0) * exchange.queue
+    watts = setting.watts
     return PipelineEstimate(
         pipeline=pipeline,
         preparers=chosen,
-        preparing=stages[0],
-        exchanging=stages[1],
+        preparing=preparing,
+        exchanging=exchanging,
         peak=peak,
         rate=rate,
-        limit=_limit(rate, demand=setting.costs.demand, peak=peak, stages=stages),
+        limit=_limit(rate, demand=costs.demand, peak=peak, stages=(preparing, exchanging)),
         cpu=cpu,
-        memory=_memory(pipeline, setting),
-        power=_power(setting, rate=rate, cpu=cpu),
+        memory=batches * costs.batch * costs.sample_bytes,
+        power=None if watts is None else watts.drawn(rate * cpu, rate / costs.demand),
     )
 
 
@@ -178,40 +195,6 @@ def _stages(
     return share / preparation_rate(setting.costs, setting.cores), moving + starting
 
 
-def _peak(pipeline: EnsemblePipeline, stages: tuple[float, float], *, thread: float) -> float:
-    """Samples per second of the two stages one after the other, or at once on shared cores."""
-    preparing, exchanging = stages
-    if pipeline.overlapped:
-        return 1.0 / max(preparing + thread, exchanging)
-    return 1.0 / (preparing + exchanging)
-
-
-def _thread(passes: float, setting: AcrossNodes) -> float:
-    """Core-seconds of the exchanging thread per sample; other cores do not slow it."""
-    return passes * setting.exchange.byte_time * setting.costs.sample_bytes
-
-
-def _trained(pipeline: EnsemblePipeline, setting: AcrossNodes, preparers: int) -> float:
-    """Samples per second that the member of the busiest node trains, the stream always there."""
-    costs, cores = setting.costs, setting.cores
-    traffic = pipeline.traffic(setting.nodes, preparers)
-    prepared = pipeline.share(preparers) * costs.prepare * cores.slowing
-    return trained(
-        costs.demand,
-        own=costs.train * cores.slowing,
-        others=prepared + _thread(traffic.busiest, setting),
-        cores=cores.count,
-    )
-
-
-def _cpu(pipeline: EnsemblePipeline, setting: AcrossNodes, preparers: int) -> float:
-    """Core-seconds per sample and node: a part of preparing it, training on it, exchanging it."""
-    costs = setting.costs
-    prepared = pipeline.share(preparers) * preparers / setting.nodes * costs.prepare
-    traffic = pipeline.traffic(setting.nodes, preparers)
-    return (prepared + costs.train) * setting.cores.slowing + _thread(traffic.average, setting)
-
-
 def _limit(rate: float, *, demand: float, peak: float, stages: tuple[float, float]) -> str:
     """What keeps a rate from being higher."""
     if rate >= 0.99 * demand:
@@ -219,17 +202,3 @@ def _limit(rate: float, *, demand: float, peak: float, stages: tuple[float, floa
     if rate < peak:
         return "cores"
     return "preparation" if stages[0] >= stages[1] else "exchange"
-
-
-def _memory(pipeline: EnsemblePipeline, setting: AcrossNodes) -> float:
-    """Bytes of full queues: in front of training, and of the collective where there is one."""
-    queues = 2.0 if pipeline.exchanges else 1.0
-    batches = queues * setting.exchange.queue
-    return batches * setting.costs.batch * setting.costs.sample_bytes
-
-
-def _power(setting: AcrossNodes, *, rate: float, cpu: float) -> float | None:
-    """Watts above idle of busy cores and of the device while it trains."""
-    if setting.watts is None:
-        return None
-    return setting.watts.drawn(rate * cpu, rate / setting.costs.demand)

@@ -53,7 +53,11 @@ def placement(deal: Deal, free: Sequence[int], *, devices_per_node: int) -> Plac
 
     Source: guan2020, GPU placement.
     """
-    whole, parts = _nodes(free, devices_per_node)
+    nodes: dict[int, list[int]] = {}
+    for device in free:
+        nodes.setdefault(device // devices_per_node, []).append(device)
+    whole = [node for node in nodes.values() if len(node) == devices_per_node]
+    parts = [each for node in nodes.values() if len(node) < devices_per_node for each in node]
     found, rest = Places(), dict(deal)
     for group in _filling(deal, devices_per_node):
         need = sum(deal[place] for place in group) // devices_per_node
@@ -91,16 +95,12 @@ def orders(items: Sequence[int], most: int) -> Iterator[list[int]]:
     total = factorial(len(items))
     tried = min(total, most)
     for each in range(tried):
-        yield _order(items, each * total // tried)
-
-
-def _nodes(free: Sequence[int], width: int) -> tuple[list[list[int]], list[int]]:
-    """Nodes that are free as a whole, and the other free devices."""
-    nodes: dict[int, list[int]] = {}
-    for device in free:
-        nodes.setdefault(device // width, []).append(device)
-    whole = [node for node in nodes.values() if len(node) == width]
-    return whole, [device for node in nodes.values() if len(node) < width for device in node]
+        # The order of a rank in the dictionary of all.
+        rest, order, rank = list(items), list[int](), each * total // tried
+        for size in range(len(items), 0, -1):
+            pick, rank = divmod(rank, factorial(size - 1))
+            order.append(rest.pop(pick))
+        yield order
 
 
 def _filling(deal: Deal, width: int) -> Iterator[tuple[int, ...]]:
@@ -117,15 +117,6 @@ def _in_a_row(order: Iterable[int], deal: Deal, devices: Sequence[int]) -> Place
         found[place] = tuple(devices[start : start + deal[place]])
         start += deal[place]
     return found
-
-
-def _order(items: Sequence[int], rank: int) -> list[int]:
-    """The order of a rank in the dictionary of all orders, from 0."""
-    rest, order = list(items), list[int]()
-    for size in range(len(items), 0, -1):
-        pick, rank = divmod(rank, factorial(size - 1))
-        order.append(rest.pop(pick))
-    return order
 
 
 SAME = 1e-12
@@ -266,22 +257,18 @@ class Course:
     @property
     def flotillas(self) -> tuple[Flotilla, ...]:
         """Legs put together that follow one another without a new deal."""
-        places = list(self._places())
-        starts = [leg for leg, each in enumerate(self.legs) if each.dealt]
-        parts = zip(starts, [*starts[1:], len(self.legs)], strict=True)
-        return tuple(self._flotilla(self.legs[start:end], places[start]) for start, end in parts)
-
-    def _places(self) -> Iterator[Places]:
-        now = Places()
+        places, now = list[Places](), Places()
         for leg in self.legs:
             now = moved(now, leg.deal, self.terms.ensemble)
-            yield now
-
-    def _flotilla(self, part: tuple[Leg, ...], places: Places) -> Flotilla:
-        first, last = part[0], part[-1]
-        devices = {self._name(place): there for place, there in places.items()}
-        inside = {name: end for name, end in self.ends.items() if first.start < end <= last.end}
-        return Flotilla(start=first.start, end=last.end, devices=devices, ended=tuple(inside))
+            places.append(now)
+        starts = [leg for leg, each in enumerate(self.legs) if each.dealt]
+        found = []
+        for first, after in zip(starts, [*starts[1:], len(self.legs)], strict=True):
+            start, end = self.legs[first].start, self.legs[after - 1].end
+            devices = {self._name(place): there for place, there in places[first].items()}
+            ended = tuple(name for name, at in self.ends.items() if start < at <= end)
+            found.append(Flotilla(start=start, end=end, devices=devices, ended=ended))
+        return tuple(found)
 
     def _name(self, place: int) -> str:
         return self.terms.ensemble.members[place].name

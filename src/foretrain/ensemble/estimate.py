@@ -172,7 +172,9 @@ def ensemble_estimate(study: EnsembleStudy, *, progress: Told | None = None) -> 
 
 def _answer(study: EnsembleStudy, plan: Planned, *, cores: int) -> EnsembleEstimated:
     choice, expected, halving = plan.choice, plan.forecast, comparisons(study)
-    first = plan.parts[0].since
+    first, probed = plan.parts[0].since, plan.probed
+    # What members spend on a sample, beside which preparing it is held; perhaps nothing.
+    own = [each.cpu for each in probed.members.values()]
     return EnsembleEstimated(
         name=study.name,
         input=choice.input,
@@ -180,9 +182,9 @@ def _answer(study: EnsembleStudy, plan: Planned, *, cores: int) -> EnsembleEstim
         code=tuple(map(str, study.code)),
         members=tuple(_members(study, plan)),
         loadings=tuple(_loading(each, choice) for each in choice.estimates),
-        sample=plan.probed.sample,
-        handing=plan.probed.handing,
-        shareable=_shareable(plan),
+        sample=probed.sample,
+        handing=probed.handing,
+        shareable=probed.sample.prepare * len(own) / sum(own) if sum(own) else 0.0,
         cores=cores,
         waves=sum(part.since == first for part in plan.parts),
         comparisons=tuple(int(rung) for rung in halving.rungs) if halving else (),
@@ -190,7 +192,7 @@ def _answer(study: EnsembleStudy, plan: Planned, *, cores: int) -> EnsembleEstim
         cpu=expected.cpu,
         memory=expected.memory,
         saved=choice.private.cpu / choice.taken.cpu,
-        measured=plan.probed.measured,
+        measured=probed.measured,
         warnings=tuple(_warnings(study, plan)),
     )
 
@@ -222,12 +224,6 @@ def _loading(estimate: LoadingEstimate, choice: SharingChoice) -> Loading:
         memory=estimate.memory,
         chosen=estimate.name == choice.taken.name,
     )
-
-
-def _shareable(plan: Planned) -> float:
-    """What a sample costs to prepare over what a member spends on it; 0 where it spends nothing."""
-    own = [each.cpu for each in plan.probed.members.values()]
-    return plan.probed.sample.prepare * len(own) / sum(own) if sum(own) else 0.0
 
 
 def _warnings(study: EnsembleStudy, plan: Planned) -> Iterator[str]:
@@ -299,20 +295,17 @@ def facts(answer: EnsembleEstimated) -> Iterator[Fact]:
     )
     saved = f"{answer.saved:.2g} times the processor time without sharing"
     yield Fact(label="Sharing", text=f"k = {answer.shareable:.2g}", more=saved)
+    sample = answer.sample
+    share = sample.prepare / max(sample.seconds, sample.prepare)
+    waits = f", {percent(1 - share)} of it waiting" if share < 0.9 else ""
+    prepare = written(SECONDS, sample.prepare)
     yield Fact(
-        label="Sample", text=_sample(answer), more="" if answer.measured else "as the study says"
+        label="Sample",
+        text=f"{prepare} of processor time to prepare{waits}; {written(BYTES, sample.size)}",
+        more="" if answer.measured else "as the study says",
     )
 
 
 def code(names: Sequence[str]) -> str:
     """Which functions of the study run."""
     return f"Runs code of the study: {', '.join(names)}."
-
-
-def _sample(answer: EnsembleEstimated) -> str:
-    sample = answer.sample
-    share = sample.prepare / max(sample.seconds, sample.prepare)
-    waits = f", {percent(1 - share)} of it waiting" if share < 0.9 else ""
-    prepare = written(SECONDS, sample.prepare)
-    size = written(BYTES, sample.size)
-    return f"{prepare} of processor time to prepare{waits}; {size}"

@@ -145,7 +145,12 @@ def improved(terms: FleetTerms, rule: Rule) -> Iterator[Leg]:
     while state.left:
         own = rule(state)
         deals = [own, *_promising(terms, state, own)]
-        ends = [_end(terms, state, deal, rule=rule) for deal in deals]
+        ends = []
+        for deal in deals:
+            _, later = in_step(terms, state, deal)
+            while later.left:
+                _, later = in_step(terms, later, rule(later))
+            ends.append(later.now)
         leg, state = in_step(terms, state, deals[ends.index(min(ends))])
         yield leg
 
@@ -163,7 +168,8 @@ def neighbours(terms: FleetTerms, state: CourseState, deal: Deal) -> Iterator[De
         yield flotilla(terms, state.left, lead=lead)
     waiting = [place for place in state.left if place not in deal]
     ranked = sorted(state.left, key=lambda place: (terms.rates[place][0], place))
-    for together in (*_companies(list(deal), waiting), *_ends_of(ranked)):
+    ends = [each for many in range(1, len(ranked) + 1) for each in (ranked[:many], ranked[-many:])]
+    for together in (*_companies(list(deal), waiting), *ends):
         if len(together) <= terms.devices:
             yield levelled(terms, dict.fromkeys(together, 1))
 
@@ -180,12 +186,6 @@ def _companies(together: Sequence[int], waiting: Sequence[int]) -> Iterator[Sequ
             yield [*rest, new]
 
 
-def _ends_of(ranked: Sequence[int]) -> Iterator[Sequence[int]]:
-    for many in range(1, len(ranked) + 1):
-        yield ranked[:many]
-        yield ranked[-many:]
-
-
 def _promising(terms: FleetTerms, state: CourseState, deal: Deal) -> list[Deal]:
     """The neighbours in which devices do most; equal deals are listed once."""
     distinct = {frozenset(near.items()): near for near in neighbours(terms, state, deal)}
@@ -195,13 +195,6 @@ def _promising(terms: FleetTerms, state: CourseState, deal: Deal) -> list[Deal]:
         return terms.pace(near) * sum(1 / terms.rates[place][0] for place in near)
 
     return sorted(distinct.values(), key=work, reverse=True)[:MOST]
-
-
-def _end(terms: FleetTerms, state: CourseState, deal: Deal, *, rule: Rule) -> float:
-    _, state = in_step(terms, state, deal)
-    while state.left:
-        _, state = in_step(terms, state, rule(state))
-    return state.now
 
 
 def duplicate(terms: FleetTerms) -> Iterator[Leg]:
@@ -218,23 +211,16 @@ def duplicate(terms: FleetTerms) -> Iterator[Leg]:
         started = first[: terms.devices - len(state.running)]
         deal = {**state.running, **dict.fromkeys(started, 1)}
         places = moved(places, deal, terms.ensemble)
-        leg, state = train(
-            state, _paces(terms, places), deal=deal, start=state.now, dealt=bool(started)
-        )
+        # Those on one node share what its host prepares.
+        nodes: dict[int, dict[int, float]] = {}
+        for place, (device,) in places.items():
+            node = nodes.setdefault(device // terms.ensemble.devices_per_node, {})
+            node[place] = terms.rates[place][0]
+        paces: dict[int, float] = {}
+        for node in nodes.values():
+            paces |= shared_out(node, terms.host)
+        leg, state = train(state, paces, deal=deal, start=state.now, dealt=bool(started))
         yield leg
-
-
-def _paces(terms: FleetTerms, places: Places) -> dict[int, float]:
-    """Samples per second of all that train; those on one node share what its host prepares."""
-    nodes: dict[int, dict[int, float]] = {}
-    for place, (device,) in places.items():
-        node = nodes.setdefault(device // terms.ensemble.devices_per_node, {})
-        node[place] = terms.rates[place][0]
-    return {
-        place: pace
-        for node in nodes.values()
-        for place, pace in shared_out(node, terms.host).items()
-    }
 
 
 def shared_out(wanted: dict[int, float], supply: float) -> dict[int, float]:

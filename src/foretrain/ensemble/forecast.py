@@ -118,7 +118,15 @@ def on_one_node(
             sample_bytes=sample.size,
             batch=max(batches[name] for name in names),
         ),
-        loaders=_loaders(probed, memory=fmean(each.memory for each in costs), arena=arena),
+        loaders=MeasuredLoaders(
+            hand=handing.store + handing.deliver,
+            store=sample.prepare + handing.store,
+            feed=handing.store,
+            deliver=handing.deliver,
+            member_memory=fmean(each.memory for each in costs),
+            worker_memory=sample.memory,
+            arena=arena,
+        ),
         cores=Cores(count=cores),
     )
 
@@ -129,19 +137,6 @@ def estimated(setting: OnOneNode, way: Way) -> LoadingEstimate:
         return fed_stream(setting)
     ask = shared_stream if way.shared else private_loaders
     return ask(setting, workers=way.workers)
-
-
-def _loaders(probed: Probed, *, memory: float, arena: float) -> MeasuredLoaders:
-    sample, handing = probed.sample, probed.handing
-    return MeasuredLoaders(
-        hand=handing.store + handing.deliver,
-        store=sample.prepare + handing.store,
-        feed=handing.store,
-        deliver=handing.deliver,
-        member_memory=memory,
-        worker_memory=sample.memory,
-        arena=arena,
-    )
 
 
 def _stretches(part: Trains) -> list[tuple[list[str], int]]:

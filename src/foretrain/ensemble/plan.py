@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from foretrain.ensemble.forecast import Forecast, Trains, forecast, on_one_node
 from foretrain.ensemble.run.launch import comparisons, together
 from foretrain.ensemble.run.machine import gpus, memory_free
 from foretrain.ensemble.sharing import SharingChoice, loading
-from foretrain.measured.ensemble_study import EnsembleStudy, Probed, Recipe
+from foretrain.measured.ensemble_study import EnsembleStudy, Probed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,18 +78,17 @@ def _parts(
     for ends in [*rungs, study.epochs]:
         going = [recipe for recipe in active if recipe.epochs > since]
         for placed in together(going, probed, devices=devices, memory=memory):
-            parts.append(_part([each for each in going if each.name in placed], since, ends))
+            here = [recipe for recipe in going if recipe.name in placed]
+            parts.append(
+                Trains(
+                    batches={recipe.name: recipe.batch for recipe in here},
+                    epochs={recipe.name: min(ends, recipe.epochs) for recipe in here},
+                    since=since,
+                )
+            )
         contenders = [recipe for recipe in going if recipe.epochs > ends]
         kept = halving.kept(len(contenders)) if halving and contenders else 0
         active, since = contenders[:kept], ends
         if not active:
             break
     return tuple(parts)
-
-
-def _part(recipes: Sequence[Recipe], since: int, ends: int) -> Trains:
-    return Trains(
-        batches={recipe.name: recipe.batch for recipe in recipes},
-        epochs={recipe.name: min(ends, recipe.epochs) for recipe in recipes},
-        since=since,
-    )

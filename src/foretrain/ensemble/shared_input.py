@@ -14,7 +14,7 @@ the same part of the stream and exchange among themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -24,7 +24,7 @@ from foretrain.cluster.link import Link
 from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estimate_pipeline
 from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts
 from foretrain.ensemble.one_node import LoadingEstimate, MeasuredLoaders, OnOneNode
-from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES, EnsemblePipeline
+from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES
 from foretrain.ensemble.result import InputWay, SharedInput
 from foretrain.ensemble.sharing import CLOSE, advise_sharing, as_fast, preferred, worth_sharing
 from foretrain.errors import InputError
@@ -82,7 +82,7 @@ def choose_input(setting: OnCluster) -> SharedInput:
 
     Source: pittman2018, the choice among pipelines; here with several members on a node.
     """
-    ways = (*_on_each_node(setting), *_ways_between_nodes(setting))
+    ways = tuple(_ways(setting))
     private, *_ = ways
     found = preferred(ways)
     best = found if worth_sharing(found, private) else private
@@ -101,8 +101,8 @@ def choose_input(setting: OnCluster) -> SharedInput:
     )
 
 
-def _on_each_node(setting: OnCluster) -> Iterator[InputWay]:
-    """Loaders of each member, then one stream per node where members can share one."""
+def _ways(setting: OnCluster) -> Iterator[InputWay]:
+    """Loaders of each member, one stream per node, and every pipeline that exchanges samples."""
     node = OnOneNode(
         members=setting.beside,
         costs=setting.on_a_node,
@@ -110,13 +110,10 @@ def _on_each_node(setting: OnCluster) -> Iterator[InputWay]:
         cores=setting.cores,
     )
     advice = advise_sharing(node)
-    yield _loading(advice.private, setting)
+    yield _way(advice.private.name, advice.private, setting)
     if setting.beside > 1:
-        yield _loading(advice.shared, setting)
-
-
-def _ways_between_nodes(setting: OnCluster) -> Iterator[InputWay]:
-    """Every pipeline that exchanges samples, at its best number of preparing nodes."""
+        each = " on each node" if setting.nodes > 1 else ""
+        yield _way(f"{advice.shared.name}{each}", advice.shared, setting)
     if setting.nodes == 1:
         return
     delivering = setting.beside * setting.loaders.deliver
@@ -127,22 +124,12 @@ def _ways_between_nodes(setting: OnCluster) -> Iterator[InputWay]:
         exchange=setting.exchange,
     )
     for pipeline in PIPELINES.values():
-        if pipeline is not DUPLICATE:
-            found = preferred(_variants(pipeline, across))
-            exchanging = _way(found.name, found, setting)
-            yield exchanging
-
-
-def _variants(pipeline: EnsemblePipeline, across: AcrossNodes) -> Sequence[PipelineEstimate]:
-    """One for each number of nodes that may prepare, the most first: each has least to do then."""
-    counts = (1,) if pipeline.everywhere else range(across.nodes, 0, -1)
-    return [estimate_pipeline(pipeline, across, preparers=count) for count in counts]
-
-
-def _loading(found: LoadingEstimate, setting: OnCluster) -> InputWay:
-    """The same on every node."""
-    each = " on each node" if found.shared and setting.nodes > 1 else ""
-    return _way(f"{found.name}{each}", found, setting)
+        if pipeline is DUPLICATE:
+            continue
+        # The most preparers first: each has least to do then.
+        counts = (1,) if pipeline.everywhere else range(across.nodes, 0, -1)
+        found = preferred([estimate_pipeline(pipeline, across, preparers=n) for n in counts])
+        yield _way(found.name, found, setting)
 
 
 def _way(name: str, found: LoadingEstimate | PipelineEstimate, setting: OnCluster) -> InputWay:
@@ -219,7 +206,13 @@ def cores_for(cluster: Cluster, devices: int) -> Cores:
 
 def exchange_of(cluster: Cluster, devices: int) -> ExchangeCosts:
     """How the nodes of an ensemble on so many devices hand samples on: one thread, one adapter."""
-    links = _between_nodes(fewer(cluster, devices))
+    used = fewer(cluster, devices)
+    links, reached = list[Link](), 1
+    for level in used.levels:
+        # Links beyond the node.
+        if reached >= used.node_devices and level.members > 1:
+            links.append(level.link)
+        reached *= level.members
     return ExchangeCosts(
         byte_time=COPY,
         bandwidth=min(
@@ -241,17 +234,6 @@ def loaders_of(*, prepare: float, sample_bytes: float) -> MeasuredLoaders:
     """
     copy = COPY * sample_bytes
     return MeasuredLoaders(hand=2.0 * copy, store=prepare, feed=copy, deliver=copy)
-
-
-def _between_nodes(cluster: Cluster) -> list[Link]:
-    """Links beyond the node that the cluster's nodes span."""
-    inside, found = cluster.node_devices, []
-    reached = 1
-    for level in cluster.levels:
-        if reached >= inside and level.members > 1:
-            found.append(level.link)
-        reached *= level.members
-    return found
 
 
 def alone(model: JobModel) -> Study:

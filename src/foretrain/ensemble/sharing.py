@@ -113,12 +113,24 @@ def advise_sharing(setting: OnOneNode, *, workers: int | None = None) -> Sharing
     shared = [shared_stream(setting, workers=each) for each in range(1, most + 1)]
     shared.append(fed_stream(setting))
     one, many = preferred(private), preferred(shared)
+    pays = worth_sharing(many, one)
+    beside = (
+        f"{many.name} trains {many.rate / one.rate:.3g} times as fast as {one.name}, for "
+        f"{many.cpu / one.cpu:.0%} of the CPU time"
+    )
+    if pays:
+        verdict = f"Sharing pays: {beside}."
+    elif not as_fast(many, one):
+        verdict = f"Sharing does not pay: {beside}; {many.limit} limits the stream."
+    else:
+        k = setting.costs.shareable
+        verdict = f"Sharing does not pay: {beside}; with k = {k:.3g} there is too little to share."
     return SharingAdvice(
         private=one,
         shared=many,
         estimates=(*private, *shared),
-        pays=worth_sharing(many, one),
-        verdict=_verdict(setting, one, many),
+        pays=pays,
+        verdict=verdict,
         least_members=least_members(setting),
     )
 
@@ -130,20 +142,6 @@ def least_members(setting: OnOneNode) -> float:
     """
     saved = setting.costs.prepare - setting.loaders.deliver
     return floor(setting.loaders.store / saved) + 1.0 if saved > 0 else inf
-
-
-def _verdict(setting: OnOneNode, one: LoadingEstimate, many: LoadingEstimate) -> str:
-    """Whether sharing pays, and why."""
-    beside = (
-        f"{many.name} trains {many.rate / one.rate:.3g} times as fast as {one.name}, for "
-        f"{many.cpu / one.cpu:.0%} of the CPU time"
-    )
-    if worth_sharing(many, one):
-        return f"Sharing pays: {beside}."
-    if not as_fast(many, one):
-        return f"Sharing does not pay: {beside}; {many.limit} limits the stream."
-    k = setting.costs.shareable
-    return f"Sharing does not pay: {beside}; with k = {k:.3g} there is too little to share."
 
 
 ASKED = "The study says so."

@@ -109,7 +109,10 @@ class FleetTerms:
             for each in self.ensemble.members
         )
         object.__setattr__(self, "rates", rates)
-        object.__setattr__(self, "table", np.minimum(_table(rates, self.devices), self.stream))
+        table = np.full((len(rates), self.devices), np.nan)
+        for row, known in zip(table, rates, strict=True):
+            row[: len(known)] = known
+        object.__setattr__(self, "table", np.minimum(table, self.stream))
 
     @property
     def devices(self) -> int:
@@ -130,10 +133,3 @@ class FleetTerms:
     def pace(self, deal: Deal) -> float:
         """Samples per second of members in step on one stream: those of the slowest."""
         return min(self.rate(place, count) for place, count in deal.items())
-
-
-def _table(rates: tuple[tuple[float, ...], ...], devices: int) -> NDArray[np.float64]:
-    table = np.full((len(rates), devices), np.nan)
-    for row, known in zip(table, rates, strict=True):
-        row[: len(known)] = known
-    return table

@@ -49,16 +49,24 @@ def ensemble_run(
     require("torch", what=WHAT)
     with as_ours(), ExitStack() as stack:
         folder = _folder(study, stack)
-        question = fingerprint(_question(study))
+        # What a resumed run must have in common with the one that it goes on with.
+        data = (study.name, study.data, study.shared, study.shuffle, study.seed, study.on_error)
+        question = fingerprint((*data, study.recipes, study.halving))
         kept = folder.claim(question, resume=resume)
         found = stack.enter_context(opened(study))
         probed = known(study, found, progress)
         plan = planned(study, probed, cores=found.cores, fed=found.fed)
         folder.add({"question": question, "name": study.name})
         logs = stack.enter_context(opened_logs(study.logs, anew=not resume))
+
+        def tell(now: Snapshot) -> None:
+            logs.write(now)
+            if watch is not None:
+                watch(now)
+
         launch = Launch(
             setting=_setting(study, found, plan, folder=folder),
-            tell=lambda now: _tell(now, logs.write, watch),
+            tell=tell,
             stop=stop or (lambda: False),
             looks=Looks([recipe.name for recipe in study.recipes]),
             ended=list(kept.get("ended", [])),
@@ -67,7 +75,6 @@ def ensemble_run(
         began, used = monotonic(), time_of_everything()
         launch.run()
         answer = _answer(
-            study,
             plan,
             launch,
             seconds=monotonic() - began,
@@ -75,7 +82,9 @@ def ensemble_run(
             resumed=resume,
             warnings=tuple(logs.lost),
         )
-    _check_somebody_trained(answer)
+    if all(each.state is MemberState.FAILED for each in answer.members):
+        reasons = "\n".join(f"- {each.name}: {each.reason}" for each in answer.members)
+        raise ForetrainError(f"every member failed.\n{reasons}")
     return answer
 
 
@@ -85,12 +94,6 @@ def _folder(study: EnsembleStudy, stack: ExitStack) -> RunFolder:
         return RunFolder(Path(study.checkpoints.folder))
     made = stack.enter_context(tempfile.TemporaryDirectory(prefix="foretrain-"))
     return RunFolder(Path(made))
-
-
-def _question(study: EnsembleStudy) -> tuple[object, ...]:
-    """What a resumed run must have in common with the one that it goes on with."""
-    data = (study.name, study.data, study.shared, study.shuffle, study.seed, study.on_error)
-    return (*data, study.recipes, study.halving)
 
 
 def _setting(
@@ -108,16 +111,7 @@ def _setting(
     )
 
 
-def _tell(
-    now: Snapshot, write: Callable[[Snapshot], None], watch: Callable[[Snapshot], None] | None
-) -> None:
-    write(now)
-    if watch is not None:
-        watch(now)
-
-
 def _answer(
-    study: EnsembleStudy,
     plan: Planned,
     launch: Launch,
     *,
@@ -126,8 +120,8 @@ def _answer(
     resumed: bool,
     warnings: tuple[str, ...],
 ) -> EnsembleRan:
+    study, looks = launch.setting.study, launch.looks
     members = tuple(_member(recipe, launch) for recipe in study.recipes)
-    looks = launch.looks
     return EnsembleRan(
         name=study.name,
         input=plan.choice.input,
@@ -153,9 +147,14 @@ def _member(recipe: Recipe, launch: Launch) -> MemberResult:
     kept = launch.setting.folder.progress(recipe.name)
     epochs = max(report.epoch, kept["epoch"] if kept else 0)
     loss = report.epoch_loss if report.samples or kept is None else kept["last"]
+    state = MemberState.DONE if epochs >= recipe.epochs else MemberState.STOPPED
+    if recipe.name in launch.ended:
+        state = MemberState.ENDED
+    elif report.state is MemberState.FAILED:
+        state = MemberState.FAILED
     return MemberResult(
         name=recipe.name,
-        state=_state(recipe, report, launch, epochs=epochs),
+        state=state,
         epochs=epochs,
         samples=report.samples,
         seconds=report.seconds,
@@ -167,14 +166,6 @@ def _member(recipe: Recipe, launch: Launch) -> MemberResult:
         skipped=report.skipped,
         reason=report.reason,
     )
-
-
-def _state(recipe: Recipe, report: Report, launch: Launch, *, epochs: int) -> MemberState:
-    if recipe.name in launch.ended:
-        return MemberState.ENDED
-    if report.state is MemberState.FAILED:
-        return MemberState.FAILED
-    return MemberState.DONE if epochs >= recipe.epochs else MemberState.STOPPED
 
 
 def compared(
@@ -211,10 +202,3 @@ def _compared(quantity: str, unit: str, *, predicted: float, measured: float) ->
         measured=measured,
         error=predicted / measured - 1 if measured else None,
     )
-
-
-def _check_somebody_trained(answer: EnsembleRan) -> None:
-    """Raise a ForetrainError with every reason where all members failed."""
-    if all(each.state is MemberState.FAILED for each in answer.members):
-        reasons = "\n".join(f"- {each.name}: {each.reason}" for each in answer.members)
-        raise ForetrainError(f"every member failed.\n{reasons}")

@@ -7,7 +7,7 @@ longest for one sample of all its members.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, inf
 
@@ -65,7 +65,8 @@ def waves(terms: FleetTerms) -> Waves:
 
     Source: dosa2007 for first-fit decreasing: at most 11/9 of the fewest devices, and 6/9.
     """
-    memory = {place: _memory(terms, place) for place in terms.work}
+    members = terms.ensemble.members
+    memory = {place: members[place].memory or 0.0 for place in terms.work}
     packed = first_fit_decreasing(memory, terms.ensemble.memory)
     fewest, most = (ceil(count / terms.devices) for count in (len(packed), len(memory)))
     found = [packed, *(_slots(terms, memory, count) for count in range(fewest, most + 1))]
@@ -115,37 +116,28 @@ def _slots(terms: FleetTerms, memory: Mapping[int, float], count: int) -> Slots 
 
 
 def _timed(terms: FleetTerms, slots: Slots) -> tuple[Wave, ...]:
-    width, now, done = terms.devices, 0.0, list[Wave]()
+    """The waves that so many devices make of slots, each from its first sample to its last."""
+    names = [member.name for member in terms.ensemble.members]
+    width, state, done = terms.devices, CourseState({}, {}, 0.0), list[Wave]()
     for first in range(0, len(slots), width):
         here = slots[first : first + width]
-        done.append(_wave(terms, (*here, *[()] * (width - len(here))), now))
-        now = done[-1].end
+        start, ends = state.now, dict[str, float]()
+        state = CourseState(
+            {place: terms.work[place] for slot in here for place in slot}, {}, start
+        )
+        while left := state.left:
+            # In step: at the pace of the stream, or of the device with most to do for a sample.
+            turns = [_turn(terms, [place for place in slot if place in left]) for slot in here]
+            deal = dict.fromkeys(left, 1)
+            paces = dict.fromkeys(deal, min(terms.stream, 1 / max(turns)))
+            _, state = train(state, paces, deal=deal, start=state.now, dealt=False)
+            ends |= {names[place]: state.now for place in deal if place not in state.left}
+        devices = [tuple(names[place] for place in slot) for slot in here]
+        idle = [()] * (width - len(here))
+        done.append(Wave(start=start, end=state.now, devices=(*devices, *idle), ends=ends))
     return tuple(done)
-
-
-def _wave(terms: FleetTerms, slots: Slots, start: float) -> Wave:
-    state = CourseState({place: terms.work[place] for slot in slots for place in slot}, {}, start)
-    names = [member.name for member in terms.ensemble.members]
-    ends: dict[str, float] = {}
-    while state.left:
-        deal = dict.fromkeys(state.left, 1)
-        paces = dict.fromkeys(deal, _pace(terms, slots, state.left))
-        _, state = train(state, paces, deal=deal, start=state.now, dealt=False)
-        ends |= {names[place]: state.now for place in deal if place not in state.left}
-    devices = tuple(tuple(names[place] for place in slot) for slot in slots)
-    return Wave(start=start, end=state.now, devices=devices, ends=ends)
-
-
-def _pace(terms: FleetTerms, slots: Slots, left: Collection[int]) -> float:
-    """Samples per second of a wave: of the stream, or of the device with most to do for each."""
-    turns = (_turn(terms, [place for place in slot if place in left]) for slot in slots)
-    return min(terms.stream, 1 / max(turns))
 
 
 def _turn(terms: FleetTerms, slot: Iterable[int]) -> float:
     """Seconds in which a device trains each of its members on one sample."""
     return sum(1 / terms.rates[place][0] for place in slot)
-
-
-def _memory(terms: FleetTerms, place: int) -> float:
-    return terms.ensemble.members[place].memory or 0.0

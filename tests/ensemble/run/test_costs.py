@@ -78,7 +78,7 @@ def test_a_sample_costs_the_mean_of_those_behind_the_first(
     clock, holds, loaded, count, long_enough, looked_at
 ):
     samples = Slow(clock, count)
-    found = probe._sample_costs(long_enough, of(loaded, samples))
+    found = probe.sample_costs(long_enough, of(loaded, samples))
     assert len(samples.places) == 1 + looked_at
     assert len(set(samples.places)) == 1 + looked_at
     assert all(np.diff(samples.places) % count == probe.STRIDE % count)
@@ -92,30 +92,30 @@ def test_a_sample_costs_the_mean_of_those_behind_the_first(
 
 
 def test_of_a_data_set_with_one_sample_nothing_can_be_said_but_its_size(clock, holds, loaded):
-    found = probe._sample_costs(0.1, of(loaded, Slow(clock, 1)))
+    found = probe.sample_costs(0.1, of(loaded, Slow(clock, 1)))
     assert (found["prepare"], found["seconds"], found["size"]) == (1e-9, 1e-9, 24)
 
 
 def test_samples_of_a_loader_are_those_of_its_batches(loaded):
     batches = [(torch.zeros(4, 2), torch.zeros(4)), (torch.zeros(3, 2), torch.zeros(3))]
     source = replace(loaded.source, samples_of=None, batches_of=batches)
-    assert list(probe._samples(source)) == [12] * 7
-    first = probe._distinct(source, 3)
+    assert list(probe.sizes_of_samples(source)) == [12] * 7
+    first = probe.distinct_samples(source, 3)
     assert [[part.shape for part in sample] for sample in first] == [[(2,), ()]] * 3
-    assert len(probe._distinct(source, 9)) == 4
+    assert len(probe.distinct_samples(source, 9)) == 4
 
 
 def test_a_few_samples_of_a_data_set_lie_apart(clock, loaded):
     samples = Slow(clock, 24)
     source = of(loaded, samples).source
-    assert len(probe._distinct(source, 5)) == 5
+    assert len(probe.distinct_samples(source, 5)) == 5
     assert samples.places == [n * probe.STRIDE % 24 for n in range(5)]
-    assert len(probe._distinct(replace(source, samples_of=Slow(clock, 3)), 5)) == 3
+    assert len(probe.distinct_samples(replace(source, samples_of=Slow(clock, 3)), 5)) == 3
 
 
 def test_a_sample_of_a_batch_is_that_of_each_of_its_fields():
     batch = {"x": torch.arange(6).reshape(3, 2), "y": [torch.arange(3), ["a", "b", "c"]]}
-    found = probe._nth(batch, 2)
+    found = probe.nth_sample(batch, 2)
     assert found["x"].tolist() == [4, 5]
     assert [found["y"][0].item(), found["y"][1]] == [2, "c"]
 
@@ -128,7 +128,7 @@ def test_something_is_timed_once_it_is_warm_for_as_long_as_is_asked(clock, long_
         runs.append(clock.now)
         clock.spend(2.0, 0.5)
 
-    assert probe._timed(run, long_enough) == (2.0, 0.5)
+    assert probe.time_of(run, long_enough) == (2.0, 0.5)
     assert len(runs) == probe.WARM + times
 
 
@@ -136,24 +136,24 @@ def test_a_step_costs_what_it_takes_and_what_the_member_does_with_samples_itself
     loaded, holds, monkeypatch
 ):
     timed = iter([(8.0, 4.0), (10.0, 5.0)])
-    monkeypatch.setattr(probe, "_timed", lambda run, seconds: (run(), next(timed))[1])
+    monkeypatch.setattr(probe, "time_of", lambda run, seconds: (run(), next(timed))[1])
     wide = replace(loaded.study.recipes[1], batch=20)
-    found = probe._step_costs(wide, 0.1, loaded)
+    found = probe.step_costs(wide, 0.1, loaded)
     assert found["rate"] == pytest.approx(1 / (10 / 20 + 8 / probe.DISTINCT))
     assert found["cpu"] == pytest.approx(5 / 20 + 4 / probe.DISTINCT)
     assert (found["memory"], found["device_memory"]) == (75.0, 0.0)
 
 
 def test_a_step_of_a_member_without_a_transform_costs_the_step_alone(loaded, holds, monkeypatch):
-    monkeypatch.setattr(probe, "_timed", lambda run, seconds: (run(), (10.0, 5.0))[1])
-    found = probe._step_costs(loaded.study.recipes[0], 0.1, loaded)
+    monkeypatch.setattr(probe, "time_of", lambda run, seconds: (run(), (10.0, 5.0))[1])
+    found = probe.step_costs(loaded.study.recipes[0], 0.1, loaded)
     assert (found["rate"], found["cpu"]) == (0.5, 1.0)
 
 
 def test_members_are_of_a_kind_unless_what_takes_time_differs(loaded):
     plain, wide = loaded.study.recipes
     twin = replace(plain, name="twin", optimizer=replace(plain.optimizer, options={"lr": 9.0}))
-    assert probe._kind(plain) == probe._kind(twin)
+    assert probe.kind_of(plain) == probe.kind_of(twin)
     for other in (
         wide,
         replace(plain, batch=9),
@@ -161,7 +161,7 @@ def test_members_are_of_a_kind_unless_what_takes_time_differs(loaded):
         replace(plain, device="auto"),
         replace(plain, optimizer=replace(plain.optimizer, name="adam")),
     ):
-        assert probe._kind(other) != probe._kind(plain)
+        assert probe.kind_of(other) != probe.kind_of(plain)
 
 
 def test_what_handing_on_costs_is_told_apart_by_one_reader_more(monkeypatch):
@@ -172,8 +172,8 @@ def test_what_handing_on_costs_is_told_apart_by_one_reader_more(monkeypatch):
         asked.append((count, batch, readers))
         return next(takes[readers])
 
-    monkeypatch.setattr(handing, "_streamed", streamed)
-    monkeypatch.setattr(handing, "_collated", lambda sample, batch: 0.25)
+    monkeypatch.setattr(handing, "streaming_time", streamed)
+    monkeypatch.setattr(handing, "collating_time", lambda sample, batch: 0.25)
     effort = Effort(most=1000, tries=2)
     found = handing_costs("x", BYTES / 512, 8, effort=effort)
     assert found == {"store": 1.5, "deliver": 1.5, "collate": 0.25}
@@ -208,7 +208,7 @@ def test_handing_on_is_measured_behind_the_first_quarter(monkeypatch, readers):
     monkeypatch.setattr(handing, "attach", attach)
     monkeypatch.setattr(handing, "_cpu", lambda: next(cpu))
     # of 100 samples in batches of 8 the first 32 are more than a quarter: 68 are left
-    assert handing._streamed("x", 100, 8, readers=readers) == 72.0 / 68
+    assert handing.streaming_time("x", 100, 8, readers=readers) == 72.0 / 68
     ((count, sample, name, epochs),) = shared
     assert (count, sample, epochs) == (100, "x", 1)
     assert attached == [(name, 8)] * readers
@@ -218,7 +218,7 @@ def test_putting_a_batch_together_is_measured_once_it_is_warm(monkeypatch):
     made = []
     monkeypatch.setattr(handing, "batch_of", made.append)
     monkeypatch.setattr(handing, "process_time", iter([3.0, 11.0]).__next__)
-    assert handing._collated("x", 5) == 8.0 / (handing.WARM_SHARE * 5)
+    assert handing.collating_time("x", 5) == 8.0 / (handing.WARM_SHARE * 5)
     assert made == [["x"] * 5] * (handing.WARM_SHARE + 1)
     assert len(Blank("x", 3)) == 3
 

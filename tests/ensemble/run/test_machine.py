@@ -13,27 +13,27 @@ def test_what_the_machine_tells_of_processes():
     fields = Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()
     names = ["state", *range(4, 53)]
     times = dict(zip(names, fields, strict=False))
-    before = machine._ticks(os.getpid())
+    before = machine.ticks_of(os.getpid())
     assert before >= sum(int(times[key]) for key in (14, 15, 16, 17))
     assert before - sum(int(times[key]) for key in (14, 15, 16, 17)) <= 2
-    assert machine._nanoseconds(os.getpid()) > 0
-    assert machine._share(os.getpid()) > 1000
-    for gone in (machine._ticks, machine._nanoseconds, machine._share):
+    assert machine.nanoseconds_of(os.getpid()) > 0
+    assert machine.kibibytes_of(os.getpid()) > 1000
+    for gone in (machine.ticks_of, machine.nanoseconds_of, machine.kibibytes_of):
         assert gone(2**22 + 1) == 0
-    assert list(machine._below(2**22 + 1)) == []
+    assert list(machine.descendants_of(2**22 + 1)) == []
 
 
 def test_a_process_of_so_many_ticks_is_read_whatever_its_name(monkeypatch):
     text = "7 (a) b) (c) S 1 7 7 0 -1 4194560 9 8 7 6 100 200 30 4 20 0 1"
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: text)
-    assert machine._ticks(7) == 334
+    assert machine.ticks_of(7) == 334
 
 
 def test_what_descendants_take_is_added_up(monkeypatch):
-    monkeypatch.setattr(machine, "_below", lambda process: iter([1, 2]))
-    monkeypatch.setattr(machine, "_share", lambda process: 10 * process)
-    monkeypatch.setattr(machine, "_nanoseconds", lambda process: 10**9 * process)
-    monkeypatch.setattr(machine, "_ticks", lambda process: machine._TICKS * process)
+    monkeypatch.setattr(machine, "descendants_of", lambda process: iter([1, 2]))
+    monkeypatch.setattr(machine, "kibibytes_of", lambda process: 10 * process)
+    monkeypatch.setattr(machine, "nanoseconds_of", lambda process: 10**9 * process)
+    monkeypatch.setattr(machine, "ticks_of", lambda process: machine._TICKS * process)
     monkeypatch.setattr(machine, "processor_time", lambda: 0.5)
     assert machine.memory_of_descendants() == 30 * 1024
     assert machine.time_of_descendants() == 3.0

@@ -42,7 +42,7 @@ def test_an_empty_loader_is_refused_in_words():
     empty = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.zeros(0, 1)))
     source = source_of(empty, shared=None, seed=0, longest=None)
     with pytest.raises(InputError, match="gives no sample"):
-        probe._sample_costs(0.01, Loaded(None, source))
+        probe.sample_costs(0.01, Loaded(None, source))
 
 
 def end():

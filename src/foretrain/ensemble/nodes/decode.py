@@ -62,20 +62,19 @@ class _Shelf(Generic[Item]):
     def fill(self, items: Iterator[Item]) -> None:
         try:
             for item in items:
-                if not self._put(item):
-                    break
+                with self._changed:
+                    self._changed.wait_for(
+                        lambda: self._closed or len(self._ready) < self._capacity
+                    )
+                    self._ready.append((item,))
+                    self._changed.notify_all()
+                    if self._closed:
+                        break
         except BaseException as error:
             self._error = error
         with self._changed:
             self._ended = True
             self._changed.notify_all()
-
-    def _put(self, item: Item) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self._ready) < self._capacity)
-            self._ready.append((item,))
-            self._changed.notify_all()
-            return not self._closed
 
     def take(self) -> tuple[Item] | None:
         with self._changed:
@@ -218,15 +217,12 @@ class SampleDecoder:
             try:
                 yield packed((ids, next(batches)))
             except Exception as error:
-                yield failure(self._told(ids, error))
+                some = ", ".join(map(str, ids[:8].tolist())) + (", ..." if len(ids) > 8 else "")
+                yield failure(
+                    f"rank {self.rank} could not decode the batch of samples {some}: "
+                    f"{type(error).__name__}: {error}"
+                )
                 return
-
-    def _told(self, ids: Ids, error: Exception) -> str:
-        some = ", ".join(map(str, ids[:8].tolist())) + (", ..." if len(ids) > 8 else "")
-        return (
-            f"rank {self.rank} could not decode the batch of samples {some}: "
-            f"{type(error).__name__}: {error}"
-        )
 
 
 class _Turn:

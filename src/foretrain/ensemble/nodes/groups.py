@@ -42,8 +42,8 @@ class NodeGroups:
         """
         (self._store,) = leader.meet(name)
         self._leader = leader
-        self._lanes = {
-            number: _Lane(leader, tuple(ranks), name=f"{name} {number}")
+        self._threads = {
+            number: _GroupThread(leader, tuple(ranks), name=f"{name} {number}")
             for number, ranks in enumerate(groups)
             if leader.rank in ranks
         }
@@ -55,11 +55,11 @@ class NodeGroups:
             channel.broadcast(tensor, root=root)
             return tensor
 
-        return self._lane(group).issue(name, act)
+        return self._thread(group).issue(name, act)
 
     def gather(self, group: int, tensor: Tensor, *, name: str) -> Future[Tensor]:
         """The tensors of all members, one a row in the order of the group's list."""
-        return self._lane(group).issue(name, lambda channel: channel.gather(tensor))
+        return self._thread(group).issue(name, lambda channel: channel.gather(tensor))
 
     def reduce(self, group: int, tensor: Tensor, *, name: str) -> Future[Tensor]:
         """Replace the tensor by the sum over all members; the future holds it."""
@@ -68,7 +68,7 @@ class NodeGroups:
             channel.reduce(tensor)
             return tensor
 
-        return self._lane(group).issue(name, act)
+        return self._thread(group).issue(name, act)
 
     def close(self) -> None:
         """Leave all groups; operations that have not run raise NodeLost.
@@ -79,10 +79,12 @@ class NodeGroups:
         with suppress(RuntimeError):  # rank 0 is gone, or somebody never leaves
             if self._store.add("left", 1) == self._leader.nodes:
                 self._store.set("all left", "")
-            if self._leader.rank == 0 and not any(lane.failed for lane in self._lanes.values()):
+            if self._leader.rank == 0 and not any(
+                thread.failed for thread in self._threads.values()
+            ):
                 self._store.wait(["all left"])
-        for lane in self._lanes.values():
-            lane.close()
+        for thread in self._threads.values():
+            thread.close()
 
     def __enter__(self) -> NodeGroups:
         return self
@@ -90,15 +92,14 @@ class NodeGroups:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _lane(self, group: int) -> _Lane:
-        if group not in self._lanes:
-            raise InputError(
-                f"this node is not in group {group}. It is in: {', '.join(map(str, self._lanes))}."
-            )
-        return self._lanes[group]
+    def _thread(self, group: int) -> _GroupThread:
+        if group not in self._threads:
+            there = ", ".join(map(str, self._threads))
+            raise InputError(f"this node is not in group {group}. It is in: {there}.")
+        return self._threads[group]
 
 
-class _Lane:
+class _GroupThread:
     """One group at one node: its channel, and the thread that runs its operations."""
 
     def __init__(self, leader: Leader, ranks: tuple[int, ...], *, name: str) -> None:
@@ -143,8 +144,11 @@ class _Lane:
         """Run the group's operations by their numbers until something fails."""
         try:
             for number in count(1):
-                if not self._expects():
-                    return
+                with self._changed:
+                    # Wait until this node has issued something, or the group is over.
+                    self._changed.wait_for(lambda: self._issued or self._error)
+                    if self._error is not None:
+                        return
                 act, future = self._issued.pop(self._named(number))
                 try:
                     future.set_result(act(self._channel))
@@ -153,12 +157,6 @@ class _Lane:
                     raise
         except NodeLost as error:
             self._fail(error)
-
-    def _expects(self) -> bool:
-        """Wait until this node has issued something; False once the group is over."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._issued or self._error)
-            return self._error is None
 
     def _named(self, number: int) -> str:
         """The name of the operation with that number, once all members have issued it."""

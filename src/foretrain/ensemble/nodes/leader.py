@@ -82,35 +82,30 @@ class Leader:
             NodeLost: rank 0 does not answer within the timeout.
             InputError: rank 0 cannot serve its port.
         """
-        from torch.distributed import PrefixStore
+        from torch.distributed import DistNetworkError, PrefixStore
 
         place = f"foretrain/{self.launch}/{name}"
-        stores = [PrefixStore(place, self._connected()) for _ in range(connections)]
-        times = str(stores[0].add(str(self.rank), 1))
-        return [PrefixStore(times, store) for store in stores]
-
-    def _connected(self) -> Store:
-        from torch.distributed import DistNetworkError
-
         serves = self.rank == 0 and not self.hosted
         try:
             if serves:
                 _served(self.address, self.port, process=os.getpid())
-            return _store(self.address, self.port, timeout=self.timeout)
+            found = [
+                _store(self.address, self.port, timeout=self.timeout) for _ in range(connections)
+            ]
         except DistNetworkError as error:
-            raise (self._taken() if serves else self._absent()) from error
-
-    def _taken(self) -> InputError:
-        return InputError(
-            f"port {self.port} of {self.address} cannot be served by rank 0: another program has "
-            "it, or the address is not this node's. Choose a free port on every node."
-        )
-
-    def _absent(self) -> NodeLost:
-        return NodeLost(
-            f"rank 0 did not answer at {self.address}:{self.port} within {self.timeout:g} s. "
-            "Start it, or give all nodes its address."
-        )
+            if serves:
+                raise InputError(
+                    f"port {self.port} of {self.address} cannot be served by rank 0: another"
+                    " program has it, or the address is not this node's. Choose a free port on"
+                    " every node."
+                ) from error
+            raise NodeLost(
+                f"rank 0 did not answer at {self.address}:{self.port} within {self.timeout:g} s. "
+                "Start it, or give all nodes its address."
+            ) from error
+        stores = [PrefixStore(place, each) for each in found]
+        times = str(stores[0].add(str(self.rank), 1))
+        return [PrefixStore(times, store) for store in stores]
 
 
 @cache
@@ -200,20 +195,21 @@ class Channel:
         together: Tensor = tensor.new_empty(len(self.ranks), *tensor.shape)
         if len(self._groups) == 2:
             together[self.ranks.index(self.leader.rank)] = tensor
-            self._sure(lambda: self._swap(together))
+
+            def swap() -> None:
+                # Two members send each other their rows, each over connections of its own.
+                sends = [
+                    _broadcast(group, row, place)
+                    for place, (group, row) in enumerate(zip(self._groups, together, strict=True))
+                ]
+                for each in sends:
+                    each.wait()
+
+            self._sure(swap)
         else:
             flat = together.view(-1), tensor.reshape(-1)
             self._sure(lambda: self._groups[0]._allgather_base(*flat).wait())
         return together
-
-    def _swap(self, rows: Tensor) -> None:
-        """Two members send each other their rows, each over connections of its own."""
-        sends = [
-            _broadcast(group, row, place)
-            for place, (group, row) in enumerate(zip(self._groups, rows, strict=True))
-        ]
-        for each in sends:
-            each.wait()
 
     def reduce(self, tensor: Tensor) -> None:
         """Replace every member's tensor by the sum over all members."""
@@ -245,28 +241,22 @@ def _broadcast(group: ProcessGroup, tensor: Tensor, place: int) -> Work:
 
 
 def _process_groups(leader: Leader, ranks: Sequence[int], store: Store) -> list[ProcessGroup]:
-    """One group, or one for each direction.
+    """One group, or one for each direction, without a global one around it: decision 037 says why.
 
     gloo's all-gather of two members uses one connection for both directions, and takes 1.5 to
     1.75 times as long as two broadcasts over connections of their own.
     """
-    from torch.distributed import PrefixStore
-
-    directions = ("there", "back") if len(ranks) == 2 and leader.device == "cpu" else ("there",)
-    return [_process_group(leader, ranks, PrefixStore(each, store)) for each in directions]
-
-
-def _process_group(leader: Leader, ranks: Sequence[int], store: Store) -> ProcessGroup:
-    """A group of torch's without a global one around it: decision 037 says why."""
     from torch import distributed
 
     patience = timedelta(seconds=leader.timeout)
-    place = (store, ranks.index(leader.rank), len(ranks))
+    place, count = ranks.index(leader.rank), len(ranks)
+    stores = [distributed.PrefixStore(name, store) for name in ("there", "back")]
     if leader.device == "cpu":
-        return distributed.ProcessGroupGloo(*place, patience)
+        used = stores if count == 2 else stores[:1]
+        return [distributed.ProcessGroupGloo(each, place, count, patience) for each in used]
     options = distributed.ProcessGroupNCCL.Options()
     options._timeout = patience
-    return distributed.ProcessGroupNCCL(*place, options)
+    return [distributed.ProcessGroupNCCL(stores[0], place, count, options)]
 
 
 class Meeting:

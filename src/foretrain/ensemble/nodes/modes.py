@@ -219,24 +219,26 @@ def _single_broadcast(site: NodeSite) -> Iterator[Tensor]:
 
 
 def _multi_broadcast(site: NodeSite) -> Iterator[Tensor]:
-    lanes = [
-        ahead(_lane(site, root, channel), site.queue)
-        for root, channel in enumerate(site.channels)
-        if channel is not None
-    ]
+    streams = []
+    for root, channel in enumerate(site.channels):
+        if channel is None:
+            continue
+        rounds = (
+            sent(channel, (message.unsqueeze(0) for message in site.mine))
+            if site.rank == root
+            else received(channel, root=root, rounds=site.rounds(root), senders=1)
+        )
+        streams.append(ahead(rounds, site.queue))
     for block in range(site.blocks):
-        yield from messages_of(next(lanes[block % len(lanes)]))
-
-
-def _lane(site: NodeSite, root: int, channel: Channel) -> Iterator[Tensor]:
-    if site.rank == root:
-        return sent(channel, (message.unsqueeze(0) for message in site.mine))
-    return received(channel, root=root, rounds=site.rounds(root), senders=1)
+        yield from messages_of(next(streams[block % len(streams)]))
 
 
 def _one_by_one(rounds: Iterator[Tensor], site: NodeSite) -> Iterator[Tensor]:
     for each in ahead(rounds, site.queue):
         yield from messages_of(each)
+
+
+# Functions with names, as lambdas would not go with a pipeline to the process that feeds a stream.
 
 
 def _none(nodes: int, preprocessors: int) -> list[list[int]]:

@@ -114,7 +114,18 @@ class InputPipeline:
         self.close()
 
     def _checked(self) -> Iterator[SampleBlock]:
-        tally, site = SampleTally(), self._site()
+        own = self.mode.own(self.leader.rank, self.preprocessors, self.order.blocks)
+        mine = self.decoder.messages(own, epoch=self.epoch, queue=self.queue)
+        tally = SampleTally()
+        site = NodeSite(
+            rank=self.leader.rank,
+            nodes=self.leader.nodes,
+            preprocessors=self.preprocessors,
+            blocks=self.order.blocks,
+            queue=self.queue,
+            channels=self._met().channels,
+            mine=mine,
+        )
         try:
             for message in self.mode.flow(site):
                 numbers, batch = unpacked(message)
@@ -134,19 +145,6 @@ class InputPipeline:
                 )
         self.tallies.append(tally)
         self.epoch += 1
-
-    def _site(self) -> NodeSite:
-        own = self.mode.own(self.leader.rank, self.preprocessors, self.order.blocks)
-        mine = self.decoder.messages(own, epoch=self.epoch, queue=self.queue)
-        return NodeSite(
-            rank=self.leader.rank,
-            nodes=self.leader.nodes,
-            preprocessors=self.preprocessors,
-            blocks=self.order.blocks,
-            queue=self.queue,
-            channels=self._met().channels,
-            mine=mine,
-        )
 
     def _met(self) -> Meeting:
         if self._meeting is None:

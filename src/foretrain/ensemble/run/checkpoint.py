@@ -104,7 +104,13 @@ class RunFolder:
             raise InputError(
                 f"{path} is no state of a member: {shortened(str(error), most=200)}"
             ) from error
-        if not isinstance(state, dict) or not _is_tally(state.get("tally")):
+        # States of older runs tell more.
+        tally = state.get("tally") if isinstance(state, dict) else None
+        if (
+            not isinstance(state, dict)
+            or not isinstance(tally, dict)
+            or not isinstance(tally.get("epoch"), int)
+        ):
             raise InputError(f"{path} is no state of a member: it does not say how far that is.")
         return state
 
@@ -112,11 +118,6 @@ class RunFolder:
         """How far a member had come at its last state; its weights stay on disk."""
         state = self.load(member)
         return dict(state["tally"]) if state else None
-
-
-def _is_tally(value: object) -> bool:
-    """Whether a value tells how far a member is; states of older runs tell more."""
-    return isinstance(value, dict) and isinstance(value.get("epoch"), int)
 
 
 def _dump(state: dict[str, Any], file: IO[bytes]) -> None:

@@ -101,29 +101,27 @@ class EnergyMeter:
 
 def _zones(folder: Path) -> tuple[list[Zone], str]:
     """The counters that can be read, and why there is none where there is none."""
-    found = [each for each in sorted(folder.glob("intel-rapl:*")) if _counts(each)]
+    found = [
+        each.parent
+        for each in sorted(folder.glob("intel-rapl:*/name"))
+        if each.read_text().strip().startswith(COUNTED)
+    ]
     if not found:
         return [], f"this machine has no energy counters in {folder}"
     try:
-        return [_zone(each) for each in found], ""
+        zones = [
+            Zone(
+                folder=each,
+                name=(each / "name").read_text().strip(),
+                span=_number(each / "max_energy_range_uj") * MICRO,
+            )
+            for each in found
+        ]
+        for zone in zones:
+            zone.joules()  # perhaps we may not
+        return zones, ""
     except PermissionError:
         return [], f"the energy counters in {folder} may be read by root only"
-
-
-def _counts(folder: Path) -> bool:
-    """Whether a folder is a zone that is to be added up."""
-    name = folder / "name"
-    return name.is_file() and name.read_text().strip().startswith(COUNTED)
-
-
-def _zone(folder: Path) -> Zone:
-    zone = Zone(
-        folder=folder,
-        name=(folder / "name").read_text().strip(),
-        span=_number(folder / "max_energy_range_uj") * MICRO,
-    )
-    zone.joules()
-    return zone
 
 
 def _number(file: Path) -> int:

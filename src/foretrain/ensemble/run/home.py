@@ -63,19 +63,16 @@ def apart(function: Callable[..., Any], *, what: str, starts: Starts = start) ->
     process.wait()
     process.close()
     if not answer:
-        raise InputError(f"{what}: {_ended(process.status)}.")
+        end = f"ended with status {process.status}"
+        if process.status == -signal.SIGKILL:
+            end = "was killed, perhaps because memory was short"
+        raise InputError(f"{what}: the process that measures it {end}.")
     told = json.loads(answer)
     if "raised" in told:
         raise InputError(f"{what}: {told['raised']}")
     if "error" in told:
         raise InputError(told["error"])
     return told["answer"]
-
-
-def _ended(status: int | None) -> str:
-    if status == -signal.SIGKILL:
-        return "the process that measures it was killed, perhaps because memory was short"
-    return f"the process that measures it ended with status {status}"
 
 
 def _tell(function: bytes, *given: Any) -> None:
@@ -238,18 +235,8 @@ def load(study: EnsembleStudy) -> Loaded:
         InputError: the study's code does not give what it must.
     """
     check_code(study)
-    raw = _data(study)
-    shared = function(study.shared, study.folder) if study.shared else None
-    source = source_of(raw, shared=shared, seed=study.seed, longest=None)
-    if source.samples_of is None and study.workers is not None:
-        raise InputError("ensemble.workers: the data is a loader, which brings its own.")
-    return Loaded(study, source)
-
-
-def _data(study: EnsembleStudy) -> Any:
-    """What the study's data function returns."""
     try:
-        return function(study.data, study.folder)()
+        raw = function(study.data, study.folder)()
     except MENDABLE:
         raise
     except Exception as error:
@@ -257,6 +244,11 @@ def _data(study: EnsembleStudy) -> Any:
             f"ensemble.data: {study.data} raised {type(error).__name__}: {error}. It is called "
             "without arguments and returns a data set or a loader."
         ) from error
+    shared = function(study.shared, study.folder) if study.shared else None
+    source = source_of(raw, shared=shared, seed=study.seed, longest=None)
+    if source.samples_of is None and study.workers is not None:
+        raise InputError("ensemble.workers: the data is a loader, which brings its own.")
+    return Loaded(study, source)
 
 
 def _source(study: EnsembleStudy) -> Source:

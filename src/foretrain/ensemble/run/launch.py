@@ -19,7 +19,7 @@ from foretrain.ensemble.run.member import MemberJob
 from foretrain.ensemble.run.roster import Roster
 from foretrain.ensemble.run.setting import RunSetting
 from foretrain.ensemble.terms import FleetTerms
-from foretrain.ensemble.waves import Wave, first_fit_decreasing, waves
+from foretrain.ensemble.waves import first_fit_decreasing, waves
 from foretrain.errors import ForetrainError
 from foretrain.measured.ensemble_study import EnsembleStudy, Probed, Recipe
 from foretrain.measured.members import Ensemble, Member
@@ -59,41 +59,38 @@ def together(
     Raises:
         InputError: a member does not fit alone.
     """
-    count = max(1, devices)
+    count, members = max(1, devices), []
+    for recipe in recipes:
+        costs = probed.members[recipe.name]
+        members.append(
+            Member(
+                name=recipe.name,
+                batch=recipe.batch,
+                epochs=float(recipe.epochs),
+                rates=(costs.rate,),
+                memory=costs.device_memory if costs.device_memory > 0 else costs.memory,
+            )
+        )
     ensemble = Ensemble(
-        members=tuple(_member(each, probed) for each in recipes),
+        members=tuple(members),
         samples=probed.sample.count or 1,
         devices=count,
         devices_per_node=count,
         memory=memory,
     )
     if devices:
-        return tuple(_places(wave) for wave in waves(FleetTerms(ensemble=ensemble)).waves)
+        return tuple(
+            {name: place for place, names in enumerate(wave.devices) for name in names}
+            for wave in waves(FleetTerms(ensemble=ensemble)).waves
+        )
     held = {place: probed.members[each.name].memory for place, each in enumerate(recipes)}
     groups = first_fit_decreasing(held, memory)
     return tuple({recipes[place].name: 0 for place in sorted(group)} for group in groups)
 
 
-def _places(wave: Wave) -> Mapping[str, int]:
-    """The device of each member of a wave."""
-    return {name: place for place, names in enumerate(wave.devices) for name in names}
-
-
 def threads(members: int, cores: int) -> int:
     """Threads with which each of so many members computes: all cores, dealt out evenly."""
     return max(1, cores // members)
-
-
-def _member(recipe: Recipe, probed: Probed) -> Member:
-    costs = probed.members[recipe.name]
-    on_device = costs.device_memory > 0
-    return Member(
-        name=recipe.name,
-        batch=recipe.batch,
-        epochs=float(recipe.epochs),
-        rates=(costs.rate,),
-        memory=costs.device_memory if on_device else costs.memory,
-    )
 
 
 Tells = Callable[[Snapshot], None]
@@ -136,16 +133,18 @@ class Launch:
             active = [each for each in study.recipes if each.name not in self.ended]
             self._train(active, ends)
             if halving and rung < len(rungs) and not self.stop():
-                names = self._contenders(active, ends)
+                # Who failed or is done is not compared.
+                names = [
+                    each.name for each in active if not self._failed(each) and each.epochs > ends
+                ]
                 losses = {name: self._loss(name) for name in names}
                 self.ended += halving.after(rung, losses).stopped if losses else ()
                 self.compared = rung + 1
                 self.setting.folder.add({"compared": self.compared, "ended": self.ended})
 
-    def _contenders(self, active: Sequence[Recipe], ends: int) -> list[str]:
-        """Members that would go on; who failed or is done is not compared."""
-        failed = {name for name, each in self.reports.items() if each.state is MemberState.FAILED}
-        return [each.name for each in active if each.name not in failed and each.epochs > ends]
+    def _failed(self, recipe: Recipe) -> bool:
+        report = self.reports.get(recipe.name)
+        return report is not None and report.state is MemberState.FAILED
 
     def _loss(self, name: str) -> float:
         kept = self.setting.folder.progress(name)
@@ -154,34 +153,38 @@ class Launch:
 
     def _train(self, active: Sequence[Recipe], ends: int) -> None:
         """Let members train up to an epoch, in as many waves as their memory needs."""
-        left = [each for each in active if self._epoch(each) < min(ends, each.epochs)]
-        left = [each for each in left if self._state(each) is not MemberState.FAILED]
+        left = []
+        for each in active:
+            kept = self.setting.folder.progress(each.name)
+            begun = int(kept["epoch"]) if kept else 0
+            if begun < min(ends, each.epochs) and not self._failed(each):
+                left.append(each)
         if not left:
             return
         setting = self.setting
         for placed in together(
             left, setting.probed, devices=setting.devices, memory=setting.memory
         ):
-            part = [_placed(each, placed, setting.devices) for each in left if each.name in placed]
+            part = []
+            for each in left:
+                if each.name not in placed:
+                    continue
+                anywhere = each.device == "auto" and setting.devices
+                device = f"cuda:{placed[each.name]}" if anywhere else each.device
+                part.append(replace(each, device=device))
             self._part(part, ends)
             if self.stop():
                 return
-
-    def _state(self, recipe: Recipe) -> MemberState:
-        return (
-            self.reports[recipe.name].state if recipe.name in self.reports else MemberState.WAITING
-        )
-
-    def _epoch(self, recipe: Recipe) -> int:
-        """Epochs that a member has finished, in this run or an earlier one."""
-        kept = self.setting.folder.progress(recipe.name)
-        return int(kept["epoch"]) if kept else 0
 
     def _part(self, recipes: Sequence[Recipe], ends: int) -> None:
         """Let some members train at the same time."""
         setting, before = self.setting, dict(self.reports)
         with ExitStack() as stack:
-            names = self._streams(recipes)
+            # Who reads which stream: all the same one, each its own, or nobody any.
+            names: dict[str, Sequence[Recipe]] = {setting.study.name: recipes}
+            if not setting.way.shared:
+                own = recipes if setting.way.workers else ()
+                names = {f"{setting.study.name}.{n}": [each] for n, each in enumerate(own)}
             opened = [
                 stack.enter_context(stream(setting, readers, name=name, ends=ends))
                 for name, readers in names.items()
@@ -205,13 +208,6 @@ class Launch:
             last = roster.watch(look, every=setting.study.logs.every, stop=self.stop)
             self.trained += max(each.seconds for each in last.values())
 
-    def _streams(self, recipes: Sequence[Recipe]) -> dict[str, Sequence[Recipe]]:
-        """Who reads which stream: all the same one, each its own, or nobody any."""
-        name, way = self.setting.study.name, self.setting.way
-        if way.shared:
-            return {name: recipes}
-        return {f"{name}.{n}": [each] for n, each in enumerate(recipes) if way.workers}
-
     def _job(
         self, recipe: Recipe, members: int, ends: int, *, reads: Mapping[str, str]
     ) -> MemberJob:
@@ -226,13 +222,6 @@ class Launch:
             folder=setting.folder,
             every=kept.every if kept else inf,
         )
-
-
-def _placed(recipe: Recipe, placed: Mapping[str, int], devices: int) -> Recipe:
-    """A member that may be on any GPU, on the one that it was given."""
-    if recipe.device == "auto" and devices:
-        return replace(recipe, device=f"cuda:{placed[recipe.name]}")
-    return recipe
 
 
 def _go_on_without(reports: Mapping[str, Report], stream: Stream) -> None:

@@ -125,42 +125,39 @@ def _values(member: MemberNow) -> dict[str, float | None]:
 
 def _table(path: Path, *, anew: bool) -> Writes:
     """A row for each member and look; a resumed run adds to the table of the earlier one."""
-    before = "" if anew else _whole_lines(path)
+    before = ""
+    if not anew and exists(path):
+        # Whole lines: the last one may have been cut off.
+        before = read_text(path, most=MOST_BYTES)
+        before = before[: before.rfind("\n") + 1]
     write_text(path, before or _lines([COLUMNS]))
 
     def write(now: Snapshot) -> None:
         with path.open("a", newline="", encoding="utf-8") as file:
-            file.write(_lines(_row(now.seconds, each) for each in _active(now)))
+            file.write(
+                _lines(
+                    (
+                        f"{now.seconds:.3f}",
+                        each.name,
+                        each.state.value,
+                        each.epoch,
+                        each.samples,
+                        f"{each.rate:.6g}",
+                        each.lag,
+                        f"{each.wait:.4f}",
+                        "" if each.loss is None else f"{each.loss:.6g}",
+                    )
+                    for each in _active(now)
+                )
+            )
 
     return write
-
-
-def _whole_lines(path: Path) -> str:
-    """What an earlier run has written, but for a line in which it was cut off."""
-    if not exists(path):
-        return ""
-    text = read_text(path, most=MOST_BYTES)
-    return text[: text.rfind("\n") + 1]
 
 
 def _lines(rows: Iterable[Sequence[object]]) -> str:
     made = StringIO()
     csv.writer(made, lineterminator="\n").writerows(rows)
     return made.getvalue()
-
-
-def _row(seconds: float, member: MemberNow) -> tuple[object, ...]:
-    return (
-        f"{seconds:.3f}",
-        member.name,
-        member.state.value,
-        member.epoch,
-        member.samples,
-        f"{member.rate:.6g}",
-        member.lag,
-        f"{member.wait:.4f}",
-        "" if member.loss is None else f"{member.loss:.6g}",
-    )
 
 
 @contextmanager

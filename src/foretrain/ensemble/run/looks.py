@@ -253,8 +253,10 @@ class Looks:
         now = monotonic()
         members = tuple(self._member(name, reports.get(name, NOTHING)) for name in self.names)
         found = self._step(now, stream, members) if stream else None
-        if any(each.state is MemberState.TRAINING for each in members):
-            self._weigh(now)
+        training = any(each.state is MemberState.TRAINING for each in members)
+        if training and (now - self._weighed > SELDOM or self.memory is None):
+            self._weighed = now
+            self.memory = max(self.memory or 0.0, memory_of_descendants()) or None
         self._before = dict(reports)
         fill = stream.fill if stream else None
         return Snapshot(seconds=now - self._began, members=members, fill=fill, bottleneck=found)
@@ -293,24 +295,15 @@ class Looks:
         """What sets the pace since the last look."""
         since, before = self._last
         self._last = now, stream
-        spent = _spent(before, stream, seconds=now - since)
+        spent = _Spent(
+            read=stream.read - before.read,
+            transform=stream.transform - before.transform,
+            store=stream.store - before.store,
+            capacity=(now - since) * stream.workers,
+        )
         active = [each.wait for each in members if each.rate > 0]
         if not (active and spent.capacity):
             return None
         self._spent = self._spent + spent
         self.fills.append(stream.fill)
         return bottleneck(spent.pressure(waiting=min(active), fill=stream.fill))
-
-    def _weigh(self, now: float) -> None:
-        if now - self._weighed > SELDOM or self.memory is None:
-            self._weighed = now
-            self.memory = max(self.memory or 0.0, memory_of_descendants()) or None
-
-
-def _spent(before: StreamNow, now: StreamNow, *, seconds: float) -> _Spent:
-    return _Spent(
-        read=now.read - before.read,
-        transform=now.transform - before.transform,
-        store=now.store - before.store,
-        capacity=seconds * now.workers,
-    )

@@ -56,12 +56,15 @@ def processor_time() -> float:
 
 def time_of_everything() -> float:
     """Seconds of processor time of this process and all its descendants, ended or not."""
-    return processor_time() + sum(_ticks(process) for process in _below(os.getpid())) / _TICKS
+    return (
+        processor_time()
+        + sum(ticks_of(process) for process in descendants_of(os.getpid())) / _TICKS
+    )
 
 
 def time_of_descendants() -> float:
     """Seconds of processor time of the descendants of this process that are still there."""
-    return 1e-9 * sum(_nanoseconds(process) for process in _below(os.getpid()))
+    return 1e-9 * sum(nanoseconds_of(process) for process in descendants_of(os.getpid()))
 
 
 def memory_free() -> float:
@@ -86,7 +89,7 @@ def gpus() -> tuple[int, float]:
 
 def memory_of_descendants() -> float:
     """Bytes that the descendants of this process hold; what several share is counted once."""
-    return 1024.0 * sum(_share(process) for process in _below(os.getpid()))
+    return 1024.0 * sum(kibibytes_of(process) for process in descendants_of(os.getpid()))
 
 
 def _gpus() -> tuple[int, float]:
@@ -96,7 +99,7 @@ def _gpus() -> tuple[int, float]:
     return count, min((torch.cuda.mem_get_info(n)[0] for n in range(count)), default=0.0)
 
 
-def _share(process: int) -> int:
+def kibibytes_of(process: int) -> int:
     """Kibibytes of a process, those shared by n processes as 1/n; 0 of one that is gone."""
     try:
         text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
@@ -105,7 +108,7 @@ def _share(process: int) -> int:
     return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
 
 
-def _nanoseconds(process: int) -> int:
+def nanoseconds_of(process: int) -> int:
     """On a core, in nanoseconds; 0 of a process that is gone."""
     try:
         return int(Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()[0])
@@ -113,7 +116,7 @@ def _nanoseconds(process: int) -> int:
         return 0
 
 
-def _ticks(process: int) -> int:
+def ticks_of(process: int) -> int:
     """Ticks of a process and of those of its descendants that have ended; 0 of one that is gone."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
@@ -122,11 +125,12 @@ def _ticks(process: int) -> int:
     return sum(map(int, text.rsplit(")", 1)[1].split()[11:15]))
 
 
-def _below(process: int) -> Iterator[int]:
+def descendants_of(process: int) -> Iterator[int]:
+    """Ids of the processes below one, of those that are still there."""
     try:
         text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
     except OSError:
         return
     for child in map(int, text.split()):
         yield child
-        yield from _below(child)
+        yield from descendants_of(child)

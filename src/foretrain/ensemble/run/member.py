@@ -169,11 +169,13 @@ class MemberJob:
 
 def live(job: MemberJob, loaded: Loaded, descriptors: Sequence[int]) -> None:
     """The whole life of a member's process; whatever goes wrong ends as a report."""
-    stop = _asked_to_stop()
+    # SIGTERM is sent too when whoever runs the ensemble dies.
+    asked: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: asked.append(number))
     pipe = Connection(descriptors[0], readable=False)
     tally = MemberProgress(pipe)
     try:
-        _train(job, loaded, tally=tally, stop=stop)
+        _train(job, loaded, tally=tally, stop=lambda: bool(asked))
     except MENDABLE as error:
         tally.tell(MemberState.FAILED, reason=str(error))
     except Exception as error:
@@ -181,13 +183,6 @@ def live(job: MemberJob, loaded: Loaded, descriptors: Sequence[int]) -> None:
         tally.tell(MemberState.FAILED, reason=f"{type(error).__name__}: {error}\n{where}")
     finally:
         pipe.close()
-
-
-def _asked_to_stop() -> Callable[[], bool]:
-    """Whether SIGTERM has come, which is sent too when whoever runs the ensemble dies."""
-    asked: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _frame: asked.append(number))
-    return lambda: bool(asked)
 
 
 def _train(

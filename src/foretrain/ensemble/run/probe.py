@@ -95,16 +95,16 @@ def handing_costs(
     return {
         "store": max(0.0, one - deliver),
         "deliver": deliver,
-        "collate": _collated(sample, batch),
+        "collate": collating_time(sample, batch),
     }
 
 
 def _least(sample: Any, count: int, batch: int, *, readers: int, tries: int) -> float:
     """The least of a few tries: whatever else goes on can only add to it."""
-    return min(_streamed(sample, count, batch, readers=readers) for _ in range(tries))
+    return min(streaming_time(sample, count, batch, readers=readers) for _ in range(tries))
 
 
-def _streamed(sample: Any, count: int, batch: int, *, readers: int) -> float:
+def streaming_time(sample: Any, count: int, batch: int, *, readers: int) -> float:
     """Core-seconds per sample of a stream that readers in this process read in turns."""
     name = f"foretrain-probe-{os.getpid()}"
     done, began, since = 0, 0.0, 0
@@ -118,7 +118,8 @@ def _streamed(sample: Any, count: int, batch: int, *, readers: int) -> float:
         return (_cpu() - began) / max(1, min(done, count) - since)
 
 
-def _collated(sample: Any, batch: int) -> float:
+def collating_time(sample: Any, batch: int) -> float:
+    """Core-seconds per sample of putting a batch together."""
     batch_of([sample] * batch)
     began = process_time()
     for _ in range(WARM_SHARE):
@@ -159,10 +160,10 @@ def probe(
         tell: what is done, how much of it, of how much.
         effort: how long it may take.
     """
-    kinds = {_kind(recipe): recipe for recipe in reversed(study.recipes)}
+    kinds = {kind_of(recipe): recipe for recipe in reversed(study.recipes)}
     total = len(kinds) + 2
     tell("probes", 0, total)
-    own = partial(_sample_costs, effort.seconds)
+    own = partial(sample_costs, effort.seconds)
     sample = SampleCosts(**home.measure(own, what="a sample of the data"))
     tell("probes", 1, total)
     batch = max(recipe.batch for recipe in study.recipes)
@@ -171,29 +172,29 @@ def probe(
     found: dict[str, StepCosts] = {}
     for done, (kind, recipe) in enumerate(kinds.items(), 2):
         tell("probes", done, total)
-        step = partial(_step_costs, recipe, effort.seconds)
+        step = partial(step_costs, recipe, effort.seconds)
         found[kind] = StepCosts(**home.measure(step, what=f"a step of member {recipe.name}"))
     tell("probes", total, total)
-    members = {recipe.name: found[_kind(recipe)] for recipe in study.recipes}
+    members = {recipe.name: found[kind_of(recipe)] for recipe in study.recipes}
     return Probed(sample=sample, handing=handing, members=members)
 
 
 def _handing_costs(loaded: Loaded, *, size: float, batch: int, effort: Effort) -> dict[str, float]:
-    return handing_costs(_distinct(loaded.source, 1)[0], size, batch, effort=effort)
+    return handing_costs(distinct_samples(loaded.source, 1)[0], size, batch, effort=effort)
 
 
-def _kind(recipe: Recipe) -> str:
+def kind_of(recipe: Recipe) -> str:
     """Members of a kind differ in their optimizer's options and their names alone."""
     alike = (recipe.model, recipe.optimizer.name, recipe.loss, recipe.private, recipe.device)
     options = json.dumps(recipe.options, sort_keys=True, default=str)
     return " ".join([*map(str, alike), options, str(recipe.batch)])
 
 
-def _sample_costs(long_enough: float, loaded: Loaded) -> dict[str, float | int | None]:
+def sample_costs(long_enough: float, loaded: Loaded) -> dict[str, float | int | None]:
     """What it takes to prepare a sample; one that fails costs what it took to fail."""
     source = loaded.source
     before = _held()
-    makes = _samples(source)
+    makes = sizes_of_samples(source)
     size = next(makes, None)
     if size is None:
         raise InputError("the data gives no sample: the data set or loader is empty.")
@@ -215,7 +216,7 @@ def _sample_costs(long_enough: float, loaded: Loaded) -> dict[str, float | int |
     }
 
 
-def _samples(source: Source) -> Generator[int, None, None]:
+def sizes_of_samples(source: Source) -> Generator[int, None, None]:
     """Prepare one sample after the other; what comes out is its size in bytes."""
     if source.samples_of is not None:
         count = len(source.samples_of)
@@ -225,7 +226,7 @@ def _samples(source: Source) -> Generator[int, None, None]:
         yield from [bytes_of(batch) // samples] * samples
 
 
-def _step_costs(recipe: Recipe, long_enough: float, loaded: Loaded) -> dict[str, float]:
+def step_costs(recipe: Recipe, long_enough: float, loaded: Loaded) -> dict[str, float]:
     """What a member does with samples always at hand."""
     import torch
 
@@ -233,10 +234,10 @@ def _step_costs(recipe: Recipe, long_enough: float, loaded: Loaded) -> dict[str,
     before = _held()
     trained = trainee(recipe, study.folder, seed=study.seed)
     private = function(recipe.private, study.folder) if recipe.private else None
-    samples = _distinct(source, min(DISTINCT, recipe.batch))
+    samples = distinct_samples(source, min(DISTINCT, recipe.batch))
     own, own_cpu, ready = 0.0, 0.0, samples
     if private is not None:
-        own, own_cpu = _timed(lambda: [private(each) for each in samples], long_enough)
+        own, own_cpu = time_of(lambda: [private(each) for each in samples], long_enough)
         ready = [private(each) for each in samples]
     batch = moved(batch_of([ready[n % len(ready)] for n in range(recipe.batch)]), trained.device)
 
@@ -245,7 +246,7 @@ def _step_costs(recipe: Recipe, long_enough: float, loaded: Loaded) -> dict[str,
         if trained.device.type == "cuda":
             torch.cuda.synchronize(trained.device)
 
-    seconds, cpu = _timed(step, long_enough)
+    seconds, cpu = time_of(step, long_enough)
     on_device = trained.device.type == "cuda"
     reserved = torch.cuda.memory_reserved(trained.device) if on_device else 0
     return {
@@ -256,26 +257,26 @@ def _step_costs(recipe: Recipe, long_enough: float, loaded: Loaded) -> dict[str,
     }
 
 
-def _distinct(source: Source, count: int) -> list[Tree]:
+def distinct_samples(source: Source, count: int) -> list[Tree]:
     """A few samples, as members get them."""
     if source.samples_of is not None:
         places = len(source.samples_of)
         return [prepared(source, n * STRIDE % places, epoch=0) for n in range(min(count, places))]
     assert source.batches_of is not None
     first = next(iter(source.batches_of))
-    return [_nth(first, n) for n in range(min(count, size_of(first)))]
+    return [nth_sample(first, n) for n in range(min(count, size_of(first)))]
 
 
-def _nth(batch: Tree, n: int) -> Tree:
+def nth_sample(batch: Tree, n: int) -> Tree:
     """One sample of a batch."""
     if isinstance(batch, Mapping):
-        return {key: _nth(value, n) for key, value in batch.items()}
+        return {key: nth_sample(value, n) for key, value in batch.items()}
     if isinstance(batch, tuple | list) and not isinstance(batch[0], str | bytes):
-        return [_nth(each, n) for each in batch]
+        return [nth_sample(each, n) for each in batch]
     return batch[n]
 
 
-def _timed(run: Callable[[], object], long_enough: float) -> tuple[float, float]:
+def time_of(run: Callable[[], object], long_enough: float) -> tuple[float, float]:
     """Seconds and core-seconds that something takes, once it is warm."""
     for _ in range(WARM):
         run()

@@ -45,7 +45,9 @@ class Roster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        for hand in self._hands.values():
+            hand.process.end()  # kills who is still there
+            hand.pipe.close()
 
     @property
     def reports(self) -> dict[str, Report]:
@@ -91,15 +93,10 @@ class Roster:
                 due = monotonic() + every
             if stop() and not asked:
                 asked = True
-                self._ask_to_stop()
+                for hand in self._hands.values():
+                    hand.process.send_signal(signal.SIGTERM)
         look()
         return self.reports
-
-    def _end(self) -> None:
-        """Kill whoever is still there."""
-        for hand in self._hands.values():
-            hand.process.end()
-            hand.pipe.close()
 
     def _hear(self, hand: _Hand) -> None:
         """Take what a member told; the end of its pipe is its own."""
@@ -113,10 +110,6 @@ class Roster:
                 hand.last = replace(
                     hand.last, state=MemberState.FAILED, reason=_death(hand.process)
                 )
-
-    def _ask_to_stop(self) -> None:
-        for hand in self._hands.values():
-            hand.process.send_signal(signal.SIGTERM)
 
 
 def _death(process: Process) -> str:

@@ -85,7 +85,11 @@ def trainee(recipe: Recipe, folder: str, *, seed: int) -> Trainee:
     import torch
 
     torch.manual_seed(seed)
-    model = _called(recipe.model, folder, recipe.options)
+    try:
+        model = function(recipe.model, folder)(**recipe.options)
+    except TypeError as error:
+        told = f"{recipe.model} with options {dict(recipe.options)}"
+        raise InputError(f"{told}: {error}") from error
     if not isinstance(model, torch.nn.Module):
         raise InputError(
             f"{recipe.name}: {recipe.model} returned a {type(model).__name__}; a torch.nn.Module"
@@ -186,10 +190,3 @@ def _loss(chosen: str | Code, folder: str) -> Callable[[torch.nn.Module, Any], t
         return measure(model(given), wanted)
 
     return loss
-
-
-def _called(code: Code, folder: str, options: Mapping[str, object]) -> object:
-    try:
-        return function(code, folder)(**options)
-    except TypeError as error:
-        raise InputError(f"{code} with options {dict(options)}: {error}") from error
