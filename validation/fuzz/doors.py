@@ -383,7 +383,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="why-not",
-            reads=("study/plan.py:_pair",),
+            reads=("study/plan.py:_words",),
             seeds=tuple(Seed(name="text", text=each, form="lines") for each in NAMED_PLANS),
             use=doubted,
         ),
@@ -407,7 +407,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="config",
-            reads=("study/model.py:_keys",),
+            reads=("study/model.py:read_model",),
             seeds=tuple(
                 Seed(name="config.json", text=json.dumps(config), form="json")
                 for config in seeds.configs().values()

@@ -38,14 +38,25 @@ def read_calibration(path: Path) -> Calibration:
     """
     problems = Problems(str(path))
     document = read_toml(path, problems)
-    base = _base(document.get("over", SHIPPED.name), problems)
+    # The set that holds for what the file leaves out.
+    base, over = SHIPPED, document.get("over", SHIPPED.name)
+    if isinstance(over, str) and over in BASES:
+        base = BASES[over]
+    else:
+        problems.add(
+            "over",
+            f"this foretrain has no set {as_written(over)}. Known: {', '.join(BASES)}. "
+            "Calibrate again over one of them.",
+        )
     known = {
         name: _coefficient(name, entry, base.known[name], problems=problems)
         for name, entry in _entries(document, base, problems)
     }
-    covers = base.covers
-    if COVERS in document:
-        covers = _covers(document[COVERS], problems) or covers
+    covers, told = base.covers, document.get(COVERS, {})
+    if not isinstance(told, dict):
+        problems.add(COVERS, f"is {as_written(told)}; a table is wanted.")
+    elif COVERS in document:
+        covers = validated(Covers, told, path=COVERS, problems=problems) or covers
     name = document.get("name", path.stem)
     if not isinstance(name, str) or name in BASES:
         problems.add("name", f"is {as_written(name)}; give the set a name of its own.")
@@ -53,18 +64,6 @@ def read_calibration(path: Path) -> Calibration:
     return Calibration(
         name=name, date=str(document.get("date", "")), known={**base.known, **known}, covers=covers
     )
-
-
-def _base(name: object, problems: Problems) -> Calibration:
-    """The set that holds for what a file leaves out."""
-    if isinstance(name, str) and name in BASES:
-        return BASES[name]
-    problems.add(
-        "over",
-        f"this foretrain has no set {as_written(name)}. Known: {', '.join(BASES)}. "
-        "Calibrate again over one of them.",
-    )
-    return SHIPPED
 
 
 def _entries(
@@ -105,11 +104,3 @@ def _coefficient(
     if len(rows) > MOST_ROWS:
         problems.add(f"{name}.rows", f"are more than {MOST_ROWS:,}, the most that is read.")
     return replace(found, rows=rows)
-
-
-def _covers(entry: object, problems: Problems) -> Covers | None:
-    """What a file says its set was fitted to."""
-    if isinstance(entry, dict):
-        return validated(Covers, entry, path=COVERS, problems=problems)
-    problems.add(COVERS, f"is {as_written(entry)}; a table is wanted.")
-    return None

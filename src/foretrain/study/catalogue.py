@@ -189,16 +189,12 @@ def _shipped(kind: str) -> Mapping[str, Entry]:
     found: dict[str, Entry] = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
-            found |= _family(tomllib.loads(file.read_text("utf-8")))
+            document = tomllib.loads(file.read_text("utf-8"))
+            title, sources = document.pop("family"), document.pop("sources")
+            for name, entry in document.items():
+                _write_sources(entry, sources)
+                found[name] = {"family": title, **entry}
     return {name: completed(entry, found) for name, entry in found.items()}
-
-
-def _family(document: Entry) -> dict[str, Entry]:
-    """The entries of a file, their sources written out."""
-    title, sources = document.pop("family"), document.pop("sources")
-    for value in document.values():
-        _write_sources(value, sources)
-    return {name: {"family": title, **entry} for name, entry in document.items()}
 
 
 def _write_sources(value: object, sources: Mapping[str, str]) -> None:

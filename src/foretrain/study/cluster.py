@@ -63,12 +63,15 @@ def read_cluster(
     taken = ("nodes", "prices")
     found = validated(Cluster, document, path="cluster", problems=problems, taken=taken)
     if found and found.price_date is not None:
-        try:
+        with problems.noting("cluster.price_date"):
             day(found.price_date)
-        except InputError as error:
-            problems.add("cluster.price_date", str(error))
-    unsure = any(problems.touch(f"cluster.{key}") for key in ("name", "nodes", "levels"))
-    return None if unsure or found is None else _with_node_power(found)
+    if found is None or any(problems.touch(f"cluster.{it}") for it in ("name", "nodes", "levels")):
+        return None
+    devices, host = found.device.power, found.power.host
+    if found.node_power is not None or devices is None or host is None:
+        return found
+    # The devices' power and the host's share say that of a node.
+    return replace(found, node_power=found.node_devices * devices / (1 - host))
 
 
 COLLECTIVES: Final = ("all-reduce", "all-gather", "all-to-all", "dispatch", "broadcast")
@@ -92,19 +95,9 @@ def _collectives(
                 path, f"{as_written(name)} is not a text such as 'my_module:my_algorithm'."
             )
         elif ":" in name:
-            try:
+            with problems.noting(path):
                 imported(name, folder=str(folder.resolve()) if folder else "")
-            except InputError as error:
-                problems.add(path, str(error))
     return tuple((kind, name) for kind, name in written.items() if isinstance(name, str))
-
-
-def _with_node_power(cluster: Cluster) -> Cluster:
-    """The cluster with the power of a node where its devices' and its host's share say it."""
-    devices, host = cluster.device.power, cluster.power.host
-    if cluster.node_power is not None or devices is None or host is None:
-        return cluster
-    return replace(cluster, node_power=cluster.node_devices * devices / (1 - host))
 
 
 def cluster_remarks(
@@ -182,21 +175,17 @@ def _levels(levels: object, section: dict[str, object], problems: Problems) -> o
     if inline and "members" in levels[-1]:
         problems.add("cluster.nodes", "the last level has members too; write one of the two.")
         return levels
-    try:
+    with problems.noting("cluster.nodes"):
         return with_nodes(levels, _nodes(section, problems))
-    except InputError as error:
-        problems.add("cluster.nodes", str(error))
     return with_nodes(levels, 1)
 
 
 def _nodes(section: dict[str, object], problems: Problems) -> int:
-    try:
-        if "nodes" in section:
+    if "nodes" in section:
+        with problems.noting("cluster.nodes"):
             return count(section["nodes"])
-        if not problems.touch("cluster.levels"):
-            problems.add("cluster.nodes", NODES_MISSING)
-    except InputError as error:
-        problems.add("cluster.nodes", str(error))
+    elif not problems.touch("cluster.levels"):
+        problems.add("cluster.nodes", NODES_MISSING)
     return 1
 
 
@@ -206,11 +195,9 @@ def _device(device: object, problems: Problems) -> object:
         return {"name": "inline", **device}
     if not isinstance(device, str):
         return device
-    try:
+    with problems.noting("cluster.device"):
         return device_document(device)
-    except InputError as error:
-        problems.add("cluster.device", str(error))
-        return device_document(names()["devices"][0])
+    return device_document(names()["devices"][0])
 
 
 def _price(
@@ -222,21 +209,23 @@ def _price(
 ) -> dict[str, object]:
     """The price in the user's list, with its date; nothing where a mistake hides it."""
     path, device = section["prices"], document["device"]
-    try:
+    with problems.noting("cluster.prices"):
         if "price" in section:
             raise InputError("the study has a price too; write one of the two.")
         if folder is None or not isinstance(path, str):
             raise InputError("is the name of a price list beside a study that is a file itself.")
         known = device.get("name") if isinstance(device, dict) else device
         found = read_prices(folder / path).of(str(document.get("name")), str(known))
-    except InputError as error:
-        problems.add("cluster.prices", str(error))
-        return {}
-    return {"price": f"{found.price} USD/s", "price_date": found.date}
+        return {"price": f"{found.price} USD/s", "price_date": found.date}
+    return {}
 
 
 KEY: Final = "groups"
 BESIDE: Final = ("name", KEY, "link")
+NOT_TWO: Final = (
+    "groups; foretrain prices two kinds of devices together. Write two, each with name and nodes, "
+    "or one cluster without groups."
+)
 
 
 def read_mixed(
@@ -253,11 +242,21 @@ def read_mixed(
     before = len(problems.found)
     for key in section.keys() - {*BESIDE}:
         problems.add(f"cluster.{key}", "stands beside groups; write it in each of them.")
+    groups = section[KEY]
+    if not isinstance(groups, list):
+        problems.add(f"cluster.{KEY}", f"{as_written(groups)} is not a list of two tables.")
+        groups = []
+    elif len(groups) != 2:
+        problems.add(f"cluster.{KEY}", f"{len(groups)} {NOT_TWO}")
+        groups = []
     kinds = [
         _kind(table, f"cluster.{KEY}[{place}]", problems, folder=folder)
-        for place, table in enumerate(_tables(section[KEY], problems))
+        for place, table in enumerate(groups)
     ]
-    link = _link(section.get("link"), problems)
+    link, between = None, section.get("link")
+    described = None if between is None else problems.table(between, "cluster.link")
+    if described is not None:
+        link = validated(Link, described, path="cluster.link", problems=problems)
     if len(problems.found) > before:
         return None
     first, second = (kind for kind in kinds if kind is not None)
@@ -285,37 +284,13 @@ def mixed_remarks(section: Mapping[str, object], mixed: Mixed, today: date) -> I
         yield "cluster.link = the slower of the outermost levels of both groups"
 
 
-def _tables(groups: object, problems: Problems) -> list[object]:
-    """The two groups; none where there are not two."""
-    if not isinstance(groups, list):
-        problems.add(f"cluster.{KEY}", f"{as_written(groups)} is not a list of two tables.")
-        return []
-    if len(groups) != 2:
-        problems.add(
-            f"cluster.{KEY}",
-            f"{len(groups)} groups; foretrain prices two kinds of devices together. Write two, "
-            "each with name and nodes, or one cluster without groups.",
-        )
-        return []
-    return groups
-
-
 def _kind(table: object, path: str, problems: Problems, *, folder: Path | None) -> Cluster | None:
     """One group; what is wrong with it is noted under its own keys."""
-    if not isinstance(table, Mapping):
-        problems.add(path, f"{as_written(table)} is not a table of keys and values.")
+    described = problems.table(table, path)
+    if described is None:
         return None
     own = Problems(problems.where)
-    found = read_cluster(dict(table), own, folder)
+    found = read_cluster(dict(described), own, folder)
     for key, text in own.found:
         problems.add(f"{path}{key.removeprefix('cluster')}", text)
     return found
-
-
-def _link(link: object, problems: Problems) -> Link | None:
-    if link is None:
-        return None
-    if not isinstance(link, Mapping):
-        problems.add("cluster.link", f"{as_written(link)} is not a table of keys and values.")
-        return None
-    return validated(Link, link, path="cluster.link", problems=problems)

@@ -39,8 +39,11 @@ def calibration(text: str, *, over: Calibration | None = None, where: str) -> Ca
     """
     document = from_toml(text, where)
     known = dict(over.known) if over else {}
-    for name, entry in _entries(document):
-        known[name] = _coefficient(name, entry, known.get(name), where=where)
+    for group, inside in document.items():
+        if isinstance(inside, dict) and group != COVERS:
+            for field, entry in inside.items():
+                name = f"{group}.{field}"
+                known[name] = _coefficient(name, entry, known.get(name), where=where)
     return Calibration(
         name=str(document.get("name", where)),
         date=str(document.get("date", "")),
@@ -52,6 +55,10 @@ def calibration(text: str, *, over: Calibration | None = None, where: str) -> Ca
 def _covers(entry: Mapping[str, Any]) -> Covers:
     least, most = entry.get("parameters", (0.0, 0.0))
     fewest, largest = entry.get("counts", (0.0, 0.0))
+    runs = []
+    for each in entry.get("runs", ()):
+        devices, kinds = tuple(map(int, each["devices"])), frozenset(each["kinds"])
+        runs.append(Fitted(**{**each, "devices": devices, "kinds": kinds}))
     return Covers(
         devices=frozenset(entry.get("devices", ())),
         parameters=(float(least), float(most)),
@@ -59,20 +66,8 @@ def _covers(entry: Mapping[str, Any]) -> Covers:
         kinds=frozenset(entry.get("kinds", ())),
         samples=frozenset(entry.get("samples", ())),
         multiplied=float(entry.get("multiplied", 0.0)),
-        runs=tuple(map(_fitted, entry.get("runs", ()))),
+        runs=tuple(runs),
     )
-
-
-def _fitted(entry: Mapping[str, Any]) -> Fitted:
-    fewest, most = entry["devices"]
-    kinds = frozenset(entry["kinds"])
-    return Fitted(**{**entry, "devices": (int(fewest), int(most)), "kinds": kinds})
-
-
-def _entries(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for group, inside in document.items():
-        if isinstance(inside, dict) and group != COVERS:
-            yield from ((f"{group}.{field}", entry) for field, entry in inside.items())
 
 
 def _coefficient(
@@ -135,22 +130,20 @@ def _covered(covers: Covers) -> str:
     sizes, counts = (
         ", ".join(f"{end:.6g}" for end in ends) for ends in (covers.parameters, covers.counts)
     )
+    runs = ""
+    for run in covers.runs:
+        texts = (
+            f"{key} = {_text(getattr(run, key))}" for key in ("id", "model", "device", "sample")
+        )
+        fewest, most = run.devices
+        numbers = f"parameters = {run.parameters:.4g}, devices = [{fewest}, {most}]"
+        tail = f"kinds = {_list(run.kinds)}, rows = {run.rows}, error = {run.error:.3f}"
+        runs += f"    {{ {', '.join(texts)}, {numbers}, {tail} }},\n"
     return (
         f"[{COVERS}]\ndevices = {devices}\nparameters = [{sizes}]\ncounts = [{counts}]\n"
         f"kinds = {kinds}\nsamples = {samples}\nmultiplied = {covers.multiplied:.6g}\n"
-        f"runs = [\n{''.join(map(_run, covers.runs))}]\n"
+        f"runs = [\n{runs}]\n"
     )
-
-
-def _run(run: Fitted) -> str:
-    """A line of those that were fitted to."""
-    texts = (
-        f"{name} = {_text(getattr(run, name))}" for name in ("id", "model", "device", "sample")
-    )
-    fewest, most = run.devices
-    numbers = f"parameters = {run.parameters:.4g}, devices = [{fewest}, {most}]"
-    tail = f"kinds = {_list(run.kinds)}, rows = {run.rows}, error = {run.error:.3f}"
-    return f"    {{ {', '.join(texts)}, {numbers}, {tail} }},\n"
 
 
 def _list(names: Iterable[str]) -> str:
@@ -172,26 +165,15 @@ def _text(text: str) -> str:
 
 def _spans(rows: tuple[str, ...]) -> Iterator[str]:
     """Ids, neighbours as a first and a last one."""
-    span: list[str] = []
+    spans: list[list[str]] = []
     for row in rows:
-        if span and row == _next(span[-1]):
-            span.append(row)
-            continue
-        yield from _span(span)
-        span = [row]
-    yield from _span(span)
-
-
-def _span(span: list[str]) -> Iterator[str]:
-    if len(span) > 1:
-        yield f"{span[0]}..{span[-1]}"
-    else:
-        yield from span
-
-
-def _next(row: str) -> str:
-    name, _, number = row.rpartition("-")
-    return f"{name}-{int(number) + 1:0{len(number)}}" if number.isdigit() else ""
+        name, _, number = (spans[-1][-1] if spans else "").rpartition("-")
+        if number.isdigit() and row == f"{name}-{int(number) + 1:0{len(number)}}":
+            spans[-1].append(row)
+        else:
+            spans.append([row])
+    for span in spans:
+        yield f"{span[0]}..{span[-1]}" if len(span) > 1 else span[0]
 
 
 PRIORS: Calibration = _shipped(PRIORS_FILE)

@@ -46,8 +46,13 @@ def from_json(text: str, where: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(f"{where}: is not a table of keys and values.")
     check_bounds(found, where)
-    if SURROGATE.search(text) and not _is_unicode(found):
-        raise InputError(f"{where}: holds a text that is not Unicode: half a surrogate pair.")
+    if SURROGATE.search(text):
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{where}: holds a text that is not Unicode: half a surrogate pair."
+            ) from None
     return found
 
 
@@ -58,14 +63,6 @@ def _table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise _Twice(f"the key {as_written(twice)} was written before; write it once.")
     return found
-
-
-def _is_unicode(value: object) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 MOST_BYTES: Final = 2**20

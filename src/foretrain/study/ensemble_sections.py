@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from foretrain.errors import InputError, nearest
 from foretrain.measured.ensemble_study import (
     LOSSES,
     OPTIMIZERS,
+    Checkpoints,
     Code,
     Input,
     Lag,
+    Logs,
     MemberOptimizer,
     OnError,
     Recipe,
@@ -184,6 +187,10 @@ class CheckpointsSection:
     folder: str
     every: Annotated[float, SECONDS] = 300.0
 
+    def noun(self, folder: Path) -> Checkpoints:
+        """What it means, in the folder of its study."""
+        return Checkpoints(folder=str(folder / self.folder), every=self.every)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogsSection:
@@ -193,3 +200,10 @@ class LogsSection:
     tensorboard: str | None = None
     prometheus: str | None = None
     every: Annotated[float, SECONDS] = 1.0
+
+    def noun(self, folder: Path) -> Logs:
+        """What it means, in the folder of its study."""
+        kinds = ("csv", "tensorboard", "prometheus")
+        named = {kind: getattr(self, kind) for kind in kinds}
+        paths = {kind: str(folder / name) for kind, name in named.items() if name is not None}
+        return Logs(**paths, every=self.every)

@@ -15,7 +15,6 @@ from typing import Any, Final, TypeVar
 
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import (
-    Checkpoints,
     EnsembleStudy,
     Halving,
     HandingCosts,
@@ -29,7 +28,7 @@ from foretrain.study.ensemble_sections import (
     LogsSection,
     MemberSection,
 )
-from foretrain.study.problems import Problems, of_field, unknown_key, validated
+from foretrain.study.problems import Problems, check_sections, validated
 from foretrain.units import as_written
 
 GRID: Final = "grid"
@@ -58,8 +57,16 @@ def expanded(table: Mapping[str, Any], path: str, problems: Problems) -> list[di
     if tables > MOST:
         problems.add(f"{path}.{GRID}", f"makes {tables:,} members; at most {MOST:,}.")
         return []
-    choices = product(*([(keys, value) for value in values] for keys, values in axes))
-    return [_chosen(single, choice) for choice in choices]
+    found = []
+    for choice in product(*([(keys, value) for value in values] for keys, values in axes)):
+        chosen = single
+        for keys, value in choice:
+            chosen = _with(chosen, keys, value)
+        if isinstance(chosen.get("name"), str):
+            told = [f"{keys[-1]}={value}" for keys, value in choice]
+            chosen = {**chosen, "name": "-".join([chosen["name"], *told])}
+        found.append(chosen)
+    return found
 
 
 def _axes(
@@ -72,19 +79,6 @@ def _axes(
         yield above, grid
     else:
         problems.add(path, f"{as_written(grid)} {NO_LIST}")
-
-
-def _chosen(
-    single: Mapping[str, Any], choice: Sequence[tuple[tuple[str, ...], Any]]
-) -> dict[str, Any]:
-    """The table with one value at each place of its grid."""
-    table = dict(single)
-    for keys, value in choice:
-        table = _with(table, keys, value)
-    told = [f"{keys[-1]}={value}" for keys, value in choice]
-    if isinstance(table.get("name"), str):
-        table["name"] = "-".join([table["name"], *told])
-    return table
 
 
 def _with(table: Mapping[str, Any], keys: Sequence[str], value: object) -> dict[str, Any]:
@@ -135,15 +129,16 @@ class _EnsembleReader:
 
     def study(self) -> EnsembleStudy:
         """The study; raises an InputError with every problem."""
-        self._check_sections()
+        check_sections(self.document, SECTIONS, self.problems, lists=("members",))
         common = self._section(EnsembleSection, "ensemble")
         members = [*self._members()]
         halving = self._section(Halving, "halving")
-        kept = self._section(CheckpointsSection, "checkpoints")
-        logs = self._section(LogsSection, "logs")
+        saved = self._section(CheckpointsSection, "checkpoints")
+        written = self._section(LogsSection, "logs")
+        logs = written.noun(self.folder) if written else Logs()
         self.problems.check()
         assert common
-        try:
+        with self.problems.noting("ensemble", fields={}):
             return EnsembleStudy(
                 name=common.name,
                 data=common.data,
@@ -157,27 +152,13 @@ class _EnsembleReader:
                 seed=common.seed,
                 on_error=common.on_error,
                 halving=halving,
-                checkpoints=self._checkpoints(kept),
-                logs=self._logs(logs),
+                checkpoints=saved.noun(self.folder) if saved else None,
+                logs=logs,
                 given=_given(common, members),
                 folder=str(self.folder),
             )
-        except InputError as error:
-            key, said = of_field(str(error))
-            self.problems.add(".".join(["ensemble", *key]), said)
-            self.problems.check()
-            raise
-
-    def _check_sections(self) -> None:
-        for key in self.document:
-            if key not in SECTIONS:
-                self.problems.add(key, unknown_key(key, SECTIONS))
-        for key in SECTIONS:
-            kind: type = list if key == "members" else Mapping
-            if key in self.document and not isinstance(self.document[key], kind):
-                brackets = f"[[{key}]]" if key == "members" else f"[{key}]"
-                self.problems.add(key, f"is not a table; write {brackets} and its keys below.")
-                self.problems.check()
+        self.problems.check()
+        raise AssertionError("a study that was refused has a problem")
 
     def _section(self, kind: type[Section], path: str) -> Section | None:
         """A section; None where an optional one is absent."""
@@ -196,21 +177,14 @@ class _EnsembleReader:
         for place, written in enumerate(self.document.get("members", [])):
             path = f"members[{place}]"
             told = {f"{path}.{key}" for key in inherited if self.problems.touch(f"ensemble.{key}")}
-            for each in self._entries(written, inherited, path):
+            table = self.problems.table(written, path)
+            tables = [] if table is None else expanded({**inherited, **table}, path, self.problems)
+            for each in tables:
                 member = self._member(each, path, told=told)
                 names.update([member.name] if member else [])
                 yield from [member] if member else []
         for name in sorted(name for name, times in names.items() if times > 1):
             self.problems.add("members", f"two are called '{name}'; names must differ.")
-
-    def _entries(
-        self, written: object, inherited: Mapping[str, Any], path: str
-    ) -> list[dict[str, Any]]:
-        """The tables of one entry: several where it has a grid."""
-        if not isinstance(written, Mapping):
-            self.problems.add(path, f"{as_written(written)} is not a table of keys and values.")
-            return []
-        return expanded({**inherited, **written}, path, self.problems)
 
     def _member(
         self, written: Mapping[str, Any], path: str, *, told: set[str]
@@ -228,19 +202,6 @@ class _EnsembleReader:
             if key not in told:
                 self.problems.add(key, text)
         return None
-
-    def _checkpoints(self, section: CheckpointsSection | None) -> Checkpoints | None:
-        if section is None:
-            return None
-        return Checkpoints(folder=str(self.folder / section.folder), every=section.every)
-
-    def _logs(self, section: LogsSection | None) -> Logs:
-        if section is None:
-            return Logs()
-        kinds = ("csv", "tensorboard", "prometheus")
-        named = {kind: getattr(section, kind) for kind in kinds}
-        paths = {kind: str(self.folder / name) for kind, name in named.items() if name is not None}
-        return Logs(**paths, every=section.every)
 
 
 def _given(common: EnsembleSection, members: Sequence[MemberSection]) -> Probed | None:

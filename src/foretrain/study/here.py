@@ -67,7 +67,15 @@ def here(run: Run = run_smi, read: Read = read_proc) -> dict[str, Any]:
         InputError: it cannot be described; the message says what is missing.
     """
     gpus, cpuinfo = run().strip().splitlines(), read("cpuinfo")
-    host = {"cores": _cores(cpuinfo), "memory": _memory(read("meminfo"))}
+    sockets = re.findall(r"^physical id\s*: (\d+)", cpuinfo, re.M)
+    cores = re.findall(r"^core id\s*: (\d+)", cpuinfo, re.M)
+    processors = re.findall(r"^processor\s*:", cpuinfo, re.M)
+    # Physical cores; processors where the kernel does not tell cores apart.
+    number = len(set(zip(sockets, cores, strict=False))) or max(1, len(processors))
+    memory = re.search(r"^MemTotal:\s*(\d+) kB", read("meminfo"), re.M)
+    if memory is None:
+        raise InputError(f"/proc/meminfo does not tell the memory. {INSTEAD}")
+    host = {"cores": number, "memory": f"{memory[1]} KiB"}
     return _of_gpus(gpus, host) if gpus else _of_processor(cpuinfo, host)
 
 
@@ -112,7 +120,13 @@ def _of_gpus(gpus: list[str], host: dict[str, Any]) -> dict[str, Any]:
     kinds = {line.rpartition(",")[0].strip() for line in gpus}
     if len(kinds) > 1:
         raise InputError(f"this machine has GPUs of several kinds: {', '.join(sorted(kinds))}.")
-    name = _device(kinds.pop())
+    called = kinds.pop()
+    try:
+        name = find("devices", called)
+    except InputError:
+        raise InputError(
+            f"this machine has '{called}', which is not in the catalogue. {INSTEAD}"
+        ) from None
     device = {**device_document(name), "memory": f"{gpus[0].rpartition(',')[2].strip()} MiB"}
     resembling = _resembling(name)
     if resembling is None and len(gpus) == 1:
@@ -123,15 +137,6 @@ def _of_gpus(gpus: list[str], host: dict[str, Any]) -> dict[str, Any]:
     node = next(level for level in like["levels"] if level["name"] == "node")
     found = {"device": device, "levels": [{**node, "members": len(gpus)}]}
     return found | ({"host": {**like["host"], **host}} if "host" in like else {})
-
-
-def _device(name: str) -> str:
-    try:
-        return find("devices", name)
-    except InputError:
-        raise InputError(
-            f"this machine has '{name}', which is not in the catalogue. {INSTEAD}"
-        ) from None
 
 
 def _resembling(device: str) -> str | None:
@@ -163,18 +168,3 @@ def _of_processor(cpuinfo: str, host: dict[str, Any]) -> dict[str, Any]:
     }
     speeds = {"memory_bandwidth": MEMORY_BANDWIDTH, "device_bandwidth": MEMORY_BANDWIDTH}
     return {"device": device, "levels": alone(), "host": {**host, **speeds}}
-
-
-def _cores(cpuinfo: str) -> int:
-    """Physical cores; processors where the kernel does not tell cores apart."""
-    sockets = re.findall(r"^physical id\s*: (\d+)", cpuinfo, re.M)
-    cores = re.findall(r"^core id\s*: (\d+)", cpuinfo, re.M)
-    processors = re.findall(r"^processor\s*:", cpuinfo, re.M)
-    return len(set(zip(sockets, cores, strict=False))) or max(1, len(processors))
-
-
-def _memory(meminfo: str) -> str:
-    found = re.search(r"^MemTotal:\s*(\d+) kB", meminfo, re.M)
-    if found is None:
-        raise InputError(f"/proc/meminfo does not tell the memory. {INSTEAD}")
-    return f"{found[1]} KiB"

@@ -76,7 +76,17 @@ def read_inventories(path: Path) -> Inventories:
                 kept=float(cells["kept"]),
                 convolutions=tuple(_each(cells["convolutions"], _CONVOLUTION, _convolution)),
                 products=tuple(_each(cells["products"], _PRODUCT, _product)),
-                moves=tuple(_each(cells["moves"], _MOVE, _move)),
+                moves=tuple(
+                    _each(
+                        cells["moves"],
+                        _MOVE,
+                        lambda found: Move(
+                            name=found[1],
+                            forward=_traffic(*found.groups()[1:4]),
+                            backward=_traffic(*found.groups()[4:]),
+                        ),
+                    )
+                ),
                 source=cells["source"],
             )
         except ValueError as error:
@@ -91,25 +101,25 @@ def with_inventories(
     rows: Sequence[MeasuredRun | UnreadRow], inventories: Inventories
 ) -> tuple[MeasuredRun | UnreadRow, ...]:
     """The rows, each run with the operators of its network where they are known."""
-    return tuple(_with_inventory(row, inventories) for row in rows)
-
-
-def _with_inventory(
-    row: MeasuredRun | UnreadRow, inventories: Inventories
-) -> MeasuredRun | UnreadRow:
-    if isinstance(row, UnreadRow):
-        return row
-    network = row.network
-    inventory = inventories.known.get((network.name, network.image or 0))
-    if inventory is None and network.name in inventories.wrong:
-        return UnreadRow(
-            line=0,
-            id=row.id,
-            source_id=row.source_id,
-            subject=row.subject,
-            reason=inventories.wrong[network.name],
-        )
-    return replace(row, network=replace(network, inventory=inventory))
+    found: list[MeasuredRun | UnreadRow] = []
+    for row in rows:
+        if isinstance(row, UnreadRow):
+            found.append(row)
+            continue
+        network = row.network
+        inventory = inventories.known.get((network.name, network.image or 0))
+        if inventory is None and network.name in inventories.wrong:
+            unread = UnreadRow(
+                line=0,
+                id=row.id,
+                source_id=row.source_id,
+                subject=row.subject,
+                reason=inventories.wrong[network.name],
+            )
+            found.append(unread)
+        else:
+            found.append(replace(row, network=replace(network, inventory=inventory)))
+    return tuple(found)
 
 
 def _each(text: str, form: re.Pattern[str], make: Callable[[re.Match[str]], T]) -> Iterator[T]:
@@ -147,11 +157,6 @@ def _product(match: re.Match[str]) -> Product:
         weights=batch is None,
         count=int(count or 1),
     )
-
-
-def _move(match: re.Match[str]) -> Move:
-    name, *numbers = match.groups()
-    return Move(name=name, forward=_traffic(*numbers[:3]), backward=_traffic(*numbers[3:]))
 
 
 def _traffic(half: str, full: str, kernels: str) -> Traffic:

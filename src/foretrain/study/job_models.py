@@ -12,10 +12,10 @@ from foretrain.cluster.fewer import even, fewer
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.queue_study import JobModel
 from foretrain.plan.study import Study
-from foretrain.study.keys import Count, Reads
+from foretrain.study.keys import Count, ratio
 from foretrain.study.problems import Problems
 from foretrain.study.study import study_from
-from foretrain.units import BYTES, SHARE, as_written
+from foretrain.units import BYTES, SHARE
 
 NO_ENSEMBLE: Final = "is 1, which is no ensemble. Leave it out, or say at least 2."
 ALONE: Final = "is what members of an ensemble share. Say how many there are: members = 8."
@@ -35,18 +35,7 @@ NO_COUNTS: Final = (
 )
 
 
-def _ratio(value: object) -> float:
-    """A number above 0, such as a load.
-
-    Raises:
-        InputError: for anything else.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
-        raise InputError(f"{as_written(value)} is not a number above 0.")
-    return float(value)
-
-
-Ratio = Annotated[float, Reads(_ratio, {"type": "number", "exclusiveMinimum": 0})]
+Ratio = Annotated[float, ratio(below=1e6)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,34 +77,29 @@ class ModelReader:
         Args:
             cluster: the section [cluster], as it is written.
         """
-        document = {
-            "workload": self.section.workload,
-            "cluster": cluster,
-            "plan": self.section.plan,
-        }
+        section = self.section
+        document = {"workload": section.workload, "cluster": cluster, "plan": section.plan}
         try:
             study = study_from(document, self.problems.where, today=self.today)
             lacking = [*self._lacking(study)]
             for key, text in lacking:
                 self.problems.add(key, text)
-            return None if lacking else self._noun(study, self._counts())
+            if lacking:
+                return None
+            return JobModel(
+                name=section.name,
+                study=study,
+                share=section.share,
+                counts=self._counts(),
+                asks=section.devices,
+                vary=section.vary,
+                members=section.members or 1,
+                prepared=section.prepared,
+            )
         except ForetrainError as error:
             where = f"{self.problems.where}: "
             self.problems.add(self.path, str(error).removeprefix(where))
             return None
-
-    def _noun(self, study: Study, counts: tuple[int, ...]) -> JobModel:
-        section = self.section
-        return JobModel(
-            name=section.name,
-            study=study,
-            share=section.share,
-            counts=counts,
-            asks=section.devices,
-            vary=section.vary,
-            members=section.members or 1,
-            prepared=section.prepared,
-        )
 
     def _counts(self) -> tuple[int, ...]:
         """Devices to look at; of the usual numbers those that members divide equally."""

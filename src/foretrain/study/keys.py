@@ -151,6 +151,17 @@ def count(value: object) -> int:
     return value
 
 
+def ratio(below: float) -> Reads:
+    """A field that takes a number above 0 and below another."""
+
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < below:
+            raise InputError(f"{as_written(value)} is not a number above 0.")
+        return float(value)
+
+    return Reads(read, {"type": "number", "exclusiveMinimum": 0})
+
+
 COUNT: Final[Mapping[str, object]] = {"type": "integer", "minimum": 1, "maximum": LARGEST}
 Count = Annotated[int, Reads(count, COUNT)]
 
@@ -221,11 +232,8 @@ def table(value: object, path: str, problems: Problems) -> dict[str, object]:
         path: where.
         problems: takes keys that are refused.
     """
-    if not isinstance(value, Mapping):
-        problems.add(path, f"{as_written(value)} is not a table of keys and values.")
-        return {}
     found: dict[str, object] = {}
-    for key, item in value.items():
+    for key, item in (problems.table(value, path) or {}).items():
         name = SHORT_FORMS.get(path, {}).get(key, key)
         if name in found:
             problems.add(f"{path}.{key}", f"{name} was written before; write it once.")

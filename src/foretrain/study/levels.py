@@ -30,7 +30,9 @@ def with_nodes(levels: Sequence[LevelDocument], nodes: int) -> list[dict[str, An
     Raises:
         InputError: the nodes cannot be spread evenly over the levels.
     """
-    first = min(_node_level(levels) + 1, len(levels) - 1)
+    names = [level.get("name") for level in levels]
+    node = names.index("node") if "node" in names else 0
+    first = min(node + 1, len(levels) - 1)
     above = levels[first:]
     most = [level.get("members") for level in above[:-1]]
     if not all(type(size) is int and size > 0 for size in most):
@@ -47,8 +49,3 @@ def resized(cluster: Cluster, levels: Sequence[LevelDocument]) -> Cluster:
     return replace(
         cluster, levels=tuple(replace(level, members=said["members"]) for level, said in pairs)
     )
-
-
-def _node_level(levels: Sequence[LevelDocument]) -> int:
-    names = [level.get("name") for level in levels]
-    return names.index("node") if "node" in names else 0

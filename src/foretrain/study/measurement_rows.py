@@ -175,6 +175,15 @@ MEMORY_UNITS: Mapping[str, float] = MappingProxyType(
 def run_of(cells: Cells, table: TableKind) -> MeasuredRun:
     """The measured run of one line, whose numbers are known to be numbers."""
     subject, measured = _READINGS.get(table, _step_time)(cells)
+    message = None
+    if subject is Subject.TRANSFER_TIME:
+        message = CollectiveMessage(
+            collective=cells["collective"],
+            size=_number(cells, "message_bytes"),
+            library=cells.get("library", ""),
+            datatype=cells.get("dtype", ""),
+            placement=cells.get("placement", ""),
+        )
     return MeasuredRun(
         id=cells["id"],
         source_id=cells["source_id"],
@@ -190,7 +199,7 @@ def run_of(cells: Cells, table: TableKind) -> MeasuredRun:
         network=_network(cells, table),
         place=_place(cells, table),
         layout=_layout(cells, table),
-        message=_message(cells) if subject is Subject.TRANSFER_TIME else None,
+        message=message,
         global_batch=_count(cells, "gbs"),
         precision=cells.get("precision", ""),
         linear_precision=cells.get("linear_precision", ""),
@@ -261,16 +270,6 @@ def _network(cells: Cells, table: TableKind) -> TrainedNetwork:
         token_prediction=_flag(cells, "token_prediction"),
         variant=cells.get("variant", ""),
         image=_count(cells, "input") if table in PICTURES else None,
-    )
-
-
-def _message(cells: Cells) -> CollectiveMessage:
-    return CollectiveMessage(
-        collective=cells["collective"],
-        size=_number(cells, "message_bytes"),
-        library=cells.get("library", ""),
-        datatype=cells.get("dtype", ""),
-        placement=cells.get("placement", ""),
     )
 
 

@@ -161,16 +161,17 @@ def _header_problems(header: list[str], table: TableKind) -> Iterator[str]:
 
 def _cell_problems(cells: Mapping[str, str]) -> Iterator[str]:
     for name, value in cells.items():
-        least = LEAST_COUNT.get(name)
+        least, number = LEAST_COUNT.get(name), _number(value)
+        whole = number is not None and number.is_integer()
         most = MOST_LETTERS.get(name, MOST_LETTERS[ANY])
         if len(value) > most:
             yield f"{name} has {len(value):,} letters; at most {most:,} are read."
-        elif value and least is not None and not _is_whole(value, least):
+        elif value and least is not None and not (whole and least <= (number or 0) <= MOST_COUNT):
             yield (
                 f"{name} is {as_written(value)}, not a whole number of at least {least} and below "
                 f"{MOST_COUNT:.0e}."
             )
-        elif value and name in NUMBERS and _number(value) is None:
+        elif value and name in NUMBERS and number is None:
             yield f"{name} is {as_written(value)}, not a number of at least 0 and below {MOST:.0e}."
         elif value and value not in CHOICES.get(name, (value,)):
             yield f"{name} is {as_written(value)}, not one of: {', '.join(CHOICES[name])}."
@@ -180,8 +181,3 @@ def _number(text: str) -> float | None:
     """A number that can be meant; None if the text is none."""
     value = float(text) if NUMBER.fullmatch(text) else -1.0
     return value if value == 0 or 1 / MOST <= value <= MOST else None
-
-
-def _is_whole(text: str, least: int) -> bool:
-    value = _number(text)
-    return value is not None and value.is_integer() and least <= value <= MOST_COUNT

@@ -79,22 +79,17 @@ def _source(value: object) -> Source:
     if value.endswith(".json"):
         return ConfigFile(value)
     if known(value) is None and ("/" in value or ":" in value or value.endswith(".onnx")):
-        raise InputError(_elsewhere(value))
-    return find(value).name
-
-
-def _elsewhere(value: str) -> str:
-    """Why a text is refused that names something outside of the library."""
-    if REPOSITORY.fullmatch(value):
+        if not REPOSITORY.fullmatch(value):
+            raise InputError(
+                f"{as_written(value)} is a file or Python code, which foretrain does not read yet. "
+                "Write the name of a model, such as 'llama-3-70b', or the path of a config.json."
+            )
         near = nearest(value, (each for entry in entries().values() for each in entry.repositories))
-        return (
+        raise InputError(
             f"{as_written(value)} is a repository whose sizes foretrain does not know.{near} "
             "Download its config.json and write the path of that."
         )
-    return (
-        f"{as_written(value)} is a file or Python code, which foretrain does not read yet. "
-        "Write the name of a model, such as 'llama-3-70b', or the path of a config.json."
-    )
+    return find(value).name
 
 
 SCHEMA: Final[Mapping[str, object]] = {
@@ -134,7 +129,7 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         if folder is None:
             raise InputError(f"'{source.path}' is a file, which only a study in a file can name.")
         path = folder / source.path
-        config = _keys(path)
+        config = from_json(read_text(path, most=MOST_BYTES), str(path))
         try:
             model = model_of(
                 config,
@@ -157,12 +152,3 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         return model
     shape = routed(find(source).shape, routing)
     return language_model(source, shape, sequence=model.tokens, source=model.source)
-
-
-def _keys(path: Path) -> Mapping[str, object]:
-    """The keys of a JSON file.
-
-    Raises:
-        InputError: if it cannot be read, or is something else.
-    """
-    return from_json(read_text(path, most=MOST_BYTES), str(path))

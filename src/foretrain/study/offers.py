@@ -108,7 +108,10 @@ def read_offers(
         folder: of the study, where its price list lies; None if the study is not a file.
     """
     found, unsure = [], False
-    for written in _listed(section, problems, folder):
+    tables = (
+        each for table in _tables(section, problems) for each in _named(table, problems, folder)
+    )
+    for written in tables:
         own = Problems(problems.where)
         offers = offers_of(_clusters(written, own, folder))
         for key, text in own.found:
@@ -116,7 +119,15 @@ def read_offers(
         unsure |= written.chosen and (not offers or own.touch("cluster.nodes"))
         if offers:
             found.append(Offered(section=written.section, offers=offers, chosen=written.chosen))
-    _refuse_twice(found, section, problems)
+    seen: set[tuple[str, int]] = set()
+    for each in found:
+        name = each.cluster.name
+        pairs = {(name, nodes) for offer in each.offers for nodes in offer.nodes}
+        if pairs & seen:
+            nodes = min(pairs & seen)[1]
+            text = f"{name} with {nodes} nodes is offered twice; an answer could not tell which."
+            problems.add("cluster.offers" if "offers" in section else "cluster.name", text)
+        seen |= pairs
     if not found and not problems.touch("cluster"):
         problems.add("cluster.nodes", "none of them spread evenly over the levels of any cluster.")
     return () if unsure else tuple(found)
@@ -144,12 +155,6 @@ def offer_remarks(found: Sequence[Offered], kept: Sequence[Offered], today: date
         yield f"cluster.name = {ANY}: one of {len(kept)}{out}{prices}"
 
 
-def _listed(section: dict[str, Any], problems: Problems, folder: Path | None) -> Iterator[_Written]:
-    """Each cluster that may be rented."""
-    for table in _tables(section, problems):
-        yield from _named(table, problems, folder)
-
-
 def _tables(section: dict[str, Any], problems: Problems) -> Iterator[_Written]:
     """The section once for each of its offers, with their keys in place of its own."""
     if "offers" not in section:
@@ -162,8 +167,7 @@ def _tables(section: dict[str, Any], problems: Problems) -> Iterator[_Written]:
         return
     for place, table in enumerate(tables):
         path = f"cluster.offers[{place}]"
-        if not isinstance(table, Mapping):
-            problems.add(path, f"{as_written(table)} is not a table of keys and values.")
+        if problems.table(table, path) is None:
             continue
         replaced = {key for own in table for key in (own, *RIVALS.get(own, ()))}
         kept = {key: value for key, value in shared.items() if key not in replaced}
@@ -242,18 +246,3 @@ def _numbers(nodes: object, problems: Problems) -> Sequence[int]:
         return ()
     found = validated(NodeList, {"nodes": nodes}, path="cluster", problems=problems)
     return sorted(found.nodes) if found else ()
-
-
-def _refuse_twice(
-    found: Sequence[Offered], section: Mapping[str, object], problems: Problems
-) -> None:
-    """Note clusters that are offered twice under one name, which no answer could tell apart."""
-    seen: set[tuple[str, int]] = set()
-    for offered in found:
-        name = offered.cluster.name
-        pairs = {(name, nodes) for offer in offered.offers for nodes in offer.nodes}
-        if pairs & seen:
-            nodes = min(pairs & seen)[1]
-            text = f"{name} with {nodes} nodes is offered twice; an answer could not tell which."
-            problems.add("cluster.offers" if "offers" in section else "cluster.name", text)
-        seen |= pairs

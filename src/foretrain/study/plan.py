@@ -111,14 +111,10 @@ def _cut(value: object) -> Cut:
         raise InputError(f"has {len(value):,} chunks; at most {MOST_CHOICES:,} are read.")
     wrong = [as_written(item) for item in value if type(item) is not int or item < 1]
     if wrong:
-        raise InputError(f"layers of a chunk are whole numbers of at least 1, not {_or(wrong)}.")
+        *most, last = dict.fromkeys(wrong)
+        told = f"{', '.join(most)} or {last}" if most else last
+        raise InputError(f"layers of a chunk are whole numbers of at least 1, not {told}.")
     return tuple(value)
-
-
-def _or(words: list[str]) -> str:
-    """Words told one after the other, the last after an "or"."""
-    *most, last = dict.fromkeys(words)
-    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _cuts(value: object) -> tuple[Cut, ...]:
@@ -291,7 +287,8 @@ def _words(text: str, problems: Problems) -> Iterator[tuple[str, dict[str, objec
     place = 0
     while rest := BETWEEN.sub("", text[place:], count=1):
         place = len(text) - len(rest)
-        match = _match(rest)
+        words = (pattern.match(rest) for pattern in (KEY_AND_VALUE, *WORDS))
+        match = next((match for match in words if match), None)
         if match is None:
             word = re.split(r"[\s,;]", rest, maxsplit=1)[0]
             wrong = f"{as_written(word)} is no key of [plan] with a value and no word of a plan."
@@ -299,28 +296,16 @@ def _words(text: str, problems: Problems) -> Iterator[tuple[str, dict[str, objec
             place += len(word)
             continue
         place += match.end()
-        yield match[0], _pair(match) if match.re is KEY_AND_VALUE else _filled(match)
-
-
-def _match(rest: str) -> re.Match[str] | None:
-    """The word with which a text begins."""
-    found = (pattern.match(rest) for pattern in (KEY_AND_VALUE, *WORDS))
-    return next((match for match in found if match), None)
-
-
-def _pair(match: re.Match[str]) -> dict[str, object]:
-    """One key and its value, as TOML has it or bare: recompute=full."""
-    key, value = match.groups()
-    try:
-        return {key: from_toml(f"value = {value}", key)["value"]}
-    except InputError:
-        return {key: _value("order" if ">" in value else key, value)}
-
-
-def _filled(match: re.Match[str]) -> dict[str, object]:
-    """The fields that a word of a plan's text fills."""
-    given = {name: value for name, value in match.groupdict().items() if value is not None}
-    return {name: _value(name, value) for name, value in given.items()}
+        if match.re is not KEY_AND_VALUE:
+            given = match.groupdict().items()
+            yield match[0], {name: _value(name, said) for name, said in given if said is not None}
+            continue
+        # One key and its value, as TOML has it or bare: recompute=full.
+        key, value = match.groups()
+        try:
+            yield match[0], {key: from_toml(f"value = {value}", key)["value"]}
+        except InputError:
+            yield match[0], {key: _value("order" if ">" in value else key, value)}
 
 
 def _value(name: str, word: str) -> object:
@@ -331,16 +316,12 @@ def _value(name: str, word: str) -> object:
     if name == "order":
         return word.split(">")
     if name == "cut" and word[0].isdigit():
-        return _unfolded(word)
+        # Layers of each chunk: 1-62x2-1.
+        layers: list[int] = []
+        for run in word.split("-"):
+            many, _, each = run.rpartition("x")
+            if max(len(many), len(each)) > MOST_DIGITS or int(many or 1) > MOST_CHOICES:
+                raise InputError(f"cut {as_written(word)} has more than {MOST_CHOICES:,} chunks.")
+            layers += [int(each or 0)] * int(many or 1)
+        return layers
     return int(word) if word.isdecimal() and len(word) <= MOST_DIGITS else word.replace(" ", "_")
-
-
-def _unfolded(text: str) -> list[int]:
-    """Layers of each chunk, of a text such as 1-62x2-1."""
-    layers: list[int] = []
-    for run in text.split("-"):
-        many, _, each = run.rpartition("x")
-        if max(len(many), len(each)) > MOST_DIGITS or int(many or 1) > MOST_CHOICES:
-            raise InputError(f"cut {as_written(text)} has more than {MOST_CHOICES:,} chunks.")
-        layers += [int(each or 0)] * int(many or 1)
-    return layers

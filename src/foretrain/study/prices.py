@@ -113,15 +113,11 @@ def _prices(
             continue
         price = validated(Price, item, path=place, problems=problems)
         if price is not None:
-            yield _known(kind, name), price
-
-
-def _known(kind: str, name: str) -> str:
-    """The catalogue's name, or the user's own of what the catalogue does not have."""
-    try:
-        return find(kind, name)
-    except InputError:
-        return name
+            # The catalogue's name, or the user's own of what the catalogue does not have.
+            try:
+                yield find(kind, name), price
+            except InputError:
+                yield name, price
 
 
 def price_remark(
@@ -143,12 +139,6 @@ def price_remark(
         return None
     whose = "yours" if own else "the catalogue's example"
     month = "" if since is None else f" of {since:%Y-%m}"
-    price = DOLLARS_PER_SECOND.write(cluster.price)
-    return f"{price} per device ({whose}{month}{_age(days)})"
-
-
-def _age(days: int) -> str:
-    """What is odd about the age of a price; nothing where nothing is."""
-    if days < 0:
-        return ", a day to come: correct its date"
-    return f", {days} days old: look it up again" if days > MOST_DAYS else ""
+    age = f", {days} days old: look it up again" if days > MOST_DAYS else ""
+    age = ", a day to come: correct its date" if days < 0 else age
+    return f"{DOLLARS_PER_SECOND.write(cluster.price)} per device ({whose}{month}{age})"

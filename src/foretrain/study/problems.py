@@ -64,6 +64,23 @@ class Problems:
             key, _, why = text.partition(": ")
             self.add(key, why)
 
+    def noting(self, key: str, *, fields: Mapping[str, str] | None = None) -> Noting:
+        """In a `with` statement: what is refused inside becomes a problem of a key.
+
+        Args:
+            key: where.
+            fields: where a noun is made, which names its field first: how keys are called that are
+                not its fields.
+        """
+        return Noting(self, key, fields)
+
+    def table(self, value: object, key: str) -> Mapping[str, Any] | None:
+        """A table inside a document; None, with a problem noted, of anything else."""
+        if isinstance(value, Mapping):
+            return value
+        self.add(key, f"{as_written(value)} is not a table of keys and values.")
+        return None
+
     def touch(self, key: str) -> bool:
         """Whether a problem was found at a key or below it."""
         return any(
@@ -80,6 +97,29 @@ class Problems:
             listed = [*lines[:MOST_LISTED], *([f"and {more} more."] if more > 0 else [])]
             head = f"{self.where} has {len(lines):,} problems."
             raise InputError("\n".join([head, *(f"- {line}" for line in listed)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Noting:
+    """Notes an InputError as a problem of a key, and goes on behind the `with` statement."""
+
+    problems: Problems
+    key: str
+    fields: Mapping[str, str] | None = None
+
+    def __enter__(self) -> None:
+        """Nothing is refused yet."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> bool:
+        """Whether it was noted."""
+        if not isinstance(error, InputError):
+            return False
+        field, said = ((), str(error)) if self.fields is None else of_field(str(error))
+        key = ".".join([self.key, *field])
+        self.problems.add((self.fields or {}).get(key, key), said)
+        return True
 
 
 @contextmanager
@@ -105,6 +145,37 @@ def written(path: Sequence[Key]) -> str:
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What to say about a key that means nothing here."""
     return f"unknown key.{nearest(key, known)} Known: {', '.join(known)}."
+
+
+def check_sections(
+    document: Mapping[str, object],
+    sections: Sequence[str],
+    problems: Problems,
+    *,
+    lists: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
+) -> None:
+    """Note sections that are not known; refuse those that are no tables.
+
+    Args:
+        document: of a file.
+        sections: that it may have.
+        problems: takes what is wrong.
+        lists: those of them that are lists of tables.
+        beside: what else it may have.
+
+    Raises:
+        InputError: a section is no table.
+    """
+    for key in document:
+        if key not in sections:
+            problems.add(key, unknown_key(key, (*sections, *beside)))
+    for key in sections:
+        kind: type = list if key in lists else Mapping
+        if key in document and not isinstance(document[key], kind):
+            brackets = f"[[{key}]]" if key in lists else f"[{key}]"
+            problems.add(key, f"is not a table; write {brackets} and its keys below.")
+            problems.check()
 
 
 def validated(

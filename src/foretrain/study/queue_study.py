@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -30,7 +29,7 @@ from foretrain.study.job_models import ModelReader, ModelSection, Ratio
 from foretrain.study.keys import Count
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
-from foretrain.study.problems import Noun, Problems, of_field, unknown_key, validated
+from foretrain.study.problems import Problems, check_sections, validated
 from foretrain.study.traces.read import read_log
 from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
 
@@ -115,6 +114,20 @@ class TargetSection:
     p95: Annotated[float, SECONDS] | None = None
     most: Count
 
+    @property
+    def noun(self) -> Target:
+        """What it means.
+
+        Raises:
+            InputError: it says both, or neither.
+        """
+        if (self.mean is None) == (self.p95 is None):
+            raise InputError("needs one of mean and p95, such as '2 h'.")
+        if self.mean is not None:
+            return Target(quantity=TargetQuantity.MEAN, seconds=self.mean, most=self.most)
+        assert self.p95 is not None
+        return Target(quantity=TargetQuantity.P95, seconds=self.p95, most=self.most)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailuresSection:
@@ -173,48 +186,26 @@ class _QueueReader:
 
     def study(self) -> QueueStudy:
         """The study; raises an InputError with every problem."""
-        for key in self.document:
-            if key not in SECTIONS:
-                self.problems.add(key, unknown_key(key, (*SECTIONS, OWN_ENTRIES)))
-        for key in SECTIONS:
-            if not isinstance(self.document.get(key, {}), Mapping):
-                self.problems.add(key, f"is not a table; write [{key}] and its keys below.")
-                self.problems.check()
+        check_sections(self.document, SECTIONS, self.problems, beside=(OWN_ENTRIES,))
         cluster = self._cluster()
-        fleet = self._made("cluster", partial(_fleet_of, cluster)) if cluster else self._fleet()
+        fleet = self._fleet(cluster)
         written = self.document.get("jobs", {})
         section = validated(JobsSection, written, path="jobs", problems=self.problems)
         said = self.document.get("simulation", {})
         how = validated(SimulationSection, said, path="simulation", problems=self.problems)
         jobs = self._jobs(section, cluster, fleet) if section else None
-        if isinstance(jobs, Log) and fleet:
-            jobs = self._of_kinds(jobs, fleet if cluster is None else None)
         if section and (section.trace is None) != (section.draw is None):
             self._unused(traced=section.trace is not None)
-        if how and not how.policies:
-            self.problems.add("simulation.policies", "is empty. Name one, such as fifo.")
-        self._import(how.policies if how else ())
-        target = self._target(how.target) if how else None
+        target = self._asked(how) if how else None
         self.problems.check()
         assert fleet
         assert section
         assert how
         assert jobs
-        study = self._made(
-            "simulation", lambda: _study(fleet, jobs, section=section, how=how, target=target)
-        )
+        with self.problems.noting("simulation", fields=WRITTEN):
+            return _study(fleet, jobs, section=section, how=how, target=target)
         self.problems.check()
-        assert study
-        return study
-
-    def _import(self, policies: tuple[str, ...]) -> None:
-        """Find policies that are Python code; whoever simulates looks for them there again."""
-        for place, policy in enumerate(policies):
-            if ":" in policy:
-                try:
-                    imported(policy, folder=str(self.folder.resolve()))
-                except InputError as error:
-                    self.problems.add(f"simulation.policies[{place}]", str(error))
+        raise AssertionError("a study that was refused has a problem")
 
     def _unused(self, *, traced: bool) -> None:
         """Note keys that say nothing of jobs as these are."""
@@ -223,6 +214,21 @@ class _QueueReader:
             section, _, key = path.partition(".")
             if key in self.document.get(section, {}):
                 self.problems.add(path, UNUSED.format(these=these, those=those))
+
+    def _asked(self, how: SimulationSection) -> Target | None:
+        """What is to be kept; policies that are Python code are found first.
+
+        Whoever simulates looks for them there again.
+        """
+        if not how.policies:
+            self.problems.add("simulation.policies", "is empty. Name one, such as fifo.")
+        for place, policy in enumerate(how.policies):
+            if ":" in policy:
+                with self.problems.noting(f"simulation.policies[{place}]"):
+                    imported(policy, folder=str(self.folder.resolve()))
+        with self.problems.noting("simulation.target"):
+            return how.target.noun if how.target else None
+        return None
 
     def _cluster(self) -> Cluster | None:
         if "cluster" not in self.document:
@@ -233,8 +239,18 @@ class _QueueReader:
             self.problems.add("fleet", TWO_FLEETS)
         return read_cluster(dict(self.document["cluster"]), self.problems, self.folder)
 
-    def _fleet(self) -> Fleet | None:
-        if "fleet" not in self.document:
+    def _fleet(self, cluster: Cluster | None) -> Fleet | None:
+        """The nodes that jobs share; None where a mistake hides them."""
+        if cluster is not None:
+            with self.problems.noting("cluster", fields=WRITTEN):
+                nodes = Nodes(
+                    count=cluster.nodes,
+                    devices=cluster.node_devices,
+                    kind=cluster.device.name,
+                    price=cluster.price or 0.0,
+                )
+                return Fleet(nodes=(nodes,))
+        if cluster is not None or "fleet" not in self.document:
             return None
         written = dict(self.document["fleet"])
         told = {"quota": written.pop("quota", {})}
@@ -245,19 +261,9 @@ class _QueueReader:
         if found is None or quotas is None:
             return None
         groups = found.kinds if isinstance(found, KindsSection) else (found,)
-        return self._made(
-            "fleet", lambda: Fleet(nodes=tuple(each.noun for each in groups), quota=quotas.quota)
-        )
-
-    def _made(self, path: str, make: Callable[[], Noun]) -> Noun | None:
-        """A noun; None where what it has against its parts, noted in the problems, forbids it."""
-        try:
-            return make()
-        except InputError as error:
-            field, said = of_field(str(error))
-            key = ".".join([path, *field])
-            self.problems.add(WRITTEN.get(key, key), said)
-            return None
+        with self.problems.noting("fleet", fields=WRITTEN):
+            return Fleet(nodes=tuple(each.noun for each in groups), quota=quotas.quota)
+        return None
 
     def _jobs(
         self, section: JobsSection, cluster: Cluster | None, fleet: Fleet | None
@@ -267,19 +273,17 @@ class _QueueReader:
             self.problems.add("jobs", TWO_SOURCES if written else NO_JOBS)
             return None
         if section.trace is not None:
-            return self._trace(section)
+            log = self._trace(section.trace, section)
+            return self._of_kinds(log, fleet if cluster is None else None) if log and fleet else log
         if section.draw is None:
             return None  # what was written instead is noted
         names = [each.name for each in section.models]
         if len({*names}) < len(names):
             self.problems.add("jobs.models", f"two have one name: {', '.join(names)}.")
         models = tuple(self._models(section.models, cluster))
-        return self._made(
-            "jobs",
-            partial(
-                Drawn, jobs=section.draw, models=models, serial=section.serial, ends=section.ends
-            ),
-        )
+        with self.problems.noting("jobs", fields=WRITTEN):
+            return Drawn(jobs=section.draw, models=models, serial=section.serial, ends=section.ends)
+        return None
 
     def _models(
         self, sections: Sequence[ModelSection], cluster: Cluster | None
@@ -296,11 +300,10 @@ class _QueueReader:
             model = reader.model(self.document["cluster"])
             yield from [model] if model else []
 
-    def _trace(self, section: JobsSection) -> Log | None:
-        assert section.trace
+    def _trace(self, trace: str, section: JobsSection) -> Log | None:
         try:
             return read_log(
-                self.folder / section.trace,
+                self.folder / trace,
                 format=section.format,
                 columns=section.columns,
                 serial=section.serial,
@@ -326,31 +329,6 @@ class _QueueReader:
             told = UNKNOWN_KIND.format(jobs=jobs_of, kinds=kinds, there=", ".join(sorted(there)))
             self.problems.add("jobs.trace", told)
         return log
-
-    def _target(self, section: TargetSection | None) -> Target | None:
-        if section is None:
-            return None
-        if (section.mean is None) == (section.p95 is None):
-            self.problems.add("simulation.target", "needs one of mean and p95, such as '2 h'.")
-            return None
-        seconds = section.p95 if section.mean is None else section.mean
-        assert seconds is not None
-        quantity = TargetQuantity.P95 if section.mean is None else TargetQuantity.MEAN
-        return Target(quantity=quantity, seconds=seconds, most=section.most)
-
-
-def _fleet_of(cluster: Cluster) -> Fleet:
-    """The nodes of a cluster, as jobs share them."""
-    return Fleet(
-        nodes=(
-            Nodes(
-                count=cluster.nodes,
-                devices=cluster.node_devices,
-                kind=cluster.device.name,
-                price=cluster.price or 0.0,
-            ),
-        )
-    )
 
 
 def _study(

@@ -117,7 +117,17 @@ def read_bytes(path: Path, *, most: int) -> bytes:
         InputError: if it cannot be read, or is larger.
     """
     with _told(path), _opened(path) as file:
-        content = b"".join(_until(file, most))
+        chunks, taken = list[bytes](), 0
+        while taken <= most:
+            # What can be read at once; of a pipe, as soon as somebody has written to it.
+            if not select.select([file], [], [], PATIENCE)[0]:
+                raise TimeoutError(0, f"nothing was written to this pipe for {PATIENCE:g} s")
+            chunk = os.read(file, min(CHUNK, most + 1 - taken))
+            if not chunk:
+                break
+            chunks.append(chunk)
+            taken += len(chunk)
+        content = b"".join(chunks)
         if content.startswith(GZIP) and len(content) <= most:
             content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(most + 1)
     if len(content) > most:
@@ -181,20 +191,6 @@ def _opened(path: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _until(descriptor: int, most: int) -> Iterator[bytes]:
-    """What can be read, in chunks, until it is more than the most."""
-    taken = 0
-    while taken <= most:
-        # What can be read at once; of a pipe, as soon as somebody has written to it.
-        if not select.select([descriptor], [], [], PATIENCE)[0]:
-            raise TimeoutError(0, f"nothing was written to this pipe for {PATIENCE:g} s")
-        chunk = os.read(descriptor, min(CHUNK, most + 1 - taken))
-        if not chunk:
-            return
-        taken += len(chunk)
-        yield chunk
 
 
 def _named(path: Path) -> str:

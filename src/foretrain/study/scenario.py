@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from foretrain.errors import InputError
 from foretrain.study.keys import SHORT_FORMS
 from foretrain.study.problems import Problems, unknown_key
 from foretrain.units import as_written
@@ -55,7 +54,14 @@ def scenario_tables(
         ScenarioTable(
             name=name,
             path=f"{KEY}[{place}]",
-            document={**base, **_overridden(base, table, sections)},
+            document={
+                **base,
+                **{
+                    key: _merged(base.get(key, {}), item, SHORT_FORMS.get(key, {}))
+                    for key, item in table.items()
+                    if key in sections
+                },
+            },
         )
         for place, (table, name) in enumerate(zip(written, _names(written, problems), strict=True))
         if _known(table, sections, path=f"{KEY}[{place}]", problems=problems)
@@ -76,24 +82,19 @@ def _names(tables: Sequence[Mapping[str, object]], problems: Problems) -> Iterat
     """The name of each scenario; every problem with one is noted."""
     taken = {GIVEN}
     for place, table in enumerate(tables):
-        try:
-            yield _name(table, taken)
-        except InputError as error:
-            problems.add(f"{KEY}[{place}].name", str(error))
+        name, wrong = table.get("name"), ""
+        if "name" not in table:
+            wrong = "is missing. Say in a few words what is different."
+        elif not isinstance(name, str) or not name.strip():
+            wrong = f"{as_written(name)} is not a text."
+        elif name in taken:
+            wrong = f"{as_written(name)} is another scenario's name; write a new one."
+        if wrong:
+            problems.add(f"{KEY}[{place}].name", wrong)
             yield ""
-
-
-def _name(table: Mapping[str, object], taken: set[str]) -> str:
-    """A name that no other scenario has."""
-    if "name" not in table:
-        raise InputError("is missing. Say in a few words what is different.")
-    name = table["name"]
-    if not isinstance(name, str) or not name.strip():
-        raise InputError(f"{as_written(name)} is not a text.")
-    if name in taken:
-        raise InputError(f"{as_written(name)} is another scenario's name; write a new one.")
-    taken.add(name)
-    return name
+        else:
+            taken.add(str(name))
+            yield str(name)
 
 
 def _known(
@@ -108,17 +109,6 @@ def _known(
         problems.add(path, f"changes nothing. Write keys of {', '.join(sections)} anew.")
         return False
     return True
-
-
-def _overridden(
-    base: Mapping[str, object], table: Mapping[str, object], sections: Sequence[str]
-) -> dict[str, object]:
-    """The sections that a scenario changes, merged key by key."""
-    return {
-        name: _merged(base.get(name, {}), item, SHORT_FORMS.get(name, {}))
-        for name, item in table.items()
-        if name in sections
-    }
 
 
 def _merged(base: object, new: object, short: Mapping[str, str]) -> object:

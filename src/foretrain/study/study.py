@@ -99,6 +99,9 @@ def read_job(section: Mapping[str, object], problems: Problems) -> JobPlan | Non
 
 
 SECTIONS: Final = ("workload", "cluster", "plan", "job", "search")
+DOUBTED: Final = ("workload.precision", "cluster.device", "cluster.offers")
+"""Where a mistake means that precision or devices may not be what the study says."""
+
 NEEDED: Final = {
     "workload": "is missing. It says what is learned: at least model and global_batch.",
     "cluster": "is missing. It says where: at least name and nodes.",
@@ -220,7 +223,8 @@ def _alone(
     )
     kept = asked.answerable(found)
     offers = tuple(offer for each in kept for offer in each.offers)
-    problems.add_all(asked.problems(offers, sure=not _doubted(problems)))
+    sure = not any(map(problems.touch, DOUBTED))
+    problems.add_all(asked.problems(offers, sure=sure))
     if problems.found:
         return None
     assert workload
@@ -278,12 +282,6 @@ class _AskedOfClusters:
                 self.workload, offers, objective=self.objective, limit=self.limit
             )
         return found
-
-
-def _doubted(problems: Problems) -> bool:
-    """Whether precision or devices may not be what the study says."""
-    keys = ("workload.precision", "cluster.device", "cluster.offers")
-    return any(problems.touch(key) for key in keys)
 
 
 def _sections(document: Mapping[str, object], problems: Problems) -> dict[str, dict[str, object]]:

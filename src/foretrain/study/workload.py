@@ -17,7 +17,7 @@ from typing import Annotated, Final
 
 from foretrain.errors import ForetrainError, InputError, nearest
 from foretrain.study.amount import Counted, SomeTraining
-from foretrain.study.keys import Count, Reads, known, reader
+from foretrain.study.keys import Count, Reads, known, ratio, reader
 from foretrain.study.model import Sample, SomeModel, read_model
 from foretrain.study.problems import Problems, inner, validated
 from foretrain.units import BYTES, SAMPLES, SECONDS, SHARE, as_written
@@ -178,20 +178,9 @@ def ramp_of(
     return ramp
 
 
-def _ratio(value: object) -> float:
-    """A ratio above 0.
-
-    Raises:
-        InputError: for anything else, such as "1.25".
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
-        raise InputError(f"{as_written(value)} is not a number above 0.")
-    return float(value)
-
-
 SomePrecision = Annotated[Precision, Reads(reader(Precision), {"enum": list(known(Precision))})]
 SomeOptimizer = Annotated[Optimizer, Reads(reader(Optimizer), {"enum": list(known(Optimizer))})]
-Ratio = Annotated[float, Reads(_ratio, {"type": "number", "exclusiveMinimum": 0})]
+Ratio = Annotated[float, ratio(below=inf)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,8 +215,15 @@ def read_workload(
         folder: of the study's file, where relative paths start; None for a study that is no file.
     """
     found = validated(WorkloadSection, section, path="workload", problems=problems)
-    model = _model(found, problems, folder) if found else None
-    if found is None or model is None:
+    if found is None:
+        return None
+    sample = Sample(sequence=found.sequence, image=found.image, positions=found.positions)
+    routing = Routing(capacity=found.expert_capacity, imbalance=found.expert_imbalance)
+    try:
+        model = read_model(found.model, sample, routing=routing, folder=folder)
+        model = adapted(model, found.trainable)
+    except ForetrainError as error:
+        problems.add("workload", str(error))
         return None
     # How many samples a step, a token and an epoch are.
     counted = Counted(
@@ -247,18 +243,6 @@ def read_workload(
         evaluation=evaluation_of(found.evaluation, counted, problems),
         ramp=ramp_of(found.batch_ramp, found.global_batch, problems),
     )
-
-
-def _model(found: WorkloadSection, problems: Problems, folder: Path | None) -> Model | None:
-    """The model, with what is trained of it."""
-    sample = Sample(sequence=found.sequence, image=found.image, positions=found.positions)
-    routing = Routing(capacity=found.expert_capacity, imbalance=found.expert_imbalance)
-    try:
-        model = read_model(found.model, sample, routing=routing, folder=folder)
-        return adapted(model, found.trainable)
-    except ForetrainError as error:
-        problems.add("workload", str(error))
-        return None
 
 
 def with_length(section: Mapping[str, object], tokens: int, folder: Path | None = None) -> Workload:

@@ -9,7 +9,7 @@ left to be refused. The names stand in `unknown.toml`.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -108,7 +108,15 @@ def by_fields(config: Config) -> ReadByFields:
     bias = bool(sizes["feed_forward_bias"])
     if common.count("num_experts", 1) > 1:
         sizes |= _experts(common, assumed, FeedForward(width=width or 1, gated=gated, bias=bias))
-    if rest := sorted(_not_understood(config)):
+    told = words()
+    known = {*told["dropout"], *told["understood"], *told["free"], *chain(*told["same"])}
+    # Keys that say something that may change what the model costs.
+    rest = sorted(
+        key[:60]
+        for key, value in config.keys.items()
+        if key not in known and value not in (None, False, 0, "", [], {})
+    )
+    if rest:
         more = f" and {len(rest) - MOST_NAMED} more" if len(rest) > MOST_NAMED else ""
         assumed.append(f"that nothing hangs on the keys {', '.join(rest[:MOST_NAMED])}{more}")
     return ReadByFields(sizes=in_words_of_llama(common, tied=True, **sizes), assumed=tuple(assumed))
@@ -123,15 +131,6 @@ def _in_common_words(config: Config) -> Config:
         if config.has(key)
     }
     return Config({**config.keys, **said}, config.family)
-
-
-def _not_understood(config: Config) -> Iterator[str]:
-    """Keys that say something that may change what the model costs."""
-    told = words()
-    known = {*told["dropout"], *told["understood"], *told["free"], *chain(*told["same"])}
-    for key, value in config.keys.items():
-        if key not in known and value not in (None, False, 0, "", [], {}):
-            yield key[:60]
 
 
 def _activation(config: Config, assumed: list[str]) -> tuple[bool, bool]:

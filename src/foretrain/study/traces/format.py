@@ -178,13 +178,22 @@ class Row:
     def moment(self, column: str) -> float:
         """A time: seconds, or a date with a time of day; seconds since some fixed day."""
         cell = self.needed(column)
-        moment = _seconds(cell)
-        if cell and moment is None:
+        try:
+            moment = float(cell)
+        except ValueError:
+            try:
+                told = datetime.fromisoformat(cell)
+                moment = (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+            except (ValueError, OverflowError):
+                moment = LARGEST
+        if abs(moment) < LARGEST:
+            return moment
+        if cell:
             self.wrong(
                 f"{column} is {as_written(cell)}, neither seconds nor a date like"
                 " 2017-10-09 07:01:55."
             )
-        return moment or 0.0
+        return 0.0
 
     def duration(self, column: str) -> float:
         """Seconds that something took: a number, or days-hours:minutes:seconds."""
@@ -206,16 +215,3 @@ class Row:
             self.wrong(f"{column} is {seconds:g} s; a job cannot run for that long.")
             return 1.0
         return seconds
-
-
-def _seconds(cell: str) -> float | None:
-    """A time as seconds since some fixed day; None where it is none."""
-    try:
-        seconds = float(cell)
-    except ValueError:
-        try:
-            moment = datetime.fromisoformat(cell)
-            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            return None
-    return seconds if abs(seconds) < LARGEST else None

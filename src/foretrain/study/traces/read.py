@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from foretrain.errors import InputError, nearest
 from foretrain.measured.job import Log, Remainder, Trace
 from foretrain.study.problems import Problems
 from foretrain.study.reading import read_text
-from foretrain.study.traces.format import MOST_BYTES, Format, Row, first_cells, rows
-from foretrain.study.traces.helios import HELIOS
+from foretrain.study.traces.format import MOST_BYTES, Format, first_cells, rows
 from foretrain.study.traces.mapped import mapped
 from foretrain.study.traces.openb import OPENB
-from foretrain.study.traces.pai import PAI
-from foretrain.study.traces.philly import PHILLY
-from foretrain.study.traces.record import UNREADABLE, NotAJob, Record, log_of
+from foretrain.study.traces.published import HELIOS, PAI, PHILLY, TIRESIAS
+from foretrain.study.traces.record import UNREADABLE, NotAJob, log_of
 from foretrain.study.traces.sacct import SACCT
 from foretrain.study.traces.swf import SWF
-from foretrain.study.traces.tiresias import TIRESIAS
 from foretrain.throughput import elastic, rigid
 from foretrain.units import as_written
 
@@ -73,19 +70,7 @@ def read_log(
     layout = _layout(text, path, format=format, columns=columns or {})
     problems, remainder = Problems(str(path)), Remainder()
     lines = rows(text, layout, problems=problems, remainder=remainder)
-    records = list(_records(lines, layout, remainder))
-    problems.check()
-    return log_of(
-        records,
-        name=path.name,
-        curve=rigid if serial is None else elastic(serial),
-        remainder=remainder,
-        problems=problems,
-    )
-
-
-def _records(lines: Iterator[Row], layout: Format, remainder: Remainder) -> Iterator[Record]:
-    """What the lines say of jobs; those that say nothing sound are left out."""
+    records = []
     for row in lines:
         try:
             record = layout.record(row)
@@ -97,7 +82,15 @@ def _records(lines: Iterator[Row], layout: Format, remainder: Remainder) -> Iter
         if row.problems:
             remainder.add(UNREADABLE, row.line, " ".join(row.problems))
         else:
-            yield record
+            records.append(record)
+    problems.check()
+    return log_of(
+        records,
+        name=path.name,
+        curve=rigid if serial is None else elastic(serial),
+        remainder=remainder,
+        problems=problems,
+    )
 
 
 def _layout(text: str, path: Path, *, format: str | None, columns: Mapping[str, str]) -> Format:

@@ -118,15 +118,38 @@ def log_of(
     """
     submitted = _told_once(records, remainder)
     last = max((each.until for each in submitted), default=0.0)
-    sound = [each for each in _closed(submitted, last) if _sound(each, remainder)]
+    sound = []
+    for each in submitted:
+        # Those that still ran did so for as many seconds as the log saw of them.
+        closed = each if each.ran is not None else replace(each, ran=last - each.since)
+        if each.ran is not None and each.last_seen and each.until >= last:
+            closed = replace(each, end=End.RUNNING)
+        if _sound(closed, remainder):
+            sound.append(closed)
     if all(each.end is End.RUNNING for each in sound):
         problems.add("", "holds no job that ran and ended.")
         problems.add_all(f"line {line}: {told}" for line, told in remainder.lines())
     problems.check()
     first = min(each.arrival for each in sound)
     named = tuple(_named_apart(sound))
+    jobs = tuple(
+        Job(
+            name=each.name,
+            arrival=each.arrival - first,
+            work=each.ran or 0.0,
+            curve=curve(each.devices),
+            devices=each.devices,
+            end=each.end,
+            estimate=each.estimate,
+            user=each.user,
+            group=each.group,
+            kinds=each.kinds,
+            sequence=each.line,
+        )
+        for each in named
+    )
     return Log(
-        trace=Trace(name=name, jobs=tuple(_job(each, first, curve) for each in named)),
+        trace=Trace(name=name, jobs=jobs),
         begun={each.name: each.begun - first for each in named if each.begun is not None},
         left_out=remainder.left_out(),
         resubmitted=len(sound) - len({each.name for each in sound}),
@@ -153,17 +176,6 @@ def _told_once(records: Sequence[Record], remainder: Remainder) -> list[Record]:
         else:
             found[*key, record.line] = record
     return list(found.values())
-
-
-def _closed(records: Sequence[Record], last: float) -> Iterator[Record]:
-    """The records, those that still ran with as many seconds as the log saw of them."""
-    for record in records:
-        if record.ran is None:
-            yield replace(record, ran=last - record.since)
-        elif record.last_seen and record.until >= last:
-            yield replace(record, end=End.RUNNING)
-        else:
-            yield record
 
 
 def _sound(record: Record, remainder: Remainder) -> bool:
@@ -195,20 +207,3 @@ def _named_apart(records: Sequence[Record]) -> Iterator[Record]:
         free = next(name for run in count(2) if (name := f"{record.name}#{run}") not in taken)
         taken.add(free)
         yield replace(record, name=free)
-
-
-def _job(record: Record, first: float, curve: Callable[[int], Curve]) -> Job:
-    assert record.ran is not None
-    return Job(
-        name=record.name,
-        arrival=record.arrival - first,
-        work=record.ran,
-        curve=curve(record.devices),
-        devices=record.devices,
-        end=record.end,
-        estimate=record.estimate,
-        user=record.user,
-        group=record.group,
-        kinds=record.kinds,
-        sequence=record.line,
-    )

@@ -19,7 +19,8 @@ def _record(row: Row) -> Record:
     name = row.needed("JobID")
     if "." in name:
         raise NotAJob("are steps of jobs")
-    devices, kinds = _devices(row.text("AllocTRES"))
+    found = {kind: int(count) for kind, count in DEVICES.findall(row.text("AllocTRES"))}
+    devices = found.pop("", 0) or sum(found.values())
     if not devices:
         raise NotAJob("hold no device")
     if not row.has("Start"):
@@ -36,14 +37,8 @@ def _record(row: Row) -> Record:
         estimate=row.duration("Timelimit") if limited else None,
         user=row.text("User"),
         group=row.text("Partition"),
-        kinds=kinds,
+        kinds=tuple(sorted(found)),
     )
-
-
-def _devices(resources: str) -> tuple[int, tuple[str, ...]]:
-    """How many devices, and of which kinds."""
-    found = {kind: int(count) for kind, count in DEVICES.findall(resources)}
-    return found.pop("", 0) or sum(found.values()), tuple(sorted(found))
 
 
 SACCT = Format(

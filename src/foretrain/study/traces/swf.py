@@ -25,7 +25,12 @@ def _record(row: Row) -> Record:
         raise NotAJob("tell of parts of a job, which has a line of its own")
     if status not in STATUS:
         row.wrong(f"status is {status:g}. Known: -1, 0, 1, 5, and 2 to 4 for parts of a job.")
-    ran, devices = row.number("run time"), _devices(row)
+    ran, devices = row.number("run time"), -1
+    # Processors that a job held, or else asked for.
+    for column in ("allocated processors", "requested processors"):
+        if row.number(column) not in {NOT_KNOWN, 0.0}:
+            devices = row.count(column)
+            break
     if NOT_KNOWN in (ran, devices):
         raise NotAJob(NEVER_RAN)
     arrival, waited = row.number("submit time"), row.number("wait time")
@@ -44,14 +49,6 @@ def _record(row: Row) -> Record:
         user=row.text("user"),
         group=row.text("queue"),
     )
-
-
-def _devices(row: Row) -> int:
-    """Processors that a job held, or else asked for; -1 where neither is known."""
-    for column in ("allocated processors", "requested processors"):
-        if row.number(column) not in {NOT_KNOWN, 0.0}:
-            return row.count(column)
-    return -1
 
 
 SWF = Format(
