@@ -59,9 +59,10 @@ def placement(deal: Deal, free: Sequence[int], *, devices_per_node: int) -> Plac
     whole = [node for node in nodes.values() if len(node) == devices_per_node]
     parts = [each for node in nodes.values() if len(node) < devices_per_node for each in node]
     found, rest = Places(), dict(deal)
-    for group in _filling(deal, devices_per_node):
-        need = sum(deal[place] for place in group) // devices_per_node
-        if need <= len(whole) and all(place in rest for place in group):
+    groups: Iterable[tuple[int, ...]] = (*((place,) for place in deal), *combinations(deal, 2))
+    for group in groups:
+        need, over = divmod(sum(deal[place] for place in group), devices_per_node)
+        if not over and need <= len(whole) and all(place in rest for place in group):
             taken = [device for node in whole[:need] for device in node]
             whole = whole[need:]
             found |= _in_a_row(group, deal, taken)
@@ -101,14 +102,6 @@ def orders(items: Sequence[int], most: int) -> Iterator[list[int]]:
             pick, rank = divmod(rank, factorial(size - 1))
             order.append(rest.pop(pick))
         yield order
-
-
-def _filling(deal: Deal, width: int) -> Iterator[tuple[int, ...]]:
-    """Members, then pairs, whose devices fill nodes."""
-    yield from ((place,) for place in deal if deal[place] % width == 0)
-    yield from (
-        pair for pair in combinations(deal, 2) if (deal[pair[0]] + deal[pair[1]]) % width == 0
-    )
 
 
 def _in_a_row(order: Iterable[int], deal: Deal, devices: Sequence[int]) -> Places:

@@ -222,7 +222,7 @@ def _loading(estimate: LoadingEstimate, choice: SharingChoice) -> Loading:
         rate=estimate.rate,
         limit=estimate.limit,
         memory=estimate.memory,
-        chosen=estimate.name == choice.taken.name,
+        chosen=estimate == choice.taken,
     )
 
 

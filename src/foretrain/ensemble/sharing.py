@@ -191,7 +191,8 @@ def loading(
     taken = advice.shared if shared else advice.private
     if workers is not None:
         taken = estimated(setting, Way(shared=shared, workers=workers))
-    found = (each for each in advice.estimates if each.name != fed_stream(setting).name)
+    of_loader = fed_stream(setting)
+    found = (each for each in advice.estimates if each != of_loader)
     return SharingChoice(
         way=Way(shared=shared, workers=taken.workers),
         input=Input.SHARED if shared else Input.PRIVATE,

@@ -86,10 +86,15 @@ def believed(active: Active, held: HeldDevices) -> RateStretch:
 
 
 def _is_staged(curve: Curve) -> TypeGuard[StagedCurve]:
-    return _changes(type(curve))
+    return offers(type(curve), "until")
 
 
 @cache
-def _changes(kind: type[Curve]) -> bool:
-    """Whether rates of a kind of curve change; asked once, as asking a protocol is slow."""
-    return hasattr(kind, "until")
+def offers(kind: type[Curve], method: str) -> bool:
+    """Whether a kind of curve has a method; asked once, as asking a protocol is slow.
+
+    Args:
+        kind: of the curve.
+        method: that not all curves have.
+    """
+    return hasattr(kind, method)

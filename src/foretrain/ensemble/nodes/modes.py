@@ -20,16 +20,13 @@ message begins with its length, so all nodes then know the same: what did not fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foretrain.ensemble.nodes.decode import ahead
 from foretrain.ensemble.nodes.leader import Channel
 from foretrain.ensemble.nodes.message import ALIGNMENT, length_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,12 +46,11 @@ def gathered(channel: Channel, mine: Iterator[Tensor], *, rounds: int) -> Iterat
     """
     import torch
 
-    room = ALIGNMENT
-    for _ in range(rounds):
-        message = next(mine, torch.zeros(ALIGNMENT, dtype=torch.uint8))
-        rows = _whole(_gathering(channel, message), room)
-        room = rows.shape[1]
-        yield rows
+    def gathering(message: Tensor) -> Piece:
+        return lambda begin, end: channel.gather(_cut(message, channel, begin=begin, end=end))
+
+    empty = torch.zeros(ALIGNMENT, dtype=torch.uint8)
+    return _travelled(gathering(next(mine, empty)) for _ in range(rounds))
 
 
 def sent(channel: Channel, rounds: Iterator[Tensor]) -> Iterator[Tensor]:
@@ -64,11 +60,16 @@ def sent(channel: Channel, rounds: Iterator[Tensor]) -> Iterator[Tensor]:
         channel: this node and those to whom it sends.
         rounds: what to send.
     """
-    room = ALIGNMENT
-    for each in rounds:
-        rows = _whole(_sending(channel, each), room)
-        room = rows.shape[1]
-        yield rows
+
+    def sending(rows: Tensor) -> Piece:
+        def piece(begin: int, end: int) -> Tensor:
+            found = _cut(rows, channel, begin=begin, end=end)
+            channel.broadcast(found, root=channel.leader.rank)
+            return found
+
+        return piece
+
+    return _travelled(map(sending, rounds))
 
 
 def received(channel: Channel, *, root: int, rounds: int, senders: int) -> Iterator[Tensor]:
@@ -80,45 +81,6 @@ def received(channel: Channel, *, root: int, rounds: int, senders: int) -> Itera
         rounds: how many it sends.
         senders: messages in each of them.
     """
-    room = ALIGNMENT
-    for _ in range(rounds):
-        rows = _whole(_receiving(channel, root, senders), room)
-        room = rows.shape[1]
-        yield rows
-
-
-def messages_of(rows: Tensor) -> Iterator[Tensor]:
-    """The messages of a round that are not empty, in the order of their senders."""
-    for row in rows:
-        if length := length_of(row):
-            yield row[:length]
-
-
-def _whole(piece: Piece, room: int) -> Tensor:
-    """Rows as long as the longest message; `room` bytes of them travel at first."""
-    import torch
-
-    rows = piece(0, room)
-    longest = max(ALIGNMENT, *map(length_of, rows))
-    if longest > room:
-        return torch.cat([rows, piece(room, longest)], dim=1)
-    return rows[:, :longest]
-
-
-def _gathering(channel: Channel, message: Tensor) -> Piece:
-    return lambda begin, end: channel.gather(_cut(message, channel, begin=begin, end=end))
-
-
-def _sending(channel: Channel, rows: Tensor) -> Piece:
-    def piece(begin: int, end: int) -> Tensor:
-        found = _cut(rows, channel, begin=begin, end=end)
-        channel.broadcast(found, root=channel.leader.rank)
-        return found
-
-    return piece
-
-
-def _receiving(channel: Channel, root: int, senders: int) -> Piece:
     import torch
 
     def piece(begin: int, end: int) -> Tensor:
@@ -127,7 +89,28 @@ def _receiving(channel: Channel, root: int, senders: int) -> Piece:
         channel.broadcast(found, root=root)
         return found
 
-    return piece
+    return _travelled(piece for _ in range(rounds))
+
+
+def _travelled(pieces: Iterable[Piece]) -> Iterator[Tensor]:
+    """Rounds as wide as their longest message; as much as of the one before travels at first."""
+    import torch
+
+    room = ALIGNMENT
+    for piece in pieces:
+        rows = piece(0, room)
+        longest = max(ALIGNMENT, *map(length_of, rows))
+        if longest > room:
+            rows = torch.cat([rows, piece(room, longest)], dim=1)
+        room = longest
+        yield rows[:, :longest]
+
+
+def messages_of(rows: Tensor) -> Iterator[Tensor]:
+    """The messages of a round that are not empty, in the order of their senders."""
+    for row in rows:
+        if length := length_of(row):
+            yield row[:length]
 
 
 def _cut(bytes_: Tensor, channel: Channel, *, begin: int, end: int) -> Tensor:

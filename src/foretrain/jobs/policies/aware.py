@@ -26,7 +26,7 @@ Key = Callable[[Active, int, ClusterState], float]
 
 
 def fifo_efficient(threshold: float) -> Policy:
-    """In the order of arrival, each job as wide as is efficient.
+    """First in, first out under an efficiency threshold: each job as wide as is efficient.
 
     Args:
         threshold: share of its speed on the fewest devices that each device must keep, 0 to 1.
@@ -37,7 +37,7 @@ def fifo_efficient(threshold: float) -> Policy:
 
 
 def fifo_max() -> Policy:
-    """In the order of arrival, each job on all devices that it can use.
+    """First in, first out, each job on all devices that it can use.
 
     Source: lin2018, section 4.
     """
@@ -45,7 +45,7 @@ def fifo_max() -> Policy:
 
 
 def srtf_efficient(threshold: float) -> Policy:
-    """The shortest remaining time first, each job as wide as is efficient.
+    """Shortest remaining time first under an efficiency threshold: as wide as is efficient.
 
     Args:
         threshold: share of its speed on the fewest devices that each device must keep, 0 to 1.
@@ -101,7 +101,7 @@ KEPT = 65_536
 
 
 def aware(hazard: Hazards, *, preempts: bool = True) -> Ordering:
-    """Least expected device-seconds per success first.
+    """Weighted shortest expected processing time: least device-seconds per success first.
 
     Args:
         hazard: how likely jobs are to end early.
@@ -122,7 +122,7 @@ def aware(hazard: Hazards, *, preempts: bool = True) -> Ordering:
 
 
 def aware_efficient(hazard: Hazards, *, threshold: float) -> Policy:
-    """Least expected device-seconds per success first, each job as wide as is efficient.
+    """Weighted shortest expected processing time, each job as wide as is efficient.
 
     Args:
         hazard: how likely jobs are to end early.

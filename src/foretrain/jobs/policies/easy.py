@@ -11,7 +11,7 @@ from foretrain.jobs.simulation import Simulation
 
 
 class EasyDispatcher:
-    """First come first served; a later job may start if the first that waits is not delayed.
+    """EASY backfilling: a later job may start if the first that waits is not delayed.
 
     The first job that does not fit gets a reservation: the moment when, by what users said, jobs
     that run will have given enough devices back. Another may start if it ends before or leaves

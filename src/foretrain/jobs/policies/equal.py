@@ -72,7 +72,7 @@ def gandiva_fair(state: ClusterState) -> Shares:
 
 
 def hesrpt(exponent: float) -> Policy:
-    """Shares that make the mean response time least if no further job comes.
+    """heSRPT: the shares of a fluid whose mean response time is least if no further job comes.
 
     Args:
         exponent: q of the speed n^q of every job, above 0 and below 1.

@@ -21,7 +21,7 @@ GAIN = 1e-4
 
 
 def max_min(state: ClusterState) -> Shares:
-    """Equal device-seconds for all, in a fleet of one kind.
+    """Max-min fairness: equal device-seconds for all, in a fleet of one kind.
 
     Every job gets the same number of devices on average, at most what it asks for; what small jobs
     cannot use goes to the others alike.
@@ -34,7 +34,7 @@ def max_min(state: ClusterState) -> Shares:
 
 
 def max_min_over_kinds(state: ClusterState) -> Shares:
-    """The least normalised throughput as large as it can be, over several kinds of devices.
+    """Max-min fairness over kinds of devices: the least normalised throughput is the largest.
 
     A job's throughput is taken over that of an equal share of every kind, times its devices. Among
     divisions of that least one, the one with the most throughput is taken.
@@ -78,7 +78,7 @@ def max_min_over_kinds(state: ClusterState) -> Shares:
 
 
 def max_sum(state: ClusterState) -> Shares:
-    """As many units of work per second of all jobs together as the fleet can do.
+    """Max-sum throughput: as much work per second of all jobs together as the fleet can do.
 
     With one kind of device that is the order of work per device; equal jobs share alike what is
     left for them.
@@ -108,7 +108,7 @@ NEVER = 1e15
 
 
 class AlloX:
-    """Matches waiting jobs to idle devices; who has a device keeps it to the end.
+    """Minimum-cost matching of waiting jobs and idle devices; who has a device keeps it.
 
     A device works off the jobs that are matched to it one by one. The last of them delays itself
     alone, the one before two, so a job of t seconds in the k-th place from the end costs k t: the
@@ -180,7 +180,7 @@ class TimeNeeded(NamedTuple):
 
 
 class FinishTimeFairness:
-    """The largest ratio of response over response alone as small as it can be.
+    """Finish-time fairness: the largest ratio of response over response alone is the least.
 
     Alone is on an equal part of the fleet: what was done so far would have taken the time that it
     takes at the parts of then, what is left takes that at today's. Shares are the least with which

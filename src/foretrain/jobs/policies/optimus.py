@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from heapq import heapify, heappop, heappush
 from math import ceil
 from typing import Protocol, TypeGuard
 
 from foretrain.jobs.active import Active
+from foretrain.jobs.progress import offers
 from foretrain.jobs.shared import Allocation, ClusterState
 from foretrain.throughput import Curve
 
@@ -38,17 +38,11 @@ def left_on(active: Active, devices: float, state: ClusterState) -> float:
 
 
 def _is_timed(curve: Curve) -> TypeGuard[TimedCurve]:
-    return _has_seconds(type(curve))
-
-
-@cache
-def _has_seconds(kind: type[Curve]) -> bool:
-    """Whether a kind of curve is timed; asked once, as asking a protocol is slow."""
-    return hasattr(kind, "seconds")
+    return offers(type(curve), "seconds")
 
 
 def optimus(state: ClusterState) -> Mapping[int, Allocation]:
-    """As few devices as it can use for each job, then one more wherever that saves most time.
+    """Greedy marginal gain: the fewest devices for each, then one more where most time is saved.
 
     What counts is the drop of the time left, in seconds per device. A job that would not get
     quicker by its next step is left at that, even if it would by one after it. Jobs with few

@@ -31,7 +31,7 @@ GAP = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sia:
-    """Kinds and devices for the largest sum of scaled goodputs.
+    """An integer linear program: kinds and devices for the largest sum of scaled goodputs.
 
     A configuration is a power of two within a node, or whole nodes, of one kind. A job's goodputs
     are scaled by its least one, so that kinds weigh alike for jobs that cannot use all; a change is

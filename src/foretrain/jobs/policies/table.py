@@ -75,10 +75,6 @@ def _ordered(order: Callable[[], Ordering]) -> Callable[[PolicyInputs], Dispatch
     return lambda asked: OrderedDispatcher(order())
 
 
-def _shared(policy: Policy) -> Callable[[PolicyInputs], Dispatcher]:
-    return lambda asked: SharedDispatcher(policy, asked.fleet, period=asked.period)
-
-
 def _divided(division: Callable[[], Division]) -> Callable[[PolicyInputs], Dispatcher]:
     """Of a division of time, dealt out in rounds."""
     return lambda asked: RoundsDispatcher(
@@ -91,8 +87,8 @@ def _in_rounds(policy: Callable[[], Policy]) -> Callable[[PolicyInputs], Dispatc
     return lambda asked: SharedDispatcher(policy(), asked.fleet, period=asked.period or ROUND)
 
 
-def _fresh(policy: Callable[[], Policy]) -> Callable[[PolicyInputs], Dispatcher]:
-    """Of a policy that remembers jobs, another one for each run."""
+def _shared(policy: Callable[[], Policy]) -> Callable[[PolicyInputs], Dispatcher]:
+    """Of a policy that divides devices, another one for each run: it may remember jobs."""
     return lambda asked: SharedDispatcher(policy(), asked.fleet, period=asked.period)
 
 
@@ -153,38 +149,38 @@ POLICIES: Mapping[str, NamedPolicy] = {
     ),
     "fifo-max": NamedPolicy(
         says="first in, first out, each on all devices that it can use",
-        make=_fresh(fifo_max),
+        make=_shared(fifo_max),
         knows=(Known.SPEED,),
         one_kind=True,
     ),
     "fifo-efficient": NamedPolicy(
         says="first in, first out, each as wide as its parallel efficiency allows",
-        make=_fresh(lambda: fifo_efficient(THRESHOLD)),
+        make=_shared(lambda: fifo_efficient(THRESHOLD)),
         knows=(Known.SPEED,),
         one_kind=True,
     ),
     "srtf-efficient": NamedPolicy(
         says="shortest remaining time first, each as wide as its parallel efficiency allows",
-        make=_fresh(lambda: srtf_efficient(THRESHOLD)),
+        make=_shared(lambda: srtf_efficient(THRESHOLD)),
         knows=(Known.LENGTH, Known.SPEED),
         one_kind=True,
     ),
     "equal-share": NamedPolicy(
         says="equipartition of whole devices",
-        make=_shared(equal_share),
+        make=_shared(lambda: equal_share),
         knows=(Known.SPEED,),
         one_kind=True,
     ),
     "hesrpt": NamedPolicy(
         says="heSRPT: the optimal shares of divisible devices if no further job comes",
-        make=_shared(hesrpt(EXPONENT)),
+        make=_shared(lambda: hesrpt(EXPONENT)),
         knows=(Known.LENGTH,),
         fluid=True,
         one_kind=True,
     ),
     "processor-sharing": NamedPolicy(
         says="egalitarian processor sharing of divisible devices",
-        make=_shared(processor_sharing),
+        make=_shared(lambda: processor_sharing),
         knows=(Known.SPEED,),
         fluid=True,
         one_kind=True,
