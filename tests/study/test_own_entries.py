@@ -111,6 +111,25 @@ def test_an_entry_that_is_no_table_is_told(written):
     assert "ours: is not a table" in told
 
 
+@pytest.mark.parametrize("aliases", ["[{}]", '"other"', "3"])
+def test_names_of_an_entry_are_texts(written, aliases):
+    told = problems(written(device=DEVICE.replace('["Ours 120"]', aliases)))
+    assert "catalogue: devices/ours.toml: ours.aliases: is not a list of names" in told
+
+
+@pytest.mark.parametrize("sources", ["sources = 3", "[sources]\nsheet = []"])
+def test_sources_are_texts(written, sources):
+    told = problems(written(device=f"{sources}\n{DEVICE}"))
+    assert "catalogue: devices/ours.toml: sources: is not a table of texts" in told
+
+
+@pytest.mark.parametrize("levels", ["[]", '["node"]', "[[], {}]", '"node"', "[{}]"])
+def test_levels_that_are_no_tables_are_told(written, levels):
+    head = CLUSTER.partition("[[")[0]
+    told = problems(written(cluster=f"{head}levels = {levels}\n"))
+    assert "catalogue: clusters/ours.toml: our-nodes" in told
+
+
 def test_registered_entries_stay(written, monkeypatch):
     monkeypatch.setattr(catalogue, "_REGISTERED", {})
     folder = written().parent / "site"

@@ -90,14 +90,16 @@ def estimated(path: Path) -> None:
 
 def brought(kind: str) -> Use:
     """A file of a user's own entries, beside sound ones of the other kind."""
+    from foretrain.study.reading import read_bytes
 
     def use(path: Path) -> None:
+        content = read_bytes(path, most=10**6)  # a pipe, or a link to itself, is told as such
         texts = {"devices": seeds.OWN_DEVICE, "clusters": seeds.OWN_CLUSTER}
         for each, text in texts.items():
             (path.parent / "site" / each).mkdir(parents=True, exist_ok=True)
             (path.parent / "site" / each / "ours.toml").write_text(text, "utf-8")
         mutant = path.parent / "site" / kind / "ours.toml"
-        mutant.write_bytes(path.read_bytes())
+        mutant.write_bytes(content)
         study = path.with_name("study.toml")
         asked = ('catalogue = "site"', seeds.WORKLOAD, seeds.OWN, seeds.ONE_PLAN)
         study.write_text("\n".join(asked), "utf-8")

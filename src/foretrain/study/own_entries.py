@@ -90,13 +90,18 @@ def _read(folder: Path, problems: Problems) -> Entries:
             own = Problems("")
             document = read_toml(file, own)
             title, sources = document.pop("family", file.stem), document.pop("sources", {})
+            if not (isinstance(sources, dict) and _are_texts([*sources.values()])):
+                own.add("sources", 'is not a table of texts; write sheet = "whose figures".')
+                sources = {}
             for name, entry in document.items():
-                if isinstance(entry, dict):
+                if not isinstance(entry, dict):
+                    own.add(name, "is not a table; write [my-entry] and its keys below.")
+                elif not _are_texts(entry.get("aliases", [])):
+                    own.add(f"{name}.aliases", 'is not a list of names; write ["other-name"].')
+                else:
                     written = {key: _sourced(each, sources) for key, each in entry.items()}
                     about = {"family": title, "summary": "", **written}
                     _add(kind, name, about, found=found[kind], problems=own)
-                else:
-                    own.add(name, "is not a table; write [my-entry] and its keys below.")
             for key, text in own.found:
                 problems.add(f"{file.relative_to(folder)}: {key}", text)
     return found
@@ -110,8 +115,12 @@ def _sourced(value: object, sources: Mapping[str, str]) -> object:
         return value
     if "value" not in value:
         return {key: _sourced(each, sources) for key, each in value.items()}
-    source = value.get("source", "the user")
+    source = str(value.get("source", "the user"))
     return {"confidence": "high", **value, "source": sources.get(source, source)}
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(each, str) for each in values)
 
 
 def _add(
@@ -132,7 +141,9 @@ def _add(
             # One node of it: a study says how many there are.
             document["device"] = device_document(str(document.get("device")))
             levels = document.get("levels")
-            document["levels"] = with_nodes(levels, 1) if isinstance(levels, list) else levels
+            # What is no list of tables is told below.
+            if levels and isinstance(levels, list) and all(isinstance(it, dict) for it in levels):
+                document["levels"] = with_nodes(levels, 1)
             validated(Cluster, document, path=name, problems=problems)
     except InputError as error:
         problems.add(name, str(error))

@@ -114,7 +114,7 @@ def _job(name: str, row: Mapping[str, str], throughputs: Throughputs) -> Job:
     return Job(
         name=name,
         arrival=float(row["arrival"]),
-        work=float(int(row["steps"])),
+        work=float(row["steps"]),
         curve=curve,
         devices=devices,
         priority=float(row["weight"]),

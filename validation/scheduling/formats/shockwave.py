@@ -87,7 +87,7 @@ def _job(name: str, row: Mapping[str, str], throughputs: Throughputs) -> Job:
     return Job(
         name=name,
         arrival=float(row["arrival"]),
-        work=float(steps),
+        work=float(row["steps"]),
         curve=Phased(phases) if len(phases) > 1 else first,
         devices=devices,
         priority=float(row["weight"]),
