@@ -117,7 +117,11 @@ class Written(str):
 
     def __new__(cls, quantity: Quantity, *values: float, frame: str, unit: str = "") -> Self:
         """The text, in a unit or in those that suit each value best."""
-        amounts = [_amount(quantity, value, unit) for value in values]
+        amounts = []
+        for value in values:
+            digits, used = quantity.write(value, unit).split(" ", 1)
+            grouped = f"{int(digits):,}" if digits.isdecimal() and len(digits) > 4 else digits
+            amounts.append(f"{grouped} {used}")
         end = " " + amounts[-1].split(" ", 1)[1]
         shown = [*(each.removesuffix(end) for each in amounts[:-1]), amounts[-1]]
         made = super().__new__(cls, frame.format(*shown))
@@ -147,11 +151,6 @@ def signed_percent(share: float) -> str:
 def span(low: float, high: float, quantity: Quantity, *, between: str = "to") -> Written:
     """Two values, the unit once where both have it: "40.4 to 45.1 GiB"."""
     return Written(quantity, low, high, frame=f"{{}} {between} {{}}")
-
-
-def _amount(quantity: Quantity, value: float, unit: str) -> str:
-    digits, used = quantity.write(value, unit).split(" ", 1)
-    return f"{f'{int(digits):,}' if digits.isdecimal() and len(digits) > 4 else digits} {used}"
 
 
 def in_one_unit(

@@ -114,9 +114,14 @@ def as_toml(made: Calibration, *, over: Calibration, about: str, digits: int = 6
         about: comment at its head, one line.
         digits: of every value.
     """
-    entries = [
-        _entry(name, it, digits) for name, it in made.known.items() if it != over.known.get(name)
-    ]
+    entries = []
+    for name, it in made.known.items():
+        if it != over.known.get(name):
+            numbers = (f"{key} = {getattr(it, key):.{digits}g}" for key in ("value", "low", "high"))
+            lines = [f"[{name}]", *numbers, f'kind = "{it.kind}"', f"source = {_text(it.source)}"]
+            if it.rows:
+                lines += ["rows = [", *(f"    {_text(each)}," for each in _spans(it.rows)), "]"]
+            entries.append("\n".join([*lines, ""]))
     named = f"name = {_text(made.name)}\ndate = {made.date}\nover = {_text(over.name)}\n"
     head = f"# {about}\n\n{named}"
     covered = "" if made.covers == over.covers else _covered(made.covers)
@@ -148,14 +153,6 @@ def _covered(covers: Covers) -> str:
 
 def _list(names: Iterable[str]) -> str:
     return f"[{', '.join(map(_text, sorted(names)))}]"
-
-
-def _entry(name: str, it: Coefficient, digits: int) -> str:
-    numbers = (f"{key} = {getattr(it, key):.{digits}g}" for key in ("value", "low", "high"))
-    lines = [f"[{name}]", *numbers, f'kind = "{it.kind}"', f"source = {_text(it.source)}"]
-    if it.rows:
-        lines += ["rows = [", *(f"    {_text(each)}," for each in _spans(it.rows)), "]"]
-    return "\n".join([*lines, ""])
 
 
 def _text(text: str) -> str:

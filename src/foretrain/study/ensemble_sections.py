@@ -26,7 +26,7 @@ from foretrain.study.keys import Count, Reads
 from foretrain.units import BYTES, SECONDS, as_written
 
 
-def _code(value: object) -> Code:
+def read_code(value: object) -> Code:
     """A function of a module.
 
     Raises:
@@ -39,7 +39,7 @@ def _code(value: object) -> Code:
     return Code(module, name)
 
 
-def _loss(value: object) -> str | Code:
+def read_loss(value: object) -> str | Code:
     """A named loss or a function of model and batch.
 
     Raises:
@@ -49,10 +49,10 @@ def _loss(value: object) -> str | Code:
         if value not in LOSSES:
             raise InputError(_unknown("loss", value, LOSSES))
         return value
-    return _code(value)
+    return read_code(value)
 
 
-def _optimizer(value: object) -> MemberOptimizer:
+def read_optimizer(value: object) -> MemberOptimizer:
     """A table with a name; what else it holds are options.
 
     Raises:
@@ -66,7 +66,7 @@ def _optimizer(value: object) -> MemberOptimizer:
     if ":" not in name and name not in OPTIMIZERS:
         raise InputError(_unknown("optimizer", name, OPTIMIZERS))
     options = {key: item for key, item in value.items() if key != "name"}
-    return MemberOptimizer(name=_code(name) if ":" in name else name, options=options)
+    return MemberOptimizer(name=read_code(name) if ":" in name else name, options=options)
 
 
 def _unknown(what: str, value: str, known: Sequence[str]) -> str:
@@ -75,12 +75,12 @@ def _unknown(what: str, value: str, known: Sequence[str]) -> str:
 
 
 TEXT: Final = {"type": "string"}
-SomeCode = Annotated[Code, Reads(_code, {**TEXT, "examples": ["package.module:build"]})]
-SomeLoss = Annotated[str | Code, Reads(_loss, {**TEXT, "examples": [*LOSSES]})]
+SomeCode = Annotated[Code, Reads(read_code, {**TEXT, "examples": ["package.module:build"]})]
+SomeLoss = Annotated[str | Code, Reads(read_loss, {**TEXT, "examples": [*LOSSES]})]
 SomeOptimizer = Annotated[
     MemberOptimizer,
     Reads(
-        _optimizer,
+        read_optimizer,
         {"type": "object", "properties": {"name": TEXT}, "required": ["name"]},
     ),
 ]

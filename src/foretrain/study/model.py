@@ -57,7 +57,7 @@ class Sample:
 Source = str | ConfigFile | Totals
 
 
-def _source(value: object) -> Source:
+def read_source(value: object) -> Source:
     """A name of the library, a file, or totals.
 
     Raises:
@@ -108,7 +108,7 @@ SCHEMA: Final[Mapping[str, object]] = {
         },
     ]
 }
-SomeModel = Annotated[Source, Reads(_source, SCHEMA)]
+SomeModel = Annotated[Source, Reads(read_source, SCHEMA)]
 
 
 def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path | None) -> Model:

@@ -73,7 +73,12 @@ def _all(one: Callable[[object], Value], items: list[object]) -> tuple[Value, ..
     return tuple(found)
 
 
-def _flag(value: object) -> bool:
+def read_flag(value: object) -> bool:
+    """True or false.
+
+    Raises:
+        InputError: for anything else.
+    """
     if not isinstance(value, bool):
         raise InputError(f"{as_written(value)} is neither true nor false.")
     return value
@@ -84,7 +89,7 @@ def _named(names: type[Name]) -> Reads:
     return _choices(reader(names), {"enum": list(known(names))})
 
 
-def _order(value: object) -> Order:
+def read_order(value: object) -> Order:
     """All axes, or all but `context`, which then stands beside `tensor`."""
     names = list(map(str, value)) if isinstance(value, list) else []
     if names and "context" not in names and "tensor" in names:
@@ -97,7 +102,12 @@ def _order(value: object) -> Order:
     return first, second, third, fourth
 
 
-def _cut(value: object) -> Cut:
+def read_cut(value: object) -> Cut:
+    """How layers are spread over stages.
+
+    Raises:
+        InputError: it is none of the ways.
+    """
     if value == "even":
         return "even"
     if value == "balanced":
@@ -117,16 +127,16 @@ def _cut(value: object) -> Cut:
     return tuple(value)
 
 
-def _cuts(value: object) -> tuple[Cut, ...]:
+def read_cuts(value: object) -> tuple[Cut, ...]:
     """One cut, or a list of them; numbers alone are one cut."""
     several = isinstance(value, list) and any(isinstance(item, list | str) for item in value)
-    return _all(_cut, value if isinstance(value, list) and several else [value])
+    return _all(read_cut, value if isinstance(value, list) and several else [value])
 
 
-def _orders(value: object) -> tuple[Order, ...]:
+def read_orders(value: object) -> tuple[Order, ...]:
     """One order, or a list of them."""
     one = isinstance(value, list) and not any(isinstance(item, list) for item in value)
-    return _all(_order, value if isinstance(value, list) and not one else [value])
+    return _all(read_order, value if isinstance(value, list) and not one else [value])
 
 
 def _from_zero(everything: str) -> Reads:
@@ -145,7 +155,7 @@ def _from_zero(everything: str) -> Reads:
 ORDER = f"{', '.join(AXES)}, innermost first; or a list of such orders"
 CUT = "'even', 'balanced', or layers of each chunk in order; or a list of such cuts"
 Counts = Annotated[tuple[int, ...], _choices(count, COUNT)]
-Flags = Annotated[tuple[bool, ...], _choices(_flag, {"type": "boolean"})]
+Flags = Annotated[tuple[bool, ...], _choices(read_flag, {"type": "boolean"})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,9 +181,10 @@ class PlanSection:
     attention: Annotated[tuple[Attention, ...], _named(Attention)] | None = None
     schedule: Annotated[tuple[Schedule, ...], _named(Schedule)] | None = None
     sends: Annotated[tuple[Sends, ...], _named(Sends)] | None = None
-    cut: Annotated[tuple[Cut, ...], Reads(_cuts, {"description": CUT})] | None = None
+    cut: Annotated[tuple[Cut, ...], Reads(read_cuts, {"description": CUT})] | None = None
     order: (
-        Annotated[tuple[Order, ...], Reads(_orders, {"type": "array", "description": ORDER})] | None
+        Annotated[tuple[Order, ...], Reads(read_orders, {"type": "array", "description": ORDER})]
+        | None
     ) = None
 
 

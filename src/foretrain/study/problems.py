@@ -249,7 +249,13 @@ def _sentence(kind: type, error: Mapping[str, Any], taken: tuple[str, ...]) -> s
     name, value, context = error["type"], error["input"], error.get("ctx", {})
     if name == ABSENT:
         *above, key = error["loc"]
-        return unknown_key(str(key), [*(() if above else taken), *_keys_at(kind, above)])
+        # The legal keys of the table at a path below the dataclass.
+        inside = kind
+        for part in above:
+            if isinstance(part, str):
+                inside = next(_dataclasses(get_type_hints(inside)[part]))
+        keys = [each.name for each in fields(inside)] if is_dataclass(inside) else []
+        return unknown_key(str(key), [*(() if above else taken), *keys])
     if name == "value_error":
         return str(context["error"])
     if name == "enum":
@@ -267,14 +273,6 @@ def of_field(text: str) -> tuple[tuple[str, ...], str]:
     """The field that a noun's own check names first, such as Power.pue, and what it says of it."""
     named = NAMED_FIELD.match(text)
     return ((named[1],), text[named.end() :]) if named else ((), text)
-
-
-def _keys_at(kind: type, path: Sequence[Key]) -> list[str]:
-    """The legal keys of the table at a path below a dataclass."""
-    for key in path:
-        if isinstance(key, str):
-            kind = next(_dataclasses(get_type_hints(kind)[key]))
-    return [each.name for each in fields(kind)] if is_dataclass(kind) else []
 
 
 def _dataclasses(hint: object) -> Iterator[type]:

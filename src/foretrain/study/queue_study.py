@@ -187,7 +187,11 @@ class _QueueReader:
     def study(self) -> QueueStudy:
         """The study; raises an InputError with every problem."""
         check_sections(self.document, SECTIONS, self.problems, beside=(OWN_ENTRIES,))
-        cluster = self._cluster()
+        cluster = None
+        if ("cluster" in self.document) == ("fleet" in self.document):
+            self.problems.add("fleet", TWO_FLEETS if "fleet" in self.document else NO_FLEET)
+        if "cluster" in self.document:
+            cluster = read_cluster(dict(self.document["cluster"]), self.problems, self.folder)
         fleet = self._fleet(cluster)
         written = self.document.get("jobs", {})
         section = validated(JobsSection, written, path="jobs", problems=self.problems)
@@ -230,15 +234,6 @@ class _QueueReader:
             return how.target.noun if how.target else None
         return None
 
-    def _cluster(self) -> Cluster | None:
-        if "cluster" not in self.document:
-            if "fleet" not in self.document:
-                self.problems.add("fleet", NO_FLEET)
-            return None
-        if "fleet" in self.document:
-            self.problems.add("fleet", TWO_FLEETS)
-        return read_cluster(dict(self.document["cluster"]), self.problems, self.folder)
-
     def _fleet(self, cluster: Cluster | None) -> Fleet | None:
         """The nodes that jobs share; None where a mistake hides them."""
         if cluster is not None:
@@ -273,8 +268,17 @@ class _QueueReader:
             self.problems.add("jobs", TWO_SOURCES if written else NO_JOBS)
             return None
         if section.trace is not None:
-            log = self._trace(section.trace, section)
-            return self._of_kinds(log, fleet if cluster is None else None) if log and fleet else log
+            try:
+                log = read_log(
+                    self.folder / section.trace,
+                    format=section.format,
+                    columns=section.columns,
+                    serial=section.serial,
+                )
+            except ForetrainError as error:
+                self.problems.add("jobs.trace", str(error))
+                return None
+            return self._of_kinds(log, fleet if cluster is None else None) if fleet else log
         if section.draw is None:
             return None  # what was written instead is noted
         names = [each.name for each in section.models]
@@ -299,18 +303,6 @@ class _QueueReader:
             )
             model = reader.model(self.document["cluster"])
             yield from [model] if model else []
-
-    def _trace(self, trace: str, section: JobsSection) -> Log | None:
-        try:
-            return read_log(
-                self.folder / trace,
-                format=section.format,
-                columns=section.columns,
-                serial=section.serial,
-            )
-        except ForetrainError as error:
-            self.problems.add("jobs.trace", str(error))
-            return None
 
     def _of_kinds(self, log: Log, fleet: Fleet | None) -> Log:
         """The log, whose jobs ask for kinds of devices only where the study names kinds."""

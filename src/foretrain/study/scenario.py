@@ -50,22 +50,22 @@ def scenario_tables(
         problems.add(KEY, "is not a list of tables; write [[scenario]] above each.")
         return ()
     base = {name: item for name, item in document.items() if name in sections}
-    return tuple(
-        ScenarioTable(
-            name=name,
-            path=f"{KEY}[{place}]",
-            document={
-                **base,
-                **{
-                    key: _merged(base.get(key, {}), item, SHORT_FORMS.get(key, {}))
-                    for key, item in table.items()
-                    if key in sections
-                },
-            },
-        )
-        for place, (table, name) in enumerate(zip(written, _names(written, problems), strict=True))
-        if _known(table, sections, path=f"{KEY}[{place}]", problems=problems)
-    )
+    found = []
+    for place, (table, name) in enumerate(zip(written, _names(written, problems), strict=True)):
+        path = f"{KEY}[{place}]"
+        for key in table:
+            if key not in ("name", *sections):
+                problems.add(f"{path}.{key}", unknown_key(key, ("name", *sections)))
+        if not table.keys() & set(sections):
+            problems.add(path, f"changes nothing. Write keys of {', '.join(sections)} anew.")
+            continue
+        anew = {
+            key: _merged(base.get(key, {}), item, SHORT_FORMS.get(key, {}))
+            for key, item in table.items()
+            if key in sections
+        }
+        found.append(ScenarioTable(name=name, path=path, document={**base, **anew}))
+    return tuple(found)
 
 
 def add_below(path: str, found: Problems, problems: Problems) -> None:
@@ -95,20 +95,6 @@ def _names(tables: Sequence[Mapping[str, object]], problems: Problems) -> Iterat
         else:
             taken.add(str(name))
             yield str(name)
-
-
-def _known(
-    table: Mapping[str, object], sections: Sequence[str], *, path: str, problems: Problems
-) -> bool:
-    """Whether a scenario changes something, and only what a study has."""
-    known = ("name", *sections)
-    for key in table:
-        if key not in known:
-            problems.add(f"{path}.{key}", unknown_key(key, known))
-    if not table.keys() & set(sections):
-        problems.add(path, f"changes nothing. Write keys of {', '.join(sections)} anew.")
-        return False
-    return True
 
 
 def _merged(base: object, new: object, short: Mapping[str, str]) -> object:

@@ -51,7 +51,7 @@ class GradientsSection:
     powersgd: Count | None = None
 
 
-def _trainable(value: object) -> Trainable:
+def read_trainable(value: object) -> Trainable:
     """What is trained.
 
     Raises:
@@ -71,7 +71,7 @@ def _trainable(value: object) -> Trainable:
     )
 
 
-def _gradients(value: object) -> GradientCodec | int:
+def read_gradients(value: object) -> GradientCodec | int:
     """A codec, or the rank of one that depends on the model.
 
     Raises:
@@ -97,18 +97,18 @@ def codec_of(found: GradientCodec | int, model: Model) -> GradientCodec:
 
 SomeTrainable = Annotated[
     Trainable,
-    Reads(_trainable, {"anyOf": [{"const": ALL}, {"type": "object"}], "description": FORMS}),
+    Reads(read_trainable, {"anyOf": [{"const": ALL}, {"type": "object"}], "description": FORMS}),
 ]
 SomeGradients = Annotated[
     GradientCodec | int,
     Reads(
-        _gradients,
+        read_gradients,
         {"anyOf": [{"enum": list(CODECS)}, {"type": "object"}], "description": GRADIENTS},
     ),
 ]
 
 
-def _samples(value: object) -> float:
+def read_samples(value: object) -> float:
     """A number of samples above 0."""
     number = SAMPLES.read(value)
     if number == 0:
@@ -116,7 +116,7 @@ def _samples(value: object) -> float:
     return number
 
 
-SomeSamples = Annotated[float, Reads(_samples, {"type": ["number", "string"]})]
+SomeSamples = Annotated[float, Reads(read_samples, {"type": ["number", "string"]})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

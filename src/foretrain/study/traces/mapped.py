@@ -37,12 +37,14 @@ def mapped(columns: Mapping[str, str]) -> Format:
         says="a CSV of your own",
         columns=tuple(columns.values()),
         needs=tuple(columns.values()),
-        record=lambda row: _record(row, columns),
+        record=lambda row: mapped_job(row, columns),
         open=True,
     )
 
 
-def _record(row: Row, columns: Mapping[str, str]) -> Record:
+def mapped_job(row: Row, columns: Mapping[str, str]) -> Record:
+    """A job of a row, whose columns are named by what they hold."""
+
     def text(field: str) -> str:
         return row.text(columns[field]) if field in columns else ""
 

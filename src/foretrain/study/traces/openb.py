@@ -29,7 +29,7 @@ def read_openb_nodes(path: Path) -> Fleet:
         InputError: with every problem of the file and its line.
     """
     problems, remainder = Problems(str(path)), Remainder()
-    layout = Format(says="nodes", columns=NODE, needs=NODE, record=_record)
+    layout = Format(says="nodes", columns=NODE, needs=NODE, record=openb_job)
     found: dict[tuple[str, int], int] = {}
     for row in rows(
         read_text(path, most=MOST_BYTES), layout, problems=problems, remainder=remainder
@@ -54,7 +54,8 @@ def read_openb_nodes(path: Path) -> Fleet:
     )
 
 
-def _record(row: Row) -> Record:
+def openb_job(row: Row) -> Record:
+    """A job of a task."""
     if not row.count("num_gpu"):
         raise NotAJob("hold no device")
     if not (row.has("scheduled_time") and row.has("deletion_time")):
@@ -82,5 +83,5 @@ OPENB = Format(
         "creation_time", "deletion_time", "scheduled_time",
     ),
     needs=("name", "num_gpu", "creation_time", "deletion_time", "scheduled_time"),
-    record=_record,
+    record=openb_job,
 )  # fmt: skip

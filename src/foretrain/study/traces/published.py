@@ -48,7 +48,8 @@ TIRESIAS = Format(
 )  # fmt: skip
 
 
-def _helios(row: Row) -> Record:
+def helios_job(row: Row) -> Record:
+    """A job of Helios or Acme."""
     if not row.count("gpu_num"):
         raise NotAJob("hold no device")
     if not row.has("start_time"):
@@ -76,11 +77,11 @@ HELIOS = Format(
         "stop_time", "duration", "queue", "gpu_time",
     ),
     needs=("job_id", "gpu_num", "state", "submit_time", "start_time", "duration"),
-    record=_helios,
+    record=helios_job,
 )  # fmt: skip
 
 
-def _pai(row: Row) -> Record:
+def pai_job(row: Row) -> Record:
     """A task, whose instances each ask for hundredths of a device; devices are rounded up.
 
     The table does not tell when a task was submitted: it arrives when it began, so it says nothing
@@ -110,6 +111,6 @@ PAI = Format(
         "plan_mem", "plan_gpu", "gpu_type",
     ),
     needs=(),
-    record=_pai,
+    record=pai_job,
     named=False,
 )  # fmt: skip

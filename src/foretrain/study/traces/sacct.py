@@ -15,7 +15,8 @@ DEVICES = re.compile(r"gres/gpu(?::([\w.-]+))?=(\d+)")
 """Devices among the resources of a job, of a kind or of all kinds together."""
 
 
-def _record(row: Row) -> Record:
+def sacct_job(row: Row) -> Record:
+    """A job of a row that sacct prints."""
     name = row.needed("JobID")
     if "." in name:
         raise NotAJob("are steps of jobs")
@@ -48,7 +49,7 @@ SACCT = Format(
         "State", "AllocTRES",
     ),
     needs=("JobID", "Submit", "Start", "State", "AllocTRES"),
-    record=_record,
+    record=sacct_job,
     open=True,
     delimiter="|",
 )  # fmt: skip

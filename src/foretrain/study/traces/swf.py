@@ -19,7 +19,8 @@ BURSTS = frozenset({2.0, 3.0, 4.0})
 STATUS = {0.0: End.FAILED, 1.0: End.FINISHED, 5.0: End.KILLED, NOT_KNOWN: End.FINISHED}
 
 
-def _record(row: Row) -> Record:
+def swf_job(row: Row) -> Record:
+    """A job of a line of the archive."""
     status = row.number("status")
     if status in BURSTS:
         raise NotAJob("tell of parts of a job, which has a line of its own")
@@ -59,7 +60,7 @@ SWF = Format(
         "group", "executable", "queue", "partition", "preceding job", "think time",
     ),
     needs=(),
-    record=_record,
+    record=swf_job,
     named=False,
     delimiter="",
     comment=";",
