@@ -79,30 +79,21 @@ COLUMNS: Mapping[TableKind, tuple[str, ...]] = MappingProxyType(
     }
 )
 
+_TRAINED = "id source_id model gpu_norm gpus_total step_time_s"
+_TIMED = "id source_id model step_time_s"
 REQUIRED: Mapping[TableKind, tuple[str, ...]] = MappingProxyType(
     {
-        TableKind.LLM_TRAINING: (
-            "id",
-            "source_id",
-            "model",
-            "gpu_norm",
-            "gpus_total",
-            "step_time_s",
-        ),
-        TableKind.CNN_TRAINING: (
-            "id",
-            "source_id",
-            "model",
-            "gpu_norm",
-            "gpus_total",
-            "step_time_s",
-        ),
-        TableKind.OTHER_TRAINING: ("id", "source_id", "model", "step_time_s"),
-        TableKind.SINGLE_DEVICE: ("id", "source_id", "model", "step_time_s"),
-        TableKind.COLLECTIVES: ("id", "source_id", "collective", "time_us"),
-        TableKind.PARAMETER_SERVER: ("id", "source_id", "model", "step_time_s"),
-        TableKind.MEMORY: ("id", "source_id", "model", "quantity", "value", "unit"),
-        TableKind.CLUSTER_TRACES: ("id", "source_id", "model", "step_time_s"),
+        table: tuple(text.split())
+        for table, text in {
+            TableKind.LLM_TRAINING: _TRAINED,
+            TableKind.CNN_TRAINING: _TRAINED,
+            TableKind.OTHER_TRAINING: _TIMED,
+            TableKind.SINGLE_DEVICE: _TIMED,
+            TableKind.COLLECTIVES: "id source_id collective time_us",
+            TableKind.PARAMETER_SERVER: _TIMED,
+            TableKind.MEMORY: "id source_id model quantity value unit",
+            TableKind.CLUSTER_TRACES: _TIMED,
+        }.items()
     }
 )
 
