@@ -23,12 +23,14 @@ from foretrain.plan.plan import (
     Cut,
     Offload,
     Order,
+    Plan,
     Recompute,
     Schedule,
     Sends,
     Sharding,
+    idle,
 )
-from foretrain.workload.graph import with_layers
+from foretrain.workload.graph import Model, with_layers
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Workload
 
@@ -72,6 +74,16 @@ class Space:
                     f"Space.{each.name} must be a tuple of choices, such as (8,), or None for a "
                     f"free each, got {choices!r}."
                 )
+
+    def keys_against(self, plan: Plan, model: Model) -> list[str]:
+        """The keys that leave a plan of a model out, those that change nothing about it apart."""
+        quiet = idle(plan, model)
+        choices = {each.name: getattr(self, each.name) for each in fields(self)}
+        return [
+            name
+            for name, some in choices.items()
+            if some is not None and getattr(plan, name) not in some and name not in quiet
+        ]
 
 
 FIXED = {each.name: each.default for each in fields(Space) if isinstance(each.default, tuple)}

@@ -80,31 +80,39 @@ def best_plans(
         InputError: the space has no legal plan, or a limit cannot be checked.
         NoPlanFits: no legal plan fits, with the nearest miss, or none keeps the limits.
     """
-    _refuse(study, keep)
+    workload, offers = study.workload, study.choices
+    wrong = [
+        *kind_problems(study),
+        *(text for offer in offers for text in precision_problems(workload, offer.cluster)),
+        *device_problems(offers, study.space),
+        *workload_problems(workload, study.space),
+        *search_problems(workload, offers, objective=study.objective, limit=study.limit),
+        *([] if keep >= 1 else [f"keep must be at least 1, got {keep}."]),
+    ]
+    if wrong:
+        raise InputError("\n".join(dict.fromkeys(wrong)))
     ask = stop or (lambda: False)
     start = process_time()
     settings = {
-        offer: setting(study.workload, offer.cluster, coefficients)
-        for offer in within(study.choices, study.limit)
+        offer: setting(workload, offer.cluster, coefficients)
+        for offer in within(offers, study.limit)
     }
-    found = _nothing_yet(study, keep, trade_offs=trade_offs)
+    found, aside = (
+        Incumbents(keep=keep, front=Front(spending=spending(study)) if trade_offs else None)
+        for _ in range(2)
+    )
     if known and not exhaustive:
-        aside = _nothing_yet(study, keep, trade_offs=trade_offs)
         found.recalled = recall(study, settings, known, found=aside)
     told = progress or (lambda _: None)
     engine = every_plan if exhaustive else promising_plans
-    engine(study, settings, found=found, tell=lambda: told(_progress(study, found)), stop=ask)
+    engine(
+        study, settings, found=found, tell=lambda: told(found.progress(study.objective)), stop=ask
+    )
     seconds = process_time() - start
     plans = _ranked(study, coefficients, found, stop=ask)
     if not plans:
         raise _nothing(study, found, coefficients)
     return _answer(study, found, plans, seconds=seconds)
-
-
-def _nothing_yet(study: Study, keep: int, *, trade_offs: bool) -> Incumbents:
-    """What a search has found before it begins."""
-    front = Front(spending=spending(study)) if trade_offs else None
-    return Incumbents(keep=keep, front=front)
 
 
 def _answer(
@@ -117,7 +125,18 @@ def _answer(
         objective=study.objective,
         best=plans[0],
         plans=plans,
-        pareto=tuple(map(_point, front.ranked)) if isinstance(front, Front) else (),
+        pareto=tuple(
+            ParetoPoint(
+                plan=each.plan,
+                step_time=each.step_time,
+                memory=each.memory,
+                cost_per_step=cost(each.cluster, each.step_time, devices=each.plan.devices),
+                energy_per_step=energy(each.cluster, each.step_time, devices=each.plan.devices),
+                cluster=each.cluster.name,
+                devices=each.plan.devices,
+            )
+            for each in (front.ranked if isinstance(front, Front) else ())
+        ),
         space=found.space,
         priced=found.priced,
         excluded_by_bound=found.excluded,
@@ -128,35 +147,6 @@ def _answer(
         proven_optimal=gap == 0.0,
         gap=gap,
     )
-
-
-def _progress(study: Study, found: Incumbents) -> Progress:
-    """How far a search has come."""
-    best = found.best[0] if found.best else None
-    return Progress(
-        objective=study.objective,
-        settled=found.settled,
-        space=found.space,
-        best=best.value if best else None,
-        plan=best.plan if best else None,
-        gap=found.gap,
-    )
-
-
-def _refuse(study: Study, keep: int) -> None:
-    """Questions that have no answer."""
-    workload, offers = study.workload, study.choices
-    wrong = [
-        *kind_problems(study),
-        *(text for offer in offers for text in precision_problems(workload, offer.cluster)),
-        *device_problems(offers, study.space),
-        *workload_problems(workload, study.space),
-        *search_problems(workload, offers, objective=study.objective, limit=study.limit),
-    ]
-    if not keep >= 1:
-        wrong.append(f"keep must be at least 1, got {keep}.")
-    if wrong:
-        raise InputError("\n".join(dict.fromkeys(wrong)))
 
 
 def _ranked(
@@ -195,30 +185,24 @@ def _entries(
     Once stopped, the closed form alone answers for all of them: plans of two resolutions make no
     ranking, and the gap of a search that was cut short is that of the closed form.
     """
-    every = list(zip(found.best, _priced(study, coefficients, found.best), strict=True))
+    # Each plan on no more nodes than it uses: the table of those beside it, and its row there.
+    together: dict[Cluster, list[Plan]] = {}
+    rows = []
+    for candidate in found.best:
+        plans = together.setdefault(candidate.rented, [])
+        rows.append(len(plans))
+        plans.append(candidate.plan)
+    tables = {
+        cluster: price_table(setting(study.workload, cluster, coefficients), plans)
+        for cluster, plans in together.items()
+    }
+    every = [(each, (tables[each.rented], row)) for each, row in zip(found.best, rows, strict=True)]
     entries = []
     for candidate, priced in every:
         if stop():
             return [(each, _entry(study, place, each, played=False)) for each, place in every]
         entries.append((candidate, _entry(study, priced, candidate, played=True)))
     return entries
-
-
-def _priced(
-    study: Study, coefficients: Coefficients, candidates: Sequence[Candidate]
-) -> list[tuple[PriceTable, int]]:
-    """Each plan on no more nodes than it uses: the table of those beside it, and its row there."""
-    together: dict[Cluster, list[Plan]] = {}
-    places = []
-    for candidate in candidates:
-        plans = together.setdefault(candidate.rented, [])
-        places.append((candidate.rented, len(plans)))
-        plans.append(candidate.plan)
-    tables = {
-        cluster: price_table(setting(study.workload, cluster, coefficients), plans)
-        for cluster, plans in together.items()
-    }
-    return [(tables[cluster], row) for cluster, row in places]
 
 
 def _entry(
@@ -228,19 +212,6 @@ def _entry(
     (table, row), cluster = priced, candidate.rented
     estimate = estimate_of(table, row, assumed=study.assumed, played=played, job=study.job)
     return Ranked(plan=candidate.plan, estimate=estimate, cluster=cluster.name, nodes=cluster.nodes)
-
-
-def _point(candidate: Candidate) -> ParetoPoint:
-    devices, cluster = candidate.plan.devices, candidate.cluster
-    return ParetoPoint(
-        plan=candidate.plan,
-        step_time=candidate.step_time,
-        memory=candidate.memory,
-        cost_per_step=cost(cluster, candidate.step_time, devices=devices),
-        energy_per_step=energy(cluster, candidate.step_time, devices=devices),
-        cluster=cluster.name,
-        devices=devices,
-    )
 
 
 def _cell(tensor: int, pipeline: int, corner: Corner) -> Cell:
@@ -271,13 +242,22 @@ def _nothing(
         )
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
     if sum(found.rejected[name] for name in (MEMORY, MEMORY_LIMIT, HOST_MEMORY)) < found.space:
+        # What a whole training takes under the plans that come nearest to the limits.
         limits = {"fastest": study.limit.deadline, "cheapest": study.limit.cost}
         free = replace(study.limit, deadline=None, cost=None)
-        told = [
-            _nearest(replace(study, objective=NEAREST[called], limit=free), called, coefficients)
-            for called, limit in limits.items()
-            if limit is not None
-        ]
+        told = []
+        for called in (called for called, limit in limits.items() if limit is not None):
+            asked = replace(study, objective=NEAREST[called], limit=free)
+            best = best_plans(asked, coefficients=coefficients, keep=1, trade_offs=False).best
+            days, dollars = best.estimate.time_to_train, best.estimate.cost_to_train
+            amounts = (
+                SECONDS.write(days) if days else "",
+                DOLLARS.write(dollars) if dollars else "",
+            )
+            home = f"{best.nodes:,} x {best.cluster}"
+            told.append(
+                f"- the {called} plan, {best.plan} on {home}: {', '.join(filter(None, amounts))}"
+            )
         over_limits = "\n".join(
             ["Without limits on the whole training:", *told, "Relax search.limit."]
         )
@@ -285,39 +265,26 @@ def _nothing(
     return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients)}")
 
 
-def _nearest(study: Study, called: str, coefficients: Coefficients) -> str:
-    """What a whole training takes under the best plan of a study."""
-    best = best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
-    days, dollars = best.estimate.time_to_train, best.estimate.cost_to_train
-    amounts = (SECONDS.write(days) if days else "", DOLLARS.write(dollars) if dollars else "")
-    home = f"{best.nodes:,} x {best.cluster}"
-    return f"- the {called} plan, {best.plan} on {home}: {', '.join(filter(None, amounts))}"
-
-
 def _no_legal_plan(study: Study) -> str:
     """Why the degrees cannot multiply to the device count."""
     model = study.workload.model
     devices = either(sorted({each for offer in study.choices for each in offer.devices}))
     units = gcd(*(o.units for _, o in model.operators if o.units and not o.experts))
-    axes, context, experts = "data x tensor x pipeline", "", ""
+    axes, context, experts, fewer = "data x tensor x pipeline", "", "", ""
     if model.attends:
         axes = "data x tensor x context x pipeline"
         context = f"2 x context divides the {model.tokens} tokens of a sample, "
     if model.experts:
         count = gcd(*(o.experts for _, o in model.operators if o.experts))
         experts = f", and expert divides the {count} experts and data x tensor x context"
+    if study.cluster.nodes > 1 and not study.offers:
+        # All nodes must be used as the question stands.
+        most = study.cluster.nodes
+        fewer = f" Or let a plan use fewer: cluster.nodes = {{ least = 1, most = {most} }}."
     return (
         f"the space has no legal plan for {model.name} on {devices} devices: {axes} must be "
         f"{devices}, where tensor divides {units}, {context}pipeline divides the "
         f"{model.cuttable_layers} layers and data divides the {study.workload.global_batch} "
         f"samples of workload.global_batch{experts}. Free a key of [plan], or change batch or "
-        f"nodes.{_fewer(study)}"
+        f"nodes.{fewer}"
     )
-
-
-def _fewer(study: Study) -> str:
-    """How to let plans leave nodes idle, where all must be used."""
-    nodes = study.cluster.nodes
-    if study.offers or nodes == 1:
-        return ""
-    return f" Or let a plan use fewer: cluster.nodes = {{ least = 1, most = {nodes} }}."

@@ -9,8 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
+from foretrain.plan.study import Objective
 from foretrain.plan.table import Column, Flags, PlanTable, Rows, distinct
 from foretrain.search.candidate import Candidate, Priced
+from foretrain.search.result import Progress
 
 Degrees = tuple[int, int]
 """Of the tensor and the pipeline axis."""
@@ -89,6 +91,18 @@ class Incumbents:
             return None
         best = self.best[0].value
         return max(0.0, 1.0 - self.bound / best) if best else 0.0
+
+    def progress(self, objective: Objective) -> Progress:
+        """How far the search has come."""
+        best = self.best[0] if self.best else None
+        return Progress(
+            objective=objective,
+            settled=self.settled,
+            space=self.space,
+            best=best.value if best else None,
+            plan=best.plan if best else None,
+            gap=self.gap,
+        )
 
     def reject(self, reason: str, count: int) -> None:
         """Count plans that are refused."""

@@ -14,7 +14,7 @@ from math import lcm
 
 from foretrain.errors import InputError
 from foretrain.plan.choices import chosen, divisors, question_of
-from foretrain.plan.study import Space
+from foretrain.plan.study import Maximise, Space, Study
 from foretrain.search.exhaustive import lean
 from foretrain.workload.graph import Model, least_layers, steady_layers
 from foretrain.workload.workload import Workload
@@ -60,6 +60,17 @@ def climb(sizes: range, fits: Callable[[int], bool]) -> int | None:
     return sizes[low]
 
 
+def ladders_of(study: Study, devices: Sequence[int]) -> list[Ladder]:
+    """What to try of that which a study wants as large as fits, on some numbers of devices."""
+    match study.maximise:
+        case Maximise.MICRO_BATCH:
+            return micro_batch_ladders(study.workload, study.space)
+        case Maximise.SEQUENCE:
+            return length_ladders(study.workload, study.space, devices=devices)
+        case _:
+            return depth_ladders(study.workload, study.space, devices=devices)
+
+
 def micro_batch_ladders(workload: Workload, space: Space) -> list[Ladder]:
     """One for each micro-batch, since plans with another one are other plans; largest first."""
     return [
@@ -87,7 +98,18 @@ def length_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) 
     _refuse(space, counted=False)
     found: dict[int, set[tuple[int, int]]] = defaultdict(set)
     step = step_of(workload.model.tokens)
-    for tensor, context in _members(workload, space, devices):
+    units = question_of(workload, space).units
+    every = sorted({degree for count in devices for degree in divisors(count)})
+    several = [
+        (tensor, context)
+        for tensor in chosen(every, space.tensor)
+        if not any(unit % tensor for unit in units)
+        for context in chosen(every, space.context)
+        if context == 1 or workload.model.attends
+    ]
+    for tensor, context in several:
+        if all(count % (tensor * context) for count in devices):
+            continue
         blocks = lcm(step, 2 * context if context > 1 else 1)
         found[blocks].add((tensor, context))
         found[lcm(blocks, tensor * context)].add((tensor, context))
@@ -102,18 +124,6 @@ def length_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) 
         )
         for rung, pairs in sorted(found.items())
     ]
-
-
-def _members(workload: Workload, space: Space, devices: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Degrees of the tensor and the context axis."""
-    units = question_of(workload, space).units
-    every = sorted({degree for count in devices for degree in divisors(count)})
-    for tensor in chosen(every, space.tensor):
-        if not any(unit % tensor for unit in units):
-            for context in chosen(every, space.context):
-                several = context == 1 or workload.model.attends
-                if several and any(count % (tensor * context) == 0 for count in devices):
-                    yield tensor, context
 
 
 def depth_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) -> list[Ladder]:

@@ -25,9 +25,7 @@ from foretrain.search.ladders import (
     LONGEST,
     Ladder,
     climb,
-    depth_ladders,
-    length_ladders,
-    micro_batch_ladders,
+    ladders_of,
 )
 from foretrain.search.result import Progress, SearchResult
 from foretrain.show.table import label, labelled
@@ -138,37 +136,16 @@ def largest(
         parameters=model.parameters,
         tokens=float(model.tokens * batch) if model.tokens > 1 else None,
         next=_next(asked, size),
-        growth=_growth(asked, size, where),
+        # What sizes up to the largest need where it fits, each about twice the one before.
+        growth=tuple(
+            need
+            for need in (_need(asked, each, at) for each, at in _below(asked, size, where))
+            if need is not None
+        ),
         search=best_plans(
             there, coefficients=coefficients, keep=keep, progress=progress, stop=stop
         ),
     )
-
-
-def _refuse(study: Study) -> None:
-    """Questions that have no answer."""
-    wrong = [
-        *(
-            text
-            for offer in study.choices
-            for text in precision_problems(study.workload, offer.cluster)
-        ),
-        *limit_problems(study.choices, study.limit),
-    ]
-    wrong += [
-        f"search.limit.{name}: search.maximise asks what fits in memory, whatever it takes. "
-        "Leave one of them out."
-        for name in ("cost", "deadline")
-        if getattr(study.limit, name) is not None
-    ]
-    if study.maximise is None:
-        wrong.append("search.maximise: is missing: micro_batch, sequence or parameters.")
-    if study.mixed is not None:
-        wrong.append("search.maximise: asks about one kind of devices; the study has two.")
-    if study.maximise is Maximise.SEQUENCE:
-        wrong += _fixed_length(study)
-    if wrong:
-        raise InputError("\n".join(dict.fromkeys(wrong)))
 
 
 def _fixed_length(study: Study) -> Iterator[str]:
@@ -224,37 +201,42 @@ Where = tuple[Offer, Ladder]
 """What is rented, and the sizes to try there."""
 
 
-def _asked(
-    study: Study,
-    *,
-    coefficients: Coefficients,
-    stop: Callable[[], bool] | None,
-) -> _Asked:
+def _asked(study: Study, *, coefficients: Coefficients, stop: Callable[[], bool] | None) -> _Asked:
     """What is asked, if it has an answer."""
-    _refuse(study)
-    assert study.maximise is not None, "a question without anything to maximise was not refused"
+    wrong = [
+        *(
+            text
+            for offer in study.choices
+            for text in precision_problems(study.workload, offer.cluster)
+        ),
+        *limit_problems(study.choices, study.limit),
+    ]
+    wrong += [
+        f"search.limit.{name}: search.maximise asks what fits in memory, whatever it takes. "
+        "Leave one of them out."
+        for name in ("cost", "deadline")
+        if getattr(study.limit, name) is not None
+    ]
+    if study.maximise is None:
+        wrong.append("search.maximise: is missing: micro_batch, sequence or parameters.")
+    if study.mixed is not None:
+        wrong.append("search.maximise: asks about one kind of devices; the study has two.")
+    if study.maximise is Maximise.SEQUENCE:
+        wrong += _fixed_length(study)
+    if wrong or study.maximise is None:
+        raise InputError("\n".join(dict.fromkeys(wrong)))
     return _Asked(
         maximise=study.maximise,
         ladders=[
             (offer, ladder)
             for offer in within(study.choices, study.limit)
-            for ladder in _ladders(study, offer.devices)
+            for ladder in ladders_of(study, offer.devices)
         ],
         study_of=cache(partial(sized, study)),
         limit=inf if study.limit.memory is None else study.limit.memory,
         coefficients=coefficients,
         stop=stop or (lambda: False),
     )
-
-
-def _ladders(study: Study, devices: Sequence[int]) -> list[Ladder]:
-    match study.maximise:
-        case Maximise.MICRO_BATCH:
-            return micro_batch_ladders(study.workload, study.space)
-        case Maximise.SEQUENCE:
-            return length_ladders(study.workload, study.space, devices=devices)
-        case _:
-            return depth_ladders(study.workload, study.space, devices=devices)
 
 
 def _need(asked: _Asked, where: Where, size: int) -> Need | None:
@@ -280,17 +262,27 @@ def _top(asked: _Asked) -> tuple[int, Where]:
     """The largest size that fits, and where."""
     top, there = 0, None
     for where in asked.ladders:
-        size = climb(where[1].above(top), partial(_fits, asked, where))
+
+        def fits(size: int, where: Where = where) -> bool:
+            need = _need(asked, where, size)
+            return need is not None and need.fits
+
+        size = climb(where[1].above(top), fits)
         if size is not None:
             top, there = size, where
-    if there is None:
-        raise _nothing(asked)
-    return top, there
-
-
-def _fits(asked: _Asked, where: Where, size: int) -> bool:
-    need = _need(asked, where, size)
-    return need is not None and need.fits
+    if there is not None:
+        return top, there
+    least, called = _next(asked, 0), _WORDS[asked.maximise]
+    if least is None:
+        raise InputError(
+            f"the space has no legal plan for any {called}. Free a key of [plan], or change "
+            "workload.global_batch or cluster.nodes."
+        )
+    raise NoPlanFits(
+        f"no plan fits: the smallest {called}, {least.size:,}, needs at least "
+        f"{BYTES.write(least.memory)} per device ({least.plan}); {BYTES.write(least.room)} may be "
+        "filled. Use more nodes or a device with more memory."
+    )
 
 
 def _next(asked: _Asked, size: int) -> Need | None:
@@ -300,27 +292,6 @@ def _next(asked: _Asked, size: int) -> Need | None:
     ]
     legal = [need for need in needs if need is not None]
     return min(legal, key=lambda need: (need.size, need.memory - need.room), default=None)
-
-
-def _nothing(asked: _Asked) -> NoPlanFits | InputError:
-    """Why no size fits."""
-    least = _next(asked, 0)
-    if least is None:
-        return InputError(
-            f"the space has no legal plan for any {_WORDS[asked.maximise]}. Free a key of [plan], "
-            "or change workload.global_batch or cluster.nodes."
-        )
-    return NoPlanFits(
-        f"no plan fits: the smallest {_WORDS[asked.maximise]}, {least.size:,}, needs at least "
-        f"{BYTES.write(least.memory)} per device ({least.plan}); {BYTES.write(least.room)} may be "
-        "filled. Use more nodes or a device with more memory."
-    )
-
-
-def _growth(asked: _Asked, size: int, where: Where) -> tuple[Need, ...]:
-    """What sizes up to the largest need where it fits, each about twice the one before."""
-    needs = (_need(asked, each, at) for each, at in _below(asked, size, where))
-    return tuple(need for need in needs if need is not None)
 
 
 def _below(asked: _Asked, size: int, where: Where) -> list[tuple[Where, int]]:

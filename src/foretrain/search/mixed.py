@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import process_time
 
+from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.mixed import Mixed, dollars, watts
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
@@ -19,6 +20,8 @@ from foretrain.step.pair import Alone, MixedPlan, MixedResult, price_mixed
 from foretrain.step.result import Estimate
 from foretrain.study.coefficients import DEFAULT
 from foretrain.units import WATTS
+
+UNCOUNTED = "[job] is not counted on two kinds of devices: time to train is that of all steps"
 
 
 def mixed(
@@ -54,19 +57,24 @@ def mixed(
         study,
         coefficients,
         keep=keep,
-        tell=lambda found: told(_progress(study, found)),
+        tell=lambda found: told(found.progress(study.objective)),
         stop=stop or (lambda: False),
     )
     if not found.best:
         raise _nothing(study, both, found)
-    plans = _ranked(study, coefficients, found)
-    alone = _alone(study, both, coefficients, place=0), _alone(study, both, coefficients, place=1)
-    rival = _rival(study, alone)
+    # The best plans with their steps played, in order.
+    played = [price_mixed(study, each.plan, coefficients) for each in found.best]
+    plans = sorted(played, key=lambda each: (_value(study, each), each.memory, str(each.plan)))
+    one, two = (_alone(study, cluster, coefficients) for cluster in both.kinds)
+    # Value and cluster of the better kind alone; None where neither suffices.
+    known = ((each.estimate, each.cluster) for each in (one, two))
+    values = [(_value(study, plan), cluster) for plan, cluster in known if plan is not None]
+    rival = min(values, default=None)
     return MixedResult(
         objective=study.objective,
         best=plans[0],
-        plans=plans,
-        alone=alone,
+        plans=tuple(plans),
+        alone=(one, two),
         gain=None if rival is None else 1.0 - _value(study, plans[0]) / rival[0],
         rival=None if rival is None else rival[1],
         space=found.space,
@@ -75,26 +83,8 @@ def mixed(
         rejected=dict(found.rejected),
         seconds=process_time() - start,
         proven_optimal=found.complete,
-        assumed=(*study.assumed, *_uncounted(study)),
+        assumed=(*study.assumed, *([UNCOUNTED] if study.job else [])),
     )
-
-
-def _progress(study: Study, found: FoundPairs) -> Progress:
-    best = found.best[0] if found.best else None
-    return Progress(
-        objective=study.objective,
-        settled=found.space,
-        space=None,
-        best=best.value if best else None,
-        plan=best.plan if best else None,
-        gap=None,
-    )
-
-
-def _ranked(study: Study, coefficients: Coefficients, found: FoundPairs) -> tuple[MixedPlan, ...]:
-    """The best plans with their steps played, in order."""
-    plans = [price_mixed(study, each.plan, coefficients) for each in found.best]
-    return tuple(sorted(plans, key=lambda each: (_value(study, each), each.memory, str(each.plan))))
 
 
 def _value(study: Study, plan: MixedPlan | Estimate) -> float:
@@ -112,9 +102,8 @@ def _value(study: Study, plan: MixedPlan | Estimate) -> float:
     return found
 
 
-def _alone(study: Study, both: Mixed, coefficients: Coefficients, *, place: int) -> Alone:
+def _alone(study: Study, cluster: Cluster, coefficients: Coefficients) -> Alone:
     """The best plan on one kind, or why there is none."""
-    cluster = both.kinds[place]
     question = replace(study, cluster=cluster, mixed=None)
     estimate, reason = None, None
     try:
@@ -122,13 +111,6 @@ def _alone(study: Study, both: Mixed, coefficients: Coefficients, *, place: int)
     except (InputError, NoPlanFits) as error:
         reason = str(error)
     return Alone(cluster=cluster.name, devices=cluster.devices, estimate=estimate, reason=reason)
-
-
-def _rival(study: Study, alone: tuple[Alone, Alone]) -> tuple[float, str] | None:
-    """Value and cluster of the better kind alone; None where neither suffices."""
-    known = ((each.estimate, each.cluster) for each in alone)
-    found = [(_value(study, plan), cluster) for plan, cluster in known if plan is not None]
-    return min(found, default=None)
 
 
 def _problems(study: Study, both: Mixed) -> Iterator[str]:
@@ -158,11 +140,6 @@ def _limit_problems(study: Study, both: Mixed) -> Iterator[str]:
     for name in ("cost", "deadline"):
         if getattr(limit, name) is not None and study.workload.samples is None:
             yield f"search.limit.{name}: needs workload.amount: how much to train."
-
-
-def _uncounted(study: Study) -> Iterator[str]:
-    if study.job is not None:
-        yield "[job] is not counted on two kinds of devices: time to train is that of all steps"
 
 
 def _nothing(study: Study, both: Mixed, found: FoundPairs) -> NoPlanFits | InputError:

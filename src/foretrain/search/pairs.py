@@ -14,7 +14,8 @@ from foretrain.plan.mixed import replica_tables, stage_tables
 from foretrain.plan.plan import GroupedBy, Groups, Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, Flags, PlanTable
-from foretrain.step.mixed.replicas import Settings, replica_memory, replica_settings, shares, ways
+from foretrain.search.result import Progress
+from foretrain.step.mixed.replicas import replica_memory, replica_settings, shares, ways
 from foretrain.step.mixed.stages import (
     Both,
     Layers,
@@ -102,6 +103,18 @@ class FoundPairs:
     rejected: Counter[str] = field(default_factory=Counter)
     complete: bool = True
 
+    def progress(self, objective: Objective) -> Progress:
+        """How far the search has come; how large the space is shows at its end."""
+        best = self.best[0] if self.best else None
+        return Progress(
+            objective=objective,
+            settled=self.space,
+            space=None,
+            best=best.value if best else None,
+            plan=best.plan if best else None,
+            gap=None,
+        )
+
     def bar(self, study: Study) -> float:
         """Seconds of a step beyond which no plan is among the best."""
         full = len(self.best) == self.keep and study.objective is not Objective.MEMORY
@@ -152,13 +165,37 @@ def _tables(
         rows = np.flatnonzero(ways(study.workload, plans, devices=(one, two)).last >= 0)
         found.space += len(rows)
         if len(rows):
-            yield _by_replica(settings, plans.take(rows), devices=(one, two))
+            # Each with the best way to share the batch.
+            several = plans.take(rows)
+            shared = shares(settings, several, devices=(one, two))
+            first, second = (
+                replica_memory(known, several, many)
+                for known, many in zip(settings, shared.micro_batches, strict=True)
+            )
+            yield PricedPairs(
+                by=GroupedBy.REPLICA,
+                places=(0, 1),
+                plans=several,
+                micro_batches=shared.micro_batches,
+                seconds=np.maximum(*shared.seconds),
+                memory=(first, second),
+            )
     both = stretches(study.workload, mixed, coefficients)
     for plans in stage_tables(study.workload, mixed, study.space):
-        for first, second in EITHER:
-            ordered = both[first], both[second]
+        for places in EITHER:
+            ordered = both[places[0]], both[places[1]]
             for some, layers in _promising(study, ordered, plans, found=found):
-                yield _by_stage(ordered, some, layers, places=(first, second))
+                # Each with the cut that suits the kinds.
+                cut = staged(ordered, some, layers)
+                passed = np.asarray(cut.passing.micro_batches)
+                yield PricedPairs(
+                    by=GroupedBy.STAGE,
+                    places=places,
+                    plans=cut.plans,
+                    micro_batches=(passed, passed),
+                    seconds=stage_seconds(ordered, cut),
+                    memory=stretch_memory(ordered, cut),
+                )
             yield None
 
 
@@ -180,48 +217,31 @@ def _promising(
             yield plans.take(rows), (layers[0].take(rows, axis=1), layers[1].take(rows, axis=1))
 
 
-def _by_replica(settings: Settings, plans: PlanTable, *, devices: tuple[int, int]) -> PricedPairs:
-    """Plans by replica, each with the best way to share the batch."""
-    found = shares(settings, plans, devices=devices)
-    first, second = found.micro_batches
-    return PricedPairs(
-        by=GroupedBy.REPLICA,
-        places=(0, 1),
-        plans=plans,
-        micro_batches=found.micro_batches,
-        seconds=np.maximum(*found.seconds),
-        memory=(
-            replica_memory(settings[0], plans, first),
-            replica_memory(settings[1], plans, second),
-        ),
-    )
-
-
-def _by_stage(
-    both: Both, plans: PlanTable, layers: Layers, *, places: tuple[int, int]
-) -> PricedPairs:
-    """Plans by stage, each with the cut that suits the kinds."""
-    found = staged(both, plans, layers)
-    many = np.asarray(found.passing.micro_batches)
-    return PricedPairs(
-        by=GroupedBy.STAGE,
-        places=places,
-        plans=found.plans,
-        micro_batches=(many, many),
-        seconds=stage_seconds(both, found),
-        memory=stretch_memory(both, found),
-    )
-
-
 def _add(study: Study, priced: PricedPairs, found: FoundPairs) -> None:
     """Drop what does not fit or is over a limit, and rank the rest."""
+    assert study.mixed is not None
+    limit, workload, memory = study.limit, study.workload, np.maximum(*priced.memory)
+    room = [study.mixed.kinds[place].device.memory for place in priced.places]
+    over: list[tuple[str, Flags]] = [
+        (MEMORY, (priced.memory[0] > room[0]) | (priced.memory[1] > room[1]))
+    ]
+    if limit.memory is not None:
+        over.append((MEMORY_LIMIT, memory > limit.memory))
+    if workload.samples is not None:
+        whole = priced.seconds * (workload.samples / workload.global_batch)
+        if limit.deadline is not None:
+            over.append(("deadline", whole > limit.deadline))
+        if limit.cost is not None:
+            over.append(("cost limit", (dollars(study.mixed) or 0.0) * whole > limit.cost))
     kept = np.ones(len(priced.plans), bool)
-    for reason, over in _over(study, priced):
-        found.rejected[reason] += int((kept & over).sum())
-        kept &= ~over
+    for reason, broken in over:
+        found.rejected[reason] += int((kept & broken).sum())
+        kept &= ~broken
     found.priced += int(kept.sum())
-    memory = np.maximum(*priced.memory)
-    value = memory if study.objective is Objective.MEMORY else _rate(study) * priced.seconds
+    # What a second is worth; every plan has all devices.
+    rates = {Objective.COST: dollars(study.mixed), Objective.ENERGY: watts(study.mixed)}
+    rate = rates.get(study.objective) or 1.0
+    value = memory if study.objective is Objective.MEMORY else rate * priced.seconds
     rows = np.flatnonzero(kept)
     last = np.sort(value[rows])[: found.keep][-1:]
     candidates = [
@@ -234,27 +254,3 @@ def _add(study: Study, priced: PricedPairs, found: FoundPairs) -> None:
         for row in rows[value[rows] <= last]
     ]
     found.best = sorted([*found.best, *candidates], key=lambda each: each.rank)[: found.keep]
-
-
-def _rate(study: Study) -> float:
-    """What a second is worth; every plan has all devices."""
-    assert study.mixed is not None
-    rates = {Objective.COST: dollars(study.mixed), Objective.ENERGY: watts(study.mixed)}
-    return rates.get(study.objective) or 1.0
-
-
-def _over(study: Study, priced: PricedPairs) -> Iterator[tuple[str, Flags]]:
-    """Which plans do not fit or break a limit, reason by reason. [plan]"""
-    assert study.mixed is not None
-    limit, workload = study.limit, study.workload
-    kinds = [study.mixed.kinds[place] for place in priced.places]
-    room = [each.device.memory for each in kinds]
-    yield MEMORY, (priced.memory[0] > room[0]) | (priced.memory[1] > room[1])
-    if limit.memory is not None:
-        yield MEMORY_LIMIT, np.maximum(*priced.memory) > limit.memory
-    if workload.samples is not None:
-        whole = priced.seconds * (workload.samples / workload.global_batch)
-        if limit.deadline is not None:
-            yield "deadline", whole > limit.deadline
-        if limit.cost is not None:
-            yield "cost limit", (dollars(study.mixed) or 0.0) * whole > limit.cost

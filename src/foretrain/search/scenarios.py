@@ -5,17 +5,16 @@ scenarios: which plan is best in each of several futures, and which is never far
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import fsum, inf
 
-from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import Plan, idle, setting_of
+from foretrain.plan.plan import Plan, spelled
 from foretrain.plan.shape import on
-from foretrain.plan.study import Scenario, Space, Study
+from foretrain.plan.study import Scenario, Study
 from foretrain.plan.within import within
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import spent
@@ -52,51 +51,36 @@ class Placed:
 
 def placed(study: Study, shape: Plan, coefficients: Coefficients) -> Placed:
     """A shape in a scenario, on the number of devices on which it has least of the objective."""
+    # Everything that may be rented within the limits, the largest of each offer first.
     found = [
-        _on(setting(study.workload, cluster, coefficients), shape, study=study)
-        for cluster in _clusters(study)
+        _on(setting(study.workload, offer.of(devices), coefficients), shape, study=study)
+        for offer in within(study.choices, study.limit)
+        for devices in reversed(offer.devices)
     ]
     running = [each for each in found if each.value is not None]
     return min(running, key=lambda each: (each.value or 0.0, str(each.plan)), default=found[0])
 
 
-def _clusters(study: Study) -> Iterator[Cluster]:
-    """Everything that may be rented within the limits, the largest of each offer first."""
-    for offer in within(study.choices, study.limit):
-        yield from (offer.of(devices) for devices in reversed(offer.devices))
-
-
 def _on(setting: Setting, shape: Plan, *, study: Study) -> Placed:
     cluster = setting.cluster
-    plan = on(shape, cluster.devices, experts=bool(study.workload.model.experts))
+    plan, estimate = on(shape, cluster.devices, experts=bool(study.workload.model.experts)), None
     if plan is None:
-        return _refused(
+        reason = (
             f"{cluster.devices:,} devices are no multiple of tensor x context x pipeline = "
             f"{shape.tensor * shape.context * shape.pipeline:,}"
         )
-    wrong = [*problems(study.workload, cluster, plan), *_outside(study, plan)]
-    if wrong:
-        return _refused(wrong[0].rstrip("."))
-    estimate = price_plan(setting, plan, played=False, job=study.job)
-    if not estimate.fits:
-        return _refused(str(estimate.reason))
-    over = [each.limit for each in excesses(setting, estimate, study.limit)]
-    if over:
-        return _refused(f"over the {over[0]}")
-    return Placed(plan=plan, value=spent(study.objective, estimate), reason=None)
-
-
-def _refused(reason: str) -> Placed:
+    elif wrong := problems(study.workload, cluster, plan):
+        reason = wrong[0].rstrip(".")
+    elif keys := study.space.keys_against(plan, study.workload.model):
+        value = spelled(getattr(plan, keys[0]))
+        reason = f"its [plan] has no {keys[0]} = {value}"
+    else:
+        estimate = price_plan(setting, plan, played=False, job=study.job)
+        over = [each.limit for each in excesses(setting, estimate, study.limit)]
+        if estimate.fits and not over:
+            return Placed(plan=plan, value=spent(study.objective, estimate), reason=None)
+        reason = f"over the {over[0]}" if estimate.fits else str(estimate.reason)
     return Placed(plan=None, value=None, reason=reason)
-
-
-def _outside(study: Study, plan: Plan) -> Iterator[str]:
-    """Keys of the scenario's [plan] that leave a plan out."""
-    quiet = idle(plan, study.workload.model)
-    for field in fields(Space):
-        choices, value = getattr(study.space, field.name), getattr(plan, field.name)
-        if choices is not None and value not in choices and field.name not in quiet:
-            yield f"its [plan] has no {setting_of(field.name, value).removeprefix('plan.')}"
 
 
 OVER = "in the closed form each of the best plans is over search.limit."
@@ -170,11 +154,6 @@ def scenarios(
     return _compared(answers, fields, coefficients=coefficients, keep=keep, stop=stop)
 
 
-def _at_once() -> bool:
-    """Stops what is asked to compare with best plans that are not known to be the best."""
-    return True
-
-
 def _unanswered(scenario: Scenario, reason: str) -> ScenarioAnswer:
     return ScenarioAnswer(
         name=scenario.name,
@@ -224,8 +203,19 @@ def _compared(
     least = min(everywhere, key=_rank, default=None)
     worst = inf if least is None or least.worst is None else least.worst
     certain = all(answer.proven_optimal for answer in answers if answer.best)
-    ask = stop if certain else _at_once
-    found = _swept(fields, worst, coefficients=coefficients, keep=keep, stop=ask)
+    # Nothing is compared with best plans that are not known to be the best, or below no regret.
+    ask = (stop or (lambda: False)) if certain else (lambda: True)
+    contests = []
+    for field in fields if worst else ():
+        study = field.scenario.study
+        settings = {
+            offer: setting(study.workload, offer.cluster, coefficients)
+            for offer in within(study.choices, study.limit)
+        }
+        contests.append(Contest(study=study, settings=settings, best=field.best))
+    found = Least(shapes=(), proven=True, bound=0.0)
+    if contests:
+        found = least_regret(contests, known=worst, keep=keep, stop=ask)
     swept = [_choice(regret.shape, fields, coefficients) for regret in found.shapes]
     kept = [choice for choice in swept if choice.worst is not None]
     least = min([*everywhere, *kept], key=_rank, default=None)
@@ -239,52 +229,28 @@ def _compared(
     )
 
 
-def _swept(
-    fields: Sequence[_Field],
-    worst: float,
-    *,
-    coefficients: Coefficients,
-    keep: int,
-    stop: Callable[[], bool] | None,
-) -> Least:
-    """The shapes with the least worst regret among all plans; nothing can be below no regret."""
-    if worst == 0.0:
-        return Least(shapes=(), proven=True, bound=0.0)
-    contests = [_contest(field, coefficients) for field in fields]
-    return least_regret(contests, known=worst, keep=keep, stop=stop or (lambda: False))
-
-
-def _contest(field: _Field, coefficients: Coefficients) -> Contest:
-    study = field.scenario.study
-    settings = {
-        offer: setting(study.workload, offer.cluster, coefficients)
-        for offer in within(study.choices, study.limit)
-    }
-    return Contest(study=study, settings=settings, best=field.best)
-
-
 def _choice(shape: Plan, fields: Sequence[_Field], coefficients: Coefficients) -> Choice:
     """What becomes of a shape in every scenario that some plan can answer."""
-    outcomes = tuple(_outcome(shape, field, coefficients) for field in fields)
+    outcomes = []
+    for field in fields:
+        found = placed(field.scenario.study, shape, coefficients)
+        outcomes.append(
+            Outcome(
+                scenario=field.scenario.name,
+                plan=found.plan,
+                value=found.value,
+                regret=None if found.value is None else found.value / field.best - 1.0,
+                reason=found.reason,
+            )
+        )
     plan = next((each.plan for each in outcomes if each.plan is not None), shape)
     regrets = [each.regret for each in outcomes if each.regret is not None]
     everywhere = len(regrets) == len(outcomes)
     return Choice(
         plan=plan,
-        outcomes=outcomes,
+        outcomes=tuple(outcomes),
         worst=max(regrets) if everywhere else None,
         mean=fsum(regrets) / len(regrets) if everywhere else None,
-    )
-
-
-def _outcome(shape: Plan, field: _Field, coefficients: Coefficients) -> Outcome:
-    found = placed(field.scenario.study, shape, coefficients)
-    return Outcome(
-        scenario=field.scenario.name,
-        plan=found.plan,
-        value=found.value,
-        regret=None if found.value is None else found.value / field.best - 1.0,
-        reason=found.reason,
     )
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import NoPlanFits
 from foretrain.plan.legality import device_problems, workload_problems
-from foretrain.plan.plan import Plan, idle, setting_of, spelled
+from foretrain.plan.plan import Plan, setting_of, spelled
 from foretrain.plan.study import FIXED, Space, Study
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import Site, differences, spent
-from foretrain.search.explain.remedies import MEMORIES, Changed, excesses, remedies
+from foretrain.search.explain.remedies import MEMORIES, excesses, remedies
 from foretrain.search.nearest_miss import clusters_of, freed, nearest_plan
 from foretrain.search.result import Excess, Remedy, SearchResult, Verdict, WhyNot
 from foretrain.step.price import price_plan
@@ -29,11 +28,15 @@ TIE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """The plan that stands for what was named, where it runs and what it takes."""
+    """Where the plan that stands for what was named runs and what it takes."""
 
-    plan: Plan
     cluster: Cluster
     estimate: Estimate
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.estimate.plan
 
 
 def why_not(
@@ -57,28 +60,20 @@ def why_not(
     """
     named = named_by(asked) if isinstance(asked, Plan) else read_named(asked, where="why_not")
     text = str(asked)
-    rules = tuple(_rules(study, named))
-    if rules:
-        return WhyNot(asked=text, verdict=Verdict.ILLEGAL, rules=rules)
-    found = _found(study, named, keep=len(answer.plans), coefficients=coefficients)
-    if found is None:
-        return WhyNot(asked=text, verdict=Verdict.ILLEGAL, rules=(_no_plan(study),))
-    return _judged(study, text, found=found, answer=answer, coefficients=coefficients)
-
-
-def _rules(study: Study, named: Named) -> Iterator[str]:
-    """What keeps every plan with the named fields from running, whatever else the study says."""
+    # What keeps every plan with the named fields from running, whatever else the study says.
     usual = {name: getattr(study.space, name) for name in FIXED}
     space = Space(**(usual | dict(named)))
-    yield from device_problems(study.choices, space)
-    yield from workload_problems(study.workload, space)
-
-
-def _no_plan(study: Study) -> str:
-    return (
-        f"no plan on {study.cluster.devices:,} devices has these values together, even if one more "
-        "key of [plan] were left out."
-    )
+    rules = device_problems(study.choices, space) + workload_problems(study.workload, space)
+    found = None
+    if not rules:
+        found = _found(study, named, keep=len(answer.plans), coefficients=coefficients)
+        rules = [
+            f"no plan on {study.cluster.devices:,} devices has these values together, even if one "
+            "more key of [plan] were left out."
+        ]
+    if found is None:
+        return WhyNot(asked=text, verdict=Verdict.ILLEGAL, rules=tuple(rules))
+    return _judged(study, text, found=found, answer=answer, coefficients=coefficients)
 
 
 def _found(study: Study, named: Named, *, keep: int, coefficients: Coefficients) -> _Found | None:
@@ -93,7 +88,11 @@ def _found(study: Study, named: Named, *, keep: int, coefficients: Coefficients)
         priced = [
             _priced(study, setting(study.workload, place, coefficients), plan) for place in places
         ]
-        return min(priced, key=lambda each: _rank(study, each), default=None)
+        return min(
+            priced,
+            key=lambda each: (not each.estimate.fits, spent(study.objective, each.estimate)),
+            default=None,
+        )
     asked = replace(study, space=replace(study.space, **dict(named)), scenarios=(), maximise=None)
     for each in chain((asked,), (more.study for more in freed(asked, but=named))):
         lean = nearest_plan(each, coefficients)
@@ -112,17 +111,13 @@ def _found(study: Study, named: Named, *, keep: int, coefficients: Coefficients)
                     trade_offs=False,
                 ).best
             cluster = _cluster(each, best.cluster, best.nodes)
-            return _Found(plan=best.plan, cluster=cluster, estimate=best.estimate)
+            return _Found(cluster=cluster, estimate=best.estimate)
     return None
 
 
 def _priced(study: Study, setting: Setting, plan: Plan) -> _Found:
     estimate = price_plan(setting, plan, assumed=study.assumed, job=study.job)
-    return _Found(plan=plan, cluster=setting.cluster, estimate=estimate)
-
-
-def _rank(study: Study, found: _Found) -> tuple[bool, float]:
-    return not found.estimate.fits, spent(study.objective, found.estimate)
+    return _Found(cluster=setting.cluster, estimate=estimate)
 
 
 def _cluster(study: Study, name: str, nodes: int) -> Cluster:
@@ -137,19 +132,33 @@ def _judged(
     best = answer.best
     known = setting(study.workload, found.cluster, coefficients)
     excess = tuple(excesses(known, found.estimate, study.limit))
-    excluded = tuple(_excluded(study, found.plan))
-    place = _place(found, answer)
-    value, least = (spent(study.objective, each) for each in (found.estimate, best.estimate))
-    loss = value / least - 1.0
-    there = _cluster(study, best.cluster, best.nodes)
+    # Keys of [plan] that leave it out.
+    excluded = []
+    for name in study.space.keys_against(found.plan, study.workload.model):
+        choices, value = getattr(study.space, name), getattr(found.plan, name)
+        unless = " unless the study says otherwise" if choices == FIXED.get(name) else ""
+        allowed = f"plan.{name} is {', '.join(map(spelled, choices))}{unless}"
+        excluded.append(f"{allowed}; this needs {setting_of(name, value)}")
+    here = (str(found.plan), found.cluster.name, found.cluster.nodes)
+    ranking = [(str(each.plan), each.cluster, each.nodes) for each in answer.plans]
+    place = ranking.index(here) + 1 if here in ranking else None
+    loss = spent(study.objective, found.estimate) / spent(study.objective, best.estimate) - 1.0
+    # The first that is true says most.
+    verdicts = {
+        Verdict.MISFIT: any(each.limit in MEMORIES for each in excess),
+        Verdict.OVER_LIMIT: bool(excess),
+        Verdict.OUTSIDE: bool(excluded),
+        Verdict.BEST: place == 1 or abs(loss) <= TIE,
+        Verdict.RANKED: place is not None,
+    }
     return WhyNot(
         asked=asked,
-        verdict=_verdict(excess, excluded, place=place, loss=loss),
+        verdict=next((each for each, true in verdicts.items() if true), Verdict.LOSES),
         plan=found.plan,
         estimate=found.estimate,
         cluster=found.cluster.name,
         nodes=found.cluster.nodes,
-        excluded_by=excluded,
+        excluded_by=tuple(excluded),
         excess=excess,
         remedies=_remedies(study, found, excess=excess, coefficients=coefficients),
         place=place,
@@ -157,49 +166,13 @@ def _judged(
         differences=differences(
             study.objective,
             (_site(study, found.plan, found.cluster), found.estimate),
-            (_site(study, best.plan, there), best.estimate),
+            (_site(study, best.plan, _cluster(study, best.cluster, best.nodes)), best.estimate),
         ),
     )
 
 
 def _site(study: Study, plan: Plan, cluster: Cluster) -> Site:
     return Site(plan=plan, cluster=cluster, workload=study.workload)
-
-
-def _verdict(
-    excess: tuple[Excess, ...], excluded: tuple[str, ...], *, place: int | None, loss: float
-) -> Verdict:
-    if any(each.limit in MEMORIES for each in excess):
-        return Verdict.MISFIT
-    if excess:
-        return Verdict.OVER_LIMIT
-    if excluded:
-        return Verdict.OUTSIDE
-    if place == 1 or abs(loss) <= TIE:
-        return Verdict.BEST
-    return Verdict.LOSES if place is None else Verdict.RANKED
-
-
-def _place(found: _Found, answer: SearchResult) -> int | None:
-    """Where the plan stands in the ranking."""
-    here = (str(found.plan), found.cluster.name, found.cluster.nodes)
-    for place, each in enumerate(answer.plans, start=1):
-        if (str(each.plan), each.cluster, each.nodes) == here:
-            return place
-    return None
-
-
-def _excluded(study: Study, plan: Plan) -> Iterator[str]:
-    """Keys of [plan] that leave a plan out, those that change nothing about it apart."""
-    quiet = idle(plan, study.workload.model)
-    for field in fields(Space):
-        choices, value = getattr(study.space, field.name), getattr(plan, field.name)
-        if choices is None or value in choices or field.name in quiet:
-            continue
-        allowed = ", ".join(map(spelled, choices))
-        by_default = choices == FIXED.get(field.name)
-        unless = " unless the study says otherwise" if by_default else ""
-        yield f"plan.{field.name} is {allowed}{unless}; this needs {setting_of(field.name, value)}"
 
 
 def _remedies(
@@ -210,18 +183,17 @@ def _remedies(
         return ()
     known = setting(study.workload, found.cluster, coefficients)
     changes = remedies(known, found.plan, study.limit)
-    priced = [_remedy(study, found, each, coefficients=coefficients) for each in changes]
+    priced = []
+    for each in changes:
+        there = setting(study.workload, each.cluster, coefficients)
+        estimate = price_plan(there, each.plan, played=False)
+        remedy = Remedy(
+            change=each.lines(found.plan, found.cluster),
+            plan=each.plan,
+            nodes=each.cluster.nodes,
+            step_time=estimate.step_time,
+            memory=estimate.memory.total,
+            value=spent(study.objective, estimate),
+        )
+        priced.append(remedy)
     return tuple(sorted(priced, key=lambda each: (each.value, str(each.plan))))
-
-
-def _remedy(study: Study, found: _Found, changed: Changed, *, coefficients: Coefficients) -> Remedy:
-    known = setting(study.workload, changed.cluster, coefficients)
-    estimate = price_plan(known, changed.plan, played=False)
-    return Remedy(
-        change=changed.lines(found.plan, found.cluster),
-        plan=changed.plan,
-        nodes=changed.cluster.nodes,
-        step_time=estimate.step_time,
-        memory=estimate.memory.total,
-        value=spent(study.objective, estimate),
-    )

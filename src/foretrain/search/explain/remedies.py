@@ -7,9 +7,8 @@ Remedies: changes of one kind with which a plan that does not fit would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 
@@ -26,7 +25,6 @@ from foretrain.step.memory import heaviest_total, host_full, host_total
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting, setting
 from foretrain.workload.operator import Attention
-from foretrain.workload.workload import Workload
 
 MEMORIES = ("device memory", "host memory")
 """What a plan must have to run at all; everything else is the study's limit."""
@@ -82,18 +80,29 @@ class Changed:
         return (*((nodes,) * more), *changed(plan, self.plan))
 
 
-def remedies(setting: Setting, plan: Plan, limit: Limit) -> tuple[Changed, ...]:
+def remedies(here: Setting, plan: Plan, limit: Limit) -> tuple[Changed, ...]:
     """Of each kind of change the smallest with which a plan runs and fits.
 
     Args:
-        setting: where it does not fit.
+        here: where it does not fit.
         plan: the plan.
         limit: whose limits on memory and devices count.
     """
-    here = (list_of(setting.workload, plan) for list_of in KINDS.values())
-    found = [_first(setting, [*plans], limit) for plans in here]
-    wider = (_grown(setting, plan, limit=limit, axis=axis) for axis in ("pipeline", "data"))
-    return tuple(dict.fromkeys(each for each in (*found, *wider) if each))
+    workload, cluster = here.workload, here.cluster
+    changes = _changes(plan, experts=bool(workload.model.experts))
+    found = [_first(here, [each for each in plans if each != plan], limit) for plans in changes]
+    most = np.inf if limit.devices is None else limit.devices
+    for axis in ("pipeline", "data"):
+        # The plan on twice the nodes, four times, and so on, all of them along one axis.
+        times, wider = 2, None
+        while not wider and divisible(cluster) and times <= MOST_GROWTH:
+            if times * cluster.devices > most:
+                break
+            more = setting(workload, part(cluster, times * cluster.nodes), here.coefficients)
+            wider = _first(more, [replace(plan, **{axis: times * getattr(plan, axis)})], limit)
+            times *= 2
+        found.append(wider)
+    return tuple(dict.fromkeys(each for each in found if each))
 
 
 def _first(setting: Setting, plans: Sequence[Plan], limit: Limit) -> Changed | None:
@@ -106,129 +115,38 @@ def _first(setting: Setting, plans: Sequence[Plan], limit: Limit) -> Changed | N
     return Changed(plan=legal[rows[0]], cluster=cluster) if len(rows) else None
 
 
-def _grown(known: Setting, plan: Plan, *, limit: Limit, axis: str) -> Changed | None:
-    """The plan on twice the nodes, four times, and so on, all of them along one axis."""
-    cluster, times = known.cluster, 2
-    most = np.inf if limit.devices is None else limit.devices
-    while divisible(cluster) and times <= MOST_GROWTH and times * cluster.devices <= most:
-        wider = setting(known.workload, part(cluster, times * cluster.nodes), known.coefficients)
-        longer = replace(plan, **{axis: times * getattr(plan, axis)})
-        if found := _first(wider, [longer], limit):
-            return found
-        times *= 2
-    return None
-
-
-def _recompute(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """More of the activations computed twice."""
-    for kind in Recompute:
-        if kind > plan.recompute or plan.recompute_layers:
-            yield replace(plan, recompute=kind, recompute_layers=0)
-
-
-def _sharding(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """More of what belongs to parameters divided."""
-    for kind in Sharding:
-        if kind > plan.sharding:
-            yield replace(plan, sharding=kind)
-
-
-def _shard(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """The same divided among more devices, at last among all."""
-    for shard in divisors(plan.data * plan.context):
-        if plan.shard and shard > plan.shard:
-            yield replace(plan, shard=shard)
-
-
-def _reshard(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """Gathered parameters dropped between passes."""
-    if not plan.reshard:
-        yield replace(plan, reshard=True)
-
-
-def _micro_batch(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """Fewer samples at once."""
-    for size in reversed(divisors(plan.micro_batch)[:-1]):
-        yield replace(plan, micro_batch=size)
-
-
-def _sequence_parallel(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """Tokens divided by the tensor axis."""
-    if plan.tensor > 1 and not plan.sequence_parallel:
-        yield replace(plan, sequence_parallel=True)
-
-
-def _deeper(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """More stages and fewer replicas, where need be without interleaving."""
-    for times in divisors(plan.data)[1:]:
-        longer = replace(plan, pipeline=times * plan.pipeline, data=plan.data // times)
-        yield longer
-        yield replace(longer, interleaving=1)
-
-
-def _tensor(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """Operators divided among more devices, and fewer replicas."""
-    for times in divisors(plan.data)[1:]:
-        tensor = times * plan.tensor
-        divided = plan.expert_tensor > 1 or plan.tensor == plan.expert == 1
-        experts = tensor if workload.model.experts and divided else plan.expert_tensor
-        yield replace(plan, tensor=tensor, data=plan.data // times, expert_tensor=experts)
-
-
-def _context(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """Samples shared by more devices, and fewer replicas."""
-    for times in divisors(plan.data)[1:]:
-        yield replace(plan, context=times * plan.context, data=plan.data // times)
-
-
-def _expert(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """Experts spread over more devices."""
-    for times in divisors(plan.tensor * plan.context * plan.data)[1:]:
-        if workload.model.experts:
-            yield replace(plan, expert=times * plan.expert)
-
-
-def _interleaving(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """Fewer chunks per stage, which keep fewer micro-batches in flight."""
-    for chunks in reversed(divisors(plan.interleaving)[:-1]):
-        yield replace(plan, interleaving=chunks)
-
-
-def _schedule(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """The schedule that keeps fewest micro-batches in flight."""
-    if plan.schedule is not Schedule.ONE_F_ONE_B:
-        yield replace(plan, schedule=Schedule.ONE_F_ONE_B)
-
-
-def _attention(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """The kernel that keeps no scores."""
-    if plan.attention is not Attention.FLASH:
-        yield replace(plan, attention=Attention.FLASH)
-
-
-def _offload(workload: Workload, plan: Plan) -> Iterator[Plan]:
-    """More of what waits in the host's memory."""
-    for kind in Offload:
-        if kind > plan.offload and kind & plan.offload == plan.offload:
-            yield replace(plan, offload=kind)
-
-
-KINDS: Mapping[str, Callable[[Workload, Plan], Iterator[Plan]]] = MappingProxyType(
-    {
-        "recompute": _recompute,
-        "sharding": _sharding,
-        "shard": _shard,
-        "reshard": _reshard,
-        "micro_batch": _micro_batch,
-        "sequence_parallel": _sequence_parallel,
-        "pipeline": _deeper,
-        "tensor": _tensor,
-        "context": _context,
-        "expert": _expert,
-        "interleaving": _interleaving,
-        "schedule": _schedule,
-        "attention": _attention,
-        "offload": _offload,
-    }
-)
-"""Kinds of change, each with the plans that it leads to, the smallest change first."""
+def _changes(plan: Plan, *, experts: bool) -> Iterator[list[Plan]]:
+    """Of each kind of change the plans that it leads to, the smallest change first."""
+    # More of the activations computed twice, at last of all layers.
+    yield [
+        replace(plan, recompute=kind, recompute_layers=0)
+        for kind in Recompute
+        if kind > plan.recompute or plan.recompute_layers
+    ]
+    # More of what belongs to parameters divided, and the same among more devices, at last all.
+    yield [replace(plan, sharding=kind) for kind in Sharding if kind > plan.sharding]
+    replicas = divisors(plan.data * plan.context)
+    yield [replace(plan, shard=each) for each in replicas if plan.shard and each > plan.shard]
+    # Gathered parameters dropped between passes.
+    yield [] if plan.reshard else [replace(plan, reshard=True)]
+    yield [replace(plan, micro_batch=size) for size in divisors(plan.micro_batch)[-2::-1]]
+    divided = plan.tensor == 1 or plan.sequence_parallel
+    yield [] if divided else [replace(plan, sequence_parallel=True)]
+    # Fewer replicas of more devices each: stages, where need be without interleaving.
+    times = divisors(plan.data)[1:]
+    fewer = [(each, replace(plan, data=plan.data // each)) for each in times]
+    deeper = [replace(rest, pipeline=each * plan.pipeline) for each, rest in fewer]
+    yield [each for longer in deeper for each in (longer, replace(longer, interleaving=1))]
+    whole = experts and (plan.expert_tensor > 1 or plan.tensor == plan.expert == 1)
+    wider = [replace(rest, tensor=each * plan.tensor) for each, rest in fewer]
+    yield [replace(each, expert_tensor=each.tensor) if whole else each for each in wider]
+    yield [replace(rest, context=each * plan.context) for each, rest in fewer]
+    spread = divisors(plan.tensor * plan.context * plan.data)[1:] if experts else []
+    yield [replace(plan, expert=each * plan.expert) for each in spread]
+    # What keeps fewer micro-batches in flight, and the kernel that keeps no scores.
+    yield [replace(plan, interleaving=each) for each in divisors(plan.interleaving)[-2::-1]]
+    yield [replace(plan, schedule=Schedule.ONE_F_ONE_B)]
+    yield [replace(plan, attention=Attention.FLASH)]
+    # More of what waits in the host's memory.
+    more = [kind for kind in Offload if kind > plan.offload and kind & plan.offload == plan.offload]
+    yield [replace(plan, offload=kind) for kind in more]
