@@ -257,7 +257,7 @@ def schedules(question: Question, given: Choice) -> Iterator[Choice]:
 
 def _rounds(question: Question, plans: PlanTable) -> Sequence[Column | Flags]:
     """Stages, and whether the micro-batches are a multiple of them."""
-    passes = question.workload.global_batch / (plans.data * plans.micro_batch)
+    passes = question.workload.micro_batches(plans.data, plans.micro_batch)
     return plans.pipeline, passes % plans.pipeline == 0
 
 

@@ -22,7 +22,7 @@ from foretrain.plan.plan import (
     Sharding,
     cuts_into,
 )
-from foretrain.workload.operator import UNDIVIDED, Attention, Operator
+from foretrain.workload.operator import UNDIVIDED, Attention
 from foretrain.workload.workload import Workload
 
 LARGEST_FACTORED = 10**9
@@ -82,8 +82,11 @@ def _units(workload: Workload, plan: Fixed) -> Iterator[str]:
     tensor = plan.tensor or 1
     parts = {
         (operator.units, operator.unit): None
-        for operator in _present(workload, plan)
-        if operator.units and not operator.experts
+        for _, operator in workload.model.operators
+        if operator.units
+        and not operator.experts
+        # Operators of another attention kernel are no part of the plan.
+        and (plan.attention is None or operator.attention in (None, plan.attention))
     }
     whole = [unit for _, unit in parts if unit.endswith(UNDIVIDED)]
     uneven = [f"{units} {unit}" for units, unit in parts if units % tensor]
@@ -97,35 +100,23 @@ def _units(workload: Workload, plan: Fixed) -> Iterator[str]:
         )
 
 
-def _present(workload: Workload, plan: Fixed) -> Iterator[Operator]:
-    """The operators of the model, those of another attention kernel apart."""
-    for _, operator in workload.model.operators:
-        if plan.attention is None or operator.attention in (None, plan.attention):
-            yield operator
-
-
 def _tokens(workload: Workload, plan: Fixed) -> Iterator[str]:
-    """Sequence parallelism splits the tokens of a sample evenly."""
-    tokens, tensor, context = workload.model.tokens, plan.tensor or 1, plan.context or 1
+    """Sequence parallelism and the context axis share the tokens of a sample evenly."""
+    model, tensor, context = workload.model, plan.tensor or 1, plan.context or 1
+    tokens = model.tokens
     if plan.sequence_parallel and tokens % (tensor * context):
         shared = f" x plan.context {context}" if context > 1 else ""
         yield (
             f"plan.sequence_parallel: plan.tensor {tensor}{shared} does not divide the {tokens} "
             f"tokens of a sample.{nearest_divisors(tensor * context, tokens)}"
         )
-
-
-def _context(workload: Workload, plan: Fixed) -> Iterator[str]:
-    """Members of the context axis have tokens to share, two equal blocks each."""
-    model, context = workload.model, plan.context or 1
-    if context == 1:
-        return
-    if not model.attends:
+    if context > 1 and not model.attends:
         yield f"plan.context: samples of {model.name} have no tokens to share among {context}."
-    elif model.tokens % (2 * context):
+    elif context > 1 and tokens % (2 * context):
+        # Causal work is even with two blocks each.
         yield (
             f"plan.context: {context} members, two blocks of tokens each, do not divide the "
-            f"{model.tokens} tokens of a sample.{nearest_divisors(context, model.tokens // 2)}"
+            f"{tokens} tokens of a sample.{nearest_divisors(context, tokens // 2)}"
         )
 
 
@@ -202,18 +193,14 @@ def _shards(workload: Workload, plan: Fixed) -> Iterator[str]:
             f"(plan.data x plan.context).{nearest_divisors(plan.shard, replicas)}"
         )
     if workload.model.experts and None not in (plan.tensor, plan.expert, plan.expert_tensor):
-        yield from _expert_shards(plan, replicas=replicas)
-
-
-def _expert_shards(plan: Fixed, *, replicas: int) -> Iterator[str]:
-    """A shard divides the devices that hold the same experts, or they divide it."""
-    among = (plan.tensor or 1) * replicas
-    same = among // ((plan.expert or 1) * (plan.expert_tensor or 1))
-    if plan.shard and same and plan.shard % same and same % plan.shard:
-        yield (
-            f"plan.shard: {plan.shard} devices cannot share one copy among the {same} that hold "
-            f"the same experts.{nearest_divisors(plan.shard, same)}"
-        )
+        # A shard divides the devices that hold the same experts, or they divide it.
+        among = (plan.tensor or 1) * replicas
+        same = among // ((plan.expert or 1) * (plan.expert_tensor or 1))
+        if same and plan.shard % same and same % plan.shard:
+            yield (
+                f"plan.shard: {plan.shard} devices cannot share one copy among the {same} that "
+                f"hold the same experts.{nearest_divisors(plan.shard, same)}"
+            )
 
 
 def _recomputed(workload: Workload, plan: Fixed) -> Iterator[str]:
@@ -270,10 +257,10 @@ def _interleaving(workload: Workload, plan: Fixed) -> Iterator[str]:
         yield f"plan.interleaving: the schedule {name} has one chunk per stage."
     if plan.data is None or plan.micro_batch is None:
         return
-    count, rest = divmod(workload.global_batch, plan.data * plan.micro_batch)
-    if not rest and count % plan.pipeline:
+    count = workload.micro_batches(plan.data, plan.micro_batch)
+    if count.is_integer() and count % plan.pipeline:
         yield (
-            f"plan.interleaving: {count} micro-batches (workload.global_batch / (plan.data x "
+            f"plan.interleaving: {count:.0f} micro-batches (workload.global_batch / (plan.data x "
             f"plan.micro_batch)) are no multiple of the {plan.pipeline} stages, as an interleaved "
             "schedule needs."
         )
@@ -292,7 +279,6 @@ RULES: tuple[Callable[[Workload, Fixed], Iterator[str]], ...] = (
     _batch,
     _units,
     _tokens,
-    _context,
     _exchange,
     _experts,
     _shards,

@@ -26,7 +26,6 @@ from foretrain.step.placements import any_axes, any_placement
 from foretrain.step.schedules.stages import Number
 from foretrain.step.setting import Setting
 from foretrain.step.step import factors, order_columns, stage_columns, step_time
-from foretrain.step.strategies.data import micro_batches
 
 ROUNDING = 1e-9
 """Share by which a bound is lowered, so that no rounding lifts it above what it bounds."""
@@ -95,7 +94,7 @@ def any_parameters(
     ]
     seconds = _passes(
         ways,
-        micro_batches(setting.workload, held.plans),
+        setting.workload.micro_batches(held.plans.data, held.plans.micro_batch),
         chunks=chunks,
         waits=waits,
         row=load,

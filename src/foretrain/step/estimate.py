@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from enum import Enum
 from math import prod
@@ -47,24 +46,32 @@ def estimate(
     of_idle = [each for each in of(study.assumed, About.ASSUMED) if each.key in idle_keys]
     told = (*(text for text in study.assumed if text not in of_idle), *assumed)
     answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
-    warnings = (*answer.warnings, *_in_vain(plan, quiet), *_over_limits(study, answer))
-    return replace(answer, warnings=warnings)
-
-
-def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
-    """What a search with the study's limits would have dropped the plan for."""
+    warnings = [*answer.warnings]
+    # What the study says about idle fields beyond their neutral values.
+    warnings += [
+        f"plan.{name} = {_shown(getattr(plan, name))} has no effect with {why}"
+        for name, why in quiet.items()
+        if getattr(plan, name) != getattr(Plan(), name)
+    ]
+    # What a search with the study's limits would have dropped the plan for.
     limits = over_job_limits(
         study.limit,
         study.cluster,
         devices=np.array([float(answer.devices)]),
         seconds=np.array([answer.time_to_train], np.float64),
     )
-    for reason, over in limits.items():
-        if over[0]:
-            yield f"the whole training is over the study's {reason}"
+    warnings += [
+        f"the whole training is over the study's {reason}"
+        for reason, over in limits.items()
+        if over[0]
+    ]
     if study.limit.memory is not None and answer.memory.total > study.limit.memory:
-        yield "a device's memory is over the study's memory limit"
+        warnings.append("a device's memory is over the study's memory limit")
+    return replace(answer, warnings=tuple(warnings))
 
+
+MANY = 6
+"""Choices of which a message shows the ends only."""
 
 QUIET = ("context", "shard", "recompute_layers")
 """Fields whose absence nobody takes for a choice."""
@@ -89,24 +96,17 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
             values[field.name] = choices[0]
     if space.micro_batch is None:
         wrong.append('plan.micro_batch: is missing; give one value, or use "foretrain search".')
-    wrong += [*_several_clusters(study), *kind_problems(study)]
+    nodes = sorted({nodes for offer in study.offers for nodes in offer.nodes})
+    names = dict.fromkeys(offer.cluster.name for offer in study.offers)
+    for key, open_to in {"name": [*names], "nodes": [*map(str, nodes)]}.items():
+        if len(open_to) > 1:
+            few = open_to if len(open_to) < MANY else [*open_to[:2], "...", open_to[-1]]
+            told = f"has {len(open_to)} choices ({', '.join(few)}); give one value."
+            wrong.append(f"cluster.{key}: {told}")
+    wrong += kind_problems(study)
     if wrong:
         raise InputError("\n".join(wrong))
     return _completed(study, values)
-
-
-def _several_clusters(study: Study) -> Iterator[str]:
-    """What [cluster] leaves open."""
-    names = list(dict.fromkeys(offer.cluster.name for offer in study.offers))
-    nodes = [str(nodes) for nodes in sorted({n for offer in study.offers for n in offer.nodes})]
-    for key, choices in {"name": names, "nodes": nodes}.items():
-        if len(choices) > 1:
-            few = choices if len(choices) < MANY else [*choices[:2], "...", choices[-1]]
-            yield f"cluster.{key}: has {len(choices)} choices ({', '.join(few)}); give one value."
-
-
-MANY = 6
-"""Choices of which a message shows the ends only."""
 
 
 def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:
@@ -125,14 +125,6 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     axes = " = ".join(f"plan.{name}" for name in absent if name in AXES)
     others = [f"plan.{n} = {_shown(getattr(plan, n))}" for n in absent if n not in AXES]
     return plan, (*([f"{axes} = 1"] if axes else []), *others)
-
-
-def _in_vain(plan: Plan, quiet: Mapping[str, str]) -> Iterator[str]:
-    """What the study says about idle fields beyond their neutral values."""
-    for name, why in quiet.items():
-        value = getattr(plan, name)
-        if value != getattr(Plan(), name):
-            yield f"plan.{name} = {_shown(value)} has no effect with {why}"
 
 
 def _shown(value: object) -> str:

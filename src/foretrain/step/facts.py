@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 
-from foretrain.coefficients.intervals import Nearest
 from foretrain.plan.study import Study
 from foretrain.remark import About, of
 from foretrain.show.table import Fact, Piece
@@ -15,7 +13,6 @@ from foretrain.step.result import (
     Estimate,
     JobParts,
     JobTime,
-    Memory,
     Parts,
     Ranked,
     StageMemory,
@@ -31,7 +28,6 @@ from foretrain.units import (
     TOKENS,
     WATTS,
 )
-from foretrain.workload.workload import Workload
 
 ROUNDING = 1e-9
 """Shares of a step that are nothing but the rounding of floats."""
@@ -42,12 +38,21 @@ UNSURE = (0.02, 0.98)
 
 def question(study: Study) -> tuple[Fact, ...]:
     """What was asked: the model, the batch and the cluster."""
-    workload, cluster = study.workload, study.cluster
+    workload, model, cluster = study.workload, study.workload.model, study.cluster
+    # A model that is known by its size has it as its name.
+    size = f", {written(PARAMETERS, model.parameters)}" * (not model.name.endswith(" parameters"))
+    samples = count(workload.global_batch, "sample")
+    batch = f"{samples} per step"
+    if model.tokens > 1:
+        tokens = written(TOKENS, workload.global_batch * model.tokens)
+        batch = f"{samples} of {model.tokens:,} tokens per step ({tokens})"
     return (
         Fact(
-            label="Model", text=_model(workload), more=f"{workload.precision}, {workload.optimizer}"
+            label="Model",
+            text=f"{model.name}{size}",
+            more=f"{workload.precision}, {workload.optimizer}",
         ),
-        Fact(label="Batch", text=_batch(study)),
+        Fact(label="Batch", text=batch),
         Fact(label="To rent", text=rent.choice(study.offers))
         if study.offers
         else Fact(label="Cluster", text=rent.nodes(cluster), more=rent.devices(cluster)),
@@ -77,16 +82,20 @@ def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     money, energy = estimate.cost_per_step, estimate.energy_per_step
     prices = [written(DOLLARS, money)] if money is not None else []
     joules = [written(JOULES, energy)] if energy is not None else []
-    each = [Fact(label="Per step", text=", ".join(prices + joules))] if prices + joules else []
-    price = (*each, *_training(study, estimate))
-    facts = (
-        _speed(study, estimate),
+    speed = Fact(label="Speed", text=f"{written(SAMPLES, estimate.samples_per_second)}/s")
+    if estimate.tokens_per_second_per_device is not None:
+        alone = f"{written(TOKENS, estimate.tokens_per_second_per_device)}/s per device"
+        whole = estimate.samples_per_second * study.workload.model.tokens
+        speed = Fact(label="Speed", text=alone, more=f"{written(TOKENS, whole)}/s in all")
+    epoch = estimate.epoch_time
+    return (
+        speed,
         efficiency,
-        *price,
-        _epoch(estimate),
+        *([Fact(label="Per step", text=", ".join(prices + joules))] if prices + joules else []),
+        *_training(study, estimate),
+        *([] if epoch is None else [Fact(label="Per epoch", text=written(SECONDS, epoch))]),
         *job(estimate.job),
     )
-    return tuple(fact for fact in facts if fact is not None)
 
 
 def step(estimate: Estimate) -> Fact:
@@ -98,20 +107,16 @@ def step(estimate: Estimate) -> Fact:
 def memory(study: Study, estimate: Estimate) -> Fact:
     """The heaviest device against what it has."""
     device, capacity = estimate.memory, study.cluster.device.memory
-    interval = span(device.low, device.high, BYTES)
+    more = [percent(device.total / capacity), span(device.low, device.high, BYTES)]
+    if len(device.stages) > 1:
+        more.append(f"stage {device.heaviest.stage + 1} of {len(device.stages)}")
+    if UNSURE[0] < device.probability_fits < UNSURE[1]:
+        more.append(f"fits with a probability of {percent(device.probability_fits)}")
     return Fact(
         label="Memory",
         text=f"{span(device.total, capacity, BYTES, between='of')} per device",
-        more=f"{percent(device.total / capacity)}; {interval}{_where(estimate)}{_sure(device)}",
+        more="; ".join(more),
     )
-
-
-def _sure(memory: Memory) -> str:
-    """How likely the device holds it, where that is a question."""
-    low, high = UNSURE
-    if not low < memory.probability_fits < high:
-        return ""
-    return f"; fits with a probability of {percent(memory.probability_fits)}"
 
 
 def time_pieces(parts: Parts) -> tuple[Piece, ...]:
@@ -142,16 +147,41 @@ def caution(estimate: Estimate) -> tuple[Fact, ...]:
     warnings = [text for text in estimate.warnings if text not in assumed]
     facts = [Fact(label="Warning", text=warning) for warning in warnings]
     filled = [each.brief for each in assumed]
+    # The measured run that is most like the prediction, and how well its kin are predicted.
+    confidence, like = estimate.confidence, "no run was fitted to"
+    if confidence.nearest:
+        near = confidence.nearest[0]
+        differs = f", which differs in {' and '.join(near.differs)}" if near.differs else ""
+        off = f"predictions of that are {near.error:+.0%} off"
+        like = f"nearest: {near.run} ({near.id}){differs}; {off}"
+    inside = "inside" if confidence.inside_calibration else "outside"
+    reach = f"{inside} what was measured; {like}"
     return (
         *facts,
         *([Fact(label="Assumed", text="; ".join(filled))] if filled else []),
-        _reach(estimate),
+        Fact(label="Confidence", text=reach, more=confidence.outside),
     )
 
 
 def job(whole: JobTime) -> tuple[Fact, ...]:
     """What a job does beside its steps; nothing where that is nothing."""
-    return (*_goodput(whole), *_checkpoint(whole))
+    found = []
+    if whole.goodput is not None and (whole.goodput != 1.0 or whole.start_time):
+        parts = whole.parts or JobParts(start=whole.start_time)
+        amounts = {field.name: getattr(parts, field.name) for field in fields(parts)}
+        told = [
+            f"{name.replace('_', ' ')} {written(SECONDS, amount)}"
+            for name, amount in amounts.items()
+            if amount and name != "steps"
+        ]
+        told += [count(whole.failures, "failure")] if whole.failures else []
+        found = [Fact(label="Goodput", text=percent(whole.goodput), more=", ".join(told))]
+    every, still = whole.checkpoint_interval, whole.checkpoint_seconds
+    if every is not None and still is not None:
+        text = f"{written(BYTES, whole.checkpoint_bytes)} every {written(SECONDS, every)}"
+        more = f"standing still {written(SECONDS, still)}"
+        found.append(Fact(label="Checkpoint", text=text, more=more))
+    return tuple(found)
 
 
 def amount(study: Study) -> str:
@@ -188,32 +218,6 @@ def misfit(estimate: Estimate) -> tuple[Fact, ...]:
     return (Fact(label="Warning", text=f"This plan cannot run: {estimate.reason}"),)
 
 
-def _model(workload: Workload) -> str:
-    """The model and its size, where its name is not its size."""
-    name = workload.model.name
-    if name.endswith(" parameters"):
-        return name
-    return f"{name}, {written(PARAMETERS, workload.model.parameters)}"
-
-
-def _batch(study: Study) -> str:
-    workload = study.workload
-    samples = count(workload.global_batch, "sample")
-    if workload.model.tokens == 1:
-        return f"{samples} per step"
-    tokens = written(TOKENS, workload.global_batch * workload.model.tokens)
-    return f"{samples} of {workload.model.tokens:,} tokens per step ({tokens})"
-
-
-def _speed(study: Study, estimate: Estimate) -> Fact:
-    if estimate.tokens_per_second_per_device is None:
-        text = f"{written(SAMPLES, estimate.samples_per_second)}/s"
-        return Fact(label="Speed", text=text)
-    each = f"{written(TOKENS, estimate.tokens_per_second_per_device)}/s per device"
-    whole = estimate.samples_per_second * study.workload.model.tokens
-    return Fact(label="Speed", text=each, more=f"{written(TOKENS, whole)}/s in all")
-
-
 def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     if estimate.time_to_train is None:
         return ()
@@ -221,65 +225,9 @@ def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     low, high = estimate.time_to_train_low, estimate.time_to_train_high
     ends = f" ({written(SECONDS, low)} to {written(SECONDS, high)})" if low and high else ""
     time = f"{written(SECONDS, estimate.time_to_train)}{ends}"
-    energy = _training_energy(estimate)
+    energy = ""
+    if estimate.energy_per_step is not None:
+        steps = estimate.time_to_train / estimate.step_time
+        energy = written(JOULES, steps * estimate.energy_per_step)
     whole = ", ".join(part for part in (time, cost, energy) if part)
     return (Fact(label="To train", text=whole, more=amount(study)),)
-
-
-def _training_energy(estimate: Estimate) -> str:
-    if estimate.energy_per_step is None or estimate.time_to_train is None:
-        return ""
-    steps = estimate.time_to_train / estimate.step_time
-    return written(JOULES, steps * estimate.energy_per_step)
-
-
-def _epoch(estimate: Estimate) -> Fact | None:
-    if estimate.epoch_time is None:
-        return None
-    return Fact(label="Per epoch", text=written(SECONDS, estimate.epoch_time))
-
-
-def _goodput(whole: JobTime) -> tuple[Fact, ...]:
-    if whole.goodput is None or (whole.goodput == 1.0 and not whole.start_time):
-        return ()
-    parts = whole.parts or JobParts(start=whole.start_time)
-    amounts = {field.name: getattr(parts, field.name) for field in fields(parts)}
-    told = [
-        f"{name.replace('_', ' ')} {written(SECONDS, amount)}"
-        for name, amount in amounts.items()
-        if amount and name != "steps"
-    ]
-    failed = [count(whole.failures, "failure")] if whole.failures else []
-    return (Fact(label="Goodput", text=percent(whole.goodput), more=", ".join(told + failed)),)
-
-
-def _checkpoint(whole: JobTime) -> tuple[Fact, ...]:
-    every, still = whole.checkpoint_interval, whole.checkpoint_seconds
-    if every is None or still is None:
-        return ()
-    text = f"{written(BYTES, whole.checkpoint_bytes)} every {written(SECONDS, every)}"
-    return (Fact(label="Checkpoint", text=text, more=f"standing still {written(SECONDS, still)}"),)
-
-
-def _where(estimate: Estimate) -> str:
-    stages = len(estimate.memory.stages)
-    if stages == 1:
-        return ""
-    return f"; stage {estimate.memory.heaviest.stage + 1} of {stages}"
-
-
-def _reach(estimate: Estimate) -> Fact:
-    confidence = estimate.confidence
-    inside = "inside" if confidence.inside_calibration else "outside"
-    text = f"{inside} what was measured{_like(confidence.nearest)}"
-    return Fact(label="Confidence", text=text, more=confidence.outside)
-
-
-def _like(found: Sequence[Nearest]) -> str:
-    """The measured run that is most like the prediction, and how well its kin are predicted."""
-    if not found:
-        return "; no run was fitted to"
-    near = found[0]
-    differs = f", which differs in {' and '.join(near.differs)}" if near.differs else ""
-    off = f"predictions of that are {near.error:+.0%} off"
-    return f"; nearest: {near.run} ({near.id}){differs}; {off}"

@@ -135,15 +135,32 @@ def upkeep(
     gaps = _gaps(cluster, plan)
     if gaps or cluster.mtbf is None:
         return Upkeep(start=known, interval=None, between=None, remarks=gaps)
+    # How long training stands still for a checkpoint, and how long one is stored meanwhile.
+    pause, lag, anew = 0.0, 0.0, coefficients.job.detection + begin
+    if plan.checkpoint is not Writes.NEVER and cluster.storage is not None:
+        pause = write_seconds(saved, cluster, cluster.storage)
+        if plan.mode is CheckpointMode.ASYNCHRONOUS:
+            assert cluster.host, "an asynchronous checkpoint without a host was not refused"
+            pause, lag = snapshot_seconds(saved, cluster, cluster.host), pause
+        anew += load_seconds(saved, cluster, cluster.storage)
     between = Interruption(
         rate=cluster.nodes / cluster.mtbf,
-        pause=_pause(saved, cluster, plan),
-        lag=_lag(saved, cluster, plan),
-        restart=_restart(saved, cluster, plan, anew=coefficients.job.detection + begin),
+        pause=pause,
+        lag=lag,
+        restart=anew if plan.restart is None else plan.restart,
     )
-    interval = _interval(plan, between)
-    remarks = _remarks(plan, interval)
-    return Upkeep(start=known, interval=interval, between=between, remarks=remarks)
+    # Checkpoints never come more often than one can be stored.
+    asked, remarks = plan.checkpoint, []
+    if isinstance(asked, Writes):
+        interval = inf if asked is Writes.NEVER else optimal(between)
+    else:
+        interval = max(float(asked), lag - pause)
+        if asked < interval:
+            remarks.append(
+                f"checkpoints come every {SECONDS.write(interval)}: storing one takes longer than "
+                f"the {SECONDS.write(asked)} of job.checkpoint"
+            )
+    return Upkeep(start=known, interval=interval, between=between, remarks=tuple(remarks))
 
 
 def job_parts(done: TrainingTime, beside: Upkeep, *, whole: bool = True) -> JobSeconds | None:
@@ -185,56 +202,6 @@ def _gaps(cluster: Cluster, plan: JobPlan) -> tuple[str, ...]:
         ),
     }
     return tuple(text for text, true in lacking.items() if true)
-
-
-def _pause(saved: Checkpoint, cluster: Cluster, plan: JobPlan) -> float:
-    """Seconds that training stands still for a checkpoint."""
-    if plan.checkpoint is Writes.NEVER or cluster.storage is None:
-        return 0.0
-    if plan.mode is CheckpointMode.BLOCKING:
-        return write_seconds(saved, cluster, cluster.storage)
-    assert cluster.host, "an asynchronous checkpoint without a host was not refused"
-    return snapshot_seconds(saved, cluster, cluster.host)
-
-
-def _lag(saved: Checkpoint, cluster: Cluster, plan: JobPlan) -> float:
-    """Seconds that a checkpoint is stored in while training goes on."""
-    if (
-        plan.checkpoint is Writes.NEVER
-        or plan.mode is CheckpointMode.BLOCKING
-        or cluster.storage is None
-    ):
-        return 0.0
-    return write_seconds(saved, cluster, cluster.storage)
-
-
-def _restart(saved: Checkpoint, cluster: Cluster, plan: JobPlan, *, anew: float) -> float:
-    """Seconds from a failure to the next step; `anew` without what must be read."""
-    if plan.restart is not None:
-        return plan.restart
-    if plan.checkpoint is Writes.NEVER or cluster.storage is None:
-        return anew
-    return anew + load_seconds(saved, cluster, cluster.storage)
-
-
-def _interval(plan: JobPlan, between: Interruption) -> float:
-    """Seconds of work between checkpoints, never less than storing one takes."""
-    if plan.checkpoint is Writes.NEVER:
-        return inf
-    if plan.checkpoint is Writes.OPTIMAL:
-        return optimal(between)
-    return max(float(plan.checkpoint), between.lag - between.pause)
-
-
-def _remarks(plan: JobPlan, interval: float) -> tuple[str, ...]:
-    """That checkpoints come less often than was asked for."""
-    asked = plan.checkpoint
-    if isinstance(asked, Writes) or asked >= interval:
-        return ()
-    return (
-        f"checkpoints come every {SECONDS.write(interval)}: storing one takes longer than the "
-        f"{SECONDS.write(asked)} of job.checkpoint",
-    )
 
 
 AFTER_BACKWARD = ("backward", "recompute", "gradients", "update", "input", "other")
@@ -284,11 +251,22 @@ def job_of(setting: Setting, plan: Plan, *, parts: Parts, wanted: JobPlan | None
     remarks += refused
     found = None
     if not refused:
-        pace = _pace(setting, plan, parts=parts, steps=steps)
+        cold, forward, plans = 0.0, _forward(parts), table_of([plan])
+        if setting.workload.data is not None:
+            # Samples may also come too late for forward passes alone.
+            needed = float(input_columns(setting, plans, cached=0.0).seconds[0])
+            cold = max(0.0, needed - parts.total)
+            forward = max(float(input_seconds(setting, plans)[0]), forward)
+        pace = RepeatedTimes(steps=steps, cold=cold, forward=forward)
         whole = setting.workload.samples is not None
         found = job_parts(work(setting.workload, pace), beside, whole=whole)
         if found is None and beside.between is not None:
-            remarks.append(_hopeless(whole=whole))
+            # A job that is known in all its figures has no end.
+            remarks.append(
+                "the training is not expected to end: failures come before any progress is saved"
+                if whole
+                else "goodput is not known: without checkpoints it depends on workload.amount"
+            )
     return PricedJob(time=_told(setting, saved, beside, found=found), remarks=tuple(remarks))
 
 
@@ -301,27 +279,11 @@ def _steps(setting: Setting, plan: Plan, full: float) -> tuple[tuple[float, ...]
         if wrong:
             what = f"time to train is not known: workload.batch_ramp has steps of {size.batch}"
             return (), [f"{what} samples, but {wrong[0]}"]
-        seconds.append(_step(replace(setting, workload=workload), plan))
+        # The closed form, the input included.
+        there, plans = replace(setting, workload=workload), table_of([plan])
+        computed = step_time(there, factors(there, hold(there, plans)))
+        seconds.append(float(with_input(there, plans, computed)[0]))
     return (*seconds, full), []
-
-
-def _step(setting: Setting, plan: Plan) -> float:
-    """Seconds of a step by the closed form, the input included."""
-    plans = table_of([plan])
-    computed = step_time(setting, factors(setting, hold(setting, plans)))
-    return float(with_input(setting, plans, computed)[0])
-
-
-def _pace(setting: Setting, plan: Plan, *, parts: Parts, steps: tuple[float, ...]) -> RepeatedTimes:
-    """What a training repeats; samples may also come too late for forward passes alone."""
-    if setting.workload.data is None:
-        return RepeatedTimes(steps=steps, cold=0.0, forward=_forward(parts))
-    plans = table_of([plan])
-    cold = float(input_columns(setting, plans, cached=0.0).seconds[0])
-    warm = float(input_seconds(setting, plans)[0])
-    return RepeatedTimes(
-        steps=steps, cold=max(0.0, cold - parts.total), forward=max(warm, _forward(parts))
-    )
 
 
 def _forward(parts: Parts) -> float:
@@ -334,13 +296,6 @@ def _forward(parts: Parts) -> float:
     others = sum((getattr(parts, name) for name in AFTER_BACKWARD), 0.0)
     along = parts.total - others - parts.forward
     return parts.forward + along * parts.forward / computing
-
-
-def _hopeless(*, whole: bool) -> str:
-    """Why a job that is known in all its figures has no end."""
-    if not whole:
-        return "goodput is not known: without checkpoints it depends on workload.amount"
-    return "the training is not expected to end: failures come before any progress is saved"
 
 
 def _told(

@@ -24,7 +24,7 @@ from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Setting
 from foretrain.step.strategies import owners_of
 from foretrain.step.strategies import recompute as offload
-from foretrain.step.strategies.data import among, micro_batches
+from foretrain.step.strategies.data import among
 from foretrain.step.strategies.pipeline import in_flight
 
 
@@ -170,7 +170,7 @@ def _kept(setting: Setting, held: Held, *, run: Run, later: Column | float) -> C
     flight = in_flight(
         held.plans,
         position=held.first(run) + later,
-        micro_batches=micro_batches(setting.workload, held.plans),
+        micro_batches=setting.workload.micro_batches(held.plans.data, held.plans.micro_batch),
     )
     return flight * held.of_stage("kept", run)
 

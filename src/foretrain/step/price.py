@@ -39,7 +39,7 @@ from foretrain.step.situation import (
 )
 from foretrain.step.step import Factors, StepColumns, factors, step, step_times
 from foretrain.step.tiles import peak
-from foretrain.step.timeline import StageTimes, StepTimes, closed_step
+from foretrain.step.timeline import closed_step
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Attention, Operator
 
@@ -199,21 +199,13 @@ def _settled(table: PriceTable, row: int, *, played: bool) -> Settled:
     passes = len(times.stages) * times.micro_batches * times.interleaving
     if passes > PASSES:
         return replace(closed, warnings=(f"not simulated: {passes:,} passes in one step",))
-    return _played(times, closed)
-
-
-_PARTS = tuple(field.name for field in fields(StepColumns))
-
-
-def _played(times: StepTimes, closed: Settled) -> Settled:
-    """What counts once the event simulation has played the step."""
     seconds = step_seconds(times)
     difference = closed.closed_form / seconds - 1.0
     if abs(difference) <= AGREEMENT:
         return replace(closed, simulated=seconds)
     found = simulate(times)
-    busiest = max(range(len(times.stages)), key=lambda stage: _busy(times.stages[stage]))
-    idle = found.stages[busiest]
+    busy = [stage.forward + stage.backward for stage in times.stages]
+    idle = found.stages[busy.index(max(busy))]
     in_passes = closed.parts.gradients - float(closed_step(times).gradients)
     parts = replace(
         closed.parts,
@@ -228,8 +220,7 @@ def _played(times: StepTimes, closed: Settled) -> Settled:
     return replace(closed, parts=parts, simulated=seconds, warnings=(remark,))
 
 
-def _busy(stage: StageTimes) -> float:
-    return stage.forward + stage.backward
+_PARTS = tuple(field.name for field in fields(StepColumns))
 
 
 def _memory(setting: Setting, held: Held) -> Memory:

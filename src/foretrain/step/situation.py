@@ -49,7 +49,7 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
     model = setting.workload.model
     # Share of the forward passes that the host needs to start their kernels, at most 1.
     workload, host = setting.workload, setting.launches
-    passes = workload.global_batch / (plan.data * plan.micro_batch) / plan.pipeline
+    passes = workload.micro_batches(plan.data, plan.micro_batch) / plan.pipeline
     every = host.forward[:, plan.attention]
     if host.experts is not None:
         every = every + host.experts.forward[:, plan.attention] / plan.expert

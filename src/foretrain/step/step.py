@@ -26,7 +26,6 @@ from foretrain.step.schedule import Tails, delayed, straggling, tails
 from foretrain.step.schedules.stages import Number, Passing, Stages
 from foretrain.step.setting import Setting
 from foretrain.step.strategies import recompute as offload
-from foretrain.step.strategies.data import micro_batches
 from foretrain.step.strategies.pipeline import boundary_bytes
 from foretrain.step.timeline import StageTimes, StepTimes
 
@@ -235,7 +234,7 @@ class _Slowest:
         held = factors.held
         kinds = held.cuts.layers.shape[1]
         self._counts = [held.cuts.layers[slowest, kind, held.cut] for kind in range(kinds)]
-        passes = micro_batches(setting.workload, factors.plans)
+        passes = setting.workload.micro_batches(factors.plans.data, factors.plans.micro_batch)
         self._micro_batches = passes * straggling(setting, factors.plans)
         self._passing = factors.passing
         self._time = factors.passes.time[factors.passing]
@@ -297,7 +296,7 @@ def order_columns(setting: Setting, factors: Factors) -> Passing:
     hop = factors.placements.hop.take(factors.group)
     size = boundary_bytes(workload.model, plans, value_bytes=workload.precision.value_bytes)
     return Passing(
-        micro_batches=micro_batches(workload, plans),
+        micro_batches=workload.micro_batches(plans.data, plans.micro_batch),
         interleaving=plans.interleaving,
         send=hop.fixed + hop.per_byte * size,
         blocking=plans.sends,

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.workload.gradients import FP32, GradientCodec
 from foretrain.workload.graph import Model
+
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +246,10 @@ class Workload:
                 f"Workload.ramp: {self.ramp.start} samples do not grow to the global batch of "
                 f"{self.global_batch} by {self.ramp.increment} at a time."
             )
+
+    def micro_batches(self, data: Number, micro_batch: Number) -> Number:
+        """Passes of a micro-batch through each of the replicas per step. [as given]"""
+        return self.global_batch / (data * micro_batch)
 
     @property
     def epoch_samples(self) -> float | None:

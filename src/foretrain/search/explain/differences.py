@@ -86,7 +86,7 @@ class Site:
     @property
     def micro_batches(self) -> int:
         """Passes of a micro-batch through one replica."""
-        return self.workload.global_batch // (self.plan.data * self.plan.micro_batch)
+        return round(self.workload.micro_batches(self.plan.data, self.plan.micro_batch))
 
 
 def reason(says: Callable[[Site], str] | None, here: Site, best: Site) -> str:

@@ -26,7 +26,6 @@ from foretrain.step.schedules.stages import Passing, Stages
 from foretrain.step.setting import Setting, setting
 from foretrain.step.step import Factors, factors, order_columns, stage_columns, step_of
 from foretrain.step.strategies.cut import LayerRow, balanced_over
-from foretrain.step.strategies.data import micro_batches
 from foretrain.step.strategies.pipeline import Sizes
 from foretrain.step.timeline import StepTimes
 from foretrain.workload.workload import Workload
@@ -148,7 +147,7 @@ def _least_seconds(both: Both, plans: PlanTable, layers: Layers) -> Column:
     gain = np.maximum.reduce(layers[0] / layers[1], axis=0)
     turn = _turn(both, plans)
     slowest = np.add.reduce(repeats * layers[0], axis=0) / (turn + (plans.pipeline - turn) * gain)
-    least: Column = micro_batches(workload, plans) * slowest
+    least: Column = workload.micro_batches(plans.data, plans.micro_batch) * slowest
     return least
 
 

@@ -37,11 +37,6 @@ from foretrain.workload.workload import Workload
 Flags = NDArray[np.bool_]
 
 
-def micro_batches(workload: Workload, plans: PlanTable) -> Column:
-    """Passes of a micro-batch through one replica per step. [plan]"""
-    return workload.global_batch / (plans.data * plans.micro_batch)
-
-
 def transfers_of_replicas(
     workload: Workload, plans: PlanTable, replicas: Column
 ) -> tuple[ParameterTransfer, ...]:
