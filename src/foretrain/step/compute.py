@@ -192,16 +192,13 @@ def _launched(
 
 def kernels_of(operators: Operators, rate: Rates) -> Floats:
     """Kernels that are started in the forward pass, as the software fuses them. [operator, 1]"""
-    kernels = operators.kernels * _as_fused(operators, rate)
+    # Over those that each operator has by itself.
+    fused = np.where(operators.matmul | operators.fused, 1.0, rate.unfused)
+    if operators.family.any():
+        over_pictures = kernels_of_pictures(operators, rate.pictures)
+        fused = np.where(operators.family > 0, over_pictures, fused)
+    kernels = operators.kernels * fused
     return (kernels + operators.narrowed * rate.casts) * each_expert(operators, rate)
-
-
-def _as_fused(operators: Operators, rate: Rates) -> Floats:
-    """Kernels of each operator over those that it has by itself. [operator, 1]"""
-    general = np.where(operators.matmul | operators.fused, 1.0, rate.unfused)
-    if not operators.family.any():
-        return general
-    return np.where(operators.family > 0, kernels_of_pictures(operators, rate.pictures), general)
 
 
 def each_expert(operators: Operators, rate: Rates) -> Floats:

@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.plan import Cut
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step.layers import READS, LayerMemory, layer_compute, layer_memory
 from foretrain.step.setting import Holding, Setting
@@ -189,12 +188,15 @@ def _loads(
     (layers, layer), (ways, way) = held, cut
     counts = ways.layers.take(way, axis=2).swapaxes(0, 1)
     kept, transient = layers.kept.take(layer, axis=1), layers.transient.take(layer, axis=1)
-    whole, gradients = layers.weights.take(layer, axis=2), _gradients(setting, layers, layer)
+    whole, trained = layers.weights.take(layer, axis=2), layers.trained.take(layer, axis=2)
+    apart, gradients = setting.software.flat, trained
+    if apart:
+        # Frozen parameters beside trained ones have a gradient too.
+        gradients = whole / setting.workload.precision.value_bytes * (trained > 0)
     weights, graded = each_weighted(counts, whole), each_weighted(counts, gradients)
     largest = _two(setting, counts, whole, every=weights)
     learnt = _two(setting, counts, gradients, every=graded)
-    apart = setting.software.flat
-    trained = each_weighted(counts, layers.trained.take(layer, axis=2)) if apart else graded
+    trained = each_weighted(counts, trained) if apart else graded
     once = (plans.pipeline == 1) / plans.tensor
     weights[0] = weights[0] - model.tied * setting.workload.precision.value_bytes * once
     trained[0] = trained[0] - model.tied_trained * once
@@ -212,15 +214,6 @@ def _loads(
         moving=_most(counts[:body], kept[:body]),
         unpacked=_most(counts, layers.unpacked.take(layer, axis=1)),
     )
-
-
-def _gradients(setting: Setting, layers: LayerMemory, layer: Rows) -> Floats:
-    """Parameters that have a gradient in a layer of each kind. [holding, kind, pair]"""
-    trained = layers.trained.take(layer, axis=2)
-    if not setting.software.flat:
-        return trained
-    every: Floats = layers.weights.take(layer, axis=2) / setting.workload.precision.value_bytes
-    return every * (trained > 0)
 
 
 def _most(counts: Floats, values: Floats) -> Floats:
@@ -244,6 +237,11 @@ def _two(setting: Setting, counts: Floats, values: Floats, *, every: Floats) -> 
     return np.minimum(two, every)
 
 
+STEPS = 64.0
+"""Parts of the longest layer's seconds to which a balanced cut tells layers apart: the same cut
+then does for all plans whose layers hardly differ."""
+
+
 def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
     """The distinct ways to cut, and which of them each plan has.
 
@@ -254,33 +252,27 @@ def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
     timed = np.zeros(len(plans), np.intp)
     seconds: Sequence[tuple[float, ...]] = [()]
     if len(uneven):
-        found, timed[uneven] = _seconds(setting, plans.take(uneven))
-        timed[uneven] += 1
-        seconds = [(), *found]
+        some = plans.take(uneven)
+        rows, place = distinct([getattr(some, name) for name in READS])
+        found = layer_compute(setting, some.take(rows))
+        steps = np.rint(STEPS * found / np.maximum.reduce(found, axis=0))
+        steps, first = np.unique(steps, axis=1, return_inverse=True)
+        timed[uneven] = 1 + first.reshape(-1)[place]
+        seconds = [(), *(tuple(column) for column in steps.T.tolist())]
     rows, cut = distinct([plans.pipeline, plans.interleaving, plans.cut, timed])
-    ways = [
-        _way(
-            setting,
-            (int(plans.pipeline[row]), int(plans.interleaving[row])),
-            cut=plans.cuts[int(plans.cut[row])],
-            seconds=seconds[timed[row]],
-        )
-        for row in rows
-    ]
+    ways: list[Way] = []
+    for row in rows:
+        pipeline, chosen = int(plans.pipeline[row]), plans.cuts[int(plans.cut[row])]
+        chunks = pipeline * int(plans.interleaving[row])
+        if isinstance(chosen, tuple):
+            ways.append((pipeline, chosen))
+        elif chosen == "even" or pipeline == 1:
+            ways.append((pipeline, even(setting.workload.model, chunks)))
+        else:
+            ways.append((pipeline, _balanced(setting, seconds[timed[row]], chunks)))
     several = tuple(dict.fromkeys(ways))
-    place = {way: position for position, way in enumerate(several)}
-    return list(several), np.array([place[way] for way in ways], np.intp)[cut]
-
-
-def _way(setting: Setting, parts: tuple[int, int], *, cut: Cut, seconds: tuple[float, ...]) -> Way:
-    """`parts`: stages, and chunks of each; `seconds`: of a layer of each kind."""
-    pipeline, interleaving = parts
-    chunks = pipeline * interleaving
-    if isinstance(cut, tuple):
-        return pipeline, cut
-    if cut == "even" or pipeline == 1:
-        return pipeline, even(setting.workload.model, chunks)
-    return pipeline, _balanced(setting, seconds, chunks)
+    position = {way: place for place, way in enumerate(several)}
+    return list(several), np.array([position[way] for way in ways], np.intp)[cut]
 
 
 def _balanced(setting: Setting, seconds: tuple[float, ...], chunks: int) -> Sizes:
@@ -303,22 +295,3 @@ def _cut(layers: tuple[tuple[float, int], ...], ends: tuple[float, float], chunk
     """`layers`: seconds and number of each kind in order; `ends`: seconds that stay there."""
     inner = [seconds for seconds, repeats in layers for _ in range(repeats)]
     return balanced(inner, first=ends[0], last=ends[1], parts=chunks)
-
-
-STEPS = 64.0
-"""Parts of the longest layer's seconds to which a balanced cut tells layers apart: the same cut
-then does for all plans whose layers hardly differ."""
-
-
-def _rounded(seconds: Floats) -> Floats:
-    """Seconds in steps of a part of the longest. [kind, plan]"""
-    rounded: Floats = np.rint(STEPS * seconds / np.maximum.reduce(seconds, axis=0))
-    return rounded
-
-
-def _seconds(setting: Setting, plans: PlanTable) -> tuple[list[tuple[float, ...]], Rows]:
-    """Compute of a layer of each kind, and which of them each plan has."""
-    rows, timed = distinct([getattr(plans, name) for name in READS])
-    seconds = layer_compute(setting, plans.take(rows))
-    steps, first = np.unique(_rounded(seconds), axis=1, return_inverse=True)
-    return [tuple(column) for column in steps.T.tolist()], first.reshape(-1)[timed]

@@ -231,10 +231,13 @@ def price_mixed(study: Study, plan: Plan, coefficients: Coefficients) -> MixedPl
     steps = None if workload.samples is None else workload.samples / workload.global_batch
     rate, power = dollars(both), watts(both)
     top = sum(peak(kind.device, workload.precision) * kind.devices for kind in both.kinds)
-    waits = _waits(groups, works, ends)
+    # The quicker kind waits for the other.
+    busy = [
+        end.seconds if by_replica else work.compute for work, end in zip(works, ends, strict=True)
+    ]
     first, second = (
-        _kind(both, plan, work, step=step, waits=each)
-        for work, each in zip(works, waits, strict=True)
+        _kind(both, plan, work, step=step, waits=max(0.0, other - own))
+        for work, own, other in zip(works, busy, reversed(busy), strict=True)
     )
     return MixedPlan(
         mode=groups.by,
@@ -287,7 +290,8 @@ def _by_stage(study: Study, plan: Plan, coefficients: Coefficients) -> tuple[Kin
     both = kinds[groups.places[0]], kinds[groups.places[1]]
     plans = table_of([plan])
     found = staged(both, plans, outlook(both, plans).layers)
-    turn, times = int(found.turn[0]), found.times()
+    turn, times, cut = int(found.turn[0]), found.times(), found.plans.plan(0).cut
+    assert isinstance(cut, tuple)
 
     def of(nth: int, stages: range) -> KindWork:
         return KindWork(
@@ -297,17 +301,12 @@ def _by_stage(study: Study, plan: Plan, coefficients: Coefficients) -> tuple[Kin
             stages=stages,
             replicas=plan.data,
             micro_batches=groups.micro_batches[nth],
-            share=_layers(found.plans.plan(0), stages),
+            # Of the layers.
+            share=sum(size for chunk, size in enumerate(cut) if chunk % plan.pipeline in stages)
+            / sum(cut),
         )
 
     return of(0, range(turn)), of(1, range(turn, plan.pipeline))
-
-
-def _layers(plan: Plan, stages: range) -> float:
-    """Share of the layers that some stages hold."""
-    assert isinstance(plan.cut, tuple)
-    held = [size for chunk, size in enumerate(plan.cut) if chunk % plan.pipeline in stages]
-    return sum(held) / sum(plan.cut)
 
 
 def _end(work: KindWork, plan: Plan) -> BothResolutions:
@@ -324,21 +323,14 @@ def _end(work: KindWork, plan: Plan) -> BothResolutions:
     )
 
 
-def _waits(
-    groups: Groups, works: tuple[KindWork, KindWork], ends: list[BothResolutions]
-) -> tuple[float, float]:
-    """Seconds that each kind waits for the other, the slower one."""
-    if groups.by is GroupedBy.REPLICA:
-        first, second = (end.seconds for end in ends)
-    else:
-        first, second = (work.compute for work in works)
-    return max(0.0, second - first), max(0.0, first - second)
-
-
 def _kind(both: Mixed, plan: Plan, work: KindWork, *, step: float, waits: float) -> KindTimes:
     """One kind as it is answered."""
     own = both.kinds[work.place]
     update = work.busiest.update + work.busiest.parameters
+    # Of its own stages alone.
+    whole = price_plan(work.setting, plan, played=False).memory
+    stages = tuple(whole.stages[stage] for stage in work.stages)
+    heaviest = max(stages, key=lambda stage: stage.total)
     return KindTimes(
         cluster=own.name,
         device=own.device.name,
@@ -351,12 +343,5 @@ def _kind(both: Mixed, plan: Plan, work: KindWork, *, step: float, waits: float)
         update=update,
         other_kind=waits,
         rest=step - work.compute - update - waits,
-        memory=_memory(plan, work),
+        memory=memory_of(work.setting, heaviest, stages),
     )
-
-
-def _memory(plan: Plan, work: KindWork) -> Memory:
-    """Bytes on the stages of one kind."""
-    whole = price_plan(work.setting, plan, played=False).memory
-    stages = tuple(whole.stages[stage] for stage in work.stages)
-    return memory_of(work.setting, max(stages, key=lambda stage: stage.total), stages)

@@ -43,23 +43,15 @@ def amounts_of(operators: Operators, precision: Precision, *, experts: bool) -> 
     stored = np.where(operators.stored > 0, operators.stored, precision.value_bytes)
     mine = operators.experts > 0
     whose = (~mine, mine) if experts else (~mine,)
+    # A product keeps its input as it reads it. Source: transformer-engine.
+    narrow = operators.narrowed & (precision.product_bytes < precision.value_bytes)
+    both = precision.product_bytes + precision.value_bytes * operators.shared_input
+    value = np.where(narrow, both, precision.value_bytes)
     return Amounts(
-        kept=operators.kept_values * _kept_bytes(operators, precision) + operators.kept_fixed,
+        kept=operators.kept_values * value + operators.kept_fixed,
         weights=tuple(operators.weights * stored * mine for mine in whose),
         trained=tuple(operators.trained * mine for mine in whose),
     )
-
-
-def _kept_bytes(operators: Operators, precision: Precision) -> Floats:
-    """Bytes of a value that an operator keeps; a product keeps its input as it reads it. [operator]
-
-    Source: transformer-engine.
-    """
-    narrow = operators.narrowed
-    narrow = narrow & (precision.product_bytes < precision.value_bytes)
-    both = precision.product_bytes + precision.value_bytes * operators.shared_input
-    size: Floats = np.where(narrow, both, precision.value_bytes)
-    return size
 
 
 READS = (

@@ -107,37 +107,25 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
     plans = held.plans
     rows, tail = distinct([group, held.cut, plans.sharding, plans.reshard, plans.offload])
     few = held.take(rows, plans.take(rows))
-    layers = np.maximum(1.0, few.of_stage("layers", held.every_run))
-    exchanged = _exchanged(setting, few, placed, group=group[rows])
-    update, moved = _update(setting, few)
-    found = Tails(
-        **exchanged,
-        buckets=layers,
-        update=update,
-        offload=moved,
+    run, few_plans = few.every_run, few.plans
+    layers = np.maximum(1.0, few.of_stage("layers", run))
+    # Seconds of gradients and parameters, as far as the passes leave them. [run, plan]
+    parts = dict.fromkeys(
+        ("gradients", "parameters", "first"), np.zeros((len(few.runs), len(few_plans)))
     )
-    return found, tail
-
-
-def _exchanged(
-    setting: Setting, held: Held, placed: Placements, *, group: Rows
-) -> dict[str, Floats]:
-    """Seconds of gradients and parameters, as far as the passes leave them. [run, plan]"""
-    plans, run = held.plans, held.every_run
-    nothing = np.zeros((len(held.runs), len(plans)))
-    parts = {"gradients": nothing, "parameters": nothing, "first": nothing}
     for holding in setting.holdings:
-        trained = held.trained(run, holding)
-        narrow = held.weights(run, holding) / setting.workload.precision.value_bytes
-        replicas = replicas_of(plans, holding)
-        for transfer in parameter_transfers_of(setting.workload, plans, replicas):
+        trained = few.trained(run, holding)
+        narrow = few.weights(run, holding) / setting.workload.precision.value_bytes
+        replicas = replicas_of(few_plans, holding)
+        for transfer in parameter_transfers_of(setting.workload, few_plans, replicas):
             if transfer.when in (When.FORWARD, When.BACKWARD) or not transfer.size.any():
                 continue
             size = (trained if transfer.trained else narrow) * transfer.size
             part = "first" if transfer.when is When.FIRST else transfer.part
-            exchange = placed.groups[holding, transfer.group].take(group)
+            exchange = placed.groups[holding, transfer.group].take(group[rows])
             parts[part] = parts[part] + exchange.seconds(size, transfer.pattern)
-    return parts
+    update, moved = _update(setting, few)
+    return Tails(**parts, buckets=layers, update=update, offload=moved), tail
 
 
 def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
@@ -152,7 +140,7 @@ def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
     gradient = codec.held_bytes
     copy = precision.value_bytes if precision.master_bytes else 0.0
     state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
-    away = offload.of_optimizer(plans)
+    away, host, reached = offload.of_optimizer(plans), setting.cluster.host, setting.coefficients
     update, moved = np.zeros(1), np.zeros(1)
     for holding in setting.holdings:
         replicas = replicas_of(plans, holding)
@@ -164,21 +152,16 @@ def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
         update = (
             update + trained * (everyone + rate.unfused * np.where(away, 0.0, owner)) / rate.memory
         )
-        crossing = np.where(offload.of_gradients(plans), 0.0, gradient) + copy
-        seconds = _host_seconds(setting, touched=gradient + state, crossing=crossing)
+        seconds: Column = np.zeros(1)
+        if host is not None:
+            # What the host updates goes over the link, and through its memory.
+            crossing = np.where(offload.of_gradients(plans), 0.0, gradient) + copy
+            memory = reached.host.memory * host.memory_bandwidth / setting.cluster.node_devices
+            seconds = crossing / (reached.links.pcie * host.device_bandwidth)
+            seconds = reached.step.factor * (seconds + (gradient + state) / memory)
         moved = moved + trained / owners.optimizer * seconds
     lost = rate.gap + once(setting, replicas_of(plans, Holding.COMMON))
     return update + lost, np.where(away, moved, 0.0)
-
-
-def _host_seconds(setting: Setting, *, touched: float, crossing: Column) -> Column:
-    """Seconds per parameter that the host updates: over the link, and in its memory. [plan]"""
-    host, reached = setting.cluster.host, setting.coefficients
-    if host is None:
-        return np.zeros(1)
-    memory = reached.host.memory * host.memory_bandwidth / setting.cluster.node_devices
-    seconds = crossing / (reached.links.pcie * host.device_bandwidth) + touched / memory
-    return reached.step.factor * seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,15 +318,12 @@ def _passes(stages: Sequence[Stages], passing: Passing) -> PassEnds:
         if not own.any():
             continue
         answer = known.passes(stages, passing)
-        found = answer if found is None else _chosen(own, answer, found)
+        if found is not None:
+            pairs = zip(answer.finished, found.finished, strict=True)
+            answer = PassEnds(
+                finished=[np.where(own, one, other) for one, other in pairs],
+                turn=np.where(own, answer.turn, found.turn),
+            )
+        found = answer
     assert found is not None, "a plan has an unknown schedule"
     return found
-
-
-def _chosen(rows: Number, chosen: PassEnds, others: PassEnds) -> PassEnds:
-    """Some rows of one answer, the rest of another."""
-    pairs = zip(chosen.finished, others.finished, strict=True)
-    return PassEnds(
-        finished=[np.where(rows, one, other) for one, other in pairs],
-        turn=np.where(rows, chosen.turn, others.turn),
-    )

@@ -10,7 +10,6 @@ from foretrain.plan.study import Study
 from foretrain.search.result import ParetoPoint, SearchResult
 from foretrain.show.axis import PlotAxis, Scale, amounts, axis_of
 from foretrain.show.words import count, written
-from foretrain.step.result import Ranked
 from foretrain.units import BYTES, DOLLARS, SECONDS
 
 APART = (3.5, 5.0)  # per cent between the numbers of two points, sideways or upwards
@@ -71,20 +70,44 @@ class Plot:
 
 def pareto_plot(study: Study, result: SearchResult) -> Plot:
     """Step time to the right, memory upwards; the dearer or larger, the paler and the larger."""
-    memories = {it.cluster.device.name: it.cluster.device.memory for it in study.choices}
     points, rivals = result.pareto, result.plans
+    memories = {it.cluster.device.name: it.cluster.device.memory for it in study.choices}
     times = [point.step_time for point in points] + [it.estimate.step_time for it in rivals]
     held = [point.memory for point in points] + [it.estimate.memory.total for it in rivals]
     x, y = axis_of(times, SECONDS), axis_of([*held, *memories.values()], BYTES)
     third = third_objective(points)
-    front = _front(points, x, y, third=third)
+    front, numbered = [], list[Mark]()
+    for number, point in enumerate(points, start=1):
+        money = point.cost_per_step
+        price = "" if money is None else f", {written(DOLLARS, money)} per step"
+        place = f", {count(point.devices, 'device')} of {point.cluster}" if third else ""
+        mark = Mark(
+            x=x.place(point.step_time),
+            y=100 - y.place(point.memory),
+            number=number,
+            text=f"{_amounts(point.step_time, point.memory)}{price}{place}: {point.plan}",
+            shade=third.scale.shade(third.values[number - 1]) if third else 0,
+        )
+        front.append(mark)
+        # A number needs room beside each point numbered before.
+        if all(abs(mark.x - it.x) > APART[0] or abs(mark.y - it.y) > APART[1] for it in numbered):
+            numbered.append(mark)
+    best = [
+        Mark(
+            x=x.place(it.estimate.step_time),
+            y=100 - y.place(it.estimate.memory.total),
+            number=number,
+            text=f"{_amounts(it.estimate.step_time, it.estimate.memory.total)}: {it.plan}",
+        )
+        for number, it in enumerate(rivals, start=1)
+    ]
     return Plot(
         x=x,
         y=y,
-        front=front,
-        best=_rivals(rivals, x, y),
+        front=tuple(front),
+        best=tuple(best),
         capacities=_capacities(memories, y),
-        numbered=_with_room(front),
+        numbered=frozenset(mark.number for mark in numbered),
         third=third,
     )
 
@@ -99,41 +122,6 @@ def third_objective(points: Sequence[ParetoPoint]) -> Third | None:
         return Third(name="cost per step", values=costs, scale=scale)
     devices = tuple(float(point.devices) for point in points)
     return Third(name="devices", values=devices, scale=amounts(devices, "{:,.0f}".format))
-
-
-def _front(
-    points: Sequence[ParetoPoint], x: PlotAxis, y: PlotAxis, *, third: Third | None
-) -> tuple[Mark, ...]:
-    return tuple(
-        Mark(
-            x=x.place(point.step_time),
-            y=100 - y.place(point.memory),
-            number=number,
-            text=_point_text(point, several=third is not None),
-            shade=third.scale.shade(third.values[number - 1]) if third else 0,
-        )
-        for number, point in enumerate(points, start=1)
-    )
-
-
-def _rivals(plans: Sequence[Ranked], x: PlotAxis, y: PlotAxis) -> tuple[Mark, ...]:
-    return tuple(
-        Mark(
-            x=x.place(entry.estimate.step_time),
-            y=100 - y.place(entry.estimate.memory.total),
-            number=number,
-            text=f"{_amounts(entry.estimate.step_time, entry.estimate.memory.total)}: {entry.plan}",
-        )
-        for number, entry in enumerate(plans, start=1)
-    )
-
-
-def _point_text(point: ParetoPoint, *, several: bool) -> str:
-    """What a point takes, on what if there is a choice, and its plan."""
-    money = point.cost_per_step
-    price = f", {written(DOLLARS, money)} per step" if money is not None else ""
-    place = f", {count(point.devices, 'device')} of {point.cluster}" if several else ""
-    return f"{_amounts(point.step_time, point.memory)}{price}{place}: {point.plan}"
 
 
 def _amounts(time: float, memory: float) -> str:
@@ -154,12 +142,3 @@ def _capacities(memories: Mapping[str, float], y: PlotAxis) -> tuple[CapacityLin
         lines.append(CapacityLine(y=100 - y.place(size), label=label))
         names = [] if last else names
     return tuple(lines)
-
-
-def _with_room(marks: Sequence[Mark]) -> frozenset[int]:
-    """Numbers of the points that stand far enough from each point numbered before."""
-    numbered: list[Mark] = []
-    for mark in marks:
-        if all(abs(mark.x - it.x) > APART[0] or abs(mark.y - it.y) > APART[1] for it in numbered):
-            numbered.append(mark)
-    return frozenset(mark.number for mark in numbered)

@@ -54,7 +54,14 @@ def title(answer: Largest) -> str:
 
 def sentences(there: Study, answer: Largest) -> Iterator[str]:
     """What keeps it from being larger, and what else changes with it."""
-    yield _next(answer)
+    need, unit = answer.next, UNITS[answer.maximise]
+    if need is None:
+        yield "There is no larger size to try."
+    else:
+        yield (
+            f"The next size, {count(need.size, unit)}, needs at least "
+            f"{written(BYTES, need.memory)} on a device; {written(BYTES, need.room)} may be filled."
+        )
     if answer.maximise is Maximise.SEQUENCE and answer.tokens is not None:
         batch = count(there.workload.global_batch, "sample")
         yield (
@@ -72,14 +79,4 @@ def growth(answer: Largest) -> Table:
         "filled",
         "plan",
         best=len(answer.growth) - 1,
-    )
-
-
-def _next(answer: Largest) -> str:
-    need, unit = answer.next, UNITS[answer.maximise]
-    if need is None:
-        return "There is no larger size to try."
-    return (
-        f"The next size, {count(need.size, unit)}, needs at least {written(BYTES, need.memory)} on "
-        f"a device; {written(BYTES, need.room)} may be filled."
     )

@@ -13,19 +13,30 @@ from foretrain.show.table import Column, Fact, Table, table
 from foretrain.show.words import count, percent, written
 from foretrain.step import rent
 from foretrain.step.facts import amount, question
-from foretrain.step.pair import Alone, KindTimes, MixedPlan, MixedResult
+from foretrain.step.pair import Alone, MixedPlan, MixedResult
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 
 def mixed_report(study: Study, result: MixedResult) -> AnswerReport:
     """What is said of a search on two kinds of devices."""
-    best = result.best
-    asked = ReportSection(name="asked", title="", body=((*question(study)[:2], *_groups(study)),))
+    best, both = result.best, study.mixed
+    assert both is not None, "a study of one kind was not refused"
+    groups = (
+        Fact(label=label, text=rent.nodes(cluster), more=rent.devices(cluster))
+        for label, cluster in zip(("Group 1", "Group 2"), both.kinds, strict=True)
+    )
+    asked = ReportSection(name="asked", title="", body=((*question(study)[:2], *groups),))
+    told = []
+    for kind in best.kinds:
+        batches = count(kind.micro_batches, "micro-batch", plural="micro-batches")
+        stages = f"{count(kind.stages, 'stage')} of " if kind.stages else ""
+        replicas = f"{stages}{count(kind.replicas, 'replica')}"
+        told.append(f"{kind.cluster}: {percent(kind.share)}; {replicas}, {batches} each.")
     found = ReportSection(
         name="best",
         title=f"Best plan on both, by {best.mode}: {_short(best.plan)}",
         body=(
-            Bullets(tuple(map(_sentence, best.kinds))),
+            Bullets(tuple(told)),
             tuple(_takes(study, best)),
             Strong("A step of each kind"),
             kinds(best),
@@ -105,25 +116,9 @@ def ranking(plans: tuple[MixedPlan, ...]) -> Table:
     )
 
 
-def _groups(study: Study) -> Iterator[Fact]:
-    assert study.mixed is not None
-    for label, cluster in zip(("Group 1", "Group 2"), study.mixed.kinds, strict=True):
-        yield Fact(label=label, text=rent.nodes(cluster), more=rent.devices(cluster))
-
-
 def _short(plan: Plan) -> str:
     """The plan without its order of axes and its groups, which are told in sentences."""
     return str(replace(plan, order=AXES, groups=None))
-
-
-def _sentence(kind: KindTimes) -> str:
-    """One kind in words."""
-    batches = count(kind.micro_batches, "micro-batch", plural="micro-batches")
-    stages = f"{count(kind.stages, 'stage')} of " if kind.stages else ""
-    return (
-        f"{kind.cluster}: {percent(kind.share)}; {stages}{count(kind.replicas, 'replica')}, "
-        f"{batches} each."
-    )
 
 
 def _takes(study: Study, plan: MixedPlan) -> Iterator[Fact]:

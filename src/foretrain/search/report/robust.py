@@ -33,17 +33,29 @@ def swings(answer: Robust) -> Table:
     """What the best plan and the robust choice lose under each end of an interval."""
 
     def lost(plan: int) -> Shown:
-        column = Column(name=f"plan {plan + 1} loses", number=True)
-        return column, lambda swing: _lost(swing, plan)
+        def told(swing: Swing) -> str:
+            regret = swing.regrets[plan]
+            return "does not fit" if regret is None else percent(regret)
+
+        return Column(name=f"plan {plan + 1} loses", number=True), told
+
+    def value(swing: Swing) -> str:
+        """What the coefficient is then, with its unit."""
+        quantity = MEASURED.get(swing.unit)
+        return f"{swing.value:.4g}" if quantity is None else written(quantity, swing.value)
+
+    def best(swing: Swing) -> str:
+        """Place of the plan that is best under this end; nothing where none fits."""
+        return str(swing.regrets.index(0.0) + 1) if 0.0 in swing.regrets else ""
 
     return table(
         answer.swings,
         "coefficient",
         "end",
-        (Column(name="value", number=True), _value),
+        (Column(name="value", number=True), value),
         (
             Column(name="best", meaning="plan of the ranking that is best then", number=True),
-            _best,
+            best,
         ),
         *map(lost, dict.fromkeys((0, answer.choice))),
         most=SHOWN,
@@ -57,45 +69,20 @@ def verdict(answer: Robust) -> str:
         return f"No coefficient, inside its interval, changes how far apart the {among} are."
     first = answer.swings[0]
     where = f"{first.coefficient} at its {first.end} end"
-    told = _kept(answer, among, where)
-    if answer.choice == 0:
-        return f"{told} None of the others does better."
-    return f"{told} {_instead(answer)}"
-
-
-def _kept(answer: Robust, among: str, where: str) -> str:
-    worst = answer.worst[0]
-    if worst is None:
+    if answer.worst[0] is None:
         fitting = max(each.regrets[0] or 0.0 for each in answer.swings)
-        return (
+        told = (
             f"The best plan may not fit after all: {where}. Where it fits it stays within "
             f"{percent(fitting)} of the best of the {among}."
         )
-    return (
-        f"The best plan stays within {percent(worst)} of the best of the {among}, whatever one "
-        f"coefficient does inside its interval; worst: {where}."
-    )
-
-
-def _instead(answer: Robust) -> str:
-    """The robust choice, where it is another plan."""
+    else:
+        told = (
+            f"The best plan stays within {percent(answer.worst[0])} of the best of the {among}, "
+            f"whatever one coefficient does inside its interval; worst: {where}."
+        )
     worst, place = answer.worst[answer.choice], answer.choice + 1
+    if answer.choice == 0:
+        return f"{told} None of the others does better."
     if worst is None:
-        return f"Each may not fit; where it fits, plan {place} loses least."
-    return f"Plan {place} stays within {percent(worst)}: {answer.plans[answer.choice]}."
-
-
-def _value(swing: Swing) -> str:
-    """What the coefficient is then, with its unit."""
-    quantity = MEASURED.get(swing.unit)
-    return f"{swing.value:.4g}" if quantity is None else written(quantity, swing.value)
-
-
-def _best(swing: Swing) -> str:
-    """Place of the plan that is best under this end; nothing where none fits."""
-    return str(swing.regrets.index(0.0) + 1) if 0.0 in swing.regrets else ""
-
-
-def _lost(swing: Swing, plan: int) -> str:
-    regret = swing.regrets[plan]
-    return "does not fit" if regret is None else percent(regret)
+        return f"{told} Each may not fit; where it fits, plan {place} loses least."
+    return f"{told} Plan {place} stays within {percent(worst)}: {answer.plans[answer.choice]}."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from foretrain.search.report.ranking import plan_columns
 from foretrain.search.result import Choice, Scenarios
 from foretrain.show.report import Note, ReportSection, Strong
@@ -76,7 +74,13 @@ def regret(answer: Scenarios) -> Table:
 def refusals(answer: Scenarios) -> list[str]:
     """Why a scenario has no plan, and why the best of one cannot run in another."""
     unanswered = [f"{each.name}: {each.reason}" for each in answer.answers if each.best is None]
-    return [*unanswered, *_refused(answer)]
+    return unanswered + [
+        f"The best plan of {', '.join(map(repr, _bests(choice)))} cannot run in "
+        f"{each.scenario!r}: {each.reason}."
+        for choice in answer.rivals
+        for each in choice.outcomes
+        if each.reason is not None
+    ]
 
 
 def verdict(answer: Scenarios) -> str:
@@ -102,14 +106,6 @@ def verdict(answer: Scenarios) -> str:
     if answer.proven:
         return f"{told} Proven by the closed form: no plan has less."
     return f"{told} Not proven: none has less than {percent(answer.bound)}."
-
-
-def _refused(answer: Scenarios) -> Iterator[str]:
-    for choice in answer.rivals:
-        for each in choice.outcomes:
-            if each.reason is not None:
-                best = ", ".join(map(repr, _bests(choice)))
-                yield f"The best plan of {best} cannot run in {each.scenario!r}: {each.reason}."
 
 
 def _bests(choice: Choice) -> list[str]:

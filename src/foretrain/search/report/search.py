@@ -60,14 +60,22 @@ def sizes(study: Study, result: SearchResult, *, most: int | None = None) -> Tab
         result: the answer, whose front holds these plans.
         most: how many sizes to show, the first and the last among them; None for all.
     """
-    of, steps = _whole(study)
+    # What amounts are of, and how many steps that is.
+    of, steps, samples = "per step", 1.0, study.workload.samples
+    if samples is not None:
+        of, steps = "to train", samples / study.workload.global_batch
+    worthy: Sequence[ParetoPoint] = worth(result.pareto) if study.offers else ()
+    if most is not None and len(worthy) > most:
+        # Spread evenly from the first to the last.
+        ends = len(worthy) - 1
+        worthy = [worthy[round(place * ends / (most - 1))] for place in range(most)]
     devices = {offer.cluster.name: offer.cluster.node_devices for offer in study.offers}
 
     def spent(amount: float | None) -> float | None:
         return None if amount is None else steps * amount
 
     return table(
-        _some(worth(result.pareto), most) if study.offers else (),
+        worthy,
         "cluster",
         (
             Column(name="nodes", number=True, unit=whole),
@@ -115,21 +123,6 @@ def _priced(front: Sequence[ParetoPoint]) -> bool:
     return all(point.cost_per_step is not None for point in front)
 
 
-def _some(points: Sequence[ParetoPoint], most: int | None) -> Sequence[ParetoPoint]:
-    """At most so many, spread evenly from the first to the last."""
-    if most is None or len(points) <= most:
-        return points
-    return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]
-
-
-def _whole(study: Study) -> tuple[str, float]:
-    """What amounts are of, and how many steps that is."""
-    workload = study.workload
-    if workload.samples is None:
-        return "per step", 1.0
-    return "to train", workload.samples / workload.global_batch
-
-
 def cautions(result: SearchResult) -> tuple[Fact, ...]:
     """What to doubt about the best plan, and which plan to take where memory is too tight."""
     best = result.best.estimate
@@ -169,20 +162,16 @@ def verdict(result: SearchResult) -> str:
 
 def effort(study: Study, result: SearchResult) -> str:
     """What was priced and what was refused, and how fast."""
+    # Silent with a limit, which refuses plans after they are priced.
+    limited, rate = study.limit.cost is not None or study.limit.deadline is not None, ""
+    if result.seconds and not limited:
+        rate = f", {result.priced / result.seconds:,.0f} plans priced/s"
     bound = f", {result.excluded_by_bound:,} excluded by a bound" * bool(result.excluded_by_bound)
     return (
         f"{count(result.priced, 'plan')} priced{bound}, "
         f"{sum(result.rejected.values()):,} refused; "
-        f"{written(SECONDS, result.seconds)} of processor time{_rate(study, result)}"
+        f"{written(SECONDS, result.seconds)} of processor time{rate}"
     )
-
-
-def _rate(study: Study, result: SearchResult) -> str:
-    """Plans priced per second; silent with a limit, which refuses plans after they are priced."""
-    limited = study.limit.cost is not None or study.limit.deadline is not None
-    if limited or not result.seconds:
-        return ""
-    return f", {result.priced / result.seconds:,.0f} plans priced/s"
 
 
 SHOWN_PARETO = 8
@@ -199,14 +188,22 @@ def search_report(
         result: the answer.
         before: sections that come first.
     """
-    there = home(study, result.best)
+    there, drawn = home(study, result.best), space_map(result)
+    cluster, asked = there.cluster, facts.question(study)
+    texts = [f"{fact.text} ({fact.more})" if fact.more else fact.text for fact in asked]
+    mapped = []
+    if drawn is not None:
+        content = {"map": drawn, "table": map_table(drawn)}
+        body = (Drawing(template="map", content=content),)
+        title = "The map of the space"
+        mapped = [ReportSection(name="map", title=title, body=body, page_only=True)]
     return AnswerReport(
         kind="Best plan",
-        title=_title(there),
-        subtitle=_subtitle(study),
+        title=f"{study.workload.model.name} on {cluster.devices:,} {cluster.device.name}",
+        subtitle=f"{'; '.join(texts)}.",
         sections=(
             *before,
-            ReportSection(name="", title="", body=(facts.question(study),)),
+            ReportSection(name="", title="", body=(asked,)),
             _best(study, there, result),
             *_sizes(study, result),
             _time(result),
@@ -217,7 +214,7 @@ def search_report(
                 body=(ranking.ranking(result.plans),),
             ),
             _front(study, result),
-            *_map(result),
+            *mapped,
             _fates(study, result),
             *([scenarios_section(result.scenarios)] if result.scenarios else []),
             *([robust_section(result.robust)] if result.robust else []),
@@ -326,16 +323,6 @@ def _front(study: Study, result: SearchResult) -> ReportSection:
     )
 
 
-def _map(result: SearchResult) -> Iterator[ReportSection]:
-    """The map of tensor and pipeline degrees; nothing where nothing was mapped."""
-    drawn = space_map(result)
-    if drawn is None:
-        return
-    content = {"map": drawn, "table": map_table(drawn)}
-    picture = Drawing(template="map", content=content)
-    yield ReportSection(name="map", title="The map of the space", body=(picture,), page_only=True)
-
-
 def _fates(study: Study, result: SearchResult) -> ReportSection:
     """Whether the best plan is proven to be the best, and what became of every plan."""
     told = effort(study, result)
@@ -355,20 +342,18 @@ def _fates(study: Study, result: SearchResult) -> ReportSection:
 
 def _inputs(study: Study, result: SearchResult) -> ReportSection:
     """The question, what it says of each field of the plan, and where figures come from."""
+    space = {each.name: getattr(study.space, each.name) for each in fields(study.space)}
     choices = (
-        Fact(label=each.name.replace("_", " "), text=_choice(getattr(study.space, each.name)))
-        for each in fields(study.space)
+        Fact(
+            label=name.replace("_", " "),
+            text="free" if some is None else ", ".join(map(_spoken, some)),
+        )
+        for name, some in space.items()
     )
     asked = (*facts.question(study), *facts.purpose(study), *choices)
     content = {"question": asked, "sources": result.best.estimate.sources}
     picture = Drawing(template="inputs", content=content)
     return ReportSection(name="inputs", title="What was asked", body=(picture,), page_only=True)
-
-
-def _choice(choices: tuple[object, ...] | None) -> str:
-    if choices is None:
-        return "free"
-    return ", ".join(_spoken(choice) for choice in choices)
 
 
 def _spoken(choice: object) -> str:
@@ -377,14 +362,3 @@ def _spoken(choice: object) -> str:
     if isinstance(choice, tuple):
         return " > ".join(str(axis) for axis in choice)
     return spelled(choice).strip('"')
-
-
-def _title(study: Study) -> str:
-    cluster = study.cluster
-    return f"{study.workload.model.name} on {cluster.devices:,} {cluster.device.name}"
-
-
-def _subtitle(study: Study) -> str:
-    asked = facts.question(study)
-    texts = [f"{fact.text} ({fact.more})" if fact.more else fact.text for fact in asked]
-    return f"{'; '.join(texts)}."

@@ -33,8 +33,8 @@ CALLED = {
 LIMITS = {"deadline": SECONDS, "cost limit": DOLLARS, "power limit": WATTS}
 """What limits are measured in; those of memory in bytes, that of devices is a count."""
 
-WHOSE = {"device memory": "a device", "host memory": "the host of a node"}
-"""Who has the memory that a plan has to fit into."""
+MEMORIES = {"device memory": "a device", "host memory": "the host of a node"}
+"""Whose room it is that a plan must have to run at all."""
 
 TOLD = 3
 """Differences that the sentence names, with the reason of the first; the table has all."""
@@ -56,7 +56,13 @@ def why_not_section(study: Study, answer: WhyNot, *, number: int = 1) -> ReportS
 
 def sentences(study: Study, answer: WhyNot) -> list[str]:
     """The answer in words, what matters most first."""
-    return [*_meant(answer), *_verdict(study, answer), *_outlook(study, answer)]
+    told = [*_verdict(answer), *_outlook(study, answer)]
+    if answer.plan is None or str(answer.plan) == answer.asked:
+        return told
+    # Which plan stands for what was asked, where that was not a whole plan.
+    leanest = answer.verdict is Verdict.MISFIT
+    how = "The plan with it that needs least memory" if leanest else "The best plan with it"
+    return [f"{how}: {answer.plan}.", *told]
 
 
 def waterfall(study: Study, answer: WhyNot) -> Table:
@@ -86,23 +92,19 @@ def remedies(study: Study, answer: WhyNot) -> Table:
     return table(answer.remedies, "step_time", *value, "memory", "change")
 
 
-def _meant(answer: WhyNot) -> Iterator[str]:
-    """Which plan stands for what was asked, where that was not a whole plan."""
-    if answer.plan is None or str(answer.plan) == answer.asked:
-        return
-    leanest = answer.verdict is Verdict.MISFIT
-    how = "The plan with it that needs least memory" if leanest else "The best plan with it"
-    yield f"{how}: {answer.plan}."
-
-
-def _verdict(study: Study, answer: WhyNot) -> Iterator[str]:
+def _verdict(answer: WhyNot) -> Iterator[str]:
     """What keeps the plan from being the best."""
     if answer.verdict is Verdict.ILLEGAL:
         yield from (f"It is not legal: {rule}" for rule in answer.rules)
     for excess in answer.excess:
         yield _exceeds(excess)
     if answer.verdict is Verdict.MISFIT:
-        yield f"On its heaviest device: {_held(answer)}."
+        # What fills the heaviest device, the largest first.
+        assert answer.estimate, "a plan that does not fit was not priced"
+        stage = answer.estimate.memory.heaviest
+        parts = sorted(((getattr(stage, name), name) for name in MEMORY), reverse=True)
+        held = ", ".join(f"{written(BYTES, amount)} {name}" for amount, name in parts if amount)
+        yield f"On its heaviest device: {held}."
         if not answer.remedies:
             yield "No change of one kind makes it fit."
     for key in answer.excluded_by:
@@ -115,28 +117,15 @@ def _verdict(study: Study, answer: WhyNot) -> Iterator[str]:
 
 def _exceeds(excess: Excess) -> str:
     """What a plan needs too much of, and by how much."""
-    quantity = LIMITS.get(excess.limit, BYTES)
-    more = percent(excess.needed / excess.allowed - 1.0)
-    if excess.limit == "device limit":
-        return (
-            f"It breaks the device limit: {excess.needed:,.0f} where {excess.allowed:,.0f} may be."
-        )
+    name, more = excess.limit, percent(excess.needed / excess.allowed - 1.0)
+    quantity = LIMITS.get(name, BYTES)
     needed, allowed = written(quantity, excess.needed), written(quantity, excess.allowed)
-    if excess.limit in WHOSE:
-        return (
-            f"It does not fit: it needs {needed} where {WHOSE[excess.limit]} has {allowed}, "
-            f"{more} too much."
-        )
-    the = "deadline" if excess.limit == "deadline" else excess.limit
-    return f"It breaks the {the}: it needs {needed} where {allowed} are allowed, {more} too much."
-
-
-def _held(answer: WhyNot) -> str:
-    """What fills the heaviest device, the largest first."""
-    assert answer.estimate, "a plan that does not fit was not priced"
-    stage = answer.estimate.memory.heaviest
-    parts = sorted(((getattr(stage, name), name) for name in MEMORY), reverse=True)
-    return ", ".join(f"{written(BYTES, amount)} {name}" for amount, name in parts if amount)
+    if name in MEMORIES:
+        has = f"{MEMORIES[name]} has {allowed}"
+        return f"It does not fit: it needs {needed} where {has}, {more} too much."
+    if name == "device limit":
+        return f"It breaks the {name}: {excess.needed:,.0f} where {excess.allowed:,.0f} may be."
+    return f"It breaks the {name}: it needs {needed} where {allowed} are allowed, {more} too much."
 
 
 def _outlook(study: Study, answer: WhyNot) -> Iterator[str]:
@@ -151,7 +140,12 @@ def _outlook(study: Study, answer: WhyNot) -> Iterator[str]:
     amount = written(quantity, abs(sum(each.more for each in answer.differences)))
     found = [each for each in answer.differences if _tells(each, answer)]
     first = f" ({found[0].why})" if found[0].why else ""
-    told = [_told(each, study.objective) for each in islice(found, TOLD)]
+    # Each difference in words: 1.4 s more bubble.
+    told = [
+        f"{written(quantity, abs(each.more))} {'more' if each.more > 0 else 'less'} "
+        f"{_called(each.part, study.objective)}"
+        for each in islice(found, TOLD)
+    ]
     parts = ", ".join([f"{told[0]}{first}", *told[1:]])
     yield f"It {loses if loss > 0 else beats} {percent(abs(loss))} ({amount}): {parts}."
     if runs and loss < 0:
@@ -161,13 +155,6 @@ def _outlook(study: Study, answer: WhyNot) -> Iterator[str]:
 def _tells(difference: Difference, answer: WhyNot, *, share: float = SMALL) -> bool:
     """Whether a difference is large enough to be told."""
     return abs(difference.more) > share * abs(answer.differences[0].more)
-
-
-def _told(difference: Difference, objective: Objective) -> str:
-    """One difference in words: 1.4 s more bubble."""
-    amount = written(SPENT[objective], abs(difference.more))
-    more = "more" if difference.more > 0 else "less"
-    return f"{amount} {more} {_called(difference.part, objective)}"
 
 
 def _called(part: str, objective: Objective) -> str:

@@ -257,23 +257,22 @@ def _way(setting: Setting, column: tuple[float, ...]) -> Sizes:
 
     `column`: seconds of the layers on one kind and the other, stages, chunks of each, turn.
     """
-    layers = setting.workload.model.layers
-    pipeline, interleaving, turn = map(int, column[-3:])
-    stages = [int(stage >= turn) for stage in range(pipeline)]
-    kinds = column[: len(layers)], column[len(layers) : -3]
-    return _balanced(tuple(_row(setting, each) for each in kinds), tuple(stages * interleaving))
-
-
-def _row(setting: Setting, seconds: tuple[float, ...]) -> LayerRow:
-    """Layers one by one on one kind of devices; what cannot be cut stays at the ends."""
     layers, last = setting.workload.model.layers, setting.body
     first = min(kind for kind, layer in enumerate(layers) if layer.cuttable)
-    every = [(each, layer.repeats) for each, layer in zip(seconds, layers, strict=True)]
-    return LayerRow(
-        seconds=tuple(each for each, many in every[first:last] for _ in range(many)),
-        first=sum(each * many for each, many in every[:first]),
-        last=sum(each * many for each, many in every[last:]),
-    )
+    rows = []
+    for seconds in (column[: len(layers)], column[len(layers) : -3]):
+        # Layers one by one on one kind of devices; what cannot be cut stays at the ends.
+        every = [(each, layer.repeats) for each, layer in zip(seconds, layers, strict=True)]
+        rows.append(
+            LayerRow(
+                seconds=tuple(each for each, many in every[first:last] for _ in range(many)),
+                first=sum(each * many for each, many in every[:first]),
+                last=sum(each * many for each, many in every[last:]),
+            )
+        )
+    pipeline, interleaving, turn = map(int, column[-3:])
+    stages = [int(stage >= turn) for stage in range(pipeline)]
+    return _balanced(tuple(rows), tuple(stages * interleaving))
 
 
 @lru_cache(maxsize=16_384)

@@ -11,7 +11,7 @@ The simulated step as intervals, for traces and charts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -55,8 +55,13 @@ def tail_of(stage: int, times: StepTimes, pipeline: Pipeline) -> Tail:
     passes = pipeline.ended[pipeline.passes.last(stage)]
     free = 0.0
     buckets = []
-    for ready in _ready(stage, times, pipeline):
-        start = max(free, ready)
+    chunks, degree = times.interleaving, pipeline.passes.stages
+    for bucket in range(1, own.buckets + 1):
+        # Gradients are complete evenly over the last micro-batch's chunks.
+        done = -(-bucket * chunks // own.buckets)
+        number = pipeline.passes.last((chunks - done) * degree + stage)
+        missing = done - bucket * chunks / own.buckets
+        start = max(free, pipeline.ended[number] - missing * pipeline.seconds[number])
         free = start + times.overlap * own.gradients / own.buckets
         buckets.append((start, free))
     start = max(free, passes)
@@ -64,19 +69,6 @@ def tail_of(stage: int, times: StepTimes, pipeline: Pipeline) -> Tail:
     buckets.append((start, gradients))
     end = gradients + own.update + own.parameters
     return Tail(passes=passes, buckets=tuple(buckets), gradients=gradients, end=end)
-
-
-def _ready(stage: int, times: StepTimes, pipeline: Pipeline) -> list[float]:
-    """When each bucket's gradients are complete: evenly over the last micro-batch's chunks."""
-    own, chunks = times.stages[stage], times.interleaving
-    degree = pipeline.passes.stages
-    ready = []
-    for bucket in range(1, own.buckets + 1):
-        done = -(-bucket * chunks // own.buckets)
-        number = pipeline.passes.last((chunks - done) * degree + stage)
-        missing = done - bucket * chunks / own.buckets
-        ready.append(pipeline.ended[number] - missing * pipeline.seconds[number])
-    return ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,43 +205,24 @@ def timeline(times: StepTimes) -> tuple[Interval, ...]:
             that cannot be interleaved.
     """
     pipeline = play(times)
-    intervals = [*_passes(pipeline), *_sends(pipeline)]
-    for stage in range(len(times.stages)):
-        intervals += _tail(stage, times, pipeline)
-    return tuple(intervals)
-
-
-def _passes(pipeline: Pipeline) -> Iterator[Interval]:
-    passes = pipeline.passes
-    for number, end in enumerate(pipeline.ended):
-        yield Interval(
-            stage=passes.stage(number),
-            stream=DeviceStream.COMPUTE,
-            name=passes.text(number),
-            start=end - pipeline.seconds[number],
-            end=end,
-        )
-
-
-def _sends(pipeline: Pipeline) -> Iterator[Interval]:
-    passes = pipeline.passes
-    for number, (start, end) in pipeline.sent.items():
-        yield Interval(
-            stage=passes.stage(number),
-            stream=DeviceStream.SEND,
-            name=f"send after {passes.text(number)}",
-            start=start,
-            end=end,
-        )
-
-
-def _tail(stage: int, times: StepTimes, pipeline: Pipeline) -> Iterator[Interval]:
-    own = times.stages[stage]
-    tail = tail_of(stage, times, pipeline)
-    updated = tail.gradients + own.update
-    parts = [(DeviceStream.DATA, "gradients", start, end) for start, end in tail.buckets]
-    parts.append((DeviceStream.COMPUTE, "update", tail.gradients, updated))
-    parts.append((DeviceStream.DATA, "parameters", updated, tail.end))
-    for stream, name, start, end in parts:
-        if end > start:
-            yield Interval(stage=stage, stream=stream, name=name, start=start, end=end)
+    passes, seconds = pipeline.passes, pipeline.seconds
+    compute, data = DeviceStream.COMPUTE, DeviceStream.DATA
+    found = [
+        (passes.stage(number), compute, passes.text(number), end - seconds[number], end)
+        for number, end in enumerate(pipeline.ended)
+    ]
+    found += [
+        (passes.stage(number), DeviceStream.SEND, f"send after {passes.text(number)}", *when)
+        for number, when in pipeline.sent.items()
+    ]
+    for stage, own in enumerate(times.stages):
+        tail = tail_of(stage, times, pipeline)
+        updated = tail.gradients + own.update
+        after = [(stage, data, "gradients", start, end) for start, end in tail.buckets]
+        after.append((stage, compute, "update", tail.gradients, updated))
+        after.append((stage, data, "parameters", updated, tail.end))
+        found += [each for each in after if each[-1] > each[-2]]
+    return tuple(
+        Interval(stage=stage, stream=stream, name=name, start=start, end=end)
+        for stage, stream, name, start, end in found
+    )
