@@ -20,8 +20,7 @@ from random import Random
 import numpy as np
 
 from foretrain.errors import InputError
-from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.orders import with_orders
+from foretrain.plan.enumeration import plan_tables, with_orders
 from foretrain.plan.plan import Sends
 from foretrain.plan.study import Space
 from foretrain.step.held import hold

@@ -14,8 +14,7 @@ from foretrain.cluster.cluster import Cluster, Storage
 from foretrain.cluster.link import Level, Topology
 from foretrain.cluster.offer import Offer, divisible, whole
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, question_of
-from foretrain.plan.enumeration import degrees, grown, with_layers
-from foretrain.plan.orders import order_counts
+from foretrain.plan.enumeration import degrees, grown, order_counts, with_layers
 from foretrain.plan.plan import AXES, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.study import Limit, Objective, Space, Study
 from foretrain.step.held import hold

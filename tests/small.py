@@ -10,8 +10,7 @@ from tests.builders import FABRIC, H100, NVLINK
 
 from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.orders import with_orders
+from foretrain.plan.enumeration import plan_tables, with_orders
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.study import Space, Study
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork

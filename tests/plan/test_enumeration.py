@@ -18,9 +18,8 @@ from tests.small import (
 )
 
 from foretrain.plan.choices import divisors
-from foretrain.plan.enumeration import plan_tables
+from foretrain.plan.enumeration import order_counts, plan_tables, with_orders
 from foretrain.plan.legality import problems
-from foretrain.plan.orders import order_counts, with_orders
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,

@@ -10,7 +10,7 @@ from tests.examples import few
 from tests.small import cluster
 
 from foretrain.cluster.link import Level, Link, Technology
-from foretrain.plan.orders import ORDERS, first_order, order_counts, with_orders
+from foretrain.plan.enumeration import ORDERS, first_order, order_counts, with_orders
 from foretrain.plan.plan import AXES, Plan, inner_members
 from foretrain.plan.study import Space
 from foretrain.plan.table import table_of

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.plan.scalar_enumerator import shares
 
-from foretrain.plan.orders import ORDERS
+from foretrain.plan.enumeration import ORDERS
 from foretrain.plan.plan import AXES, inner_members, neighbours
 
 NODES_OF_8 = (8, 64)

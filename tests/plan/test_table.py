@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from foretrain.plan import table
-from foretrain.plan.orders import ORDERS
+from foretrain.plan.enumeration import ORDERS
 from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.table import distinct, table_of
 from foretrain.workload.operator import Attention

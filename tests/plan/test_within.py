@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.cluster.offer import Offer, whole
+from foretrain.plan.legality import limit_problems, within
 from foretrain.plan.study import Limit
-from foretrain.plan.within import limit_problems, within
 from foretrain.study.catalogue import cluster
 
 H100 = Offer(cluster=cluster("dgx-h100", nodes=64), nodes=(8, 16, 64))

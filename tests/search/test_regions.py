@@ -10,7 +10,7 @@ from tests.random_studies import plans_of, studies
 from tests.small import resnet_study
 
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
-from foretrain.plan.orders import with_orders
+from foretrain.plan.enumeration import with_orders
 from foretrain.search.found import Incumbents
 from foretrain.search.regions import divided, even_only, regions_of
 from foretrain.search.table import valued

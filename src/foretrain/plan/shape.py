@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
-from foretrain.plan.orders import ORDERS
+from foretrain.plan.enumeration import ORDERS
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,

@@ -18,11 +18,11 @@ from foretrain.plan.legality import (
     kind_problems,
     precision_problems,
     search_problems,
+    within,
     workload_problems,
 )
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
-from foretrain.plan.within import within
 from foretrain.search.bounded import promising_plans
 from foretrain.search.candidate import Candidate
 from foretrain.search.exhaustive import every_plan

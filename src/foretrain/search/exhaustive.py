@@ -12,8 +12,7 @@ import numpy as np
 
 from foretrain.cluster.offer import Offer
 from foretrain.plan.choices import Question, question_of
-from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.orders import order_counts
+from foretrain.plan.enumeration import order_counts, plan_tables
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Space, Study
 from foretrain.search.found import Incumbents

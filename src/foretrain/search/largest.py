@@ -15,10 +15,9 @@ from types import MappingProxyType
 from foretrain.cluster.offer import Offer
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.plan.legality import precision_problems
+from foretrain.plan.legality import limit_problems, precision_problems, within
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Maximise, Study, sized
-from foretrain.plan.within import limit_problems, within
 from foretrain.search.best_plans import best_plans
 from foretrain.search.exhaustive import leanest
 from foretrain.search.ladders import (

@@ -14,9 +14,9 @@ from typing import Any
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer, divisible, part, whole
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.plan.legality import within
 from foretrain.plan.plan import Offload, Plan, Schedule, Sends, setting_of, spelled
 from foretrain.plan.study import FIXED, Space, Study
-from foretrain.plan.within import within
 from foretrain.search.exhaustive import leanest
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT

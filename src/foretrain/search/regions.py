@@ -21,10 +21,10 @@ from foretrain.plan.enumeration import (
     grown,
     in_pieces,
     most,
+    order_counts,
     with_choices,
     with_layers,
 )
-from foretrain.plan.orders import order_counts
 from foretrain.plan.plan import Sharding
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows, distinct, stacked

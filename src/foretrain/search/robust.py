@@ -10,10 +10,10 @@ import numpy as np
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.plan.legality import within
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, table_of
-from foretrain.plan.within import within
 from foretrain.search.result import Robust, SearchResult, Swing
 from foretrain.search.table import valued
 from foretrain.step.held import hold

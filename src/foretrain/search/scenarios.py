@@ -11,11 +11,10 @@ from math import fsum, inf
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.plan.legality import problems
+from foretrain.plan.legality import problems, within
 from foretrain.plan.plan import Plan, spelled
 from foretrain.plan.shape import on
 from foretrain.plan.study import Scenario, Study
-from foretrain.plan.within import within
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import spent
 from foretrain.search.explain.remedies import excesses

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from foretrain.plan.orders import with_orders
+from foretrain.plan.enumeration import with_orders
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.search.candidate import Priced

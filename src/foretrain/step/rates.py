@@ -89,7 +89,14 @@ def picture_rates(
         Execution.TUNED if software.whole else software.execution, known.tuned
     )
     ordinary = device.peak.fp32 / slower * known.depthwise
-    saved = _statistics(coefficients, software)
+    # Readings of a norm in its forward pass that others do for it; twice as many backward.
+    tuned = software.execution is Execution.TUNED
+    saved = known.statistics if tuned else 0.0
+    if software.whole:
+        saved = 2.0 * known.statistics_compiled
+    fused = known.fused_graph if software.execution is Execution.GRAPH else 0.0
+    if software.compiled or software.whole or tuned:
+        fused = known.fused_tuned
     return PictureRates(
         tiling=_tensor(device, precision, coefficients, whole=software.whole)
         if tensor
@@ -100,7 +107,7 @@ def picture_rates(
         depthwise=ordinary,
         depthwise_backward=ordinary / known.depthwise_backward,
         memory=device.memory_bandwidth * memory / slower,
-        fused=_fused(coefficients, software),
+        fused=fused,
         norm_forward=1.0 - saved / 3.0,
         norm_backward=1.0 - 2.0 * saved / 5.0,
         drain=known.drain * slower,
@@ -113,21 +120,6 @@ def has_matrix_units(device: Device) -> bool:
     return device.peak.bf16 is not None or half > MATRIX_UNITS * device.peak.fp32
 
 
-def _fused(coefficients: Coefficients, software: Software) -> float:
-    known = coefficients.pictures
-    if software.compiled or software.whole or software.execution is Execution.TUNED:
-        return known.fused_tuned
-    return known.fused_graph if software.execution is Execution.GRAPH else 0.0
-
-
-def _statistics(coefficients: Coefficients, software: Software) -> float:
-    """Readings of a norm in its forward pass that others do for it; twice as many backward."""
-    known = coefficients.pictures
-    if software.whole:
-        return 2.0 * known.statistics_compiled
-    return known.statistics if software.execution is Execution.TUNED else 0.0
-
-
 def _tensor(
     device: Device, precision: Precision, coefficients: Coefficients, *, whole: bool
 ) -> Tiling:
@@ -138,21 +130,17 @@ def _tensor(
     share = best_share(device, matrix) * known.sustained * narrow
     rate = top * share / coefficients.step.factor
     feed = known.feed * device.memory_bandwidth / coefficients.step.factor
-    tiles = tuple(
-        replace(tile, speed=min(tile.speed, feed / (rate * _read(tile, precision))))
-        for tile in TENSOR_TILES
-    )
+    tiles = []
+    for tile in TENSOR_TILES:
+        # Bytes that it reads from the cache for each FLOP.
+        read = (tile.rows + tile.columns) / (tile.rows * tile.columns) * precision.value_bytes / 2.0
+        tiles.append(replace(tile, speed=min(tile.speed, feed / (rate * read))))
     return Tiling(
-        tiles=TENSOR_TILES if whole else tiles,
+        tiles=TENSOR_TILES if whole else tuple(tiles),
         fill=FILL,
         units=float(device.units),
         rate=rate,
     )
-
-
-def _read(tile: Tile, precision: Precision) -> float:
-    """Bytes that a tile reads from the cache for each FLOP."""
-    return (tile.rows + tile.columns) / (tile.rows * tile.columns) * precision.value_bytes / 2.0
 
 
 def _plain(device: Device, precision: Precision, coefficients: Coefficients) -> Tiling:

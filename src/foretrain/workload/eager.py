@@ -43,7 +43,12 @@ def _operators(layer: Layer, tokens: int, keeps_inputs: bool) -> Iterator[Operat
         norms += _is_norm(each)
         kept = _kept(each, tokens, pads=pads)
         if keeps_inputs and each.stored and is_linear(each) and kept == NOTHING:
-            kept, norms = _input(each, norms)
+            # The input of a product; what several read after the same norm is kept once.
+            product, after_norm = each.matrices, not stem(each).endswith(" out")
+            assert product is not None
+            if not after_norm or norms:
+                kept = Size(values=product.batch * product.rows * product.depth)
+            norms = max(0, norms - after_norm)
         yield replace(each, kept=kept)
 
 
@@ -74,13 +79,3 @@ def _is_norm(operator: Operator) -> bool:
 def _of_part(operator: Operator) -> bool:
     """Whether it adds an adapter to a part of what the product beside it computes."""
     return operator.name.startswith("query-key-value ") and operator.name.endswith("adapter sum")
-
-
-def _input(operator: Operator, norms: int) -> tuple[Size, int]:
-    """The input of a product; what several read after the same norm is kept once."""
-    product = operator.matrices
-    assert product is not None
-    after_norm = not stem(operator).endswith(" out")
-    if after_norm and not norms:
-        return NOTHING, 0
-    return Size(values=product.batch * product.rows * product.depth), norms - after_norm

@@ -12,7 +12,6 @@ from types import MappingProxyType
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Model
-from foretrain.workload.operator import Operator
 
 FP32_BYTES = 4.0
 INDEX_BYTES = 4.0
@@ -128,9 +127,16 @@ def power_sgd(rank: int, model: Model) -> GradientCodec:
     """
     if not rank >= 1:
         raise InputError(f"gradients.powersgd must be at least 1, got {rank}.")
-    trained = [(layer.repeats, each) for layer, each in model.operators if each.trainable > 0]
-    sent = sum(count * _sent_values(operator, rank) for count, operator in trained)
-    whole = sum(count * operator.trainable for count, operator in trained)
+    sent, whole = 0.0, 0.0
+    for layer, operator in model.operators:
+        values, product = operator.trainable, operator.matrices
+        if product is not None:
+            matrices = values / (product.columns * product.depth)
+            thin = matrices * rank * (product.columns + product.depth)
+        else:
+            thin = rank * (operator.units + values / operator.units) if operator.units else values
+        sent += layer.repeats * min(values, thin)
+        whole += layer.repeats * values
     wire = FP32_BYTES * sent / whole
     return GradientCodec(
         name=f"powersgd {rank}",
@@ -141,13 +147,3 @@ def power_sgd(rank: int, model: Model) -> GradientCodec:
         decode_bytes=wire + FP32_BYTES,
         source="vogels2019, algorithm 1",
     )
-
-
-def _sent_values(operator: Operator, rank: int) -> float:
-    """Values that stand for the gradients of one operator."""
-    product, values = operator.matrices, operator.trainable
-    if product is not None:
-        matrices = values / (product.columns * product.depth)
-        return min(values, matrices * rank * (product.columns + product.depth))
-    table = rank * (operator.units + values / operator.units) if operator.units else values
-    return min(values, table)

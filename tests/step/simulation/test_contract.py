@@ -11,8 +11,7 @@ from foretrain.errors import InputError
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.step.schedules import SCHEDULES
 from foretrain.step.schedules.stages import PassSequence
-from foretrain.step.simulation.order import order, passes_of
-from foretrain.step.simulation.pipeline import play
+from foretrain.step.simulation.pipeline import order, passes_of, play
 from foretrain.step.simulation.step import simulate
 from foretrain.step.timeline import closed_form, closed_step
 

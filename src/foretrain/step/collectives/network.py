@@ -12,7 +12,6 @@ from types import MappingProxyType
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import Level, Technology, Topology
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.links import Protocols
 from foretrain.step.collectives.line import WHOLE
 
 RELAYS = ("ring", "tree", "in-network", "in-network-tree")
@@ -145,34 +144,25 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
         passed = wires[-1].share if len(wires) > 1 else inf
         wires.append(_wire(level, coefficients, below=below, passed=passed))
         below *= level.members
-    net = Network(
-        wires=tuple(wires),
-        start=coefficients.links.start,
-        own=cluster.collectives,
-        piece=coefficients.protocols.piece,
-        protocols=_protocols(coefficients.protocols),
-    )
+    known = coefficients.protocols
+    # AMD's library starts later and waits longer at every hop.
     by_amd = any(level.link.technology is Technology.INFINITY_FABRIC for level in cluster.levels)
-    return _waiting(net, coefficients.protocols.rccl_wait) if by_amd else net
-
-
-def _protocols(reached: Protocols) -> tuple[Protocol, ...]:
-    flagged = Protocol(
-        name="LL", start=reached.ll_start, hop=reached.ll_hop, share=reached.ll_share
+    wait = known.rccl_wait if by_amd else 1.0
+    flagged, in_lines = (
+        Protocol(name="LL", start=wait * known.ll_start, hop=known.ll_hop, share=known.ll_share),
+        Protocol(
+            name="LL128",
+            start=wait * known.ll128_start,
+            hop=known.ll128_hop,
+            share=known.ll128_share,
+        ),
     )
-    in_lines = Protocol(
-        name="LL128", start=reached.ll128_start, hop=reached.ll128_hop, share=reached.ll128_share
-    )
-    return flagged, in_lines
-
-
-def _waiting(net: Network, factor: float) -> Network:
-    """The same with longer starts and latencies."""
-    return replace(
-        net,
-        start=factor * net.start,
-        wires=tuple(replace(wire, latency=factor * wire.latency) for wire in net.wires),
-        protocols=tuple(replace(it, start=factor * it.start) for it in net.protocols),
+    return Network(
+        wires=tuple(replace(wire, latency=wait * wire.latency) for wire in wires),
+        start=wait * coefficients.links.start,
+        own=cluster.collectives,
+        piece=known.piece,
+        protocols=(flagged, in_lines),
     )
 
 

@@ -137,8 +137,12 @@ def _block(trunk: Trunk, shape: Inverted, group: InvertedBlocks, *, stride: int 
     before = trunk.picture
     inside = group.expansion * before.channels
     window = Window(size=group.size, stride=stride)
-    if group.fused:
-        _fused(trunk, group, inside=inside, window=window)
+    if group.fused and group.expansion == 1:
+        trunk.unit("convolve", group.channels, window=window, smooth=True)
+    elif group.fused:
+        trunk.unit("expand", inside, window=window, smooth=True)
+        trunk.convolve("project", group.channels)
+        trunk.normalise("project norm")
     else:
         if group.expansion > 1:
             trunk.unit("expand", inside, smooth=shape.smooth)
@@ -150,12 +154,3 @@ def _block(trunk: Trunk, shape: Inverted, group: InvertedBlocks, *, stride: int 
         trunk.normalise("project norm")
     if trunk.picture == before:
         trunk.add("residual")
-
-
-def _fused(trunk: Trunk, group: InvertedBlocks, *, inside: int, window: Window) -> None:
-    if group.expansion == 1:
-        trunk.unit("convolve", group.channels, window=window, smooth=True)
-        return
-    trunk.unit("expand", inside, window=window, smooth=True)
-    trunk.convolve("project", group.channels)
-    trunk.normalise("project norm")

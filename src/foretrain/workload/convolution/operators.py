@@ -46,6 +46,9 @@ def convolution(
         return _depthwise(
             name, pictures, flop=2.0 * area * result.values, weights=weights, kept=kept
         )
+    dimensions = len(picture.sides)
+    shape = along(window.size, dimensions), along(window.stride, dimensions)
+    family = KernelFamily.SQUARE if shape == ((3, 3), (1, 1)) else KernelFamily.CONVOLUTION
     product = matmul(
         name,
         Matrices(
@@ -60,16 +63,8 @@ def convolution(
         units=1,
         unit=UNSPLIT_UNIT,
     )
-    return replace(product, family=_family(picture, window, groups=groups), window=float(area))
-
-
-def _family(picture: Picture, window: Window, *, groups: int) -> KernelFamily:
-    if groups > 1:
-        return KernelFamily.GROUPED
-    dimensions = len(picture.sides)
-    sizes, strides = along(window.size, dimensions), along(window.stride, dimensions)
-    square = sizes == (3, 3) and strides == (1, 1)
-    return KernelFamily.SQUARE if square else KernelFamily.CONVOLUTION
+    family = KernelFamily.GROUPED if groups > 1 else family
+    return replace(product, family=family, window=float(area))
 
 
 def _depthwise(

@@ -97,21 +97,17 @@ def deep_speech_2(frames: int, *, hidden: int = 800, layers: int = 5) -> Convolu
     frequencies, steps = trunk.picture.sides
     trunk.view(Picture(channels=32 * frequencies, sides=(steps,)))
     for index in range(1, layers + 1):
-        _bidirectional(trunk, hidden, first=index == 1)
+        if index > 1:
+            trunk.normalise("norm")
+        result = Picture(channels=hidden, sides=trunk.picture.sides)
+        trunk.convolve("inputs", 2 * 3 * hidden, bias=True)
+        trunk.append(recurrent("recurrence", trunk.picture.pixels, hidden=hidden), result)
+        trunk.add("sum of directions")
         trunk.section(f"recurrent {index}")
     trunk.normalise("norm")
     trunk.convolve("letters", LETTERS)
     trunk.append(loss(trunk.picture.values))
     return trunk.finish("head", cuttable=False)
-
-
-def _bidirectional(trunk: Trunk, hidden: int, *, first: bool) -> None:
-    if not first:
-        trunk.normalise("norm")
-    result = Picture(channels=hidden, sides=trunk.picture.sides)
-    trunk.convolve("inputs", 2 * 3 * hidden, bias=True)
-    trunk.append(recurrent("recurrence", trunk.picture.pixels, hidden=hidden), result)
-    trunk.add("sum of directions")
 
 
 def recurrent(
