@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.builders import memory
+from tests.builders import estimate, memory, study
 
 from foretrain.step import facts
 
@@ -18,5 +18,7 @@ from foretrain.step import facts
     ],
 )
 def test_probability_of_fitting_is_told_where_it_is_a_question(likely, told):
-    unsure = replace(memory(stages=1), probability_fits=likely)
-    assert facts._sure(unsure) == told
+    sure = replace(memory(stages=1), probability_fits=1.0)
+    unsure = replace(sure, probability_fits=likely)
+    plain, more = (facts.memory(study(), estimate(memory=each)).more for each in (sure, unsure))
+    assert more == plain + told

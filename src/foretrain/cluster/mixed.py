@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
@@ -95,7 +94,16 @@ def slower(mixed: Mixed, place: int) -> Cluster:
         place: of the own one among them, 0 or 1.
     """
     own, other = mixed.kinds[place], mixed.kinds[1 - place]
-    return _widened(mixed, replace(own, levels=tuple(_slowed(own, other))))
+    # Links as slow as those over which as many devices of the other kind meet.
+    theirs = [1, *accumulate((level.members for level in other.levels), mul)]
+    levels, below = [], 1
+    for level in own.levels:
+        span = below * level.members
+        met = next((i for i, size in enumerate(theirs[1:]) if size >= span), len(theirs) - 2)
+        link = _slower(level.link, other.levels[met].link, ratio=below / theirs[met])
+        levels.append(replace(level, link=link))
+        below = span
+    return _widened(mixed, replace(own, levels=tuple(levels)))
 
 
 def _widened(mixed: Mixed, own: Cluster) -> Cluster:
@@ -106,18 +114,6 @@ def _widened(mixed: Mixed, own: Cluster) -> Cluster:
         return replace(own, levels=(*inner, replace(outermost, members=groups)))
     groups = ceil(mixed.devices / own.devices)
     return replace(own, levels=(*own.levels, Level(name=BETWEEN, members=groups, link=mixed.link)))
-
-
-def _slowed(own: Cluster, other: Cluster) -> Iterator[Level]:
-    """Levels with links as slow as those over which as many devices of the other kind meet."""
-    theirs = [1, *accumulate((level.members for level in other.levels), mul)]
-    below = 1
-    for level in own.levels:
-        span = below * level.members
-        met = next((i for i, size in enumerate(theirs[1:]) if size >= span), len(theirs) - 2)
-        link = _slower(level.link, other.levels[met].link, ratio=below / theirs[met])
-        yield replace(level, link=link)
-        below = span
 
 
 def _slower(one: Link, other: Link, *, ratio: float) -> Link:

@@ -56,7 +56,12 @@ def offers_of(clusters: Iterable[Cluster]) -> tuple[Offer, ...]:
     """
     sizes: dict[Cluster, dict[int, Cluster]] = {}
     for cluster in clusters:
-        sizes.setdefault(_alike(cluster), {})[cluster.nodes] = cluster
+        alike = cluster
+        if divisible(cluster):
+            # What it has in common with its parts.
+            outermost = replace(cluster.levels[-1], members=1)
+            alike = replace(cluster, levels=(*cluster.levels[:-1], outermost))
+        sizes.setdefault(alike, {})[cluster.nodes] = cluster
     return tuple(
         Offer(cluster=found[max(found)], nodes=tuple(sorted(found))) for found in sizes.values()
     )
@@ -91,14 +96,6 @@ def divisible(cluster: Cluster) -> bool:
         Topology.SWITCH,
         Topology.TREE,
     )
-
-
-def _alike(cluster: Cluster) -> Cluster:
-    """What a cluster has in common with its parts; all of it where it has none."""
-    if not divisible(cluster):
-        return cluster
-    outermost = replace(cluster.levels[-1], members=1)
-    return replace(cluster, levels=(*cluster.levels[:-1], outermost))
 
 
 def _groups(cluster: Cluster, nodes: int) -> int:

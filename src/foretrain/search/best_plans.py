@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import gcd
+from operator import itemgetter
 from time import process_time
 
 import numpy as np
@@ -26,7 +27,7 @@ from foretrain.plan.study import Objective, Study
 from foretrain.search.bounded import promising_plans
 from foretrain.search.candidate import Candidate
 from foretrain.search.exhaustive import every_plan
-from foretrain.search.found import Corner, Incumbents
+from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
 from foretrain.search.nearest_miss import nearest_miss
 from foretrain.search.recall import recall
@@ -142,7 +143,17 @@ def _answer(
         excluded_by_bound=found.excluded,
         rejected=dict(found.rejected),
         unseen=found.space - found.settled,
-        cells=tuple(_cell(*degrees, corner) for degrees, corner in sorted(found.corners.items())),
+        cells=tuple(
+            Cell(
+                tensor=tensor,
+                pipeline=pipeline,
+                plans=corner.plans,
+                best=corner.best.value if corner.best else None,
+                plan=corner.best.plan if corner.best else None,
+                bound=None if corner.bound == np.inf else corner.bound,
+            )
+            for (tensor, pipeline), corner in sorted(found.corners.items(), key=itemgetter(0))
+        ),
         seconds=seconds,
         proven_optimal=gap == 0.0,
         gap=gap,
@@ -212,18 +223,6 @@ def _entry(
     (table, row), cluster = priced, candidate.rented
     estimate = estimate_of(table, row, assumed=study.assumed, played=played, job=study.job)
     return Ranked(plan=candidate.plan, estimate=estimate, cluster=cluster.name, nodes=cluster.nodes)
-
-
-def _cell(tensor: int, pipeline: int, corner: Corner) -> Cell:
-    best = corner.best
-    return Cell(
-        tensor=tensor,
-        pipeline=pipeline,
-        plans=corner.plans,
-        best=best.value if best else None,
-        plan=best.plan if best else None,
-        bound=None if corner.bound == np.inf else corner.bound,
-    )
 
 
 def _nothing(

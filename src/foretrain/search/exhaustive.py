@@ -122,19 +122,19 @@ def lean(model: Model, space: Space) -> Space:
     """
     alike = sum(layer.cuttable for layer in model.layers) == 1 and space.cut == ("even",)
     plain = alike and 1 in (space.interleaving or (1,))
-    still = "balanced" not in space.cut
+    sizes = space.micro_batch
+    if "balanced" not in space.cut:
+        # Micro-batches that no smaller one divides.
+        sizes = tuple(
+            size
+            for size in sizes or (1,)
+            if all(size % each for each in sizes or () if each < size)
+        )
     return replace(
         space,
-        micro_batch=_undivided(space.micro_batch or (1,)) if still else space.micro_batch,
+        micro_batch=sizes,
         interleaving=(1,) if plain else space.interleaving,
         shard=(0,) if 0 in (space.shard or (0,)) else space.shard,
         sends=space.sends[:1],
         order=space.order and space.order[:1],
-    )
-
-
-def _undivided(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Micro-batches that no smaller one divides."""
-    return tuple(
-        size for size in sizes if not any(size % each == 0 for each in sizes if each < size)
     )

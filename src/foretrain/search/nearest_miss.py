@@ -121,17 +121,9 @@ def enough_nodes(study: Study, cluster: Cluster, coefficients: Coefficients) -> 
         more = min(2 * few, most)
         best = _on(study, part(cluster, more), coefficients)
         few = few if best else more
-    return best and _on_fewer(study, best, few=few, coefficients=coefficients)
-
-
-def _on_fewer(
-    study: Study, best: NearestMiss, *, few: int, coefficients: Coefficients
-) -> NearestMiss:
-    """A plan that fits on fewer nodes, where `few` are too few."""
-    group = best.cluster.nodes // best.cluster.levels[-1].members
-    while best.cluster.nodes - few > group:
+    while best is not None and best.cluster.nodes - few > group:
         middle = (few + best.cluster.nodes) // (2 * group) * group
-        found = _on(study, part(best.cluster, middle), coefficients)
+        found = _on(study, part(cluster, middle), coefficients)
         best, few = (found, few) if found else (best, middle)
     return best
 
@@ -170,25 +162,26 @@ def nearest_miss(study: Study, *, coefficients: Coefficients = DEFAULT) -> str:
     """
     found = nearest_plan(study, coefficients)
     assert found is not None, "a space without a legal plan was not refused"
-    ways = [
-        *_by_keys(study, coefficients),
-        *_by_nodes(study, found, coefficients),
-        *_by_memory(found),
-    ]
-    told = "\n".join(f"- {way}" for way in ways)
-    return f"Nearest miss: {_miss(found)}\nWhat would fit:\n{told}"
-
-
-def _miss(found: NearestMiss) -> str:
-    """The plan that is nearest to fitting, and what it lacks."""
-    device = found.cluster.device
-    if found.crowded:
-        return f"{found.plan} asks the hosts for more memory than they have."
+    needed, cluster, device = BYTES.write(found.memory), found.cluster, found.cluster.device
     has = f"{device.name} has" if found.room == device.memory else "search.limit.memory is"
-    return (
-        f"{found.plan} needs {BYTES.write(found.memory)} per device, {has} "
-        f"{BYTES.write(found.room)}. {BYTES.write(found.memory - found.room)} are missing."
+    miss = (
+        f"{found.plan} needs {needed} per device, {has} {BYTES.write(found.room)}. "
+        f"{BYTES.write(found.memory - found.room)} are missing."
     )
+    ways = [*_by_keys(study, coefficients)]
+    more = enough_nodes(study, cluster, coefficients)
+    if more is not None:
+        nodes = f"cluster.nodes = {more.cluster.nodes} instead of {cluster.nodes}"
+        ways.append(f"{nodes}: {_told(more)}")
+    if found.crowded:
+        miss = f"{found.plan} asks the hosts for more memory than they have."
+        ways.append("hosts with more memory, or less that waits there")
+    elif found.memory <= device.memory:
+        ways.append(f"search.limit.memory of {needed}")
+    else:
+        ways.append(f"devices with {needed} of memory")
+    told = "\n".join(f"- {way}" for way in ways)
+    return f"Nearest miss: {miss}\nWhat would fit:\n{told}"
 
 
 def _by_keys(study: Study, coefficients: Coefficients) -> Iterator[str]:
@@ -203,25 +196,6 @@ def _by_keys(study: Study, coefficients: Coefficients) -> Iterator[str]:
         else:
             was = ", ".join(map(spelled, choices))
             yield f"plan.{each.key} left out instead of {was}: {_told(found)}"
-
-
-def _by_nodes(study: Study, nearest: NearestMiss, coefficients: Coefficients) -> Iterator[str]:
-    """More nodes."""
-    found = enough_nodes(study, nearest.cluster, coefficients)
-    if found is not None:
-        now = nearest.cluster.nodes
-        yield f"cluster.nodes = {found.cluster.nodes} instead of {now}: {_told(found)}"
-
-
-def _by_memory(found: NearestMiss) -> Iterator[str]:
-    """More memory of each device, or of the hosts."""
-    needed = BYTES.write(found.memory)
-    if found.crowded:
-        yield "hosts with more memory, or less that waits there"
-    elif found.memory <= found.cluster.device.memory:
-        yield f"search.limit.memory of {needed}"
-    else:
-        yield f"devices with {needed} of memory"
 
 
 def _told(found: NearestMiss) -> str:

@@ -241,23 +241,20 @@ def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
     More chunks keep more activations, and so does every other schedule; a larger shard holds less,
     and a sharded optimizer less than a whole one. The first stage alone is asked.
     """
-    plans, every = held.plans, np.arange(len(held.plans))
-    least = np.full(len(plans), np.inf)
-    for sharding, reshard, offload in _lean(question):
-        columns = {"sharding": sharding, "reshard": reshard, "offload": offload}
-        lean = plans.but(**{name: np.full(len(plans), each) for name, each in columns.items()})
-        memory = stage_memory(setting, held.take(every, lean), run=0).total
-        least = np.minimum(least, memory)
-    return least
-
-
-def _lean(question: Question) -> Iterator[tuple[float, float, float]]:
-    """Sharding, resharding and offloading of the plans that may need least memory."""
-    space = question.space
+    plans, every, space = held.plans, np.arange(len(held.plans)), question.space
     kinds = chosen(list(Sharding), space.sharding)
     if Sharding.OPTIMIZER in kinds:
         kinds = [kind for kind in kinds if kind is not Sharding.NONE]
-    for kind in kinds:
-        for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]:
-            for offload in space.offload:
-                yield float(kind), float(reshard), float(offload)
+    several = [
+        {"sharding": kind, "reshard": reshard, "offload": offload}
+        for kind in kinds
+        for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]
+        for offload in space.offload
+    ]
+    least = np.full(len(plans), np.inf)
+    for fields in several:
+        columns = {name: np.full(len(plans), float(each)) for name, each in fields.items()}
+        lean = plans.but(**columns)
+        memory = stage_memory(setting, held.take(every, lean), run=0).total
+        least = np.minimum(least, memory)
+    return least

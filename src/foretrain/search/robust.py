@@ -8,10 +8,8 @@ from math import inf, isfinite
 
 import numpy as np
 
-from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.legality import within
-from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, table_of
 from foretrain.search.result import Robust, SearchResult, Swing
@@ -20,7 +18,7 @@ from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, host_full
 from foretrain.step.result import Ranked
-from foretrain.step.setting import Setting, setting
+from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 
@@ -83,32 +81,21 @@ def _regrets(study: Study, plans: Sequence[Ranked], coefficients: Coefficients) 
 
 def _value(study: Study, entry: Ranked, coefficients: Coefficients) -> float:
     """What a plan has of the objective; infinite where it does not fit."""
-    known = setting(study.workload, _cluster(study, entry), coefficients)
-    estimate = entry.estimate
-    played = 1.0
-    if study.objective is not Objective.MEMORY:
-        played = estimate.step_time / estimate.closed_form
-    return _closed(study, known, entry.plan) * played
-
-
-def _closed(study: Study, setting: Setting, plan: Plan) -> float:
-    """The same by the closed form."""
-    plans = table_of([plan])
-    held = hold(setting, plans)
-    memory = heaviest_total(setting, held)
-    if memory[0] > study.limit.room(setting.cluster.device) or host_full(setting, held)[0]:
-        return inf
-    seconds = with_input(setting, plans, step_time(setting, factors(setting, held)))
-    return float(valued(study, setting, plans, seconds=seconds, memory=memory).value[0])
-
-
-def _cluster(study: Study, entry: Ranked) -> Cluster:
-    """Where a plan runs."""
-    return next(
+    cluster = next(
         offer.of(entry.plan.devices)
         for offer in within(study.choices, study.limit)
         if offer.cluster.name == entry.cluster and entry.nodes in offer.nodes
     )
+    known, plans = setting(study.workload, cluster, coefficients), table_of([entry.plan])
+    held = hold(known, plans)
+    memory = heaviest_total(known, held)
+    if memory[0] > study.limit.room(cluster.device) or host_full(known, held)[0]:
+        return inf
+    seconds = with_input(known, plans, step_time(known, factors(known, held)))
+    closed = float(valued(study, known, plans, seconds=seconds, memory=memory).value[0])
+    if study.objective is Objective.MEMORY:
+        return closed
+    return closed * (entry.estimate.step_time / entry.estimate.closed_form)
 
 
 def _known(regrets: Column) -> tuple[float | None, ...]:

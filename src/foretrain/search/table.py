@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from foretrain.plan.enumeration import with_orders
@@ -59,7 +57,10 @@ def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: 
     if not len(memory):
         return
     ordered, source = with_orders(held.plans, setting.cluster, study.space)
-    for rows in _by_schedule(ordered):
+    # Of one schedule each: a table without the others is spared their formulas.
+    alike = [np.flatnonzero(ordered.schedule == each) for each in np.unique(ordered.schedule)]
+    pieces = [piece for rows in alike for piece in np.array_split(rows, -(-len(rows) // TIMED))]
+    for rows in pieces:
         some = held.take(source[rows], ordered.take(rows))
         # Time plans in the orders that they have, drop those over a limit, rank the rest.
         plans = some.plans
@@ -71,13 +72,6 @@ def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: 
             found.reject(reason, int((kept & over).sum()))
             kept &= ~over
         found.add(priced if kept.all() else priced.take(np.flatnonzero(kept)))
-
-
-def _by_schedule(plans: PlanTable) -> Iterator[Rows]:
-    """Rows of one schedule each: a table without the others is spared their formulas."""
-    for schedule in np.unique(plans.schedule):
-        rows = np.flatnonzero(plans.schedule == schedule)
-        yield from np.array_split(rows, -(-len(rows) // TIMED))
 
 
 def valued(

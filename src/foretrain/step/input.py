@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cluster.cluster import Cluster
 from foretrain.plan.table import Column, PlanTable
 from foretrain.step.setting import Setting
-from foretrain.workload.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,10 +45,16 @@ def input_columns(setting: Setting, plans: PlanTable, *, cached: float) -> Input
     """
     workload, cluster = setting.workload, setting.cluster
     hosts = np.minimum(np.ceil(plans.devices / cluster.node_devices), plans.data)
-    return InputColumns(
-        read=_read(workload, cluster, hosts) * (1.0 - cached),
-        prepare=_prepare(workload, cluster, hosts),
-    )
+    read = prepare = 0.0 * hosts
+    data, storage, host = workload.data, cluster.storage, cluster.host
+    if data is not None and data.sample_bytes is not None and storage is not None:
+        together = np.inf if storage.total_read is None else storage.total_read
+        bandwidth = np.minimum(hosts * storage.read, together)
+        read = workload.global_batch * data.sample_bytes / bandwidth * (1.0 - cached)
+    if data is not None and data.prepare is not None and host is not None:
+        # On all cores of the hosts.
+        prepare = workload.global_batch * data.prepare / (hosts * host.cores)
+    return InputColumns(read=read, prepare=prepare)
 
 
 def input_seconds(setting: Setting, plans: PlanTable) -> Column:
@@ -85,21 +89,3 @@ def cached_share(setting: Setting) -> float:
         return 0.0
     room = setting.coefficients.job.cache_share * host.memory
     return min(1.0, room / (data.samples * data.sample_bytes))
-
-
-def _read(workload: Workload, cluster: Cluster, hosts: Column) -> Column:
-    """Seconds to read the samples of a step, none of which is in memory. [plan]"""
-    data, storage = workload.data, cluster.storage
-    if data is None or storage is None or data.sample_bytes is None:
-        return 0.0 * hosts
-    together = np.inf if storage.total_read is None else storage.total_read
-    bandwidth = np.minimum(hosts * storage.read, together)
-    return workload.global_batch * data.sample_bytes / bandwidth
-
-
-def _prepare(workload: Workload, cluster: Cluster, hosts: Column) -> Column:
-    """Seconds to prepare the samples of a step on all cores of the hosts. [plan]"""
-    data, host = workload.data, cluster.host
-    if data is None or host is None or data.prepare is None:
-        return 0.0 * hosts
-    return workload.global_batch * data.prepare / (hosts * host.cores)

@@ -71,7 +71,10 @@ def stage_memory(
         later: stages of the run before the one asked for; its first one keeps most.
     """
     plans, state, known = held.plans, _state(setting, held, run=run), setting.coefficients.memory
-    here, moving = _activations(setting, held, run=run, later=later)
+    # Activations stay on the device, or two layers of them are on their way to the host.
+    away, kept = offload.of_activations(plans), _kept(setting, held, run=run, later=later)
+    here = kept * ~away + held.of_stage("met", run)
+    moving = np.minimum(2.0 * held.of_stage("moving", run), kept) * away
     gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
     optimizer = state.optimizer * ~offload.of_optimizer(plans)
     passing = (
@@ -173,15 +176,6 @@ def _kept(setting: Setting, held: Held, *, run: Run, later: Column | float) -> C
         micro_batches=setting.workload.micro_batches(held.plans.data, held.plans.micro_batch),
     )
     return flight * held.of_stage("kept", run)
-
-
-def _activations(
-    setting: Setting, held: Held, *, run: Run, later: Column | float
-) -> tuple[Column, Column]:
-    """Bytes of activations on the device, and of the two layers on their way to the host. [plan]"""
-    away, kept = offload.of_activations(held.plans), _kept(setting, held, run=run, later=later)
-    here = kept * ~away + held.of_stage("met", run)
-    return here, np.minimum(2.0 * held.of_stage("moving", run), kept) * away
 
 
 def _gathered(setting: Setting, held: Held, *, run: Run) -> Column:

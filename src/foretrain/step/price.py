@@ -162,7 +162,16 @@ def estimate_of(
     """
     setting, plan, rows = table.setting, table.plans[row], np.array([row])
     held = table.factors.held.take(rows, table.factors.plans.take(rows))
-    settled = _fed(setting, plan, _settled(table, row, played=played))
+    settled = _settled(table, row, played=played)
+    # At both resolutions the step waits for its samples.
+    parts, simulated = fed(setting, plan, settled.parts), settled.simulated
+    if parts.input:
+        settled = replace(
+            settled,
+            parts=parts,
+            closed_form=max(parts.total, settled.closed_form),
+            simulated=None if simulated is None else max(parts.total, simulated),
+        )
     memory = _memory(setting, held)
     whole = job_of(setting, plan, parts=settled.parts, wanted=job)
     warnings = (
@@ -173,20 +182,6 @@ def estimate_of(
     )
     told = replace(settled, warnings=warnings, reason=misfit(setting, held, memory))
     return _estimate(setting, plan, told, memory=memory, job=whole.time)
-
-
-def _fed(setting: Setting, plan: Plan, settled: Settled) -> Settled:
-    """The step with the time that it waits for its samples, at both resolutions."""
-    parts = fed(setting, plan, settled.parts)
-    if not parts.input:
-        return settled
-    needed, simulated = parts.total, settled.simulated
-    return replace(
-        settled,
-        parts=parts,
-        closed_form=max(needed, settled.closed_form),
-        simulated=None if simulated is None else max(needed, simulated),
-    )
 
 
 def _settled(table: PriceTable, row: int, *, played: bool) -> Settled:

@@ -19,7 +19,7 @@ from foretrain.plan.plan import Schedule, Sends
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step import schedule
 from foretrain.step.held import Held, each_weighted, weighted
-from foretrain.step.layers import Floats, LayerTimes, layer_times
+from foretrain.step.layers import Floats, layer_times
 from foretrain.step.passes import Passes, exposed, gathers, passes
 from foretrain.step.placements import Placements, placements
 from foretrain.step.schedule import Tails, delayed, straggling, tails
@@ -111,7 +111,10 @@ def _passes(
 ) -> tuple[Passes, Rows]:
     """What the layers of each plan take in a pass."""
     plans = held.plans
-    times, time = _times(setting, held, placed, group=group)
+    # Compute and collectives of each plan's layers.
+    rows, time = distinct([held.layer, placed.place[group]])
+    groups = {axis: exchange.take(group[rows]) for axis, exchange in placed.axes.items()}
+    times = layer_times(setting, plans.take(rows), groups=groups)
     exchanged, gather = gathers(setting, plans, placed, group=group, held=(held.layers, held.layer))
     rows, passing = distinct([time, gather, plans.offload, offload.of_gradients(plans)])
     found = passes(
@@ -122,15 +125,6 @@ def _passes(
         held=(held.layers, held.layer[rows]),
     )
     return found, passing
-
-
-def _times(
-    setting: Setting, held: Held, placed: Placements, *, group: Rows
-) -> tuple[LayerTimes, Rows]:
-    """Compute and collectives of each plan's layers."""
-    rows, time = distinct([held.layer, placed.place[group]])
-    groups = {axis: exchange.take(group[rows]) for axis, exchange in placed.axes.items()}
-    return layer_times(setting, held.plans.take(rows), groups=groups), time
 
 
 def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePasses:

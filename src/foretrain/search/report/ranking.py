@@ -19,10 +19,6 @@ def _context(plan: Plan) -> str:
     return f"{plan.context}{' a2a' if exchanged else ''}"
 
 
-def _cut(plan: Plan) -> str:
-    return plan.cut if isinstance(plan.cut, str) else "-".join(map(str, plan.cut))
-
-
 RECOMPUTE: Final = {Recompute.NONE: "none", Recompute.SELECTIVE: "sel", Recompute.FULL: "full"}
 
 
@@ -72,7 +68,10 @@ PLAN_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
 
 
 RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
-    (Column(name="cp", meaning="context axis", number=True), _context),
+    (
+        Column(name="cp", meaning="context axis", number=True),
+        _context,
+    ),
     (
         Column(name="ep", meaning="expert axis, x members of one expert", number=True),
         lambda plan: f"{plan.expert}{f'x{plan.expert_tensor}' * (plan.expert_tensor > 1)}",
@@ -81,7 +80,10 @@ RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
         Column(name="schedule", meaning="zb is zero bubble", short="sched", spare=5),
         lambda plan: plan.schedule.short,
     ),
-    (Column(name="cut", spare=6), _cut),
+    (
+        Column(name="cut", spare=6),
+        lambda plan: plan.cut if isinstance(plan.cut, str) else "-".join(map(str, plan.cut)),
+    ),
     (
         Column(
             name="offload", meaning="opt is optimizer state, act activations", short="offl", spare=6
@@ -117,6 +119,12 @@ RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
 
 def ranking(plans: Sequence[Ranked]) -> Table:
     """The best plans, best first."""
+
+    def spent(entry: Ranked) -> float | None:
+        """Dollars of the training where its amount is known, else of one step."""
+        told = entry.estimate
+        return told.cost_per_step if told.cost_to_train is None else told.cost_to_train
+
     whole_job = any(entry.estimate.cost_to_train is not None for entry in plans)
     cost = Column(
         name="cost to train" if whole_job else "cost per step", number=True, spare=1, unit=DOLLARS
@@ -128,17 +136,11 @@ def ranking(plans: Sequence[Ranked]) -> Table:
         "estimate.step_time",
         "estimate.memory.total",
         "estimate.mfu",
-        (cost, _cost),
+        (cost, spent),
         numbered=True,
         best=0,
         legend=True,
     )
-
-
-def _cost(entry: Ranked) -> float | None:
-    """Dollars of the training where its amount is known, else of one step."""
-    whole_job = entry.estimate.cost_to_train
-    return entry.estimate.cost_per_step if whole_job is None else whole_job
 
 
 def pareto(front: Sequence[ParetoPoint], *, most: int | None = None) -> Table:

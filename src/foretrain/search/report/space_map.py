@@ -118,13 +118,19 @@ class _Reference:
 
     def square(self, cell: Cell, number: int, *, at: tuple[int, int]) -> Square:
         """One cell as it is drawn, at a column and a row."""
-        plan, state = self.result.best.plan, _state(cell)
-        text, words = {
-            CellState.KNOWN: self._known,
-            CellState.FOUND: self._found,
-            CellState.BOUNDED: self._bounded,
-            CellState.REFUSED: self._refused,
-        }[state](cell)
+        plan = self.result.best.plan
+        if cell.best is None and cell.bound is None:
+            # No plan of it can run.
+            state, text, reasons = CellState.REFUSED, "", ", or ".join(self.result.rejected)
+            why = f": {reasons}" * bool(reasons)
+            words = f"none of {count(cell.plans, 'plan')} can run{why}"
+            words = words if cell.plans else "no legal plan"
+        elif cell.best is None:
+            state, (text, words) = CellState.BOUNDED, self._bounded(cell)
+        elif cell.bound is not None and cell.bound < cell.best:
+            state, (text, words) = CellState.FOUND, self._found(cell)
+        else:
+            state, (text, words) = CellState.KNOWN, self._known(cell)
         return Square(
             cell=cell,
             column=at[0],
@@ -161,13 +167,6 @@ class _Reference:
         words = f"none of {count(cell.plans, 'plan')} was priced; {self._at_least(cell.bound)}"
         return f"\u2265 {further(far)}" if far >= 1 else "?", words
 
-    def _refused(self, cell: Cell) -> tuple[str, str]:
-        """A cell of which no plan can run."""
-        if not cell.plans:
-            return "", "no legal plan"
-        reasons = ", or ".join(self.result.rejected)
-        return "", f"none of {count(cell.plans, 'plan')} can run" + f": {reasons}" * bool(reasons)
-
     def _at_least(self, bound: float) -> str:
         """What is known of plans that were not priced."""
         if not bound:
@@ -194,12 +193,6 @@ def further(ratio: float) -> str:
         share = percent(ratio - 1)
         return share if share.startswith("<") else f"+{share}"
     return f"{ratio:.1f} x" if ratio < 10 else f"{ratio:,.0f} x"
-
-
-def _state(cell: Cell) -> CellState:
-    if cell.best is None:
-        return CellState.REFUSED if cell.bound is None else CellState.BOUNDED
-    return CellState.FOUND if cell.bound is not None and cell.bound < cell.best else CellState.KNOWN
 
 
 def map_table(drawn: SpaceMap) -> Table:
