@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,10 @@ def test_an_estimate_with_every_figure_given_needs_no_pytorch(bare, tmp_path, mo
 
 
 def test_an_absent_extra_is_no_fault_and_said_by_doctor(bare, monkeypatch):
-    monkeypatch.setattr("foretrain.app.doctor._version", lambda _name: "")
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("foretrain.app.doctor.version", absent)
     check = next(check for check in doctor().checks if check.name == "torch")
     assert (check.health, check.found) == (Health.OK, "absent")
     assert 'pip install "foretrain[torch]"' in check.advice
