@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.step import compute
-from foretrain.step.compute import DeviceWork, operator_times, product_time
+from foretrain.step.compute import operator_times, product_time
 from foretrain.step.rates import PictureRates, Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tile, Tiling
+from foretrain.step.work import DeviceWork
 from foretrain.workload.graph import Layer, Model, operators_of
 from foretrain.workload.operator import Matrices, Operator, OperatorKind, Reach, Size, matmul
 from foretrain.workload.workload import Precision

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import Column
 from foretrain.step.rates import PictureRates, Rates
-from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
+from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
 from foretrain.workload.graph import Operators
 from foretrain.workload.operator import Attention, KernelFamily
-from foretrain.workload.workload import Precision
 
 COPIES = 2
 """Kernels that lay out anew what a product reads and what it writes."""
@@ -163,7 +162,11 @@ def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
 def _launched(
     operators: Operators, some: NDArray[np.bool_], *, kinds: int, rate: Rates
 ) -> Launches:
-    """What the host takes for some of the operators of each kind of layer."""
+    """What the host takes for some of the operators of each kind of layer.
+
+    What was measured has been started: its seconds are from one operator to the next.
+    """
+    some = some & ~operators.measured
     returns, learns = backward_kernels(operators)
     # What the host calls beside kernels, as many times as long as it starts one.
     kernels = (
@@ -217,41 +220,6 @@ def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[n
     return returns, operators.matmul & learns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DeviceWork:
-    """What one device does of each operator. [operator, plan]
-
-    Attributes:
-        operators: the operators.
-        share: the device's part.
-        micro_batch: samples at once. [plan]
-        precision: of products and activations.
-        added_to: bytes of one value of the gradients that products of weights add to; 0 where they
-            write theirs at the precision of activations.
-    """
-
-    operators: Operators
-    share: Share
-    micro_batch: Column
-    precision: Precision
-    added_to: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OperatorTimes:
-    """Seconds of one micro-batch. [operator, plan]
-
-    Attributes:
-        forward: forward pass.
-        backward: backward pass, gradients of weights included.
-        weights: gradients of weights alone.
-    """
-
-    forward: Column
-    backward: Column
-    weights: Column
-
-
 def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
     """Seconds of every operator, each kernel where it exists. [operator, plan]"""
     operators = work.operators
@@ -273,11 +241,12 @@ def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
     backward = np.where(operators.matmul, left + right, backward) + unpacked
     lost = kernels_of(operators, rate) * rate.gap / _each_divided(work, rate)
     returns, _ = backward_kernels(operators)
-    return OperatorTimes(
+    by_formula = OperatorTimes(
         forward=forward + lost,
         backward=(backward + lost * ~operators.first) * returns,
         weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
     )
+    return as_measured(work, by_formula, returns) if operators.measured.any() else by_formula
 
 
 def _each_divided(work: DeviceWork, rate: Rates) -> Column:

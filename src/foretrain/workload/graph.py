@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.workload.operator import Attention, Operator, OperatorKind, Split
+from foretrain.workload.operator import Attention, Matrices, Operator, OperatorKind, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +232,7 @@ class Operators:
         split: position in `Split`.
         trained: parameters that are trained.
         stored: bytes of one weight in memory; 0 for the precision of the workload.
+        seconds: measured of the forward pass; -1 where nobody measured it.
     """
 
     layer: tuple[int, ...]
@@ -272,11 +273,19 @@ class Operators:
     wide: Flags
     first: Flags
     reach: Floats
+    seconds: Floats
+    backward_seconds: Floats
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
         """Some of the operators, in order."""
         columns = {name: getattr(self, name)[rows] for name in _NUMBERS}
         return Operators(layer=tuple(self.layer[row] for row in rows), **columns)
+
+    @property
+    def measured(self) -> Flags:
+        """Those whose seconds somebody measured. [operator, 1]"""
+        measured: Flags = self.seconds >= 0
+        return measured
 
     @property
     def narrowed(self) -> Flags:
@@ -310,17 +319,17 @@ _NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name != "lay
 _FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "wide", "first")
 
 
+_SINGLE = Matrices(rows=1.0, columns=1.0, depth=1.0)
+"""What stands in the columns of an operator without a product."""
+
+
 def _numbers(operator: Operator) -> tuple[float, ...]:
     """One operator's columns, in the order of the fields of `Operators`."""
-    product = operator.matrices
+    product = operator.matrices or _SINGLE
     return (
         operator.kind is OperatorKind.MATMUL,
         operator.kind is OperatorKind.FUSED_ATTENTION,
-        *(
-            (product.rows, product.columns, product.depth, product.batch, product.reuse)
-            if product
-            else (1.0, 1.0, 1.0, 1.0, 1.0)
-        ),
+        *(product.rows, product.columns, product.depth, product.batch, product.reuse),
         operator.weights,
         operator.flop,
         operator.backward_flop,
@@ -351,4 +360,6 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.wide,
         operator.first,
         operator.reach,
+        -1.0 if operator.seconds is None else operator.seconds,
+        operator.backward_seconds,
     )

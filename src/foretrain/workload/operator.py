@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from foretrain.errors import InputError
@@ -165,6 +165,9 @@ class Operator:
         wide: whether its product reads activations as they are, however narrow others read them.
         first: whether its input needs no gradient, being the samples or what is frozen.
         reach: how near its kernels come to what limits them.
+        seconds: measured of the forward pass of one sample on one of the devices, which formulas
+            then leave alone; None where nobody measured it.
+        backward_seconds: the same of the backward pass; 0 without `seconds`.
     """
 
     name: str
@@ -199,6 +202,8 @@ class Operator:
     wide: bool = False
     first: bool = False
     reach: Reach = Reach.WHOLE
+    seconds: float | None = field(default=None, metadata={"if_set": True})
+    backward_seconds: float = field(default=0.0, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if (self.kind is OperatorKind.MATMUL) != (self.matrices is not None):
@@ -213,6 +218,12 @@ class Operator:
                 f"Operator '{self.name}': trained must be between 0 and its {self.weights:g} "
                 f"weights, got {self.trained}."
             )
+        for name in ("seconds", "backward_seconds"):
+            if not (getattr(self, name) or 0.0) >= 0:
+                raise InputError(
+                    f"Operator '{self.name}': {name} must be at least 0 s, "
+                    f"got {getattr(self, name)}."
+                )
         if not self.imbalance >= 1:
             raise InputError(
                 f"Operator '{self.name}': imbalance must be at least 1, got {self.imbalance}."
