@@ -231,8 +231,8 @@ mlp-1024 = { summary = "8 layers of 1024", inputs = 100, width = 1024, layers = 
         f"{SRC}/workload/library/entries.py": (
             ("FAMILIES: Final = (\n", '    "perceptron",\n'),
             (
-                "HOMES: Mapping[str, str] = MappingProxyType(\n    {\n",
-                '        "perceptron": "foretrain.workload.convolution.perceptron",\n',
+                "BUILDERS: Final = {\n",
+                '    "foretrain.workload.convolution.perceptron": "perceptron",\n',
             ),
         )
     },
