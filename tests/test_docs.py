@@ -101,7 +101,7 @@ def desk(tmp_path, monkeypatch):
 
 def lay_files(page: Path, folder: Path) -> None:
     for snippet in snippets(page):
-        if snippet.title.endswith((".toml", ".py")):
+        if snippet.title.endswith((".toml", ".py", ".csv")):
             (folder / snippet.title).write_text(snippet.text)
 
 

@@ -169,6 +169,15 @@ def configured(path: Path) -> None:
     estimated(study)
 
 
+def layered(path: Path) -> None:
+    """A layer list behind a sound study, without and with a time of the whole network."""
+    for named in (f'"{path.name}"', f'{{ layer_list = "{path.name}", seconds = "9 ms" }}'):
+        study = path.with_name("study.toml")
+        workload = f"[workload]\nmodel = {named}\nglobal_batch = 16\n"
+        study.write_text(workload + seeds.NAMED + "[plan]\nmicro_batch = 1\n", "utf-8")
+        estimated(study)
+
+
 def priced(path: Path) -> None:
     """A price list, and a study that names it."""
     from foretrain.study.prices import read_prices
@@ -409,13 +418,19 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="config",
-            reads=("study/model.py:read_model",),
+            reads=("study/model.py:_configured",),
             seeds=tuple(
                 Seed(name="config.json", text=json.dumps(config), form="json")
                 for config in seeds.configs().values()
             ),
             use=configured,
             share=4,
+        ),
+        Door(
+            name="layer-list",
+            reads=("study/layer_lists.py:_rows",),
+            seeds=(Seed(name="layers.csv", text=seeds.LAYERS, form="csv"),),
+            use=layered,
         ),
         Door(
             name="prices",

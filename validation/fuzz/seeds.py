@@ -50,6 +50,14 @@ PICTURES: Final = """
 model = "config.json"
 global_batch = 16
 """
+LAYERS: Final = """
+name,kind,channels,input,filters,output,kernel,stride,groups,weights,inputs,kept,flop,layer
+stem,convolution,3,32x32,8,16x16,3,2,,,,,,front
+stem norm,norm,8,16x16,8,16x16,,,,,,2 k values,,front
+groups,convolution,8,16x16,8,16x16,3x1,1,4,104,,,,
+pooling,pooling,8,16x16,8,,16,,,,,,2 kFLOP,
+classes,connected,8,,10,,,,,,8,,,
+"""
 NAMED: Final = """
 [cluster]
 name = "dgx-a100"

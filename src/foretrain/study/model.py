@@ -12,9 +12,10 @@ from foretrain.errors import InputError, nearest
 from foretrain.study.config.hugging_face import model_of
 from foretrain.study.documents import from_json
 from foretrain.study.keys import Count, Reads
+from foretrain.study.layer_lists import LayerListFile, read_layer_list
 from foretrain.study.problems import inner
 from foretrain.study.reading import read_text
-from foretrain.units import FLOP, PARAMETERS, VALUES, as_written
+from foretrain.units import FLOP, PARAMETERS, SECONDS, VALUES, as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, entries, find, known
 from foretrain.workload.library.variants import Routing, routed
@@ -38,6 +39,14 @@ class TotalsSection:
     layers: Count | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerListSection:
+    """A layer list with the time of the whole network, as they are written."""
+
+    layer_list: str
+    seconds: Annotated[float, SECONDS] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
     """The path of a config.json, as it is written."""
@@ -54,7 +63,7 @@ class Sample:
     positions: int | None = None
 
 
-Source = str | ConfigFile | Totals
+Source = str | ConfigFile | LayerListFile | Totals
 
 
 def read_source(value: object) -> Source:
@@ -63,6 +72,9 @@ def read_source(value: object) -> Source:
     Raises:
         InputError: if the library has no such model, or it is a form that nothing reads yet.
     """
+    if isinstance(value, Mapping) and "layer_list" in value:
+        listed = inner(LayerListSection, value)
+        return LayerListFile(path=listed.layer_list, seconds=listed.seconds)
     if isinstance(value, Mapping):
         found = inner(TotalsSection, value)
         return Totals(
@@ -74,15 +86,19 @@ def read_source(value: object) -> Source:
     if not isinstance(value, str):
         raise InputError(
             f"{as_written(value)} is no model. Write the name of one, such as 'llama-3-70b', "
-            "the path of a config.json, or { parameters, flop, activations }."
+            "the path of a config.json or of a layer list (.csv), or { parameters, flop, "
+            "activations }."
         )
     if value.endswith(".json"):
         return ConfigFile(value)
+    if value.endswith(".csv"):
+        return LayerListFile(path=value)
     if known(value) is None and ("/" in value or ":" in value or value.endswith(".onnx")):
         if not REPOSITORY.fullmatch(value):
             raise InputError(
                 f"{as_written(value)} is a file or Python code, which foretrain does not read yet. "
-                "Write the name of a model, such as 'llama-3-70b', or the path of a config.json."
+                "Write the name of a model, such as 'llama-3-70b', or the path of a config.json or "
+                "of a layer list (.csv)."
             )
         near = nearest(value, (each for entry in entries().values() for each in entry.repositories))
         raise InputError(
@@ -94,7 +110,16 @@ def read_source(value: object) -> Source:
 
 SCHEMA: Final[Mapping[str, object]] = {
     "anyOf": [
-        {"type": "string", "examples": [*entries(), "path/config.json"]},
+        {"type": "string", "examples": [*entries(), "path/config.json", "path/layers.csv"]},
+        {
+            "type": "object",
+            "properties": {
+                "layer_list": {"type": "string", "description": "path of a CSV file"},
+                "seconds": {"type": "string", "description": "of both passes of one sample"},
+            },
+            "required": ["layer_list"],
+            "additionalProperties": False,
+        },
         {
             "type": "object",
             "properties": {
@@ -124,23 +149,12 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         ForetrainError: the file cannot be read, is of no known family, or misses something; or the
             sample's size does not suit the model.
     """
-    if isinstance(source, ConfigFile):
-        # The model of a config.json; a relative path starts at the study's folder.
+    if isinstance(source, ConfigFile | LayerListFile):
         if folder is None:
             raise InputError(f"'{source.path}' is a file, which only a study in a file can name.")
-        path = folder / source.path
-        config = from_json(read_text(path, most=MOST_BYTES), str(path))
-        try:
-            model = model_of(
-                config,
-                sequence=sample.sequence,
-                image=sample.image,
-                positions=sample.positions,
-                routing=routing,
-            )
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
-        return replace(model, source=source.path)
+        if isinstance(source, LayerListFile):
+            return _listed(source, folder, sample=sample, routing=routing)
+        return _configured(source, folder, sample=sample, routing=routing)
     if isinstance(source, Totals):
         if sample.image is not None or sample.positions is not None or routing:
             raise InputError(
@@ -152,3 +166,31 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         return model
     shape = routed(find(source).shape, routing)
     return language_model(source, shape, sequence=model.tokens, source=model.source)
+
+
+def _configured(source: ConfigFile, folder: Path, *, sample: Sample, routing: Routing) -> Model:
+    """The model of a config.json; a relative path starts at the study's folder."""
+    path = folder / source.path
+    config = from_json(read_text(path, most=MOST_BYTES), str(path))
+    try:
+        model = model_of(
+            config,
+            sequence=sample.sequence,
+            image=sample.image,
+            positions=sample.positions,
+            routing=routing,
+        )
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return replace(model, source=source.path)
+
+
+def _listed(source: LayerListFile, folder: Path, *, sample: Sample, routing: Routing) -> Model:
+    """The network of a layer list."""
+    if sample != Sample() or routing:
+        raise InputError(
+            f"'{source.path}' is a list of layers for samples of one size, which has neither "
+            "image nor sequence nor positions nor experts."
+        )
+    model = read_layer_list(folder / source.path, seconds=source.seconds)
+    return replace(model, source=source.path)
