@@ -25,6 +25,8 @@ WRITTEN = {
         # patarasuk2009, equation 4. Around 8 devices in two nodes: 6 hops inside, one outside; four
         # rings leave a node, one for each device, at a byte a second each.
         "ring": ((2 * 7, 2 * 7 / 8), (2 * (6 * 1 + 10), 2 * 7 / 8 / 4)),
+        # kahira2021: of seven steps each waits for a hop outside, by one member's port.
+        "single-ring": ((2 * 7, 2 * 7 / 8), (2 * 7 * 10, 2 * 7 / 8)),
         # sanders2009: up and down three levels, all bytes over the busiest link each way; of two
         # nodes each is the root for half. Whole messages wait for each hop.
         "tree": ((2 * 3, 2), (2 * (2 * 1 + 10), 2 / 4)),
@@ -45,6 +47,7 @@ WRITTEN = {
     },
     Pattern.ALL_GATHER: {
         "ring": ((7, 7 / 8), (6 * 1 + 10, 7 / 8 / 4)),
+        "single-ring": ((7, 7 / 8), (7 * 10, 7 / 8)),
         "hierarchical": ((7, 7 / 8), (3 * 1 + 10, 3 / 4 / 4 + 1 / 2 / 4)),
         "in-network": ((1, 7 / 8), (1 + 10, 3 / 4 / 4)),
         "in-network-whole": ((1, 7 / 8), (1 + 10, 3 / 4 / 4 + 1 / 2 / 4)),

@@ -106,8 +106,9 @@ class Cluster:
         host: what stands beside the devices of a node; None if not known.
         storage: where data and checkpoints lie; None if not known.
         mtbf: mean seconds between two failures of one node that end a training; None if not known.
-        collectives: algorithms of the user's own beside those of the library: what each does, such
-            as all-reduce, and `package.module:name` or a registered name.
+        collectives: algorithms by what each does, such as all-reduce: one of the table, in the
+            place of those that the library chooses from, or the user's own beside them, as
+            `package.module:name` or by a registered name.
     """
 
     name: str

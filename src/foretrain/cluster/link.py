@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
 from foretrain.errors import InputError
-from foretrain.units import BYTES_PER_SECOND, SECONDS
+from foretrain.units import BYTES_PER_SECOND, MOST, SECONDS
 
 
 class Topology(StrEnum):
@@ -55,6 +55,8 @@ class Link:
         kind: shape of the level.
         technology: what it is made of.
         in_network: whether its switches add up what they pass on (NVLink SHARP, SHARP).
+        contention: what-if on top of that: the factor by which bandwidth shrinks where several
+            collectives leave one group of the level below together; None for none.
         ordered: whether bytes arrive in the order in which they were sent, on which protocols for
             short messages rely; those of EFA may not.
     """
@@ -67,6 +69,7 @@ class Link:
     technology: Technology
     in_network: bool = False
     ordered: bool = True
+    contention: float | None = field(default=None, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if not self.latency >= 0:
@@ -75,6 +78,8 @@ class Link:
             raise InputError(f"Link.bandwidth must be above 0 bytes/s, got {self.bandwidth}.")
         if self.capacity is not None and not self.capacity > 0:
             raise InputError(f"Link.capacity must be above 0 bytes/s, got {self.capacity}.")
+        if self.contention is not None and not 1 <= self.contention <= MOST:
+            raise InputError(f"Link.contention must be at least 1, got {self.contention}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,4 +131,5 @@ def _slower(one: Link, other: Link, *, ratio: float) -> Link:
         duplex=one.duplex and other.duplex,
         in_network=one.in_network and other.in_network,
         ordered=one.ordered and other.ordered,
+        contention=max(filter(None, (one.contention, other.contention)), default=None),
     )

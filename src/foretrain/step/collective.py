@@ -25,7 +25,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.table import Rows, distinct
 from foretrain.step.collectives import ALGORITHMS
-from foretrain.step.collectives.group import group
+from foretrain.step.collectives.group import Algorithm, group
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
 from foretrain.step.collectives.own import own_algorithm
@@ -161,8 +161,7 @@ def _lines(
 ) -> Iterator[tuple[str, Line]]:
     """What each algorithm takes, its start-up included, by its name and that of a protocol."""
     groups = group(members, net, copies=copies)
-    known = {name: it for name, it in ALGORITHMS[pattern].items() if name in net.known}
-    known |= {name: own_algorithm(name) for kind, name in net.own if kind == pattern}
+    known = _known(net, pattern)
     for name, algorithm in known.items():
         yield name, algorithm(groups).after(net.start)
     for protocol in net.protocols:
@@ -175,6 +174,19 @@ def _lines(
         for name in (name for name in FLAGGED if name in known):
             line = known[name](quicker).after(over.start)
             yield f"{name} {protocol.name}", replace(line, fixed=line.fixed + never)
+
+
+def _known(net: Network, pattern: Pattern) -> dict[str, Algorithm]:
+    """The algorithms that are chosen from, by name.
+
+    The library's, or those of the table that were asked for in their place; and the user's own.
+    """
+    table = ALGORITHMS[pattern]
+    asked = [name for kind, name in net.own if kind == pattern]
+    named = [name for name in asked if name in table]
+    chosen = named or [name for name in table if name in net.known]
+    own = {name: own_algorithm(name) for name in asked if name not in table}
+    return {name: table[name] for name in chosen} | own
 
 
 def shortened(menu: Menu) -> Menu:

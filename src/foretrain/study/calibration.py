@@ -13,7 +13,14 @@ from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient
 from foretrain.coefficients.uncertainty import Covers
 from foretrain.errors import nearest
-from foretrain.study.coefficients import COVERS, PRIORS, SHIPPED, rows_of
+from foretrain.study.coefficients import (
+    COVERS,
+    PRIORS,
+    SHIPPED,
+    rows_of,
+    shipped,
+    shipped_sets,
+)
 from foretrain.study.documents import read_toml
 from foretrain.study.problems import Problems, validated
 from foretrain.units import as_written
@@ -31,11 +38,14 @@ def read_calibration(path: Path) -> Calibration:
     """A set of coefficients from a file, over the shipped set that it names.
 
     Args:
-        path: a file as `foretrain calibrate --output` writes it.
+        path: a file as `foretrain calibrate --output` writes it, or the name of a set that comes
+            with foretrain.
 
     Raises:
         InputError: it is not such a file; tells every problem.
     """
+    if str(path) in shipped_sets():
+        return shipped(str(path))
     problems = Problems(str(path))
     document = read_toml(path, problems)
     # The set that holds for what the file leaves out.

@@ -105,6 +105,17 @@ def _shipped(name: str, over: Calibration | None = None) -> Calibration:
     return calibration((SETS / file).read_text("utf-8"), over=over, where=file)
 
 
+def shipped_sets() -> tuple[str, ...]:
+    """The names of the sets that come with foretrain."""
+    files = (each.name for each in SETS.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml")))
+
+
+def shipped(name: str) -> Calibration:
+    """A set that comes with foretrain, by its name."""
+    return PRIORS if name == PRIORS_FILE else _shipped(name, PRIORS)
+
+
 def as_toml(made: Calibration, *, over: Calibration, about: str, digits: int = 6) -> str:
     """The text of a set: what differs from another one.
 

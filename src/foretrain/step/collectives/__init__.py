@@ -28,6 +28,7 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
     {
         Pattern.ALL_REDUCE: {
             "ring": ring.all_reduce,
+            "single-ring": ring.single_reduce,
             **relayed("tree", tree.all_reduce),
             "hierarchical": hierarchical.all_reduce,
             **relayed("in-network", in_network.all_reduce),
@@ -39,6 +40,7 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
         },
         Pattern.ALL_GATHER: {
             "ring": ring.all_gather,
+            "single-ring": ring.single_gather,
             "hierarchical": hierarchical.all_gather,
             **relayed("in-network", in_network.all_gather),
             "doubling": doubling.all_gather,

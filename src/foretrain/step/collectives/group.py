@@ -112,15 +112,17 @@ def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
 
 def _stretch(wire: Wire, inside: Number, below: Number) -> LevelUse:
     shape = SHAPES[wire.kind](inside / below, wire.members)
+    # Whoever fills the groups that it leaves shares their ways out with nobody.
+    crowd = np.where(below < wire.below, wire.contention, 1.0)
     return LevelUse(
         inside=inside,
         below=below,
         hop=np.full_like(inside, wire.latency),
         far=wire.latency * shape.hops,
-        alone=wire.alone * shape.pairs,
-        around=wire.share * shape.around,
-        pairs=wire.share * shape.pairs,
-        all=wire.share * shape.all,
+        alone=wire.alone * shape.pairs / crowd,
+        around=wire.share * shape.around / crowd,
+        pairs=wire.share * shape.pairs / crowd,
+        all=wire.share * shape.all / crowd,
         adding=wire.adding,
         into_switch=max(wire.latency, wire.into_switch),
         chained=wire.chained,

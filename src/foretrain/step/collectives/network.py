@@ -52,6 +52,8 @@ class Wire:
         into_switch: least seconds of a hop into switches that add up.
         chained: whether the library's trees are chains on it.
         carries: protocols for short messages that work over it.
+        below: devices of a group of the level below.
+        contention: factor by which bandwidth shrinks where several groups leave one of those.
     """
 
     latency: float
@@ -63,6 +65,8 @@ class Wire:
     into_switch: float = 0.0
     chained: bool = False
     carries: frozenset[str] = frozenset()
+    below: int = 1
+    contention: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +94,7 @@ class Network:
         wires: one per level.
         start: seconds before a collective's first message.
         known: names of the algorithms that the collective library has.
-        own: the user's own: what each does, and its name.
+        own: what the user asks for: what each does, and its name, of the table or the user's own.
         piece: bytes that a member receives before it hands them on.
         protocols: those for short messages.
     """
@@ -174,17 +178,20 @@ def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float
     alone = reached * link.bandwidth
     capacity = inf if link.capacity is None else reached * link.capacity
     share = min(alone, capacity / below, passed)
+    contention = link.contention or 1.0
     hop = protocols.ethernet_hop if link.technology is Technology.ETHERNET else 1.0
     return Wire(
         latency=hop * link.latency,
         alone=alone,
         share=share,
-        adding=coefficients.links.in_network * share if link.in_network else 0.0,
+        adding=coefficients.links.in_network * share / contention if link.in_network else 0.0,
         kind=link.kind,
         members=level.members,
         into_switch=protocols.switch_hop if link.in_network else 0.0,
         chained=link.technology not in FABRICS,
         carries=CARRIED.get(link.technology, frozenset()) if link.ordered else frozenset(),
+        below=below,
+        contention=contention,
     )
 
 

@@ -19,7 +19,8 @@ def own_algorithm(name: str) -> Algorithm:
     found = own(COLLECTIVE, name)
     if found is None:
         raise InputError(
-            f"unknown collective '{name}'. Write package.module:name, or register it by that name."
+            f"unknown collective '{name}'. Write the name of one that foretrain has for "
+            "this, or package.module:name, or register it by that name."
         )
     algorithm = called(found, name=name)
 

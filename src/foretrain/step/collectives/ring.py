@@ -2,7 +2,8 @@
 
 The members below a level each carry one ring over it, so that their shares add up; the ring runs
 at the pace of the slowest level that it crosses. Nobody waits for the slowest hop in each step: a
-part meets every hop of the ring once a round.
+part meets every hop of the ring once a round. A single ring, as libraries without channels have it,
+leaves a unit by one member alone, and its steps follow one another.
 """
 
 from __future__ import annotations
@@ -42,6 +43,24 @@ def all_reduce(group: Group) -> Line:
     Source: patarasuk2009, equation 4.
     """
     return all_gather(group).twice()
+
+
+def single_gather(group: Group) -> Line:
+    """One ring through all members, which every step of all of them waits for.
+
+    Source: kahira2021, the collectives of its oracle (the slowest link of the ring, n - 1 times).
+    """
+    share = (group.members - 1.0) / group.members
+    slowest = group.most(
+        lambda level: level.crossed / np.minimum(level.alone, level.below * level.around)
+    )
+    waited = group.most(lambda level: level.crossed * level.hop)
+    return Line(fixed=(group.members - 1.0) * waited, per_byte=share * slowest)
+
+
+def single_reduce(group: Group) -> Line:
+    """The same around to add up, and around to hand out."""
+    return single_gather(group).twice()
 
 
 def broadcast(group: Group) -> Relay:

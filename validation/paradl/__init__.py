@@ -1,0 +1,1 @@
+"""The oracle of Kahira et al.: its printed outputs, and the runs that it was held against."""
