@@ -15,6 +15,7 @@ from foretrain.study.keys import Count, Reads
 from foretrain.study.layer_lists import LayerListFile, read_layer_list
 from foretrain.study.problems import inner
 from foretrain.study.reading import read_text
+from foretrain.study.tracing.module import traced_code
 from foretrain.units import FLOP, PARAMETERS, SECONDS, VALUES, as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, entries, find, known
@@ -24,6 +25,9 @@ from foretrain.workload.totals import Totals, model_of_totals
 
 REPOSITORY: Final = re.compile(r"[\w-][\w.-]*/[\w.-]*(?<!\.onnx)(?<!\.py)")
 """Organisation and name, as Hugging Face has them."""
+
+CODE: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+"""A module and a name in it."""
 
 MOST_BYTES: Final = 2**20
 """Of a config.json; published ones have a few KiB."""
@@ -54,6 +58,13 @@ class ConfigFile:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class Code:
+    """`package.module:build`, as it is written."""
+
+    name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """The size of a sample: tokens, pixels per side, or neither; tokens that have positions."""
@@ -63,7 +74,7 @@ class Sample:
     positions: int | None = None
 
 
-Source = str | ConfigFile | LayerListFile | Totals
+Source = str | ConfigFile | LayerListFile | Code | Totals
 
 
 def read_source(value: object) -> Source:
@@ -86,19 +97,21 @@ def read_source(value: object) -> Source:
     if not isinstance(value, str):
         raise InputError(
             f"{as_written(value)} is no model. Write the name of one, such as 'llama-3-70b', "
-            "the path of a config.json or of a layer list (.csv), or { parameters, flop, "
-            "activations }."
+            "the path of a config.json or of a layer list (.csv), package.module:build, or "
+            "{ parameters, flop, activations }."
         )
     if value.endswith(".json"):
         return ConfigFile(value)
     if value.endswith(".csv"):
         return LayerListFile(path=value)
+    if known(value) is None and CODE.fullmatch(value):
+        return Code(value)
     if known(value) is None and ("/" in value or ":" in value or value.endswith(".onnx")):
         if not REPOSITORY.fullmatch(value):
             raise InputError(
-                f"{as_written(value)} is a file or Python code, which foretrain does not read yet. "
-                "Write the name of a model, such as 'llama-3-70b', or the path of a config.json or "
-                "of a layer list (.csv)."
+                f"{as_written(value)} is nothing that foretrain reads. Write the name of a model, "
+                "such as 'llama-3-70b', the path of a config.json or of a layer list (.csv), or "
+                "package.module:build for a function that returns a torch.nn.Module."
             )
         near = nearest(value, (each for entry in entries().values() for each in entry.repositories))
         raise InputError(
@@ -110,7 +123,10 @@ def read_source(value: object) -> Source:
 
 SCHEMA: Final[Mapping[str, object]] = {
     "anyOf": [
-        {"type": "string", "examples": [*entries(), "path/config.json", "path/layers.csv"]},
+        {
+            "type": "string",
+            "examples": [*entries(), "path/config.json", "path/layers.csv", "package.module:build"],
+        },
         {
             "type": "object",
             "properties": {
@@ -155,6 +171,8 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         if isinstance(source, LayerListFile):
             return _listed(source, folder, sample=sample, routing=routing)
         return _configured(source, folder, sample=sample, routing=routing)
+    if isinstance(source, Code):
+        return _coded(source, folder, sample=sample, routing=routing)
     if isinstance(source, Totals):
         if sample.image is not None or sample.positions is not None or routing:
             raise InputError(
@@ -166,6 +184,20 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         return model
     shape = routed(find(source).shape, routing)
     return language_model(source, shape, sequence=model.tokens, source=model.source)
+
+
+def _coded(source: Code, folder: Path | None, *, sample: Sample, routing: Routing) -> Model:
+    """The model of a function that builds one, looked for beside the study first."""
+    if sample.positions is not None or routing:
+        raise InputError(
+            f"{source.name} is code, which says itself how many positions and experts it has."
+        )
+    return traced_code(
+        source.name,
+        folder=str(folder.resolve()) if folder else "",
+        sequence=sample.sequence,
+        image=sample.image,
+    )
 
 
 def _configured(source: ConfigFile, folder: Path, *, sample: Sample, routing: Routing) -> Model:

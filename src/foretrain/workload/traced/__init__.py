@@ -1,0 +1,1 @@
+"""Traced models: what a network does when it runs, row by row, made into layers of operators."""

@@ -1,0 +1,249 @@
+"""A trace becomes a model: layers that a pipeline may be cut between, equal neighbours folded.
+
+What runs before the first layer stands in front, what runs after the last one behind; what runs
+between two layers belongs to the second of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from foretrain.workload.graph import Layer, Model
+from foretrain.workload.operator import Operator
+from foretrain.workload.totals import SPREAD
+from foretrain.workload.traced.chains import layers_of, member_of
+from foretrain.workload.traced.kinds import Kind, is_suspicious, kind_of
+from foretrain.workload.traced.operators import Task, Uses, made, tasks
+from foretrain.workload.traced.products import CONVOLUTIONS
+from foretrain.workload.traced.trace import Row, Trace, Value
+
+MOST_TOLD: Final = 8
+"""Unknown operators that a message names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Rows that become one layer.
+
+    Attributes:
+        name: of the layer.
+        path: of its module; empty for what stands around the layers.
+        rows: with their positions in the trace.
+    """
+
+    name: str
+    path: str
+    rows: tuple[tuple[int, Row], ...]
+
+
+def model_of_trace(trace: Trace, *, tokens: int | None = None, source: str = "") -> Model:
+    """The model that a trace shows.
+
+    Args:
+        trace: one forward pass.
+        tokens: tokens of one of its samples; None for a network of images or of numbers.
+        source: where the network comes from.
+    """
+    windows = [row.reads[1].shape[2:] for row in trace.rows if row.name in CONVOLUTIONS]
+    attends = sum(kind_of(row) is Kind.ATTENTION for row in trace.rows)
+    pictures = not tokens and len(windows) > attends
+    layers, tied = _layers(trace, uses_of(trace, pictures=pictures))
+    told, spread = _unknown(trace)
+    return Model(
+        name=trace.name,
+        layers=tuple(_folded(layers)),
+        tokens=tokens or 1,
+        tied=tied,
+        source=source,
+        spread=spread,
+        known_by="operators some of which nobody knows" if spread > 1 else "",
+        assumed=(*trace.remarks, *told),
+        dimensions=max(map(len, windows)) if pictures else 0,
+    )
+
+
+def uses_of(trace: Trace, *, pictures: bool) -> Uses:
+    """Who uses which memory.
+
+    What is kept several times is kept once: by the first row that reads it, otherwise by the one
+    that wrote it. Parameters are no part of it.
+    """
+    last: dict[int, int] = {}
+    learned = {storage: frozenset({storage}) for storage in trace.owners}
+    keepers: dict[int, tuple[int, bool, Value]] = {}
+    for position, row in enumerate(trace.rows):
+        read = {value.storage for value in row.reads}
+        last.update(dict.fromkeys(read, position))
+        origins = [learned.get(storage) for storage in read]
+        if origins and all(origins) and kind_of(row) is Kind.FUSIBLE:
+            whole = frozenset[int]().union(*(each for each in origins if each))
+            learned.update(dict.fromkeys((value.storage for value in row.writes), whole))
+        for value in row.kept:
+            reads = value.storage in read
+            before = keepers.get(value.storage)
+            if before is None or (reads and not before[1]):
+                keepers[value.storage] = (position, reads, value)
+    keeps: dict[int, tuple[Value, ...]] = {}
+    for storage, (position, _, value) in keepers.items():
+        if storage not in learned:
+            keeps[position] = (*keeps.get(position, ()), value)
+    return Uses(last=last, learned=learned, keeps=keeps, pictures=pictures)
+
+
+def _segments(trace: Trace) -> list[Segment]:
+    """What becomes a layer each, in order; empty ones are left out."""
+    members = layers_of(trace)
+    told = [(member_of(row.module, members), place, row) for place, row in enumerate(trace.rows)]
+    if not any(name for name, _, _ in told):
+        return [Segment(name="model", path="model", rows=tuple(enumerate(trace.rows)))]
+    found: list[Segment] = []
+    between: tuple[tuple[int, Row], ...] = ()
+    for name, group in groupby(told, lambda each: each[0]):
+        rows = tuple((place, row) for _, place, row in group)
+        if name:
+            found.append(Segment(name=name, path=name, rows=(*between, *rows)))
+            between = ()
+        elif not found:
+            found.append(Segment(name="front", path="", rows=rows))
+        else:
+            between = rows
+    if between:
+        found.append(Segment(name="end", path="", rows=between))
+    return found
+
+
+def _layers(trace: Trace, uses: Uses) -> tuple[list[Layer], float]:
+    """The layers, and the parameters that the last one shares with the first."""
+    segments = _segments(trace)
+    edges = _edges(trace, segments, uses)
+    taken: set[int] = set()
+    of_first: frozenset[int] = frozenset()
+    layers: list[Layer] = []
+    tied = 0.0
+    for place, segment in enumerate(segments):
+        ends = place == len(segments) - 1 and place > 0
+        # What the first layer has, the last one has again: that is what `tied` means.
+        mine = taken - of_first if ends else taken
+        operators = _operators(segment, trace=trace, uses=uses, taken=mine)
+        if ends:
+            again = mine & of_first
+            tied = sum(each.count for storage in again for each in trace.owners[storage])
+            taken |= mine
+        if place == 0:
+            of_first = frozenset(taken)
+        layers.append(
+            Layer(
+                name=segment.name,
+                operators=operators,
+                input=edges[place],
+                output=edges[place + 1],
+                cuttable=bool(segment.path),
+                recomputable=bool(segment.path),
+            )
+        )
+    return _with_unread(layers, trace, taken), tied
+
+
+def _operators(
+    segment: Segment, *, trace: Trace, uses: Uses, taken: set[int]
+) -> tuple[Operator, ...]:
+    """The operators of a segment, whose names tell them apart."""
+    names: Counter[str] = Counter()
+    found: list[Operator] = []
+    for task in tasks(trace, segment.rows):
+        name = _name(task, segment.path)
+        names[name] += 1
+        unique = name if names[name] == 1 else f"{name} {names[name]}"
+        found += made(task, unique, trace=trace, uses=uses, taken=taken)
+    return tuple(found)
+
+
+def _name(task: Task, path: str) -> str:
+    """Where an operator stands in its layer, and what it does."""
+    inside = task.place == path or task.place.startswith(f"{path}.")
+    place = task.place[len(path) :].lstrip(".") if inside else task.place
+    does = list(dict.fromkeys(row.name.partition(".")[2] for _, row in task.rows))
+    told = "+".join(does) if len(does) <= 3 else f"{does[0]}+...+{does[-1]}"
+    return f"{place} {told}".strip()
+
+
+def _edges(trace: Trace, segments: Sequence[Segment], uses: Uses) -> list[float]:
+    """Values of one sample before, between and behind the segments.
+
+    What was made of samples or parameters and is read further on; constants, such as the cosines of
+    positions, are made anew on every stage.
+    """
+    made: dict[int, float] = {}
+    fed = {*trace.inputs, *trace.owners}
+    samples = [v for r in trace.rows for v in r.reads if v.storage in trace.inputs and v.real]
+    first = sum({value.storage: value.elements for value in samples}.values())
+    found = [first / trace.samples]
+    for segment in segments[:-1]:
+        for _, row in segment.rows:
+            if any(value.storage in fed for value in row.reads):
+                fed.update(value.storage for value in row.writes)
+            for value in () if row.view else row.writes:
+                if value.real and value.storage in fed and value.storage not in trace.owners:
+                    made[value.storage] = max(made.get(value.storage, 0.0), value.elements)
+        end = segment.rows[-1][0] if segment.rows else -1
+        alive = (size for storage, size in made.items() if uses.last.get(storage, -1) > end)
+        found.append(sum(alive) / trace.samples)
+    return [*found, 0.0]
+
+
+def _with_unread(layers: list[Layer], trace: Trace, taken: set[int]) -> list[Layer]:
+    """With parameters that no row reads: they fill memory all the same."""
+    idle = [each for each in trace.parameters if each.storage not in taken]
+    if not idle:
+        return layers
+    there = Operator(
+        name="parameters that nothing reads",
+        weights=sum(each.count for each in idle),
+        trained=sum(each.count for each in idle if each.trained),
+        kernels=0,
+    )
+    *before, end = layers
+    return [*before, replace(end, operators=(*end.operators, there))]
+
+
+def _folded(layers: Iterable[Layer]) -> Iterator[Layer]:
+    """Equal neighbours as one layer that repeats; layers without operators are left out."""
+    kept = (layer for layer in layers if layer.operators)
+    for _, group in groupby(kept, lambda layer: replace(layer, name="")):
+        same = list(group)
+        yield replace(same[0], repeats=len(same))
+
+
+def _unknown(trace: Trace) -> tuple[tuple[str, ...], float]:
+    """What is told of operators that nobody knows, and how much wider the interval is for them.
+
+    The share of all bytes that they move bounds what is wrong if they do no more than that; one
+    that may compute makes the model as vague as one that is known by its totals.
+    """
+    moved = {position: _bytes(row) for position, row in enumerate(trace.rows) if not row.view}
+    unknown = [(position, row) for position, row in enumerate(trace.rows)
+               if kind_of(row) is Kind.UNKNOWN]  # fmt: skip
+    if not unknown:
+        return (), 1.0
+    names = Counter(row.name for _, row in unknown)
+    listed = ", ".join(f"{name} ({count})" for name, count in names.most_common(MOST_TOLD))
+    more = f" and {len(names) - MOST_TOLD} more" if len(names) > MOST_TOLD else ""
+    share = sum(moved[position] for position, _ in unknown) / (sum(moved.values()) or 1.0)
+    told = [
+        f"that {sum(names.values())} operators that foretrain does not know only move memory: "
+        f"{listed}{more}; that is {share:.2g} of all bytes moved"
+    ]
+    computing = Counter(row.name for _, row in unknown if is_suspicious(row))
+    if computing:
+        told.append(
+            f"no FLOP for {', '.join(computing)}, which may be products: times may be too short"
+        )
+    return tuple(told), SPREAD if computing else 1.0 + share
+
+
+def _bytes(row: Row) -> float:
+    return sum(value.elements * value.width for value in (*row.reads, *row.writes))

@@ -1,0 +1,215 @@
+"""Products of a trace: the matrices that they multiply, for one sample.
+
+A parameter's rows are those of all samples stacked, so a product with one has `rows / samples` of
+them; a product of two computed matrices is made for every sample by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from types import MappingProxyType
+from typing import Final
+
+from foretrain.workload.convolution.operators import UNSPLIT_UNIT
+from foretrain.workload.operator import (
+    KernelFamily,
+    Matrices,
+    Operator,
+    Size,
+    matmul,
+)
+from foretrain.workload.traced.trace import Row, Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known of a row beside what it says itself.
+
+    Attributes:
+        samples: that ran at once.
+        weights: parameters that it reads and nothing before it did.
+        trained: those of them that are trained.
+        learned: which of its reads are parameters, or made of nothing else.
+        pictures: whether the network is one of pictures.
+        kept: what it keeps, of one sample.
+    """
+
+    samples: int
+    weights: float
+    trained: float
+    learned: tuple[bool, ...]
+    pictures: bool
+    kept: Size
+
+
+def product(name: str, row: Row, facts: Facts) -> Operator:
+    """The operator of a product; one without a single multiplication only moves data."""
+    if row.name in CONVOLUTIONS:
+        return convolution(name, row, facts)
+    matrices = MATRICES[row.name](row, facts)
+    if matrices is None:
+        return _empty(name, row, facts)
+    return _trainable(matmul(name, matrices, weights=facts.weights), row, facts)
+
+
+def _trainable(operator: Operator, row: Row, facts: Facts) -> Operator:
+    """With what comes back: nothing, or all but the gradient of samples."""
+    comes_back = row.returned is not None
+    return replace(
+        operator,
+        kept=facts.kept,
+        units=1,
+        unit=TRACED_UNIT,
+        backward_flop=operator.backward_flop if comes_back else 0.0,
+        trained=None if facts.trained == facts.weights else facts.trained,
+        first=comes_back and facts.weights > 0 and not row.input_gradient,
+    )
+
+
+TRACED_UNIT: Final = UNSPLIT_UNIT.replace("convolutions have", "products of a traced model have")
+
+
+def _empty(name: str, row: Row, facts: Facts) -> Operator:
+    moved = sum(each.elements for each in (*row.reads, *row.writes)) / facts.samples
+    return Operator(name=name, weights=facts.weights, forward=Size(values=moved), kept=facts.kept)
+
+
+def _factors(row: Row) -> tuple[int, int]:
+    """Places of the left and the right factor among what a product reads; a sum comes first."""
+    first = len(row.reads) - 2 if row.name.startswith("aten.add") or "baddbmm" in row.name else 0
+    return first, first + 1
+
+
+def _plain(row: Row, facts: Facts) -> Matrices | None:
+    """(rows x depth) by (depth x columns); vectors are thin matrices."""
+    left, right = (row.reads[place] for place in _factors(row))
+    rows = prod(left.shape[:-1])
+    depth = left.shape[-1] if left.shape else 1
+    columns = right.elements // depth if depth else 0
+    if not (rows and depth and columns):
+        return None
+    learned = [facts.learned[place] for place in _factors(row)]
+    if learned[0] and not learned[1]:  # the weights stand on the left
+        rows, columns = columns, rows
+    if any(learned):
+        return Matrices(rows=rows / facts.samples, columns=columns, depth=depth)
+    return Matrices(rows=rows, columns=columns, depth=depth, batch=1.0 / facts.samples)
+
+
+def _linear(row: Row, facts: Facts) -> Matrices | None:
+    """As `torch.nn.functional.linear` has it: the weights are (columns x depth)."""
+    left, weights = row.reads[:2]
+    columns, depth = weights.shape if len(weights.shape) == 2 else (1, weights.elements)
+    rows = left.elements // depth if depth else 0
+    if not (rows and columns):
+        return None
+    return Matrices(rows=rows / facts.samples, columns=columns, depth=depth)
+
+
+def _batched(row: Row, facts: Facts) -> Matrices | None:
+    """`batch` products side by side."""
+    places = _factors(row)
+    left, right = (row.reads[place] for place in places)
+    batch, rows, depth = left.shape
+    columns = right.shape[-1]
+    if not (batch and rows and depth and columns):
+        return None
+    learned = [facts.learned[place] for place in places]
+    if learned[0] and not learned[1]:
+        rows, columns = columns, rows
+    if any(learned):
+        return Matrices(rows=rows / facts.samples, columns=columns, depth=depth, batch=float(batch))
+    return Matrices(rows=rows, columns=columns, depth=depth, batch=batch / facts.samples)
+
+
+def _grouped(row: Row, facts: Facts) -> Matrices | None:
+    """Rows dealt out to experts, each with weights of its own: (experts x depth x columns)."""
+    left, right = row.reads[:2]
+    if len(left.shape) == len(right.shape) == 3:
+        return _batched(row, facts)
+    if len(left.shape) == 2 and len(right.shape) == 2:  # the gradient of weights, summed over rows
+        return _plain(row, facts)
+    experts, depth, columns = right.shape if len(right.shape) == 3 else (1, *right.shape)
+    rows = left.elements // depth if depth else 0
+    if not (experts and rows and columns):
+        return None
+    each = rows / experts / facts.samples
+    return Matrices(rows=each, columns=columns, depth=depth, batch=float(experts))
+
+
+MATRICES: Final[Mapping[str, Callable[[Row, Facts], Matrices | None]]] = MappingProxyType(
+    {
+        "aten.mm": _plain,
+        "aten.addmm": _plain,
+        "aten.mv": _plain,
+        "aten.addmv": _plain,
+        "aten.dot": _plain,
+        "aten.vdot": _plain,
+        "aten.matmul": _plain,
+        "aten._scaled_mm": _plain,
+        "aten.linear": _linear,
+        "aten.bmm": _batched,
+        "aten.baddbmm": _batched,
+        "aten.addbmm": _batched,
+        "aten._grouped_mm": _grouped,
+    }
+)
+
+CONVOLUTIONS: Final = frozenset({"aten.convolution", "aten._convolution"})
+
+
+def convolution(name: str, row: Row, facts: Facts) -> Operator:
+    """A convolution, transposed or not, in any number of dimensions and groups."""
+    read, weight, *_ = row.reads
+    written = row.writes[0]
+    groups = int(row.number("groups", 1))
+    transposed = bool(row.number("transposed"))
+    area = prod(weight.shape[2:])
+    if not transposed and groups == read.shape[1] > 1:
+        return _depthwise(name, row, facts)
+    ours, others = (read, written) if transposed else (written, read)
+    pixels = ours.shape[0] * prod(ours.shape[2:]) / facts.samples
+    matrices = Matrices(
+        rows=pixels,
+        columns=weight.shape[1] * area if transposed else weight.shape[0] / groups,
+        depth=weight.shape[0] / groups if transposed else weight.shape[1] * area,
+        batch=float(groups),
+        reuse=1.0 if transposed else prod(written.shape[2:]) * area / prod(others.shape[2:]),
+    )
+    found = _trainable(matmul(name, matrices, weights=facts.weights), row, facts)
+    if transposed or not facts.pictures:
+        return found
+    return replace(found, family=_family(row, weight, groups=groups), window=float(area))
+
+
+def _family(row: Row, weight: Value, *, groups: int) -> KernelFamily:
+    if groups > 1:
+        return KernelFamily.GROUPED
+    strides = row.options.get("stride", (1,))
+    square = weight.shape[2:] == (3, 3) and set(strides if isinstance(strides, tuple) else ()) == {1}
+    return KernelFamily.SQUARE if square else KernelFamily.CONVOLUTION
+
+
+def _depthwise(name: str, row: Row, facts: Facts) -> Operator:
+    """Windows of single channels, which memory limits."""
+    read, weight, *_ = row.reads
+    written = row.writes[0]
+    area = prod(weight.shape[2:])
+    flop = 2.0 * area * written.elements / facts.samples
+    moved = (read.elements + written.elements) / facts.samples
+    comes_back = row.returned is not None
+    return Operator(
+        name=name,
+        weights=facts.weights,
+        trained=None if facts.trained == facts.weights else facts.trained,
+        flop=flop,
+        backward_flop=2.0 * flop * comes_back,
+        forward=Size(values=moved),
+        backward=Size(values=2.0 * moved * comes_back),
+        kept=facts.kept,
+        family=KernelFamily.DEPTHWISE if facts.pictures else KernelFamily.GENERAL,
+        window=float(area),
+    )
+
