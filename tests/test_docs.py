@@ -99,7 +99,13 @@ def desk(tmp_path, monkeypatch):
     return tmp_path
 
 
+NEEDS_TORCH = re.compile(r"^import torch$", re.M)
+"""Pages that bring code for PyTorch."""
+
+
 def lay_files(page: Path, folder: Path) -> None:
+    if any(NEEDS_TORCH.search(snippet.text) for snippet in snippets(page)):
+        needs("torch")
     for snippet in snippets(page):
         if snippet.title.endswith((".toml", ".py", ".csv")):
             (folder / snippet.title).write_text(snippet.text)

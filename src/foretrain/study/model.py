@@ -59,7 +59,7 @@ class ConfigFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeSource:
     """`package.module:build`, as it is written."""
 
     name: str
@@ -74,7 +74,7 @@ class Sample:
     positions: int | None = None
 
 
-Source = str | ConfigFile | LayerListFile | Code | Totals
+Source = str | ConfigFile | LayerListFile | CodeSource | Totals
 
 
 def read_source(value: object) -> Source:
@@ -100,12 +100,17 @@ def read_source(value: object) -> Source:
             "the path of a config.json or of a layer list (.csv), package.module:build, or "
             "{ parameters, flop, activations }."
         )
+    return _read_text(value)
+
+
+def _read_text(value: str) -> Source:
+    """A name of the library, a file, or code."""
     if value.endswith(".json"):
         return ConfigFile(value)
     if value.endswith(".csv"):
         return LayerListFile(path=value)
     if known(value) is None and CODE.fullmatch(value):
-        return Code(value)
+        return CodeSource(value)
     if known(value) is None and ("/" in value or ":" in value or value.endswith(".onnx")):
         if not REPOSITORY.fullmatch(value):
             raise InputError(
@@ -171,7 +176,7 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         if isinstance(source, LayerListFile):
             return _listed(source, folder, sample=sample, routing=routing)
         return _configured(source, folder, sample=sample, routing=routing)
-    if isinstance(source, Code):
+    if isinstance(source, CodeSource):
         return _coded(source, folder, sample=sample, routing=routing)
     if isinstance(source, Totals):
         if sample.image is not None or sample.positions is not None or routing:
@@ -186,7 +191,7 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
     return language_model(source, shape, sequence=model.tokens, source=model.source)
 
 
-def _coded(source: Code, folder: Path | None, *, sample: Sample, routing: Routing) -> Model:
+def _coded(source: CodeSource, folder: Path | None, *, sample: Sample, routing: Routing) -> Model:
     """The model of a function that builds one, looked for beside the study first."""
     if sample.positions is not None or routing:
         raise InputError(

@@ -10,76 +10,80 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import torch
 
+SCHEMA: Final = (
+    "(Tensor queries, Tensor keys, Tensor values, Tensor? bias, bool causal, int window, "
+    "float dropout) -> (Tensor, Tensor)"
+)
+GRADIENTS: Final = (
+    "(Tensor gradient, Tensor queries, Tensor keys, Tensor values, Tensor? bias) "
+    "-> (Tensor, Tensor, Tensor, Tensor)"
+)
+
 
 @cache
-def operator() -> Any:  # noqa: ANN401 - what PyTorch makes of a function has no type of its own
+def operator() -> Any:
     """The operator `foretrain::attention`, registered when it is first wanted."""
     import torch
 
-    # PyTorch reads the types of these functions, which must therefore be there when it does.
-    def attention(
-        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, c: bool, w: int, p: float
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        raise NotImplementedError
+    make = torch.library.custom_op
+    forward = make("foretrain::attention", _unwanted, mutates_args=(), schema=SCHEMA)
+    backward = make("foretrain::attention_backward", _unwanted, mutates_args=(), schema=GRADIENTS)
+    forward.register_fake(_outputs)
+    backward.register_fake(_gradients)
 
-    def returned(
-        g: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        raise NotImplementedError
+    def keep(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs[:4], *output)
 
-    tensors = {"Tensor": torch.Tensor}
-    pair, triple = tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-    attention.__annotations__ = dict.fromkeys("qkv", tensors["Tensor"]) | {
-        "c": bool, "w": int, "p": float, "return": pair,
-    }  # fmt: skip
-    returned.__annotations__ = dict.fromkeys("gqkv", tensors["Tensor"]) | {"return": triple}
-    forward = torch.library.custom_op("foretrain::attention", attention, mutates_args=())
-    backward = torch.library.custom_op("foretrain::attention_backward", returned, mutates_args=())
-    forward.register_fake(
-        lambda q, k, v, c, w, p: (
-            q.new_empty((*q.shape[:-1], v.shape[-1])),
-            q.new_empty(q.shape[:-1], dtype=torch.float32),
-        )
-    )
-    backward.register_fake(
-        lambda g, q, k, v: (torch.empty_like(q), torch.empty_like(k), torch.empty_like(v))
-    )
-
-    def keep(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ANN401
-        ctx.save_for_backward(*inputs[:3], *output)
-
-    def come_back(ctx: Any, gradient: Any, _: Any) -> Any:  # noqa: ANN401
-        found = backward(gradient, *ctx.saved_tensors[:3])
-        return (*found, None, None, None)
+    def come_back(context: Any, gradient: Any, _: Any) -> Any:
+        *found, bias = backward(gradient, *context.saved_tensors[:4])
+        return (*found, bias if context.needs_input_grad[3] else None, None, None, None)
 
     forward.register_autograd(come_back, setup_context=keep)
     return forward
 
 
-def attended(
+def _unwanted(*_: object) -> None:
+    raise NotImplementedError("foretrain::attention has shapes alone.")
+
+
+def _outputs(queries: Any, keys: Any, values: Any, *_: object) -> Any:
+    """The outputs and, in fp32, one sum for each row."""
+    import torch
+
+    sides = queries.shape[:-1]
+    return queries.new_empty((*sides, values.shape[-1])), queries.new_empty(
+        sides, dtype=torch.float32
+    )
+
+
+def _gradients(gradient: Any, *kept: Any) -> Any:
+    """Gradients of queries, keys, values and bias."""
+    import torch
+
+    found = [gradient.new_empty(0) if each is None else torch.empty_like(each) for each in kept]
+    return tuple(found)
+
+
+def attended(  # noqa: PLR0917 - the signature is PyTorch's
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
     attn_mask: torch.Tensor | None = None,
     dropout_p: float = 0.0,
-    is_causal: bool = False,  # noqa: PLR0917 - the signature is PyTorch's
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
+    is_causal: bool = False,
+    **_: object,
 ) -> torch.Tensor:
     """Scaled dot-product attention, as PyTorch calls it.
 
-    A mask says nothing on the meta device, so every pair is taken to be seen. One that is learned
-    has a gradient, which needs every score: such attention is left to be taken apart.
+    What a mask hides is in its content, which nobody knows here: every pair is taken to be seen.
     """
-    found: torch.Tensor = operator()(query, key, value, is_causal, 0, float(dropout_p))[0]
-    if attn_mask is not None and attn_mask.requires_grad:
-        found = found + attn_mask.sum() * 0
+    bias = attn_mask if attn_mask is not None and attn_mask.requires_grad else None
+    found: torch.Tensor = operator()(query, key, value, bias, is_causal, 0, float(dropout_p))[0]
     return found
 
 

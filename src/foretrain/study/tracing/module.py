@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel, require, shortened
 from foretrain.plugins import imported
+from foretrain.study.tracing.record import Inputs, recorded
 from foretrain.workload.graph import Model
 from foretrain.workload.traced.layers import model_of_trace
-from foretrain.workload.traced.trace import Trace
+from foretrain.workload.traced.trace import ModelTrace
 
 if TYPE_CHECKING:
     import torch
-
-Inputs = tuple[tuple[Any, ...], Mapping[str, Any]]
-"""Positional and named arguments of a forward pass."""
 
 SAMPLES: Final = 2
 """That are traced at once: a normalisation over samples refuses a single one."""
@@ -71,14 +69,14 @@ def traced_code(name: str, *, folder: str, sequence: int | None, image: int | No
     return traced_module(module, name=name, example=example, sequence=sequence, image=image)
 
 
-def _built(build: Any, name: str) -> Any:  # noqa: ANN401
+def _built(build: Any, name: str) -> Any:
     """What a function makes: without content if it can do so, as it likes otherwise."""
     import torch
 
     try:
         with torch.device("meta"):
             return build()
-    except Exception:  # noqa: BLE001 - whatever somebody else's code raises; it is asked again
+    except Exception:
         try:
             return build()
         except Exception as error:
@@ -120,7 +118,7 @@ def traced_module(
         else:
             return model_of_trace(trace, tokens=sequence, source=name)
     assert wrong is not None
-    raise failed(wrong, name, path, inputs) from wrong
+    raise failed(wrong, name, path=path, inputs=inputs) from wrong
 
 
 def traced(
@@ -131,11 +129,9 @@ def traced(
     samples: int,
     narrow: torch.dtype,
     path: list[str],
-) -> Trace:
+) -> ModelTrace:
     """One pass of a module, and what had to be assumed where activations stay wide."""
     import torch
-
-    from foretrain.study.tracing.record import recorded
 
     trace = recorded(module, inputs, name=name, samples=samples, narrow=narrow, path=path)
     if narrow is torch.float32:
@@ -169,7 +165,7 @@ def inputs_of(
         kind = torch.long if sequence else narrow
         return ((torch.empty((SAMPLES, *sides), dtype=kind, device="meta"),), {}), SAMPLES
 
-    def shadow(each: Any) -> Any:  # noqa: ANN401
+    def shadow(each: Any) -> Any:
         if isinstance(each, torch.Tensor):
             kind = narrow if each.dtype.is_floating_point else each.dtype
             return torch.empty(each.shape, dtype=kind, device="meta")
@@ -187,14 +183,14 @@ def inputs_of(
     return (placed, named), int(sizes[0])
 
 
-def failed(error: Exception, name: str, path: list[str], inputs: Inputs) -> ForetrainError:
+def failed(error: Exception, name: str, *, path: list[str], inputs: Inputs) -> ForetrainError:
     """What to say of a forward pass that raised something."""
     where = f" in module '{path[-1]}'" if path and path[-1] else ""
     if CONTENT.search(str(error)):
         return UnsupportedModel(
-            f"{name}: its forward pass{where} looks at the content of a tensor, which a trace does "
-            f"not have: {_said(error)}. Take such a branch or count out of it (torch.where, a fixed "
-            "number), or give the model's totals."
+            f"{name}: its forward pass{where} looks at the content of a tensor, which a trace "
+            f"does not have: {_said(error)}. Take such a branch or count out of it (torch.where, a "
+            "fixed number), or give the model's totals."
         )
     shapes = [tuple(each.shape) for each in (*inputs[0], *inputs[1].values())
               if hasattr(each, "shape")]  # fmt: skip

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
-from foretrain.workload.traced.trace import Trace
+from foretrain.workload.traced.trace import ModelTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class ModuleRows:
     """The rows of a module.
 
     Attributes:
@@ -26,11 +27,15 @@ class Span:
     last: int
 
 
-def layers_of(trace: Trace) -> frozenset[str]:
+def layers_of(trace: ModelTrace) -> frozenset[str]:
     """The modules that are layers, by their paths; empty for a network without a chain."""
     spans = _spans(trace)
     for plain in (False, True):
-        chains = {path: found for path in trace.parts if (found := _chain(trace, path, spans, plain))}
+        chains = {
+            path: found
+            for path in trace.parts
+            if (found := _chain(trace, path, spans, plain=plain))
+        }
         if chains:
             tops = [path for path in chains if not _inside(path, chains)]
             return frozenset(member for path in tops for member in _members(path, chains, trace))
@@ -48,17 +53,19 @@ def _upwards(module: str) -> Iterator[str]:
     return (".".join(parts[:length]) for length in range(1, len(parts) + 1))
 
 
-def _spans(trace: Trace) -> Mapping[str, Span]:
+def _spans(trace: ModelTrace) -> Mapping[str, ModuleRows]:
     """Where each module ran; those that did not are left out."""
-    found: dict[str, Span] = {}
+    found: dict[str, ModuleRows] = {}
     for position, row in enumerate(trace.rows):
         for path in ("", *_upwards(row.module)):
             first = found[path].first if path in found else position
-            found[path] = Span(first=first, last=position)
+            found[path] = ModuleRows(first=first, last=position)
     return found
 
 
-def _chain(trace: Trace, path: str, spans: Mapping[str, Span], plain: bool) -> tuple[str, ...]:
+def _chain(
+    trace: ModelTrace, path: str, spans: Mapping[str, ModuleRows], *, plain: bool
+) -> tuple[str, ...]:
     """The members of a chain that ran, one after the other; empty where it is no chain.
 
     Args:
@@ -73,12 +80,12 @@ def _chain(trace: Trace, path: str, spans: Mapping[str, Span], plain: bool) -> t
     deep = any(trace.parts[each].children for each in ran if each in trace.parts)
     if not part.chain or len(ran) < 2 or not (deep or plain):
         return ()
-    pairs = zip(ran, ran[1:], strict=False)
+    pairs = pairwise(ran)
     linked = all(_follows(trace, spans[one], spans[other]) for one, other in pairs)
     return tuple(ran) if linked else ()
 
 
-def _follows(trace: Trace, one: Span, other: Span) -> bool:
+def _follows(trace: ModelTrace, one: ModuleRows, other: ModuleRows) -> bool:
     """Whether what runs in one span reads, perhaps by way of others, what another one made."""
     if other.first <= one.last:
         return False
@@ -102,7 +109,7 @@ def _inside(path: str, chains: Mapping[str, tuple[str, ...]]) -> bool:
     )
 
 
-def _members(path: str, chains: Mapping[str, tuple[str, ...]], trace: Trace) -> Iterator[str]:
+def _members(path: str, chains: Mapping[str, tuple[str, ...]], trace: ModelTrace) -> Iterator[str]:
     """The layers of a chain, those of longer chains inside its members in their place."""
     members = chains[path]
     nested = {member: _next(member, chains) for member in members}
@@ -120,4 +127,6 @@ def _next(member: str, chains: Mapping[str, tuple[str, ...]]) -> list[str]:
     """The outermost chains at or inside a member."""
     within = [each for each in chains if each == member or each.startswith(f"{member}.")]
     inner = {each: chains[each] for each in within}
-    return [each for each in within if not _inside(each, {k: v for k, v in inner.items() if k != each})]
+    return [
+        each for each in within if not _inside(each, {k: v for k, v in inner.items() if k != each})
+    ]

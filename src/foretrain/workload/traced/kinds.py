@@ -9,10 +9,10 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from foretrain.workload.traced.trace import Row
+from foretrain.workload.traced.trace import TraceRow
 
 
-class Kind(StrEnum):
+class RowKind(StrEnum):
     """How an operator is priced."""
 
     FREE = "free"
@@ -34,25 +34,22 @@ class Kind(StrEnum):
 ATTENTION: Final = "foretrain.attention"
 """What a recorder writes for scaled dot-product attention, whoever computes it."""
 
-PRODUCTS: Final = frozenset(
-    """aten.mm aten.addmm aten.bmm aten.baddbmm aten.addbmm aten.mv aten.addmv aten.dot aten.linear
+_PRODUCTS = """
+    aten.mm aten.addmm aten.bmm aten.baddbmm aten.addbmm aten.mv aten.addmv aten.dot aten.linear
     aten.matmul aten.convolution aten._convolution aten._grouped_mm aten._scaled_mm aten.vdot
-    """.split()
-)
-NORMS: Final = frozenset(
-    """aten.native_batch_norm aten.cudnn_batch_norm aten._native_batch_norm_legit
+"""
+_NORMS = """
+    aten.native_batch_norm aten.cudnn_batch_norm aten._native_batch_norm_legit
     aten._native_batch_norm_legit_functional aten._batch_norm_with_update aten.native_layer_norm
     aten.native_group_norm aten._fused_rms_norm aten.batch_norm aten.miopen_batch_norm
-    """.split()
-)
-FREE: Final = frozenset(
-    """aten.empty aten.empty_like aten.new_empty aten.empty_strided aten.new_empty_strided
+"""
+_FREE = """
+    aten.empty aten.empty_like aten.new_empty aten.empty_strided aten.new_empty_strided
     aten.lift_fresh aten.lift_fresh_copy aten.sym_size aten.sym_stride aten.sym_numel aten.set_
     aten.resize_ aten.is_same_size aten._local_scalar_dense aten.record_stream aten.lift
-    """.split()
-)
-FUSIBLE: Final = frozenset(
-    """aten.sum aten.mean aten.var aten.var_mean aten.std aten.std_mean aten.amax aten.amin
+"""
+_FUSIBLE = """
+    aten.sum aten.mean aten.var aten.var_mean aten.std aten.std_mean aten.amax aten.amin
     aten.max aten.min aten.prod aten.logsumexp aten.norm aten.linalg_vector_norm aten.argmax
     aten.argmin aten.any aten.all aten._softmax aten._log_softmax aten.clone aten._to_copy
     aten.copy_ aten.copy aten.cat aten.stack aten.native_dropout aten.bernoulli_ aten.bernoulli
@@ -67,10 +64,9 @@ FUSIBLE: Final = frozenset(
     aten.randint aten.randint_like aten.count_nonzero aten.aminmax aten.mse_loss aten.smooth_l1_loss
     aten.huber_loss aten.softplus aten.rms_norm aten.cumsum_ aten._weight_norm_interface
     aten.diagonal_copy aten.unfold_copy aten.dist aten.renorm
-    """.split()
-)
-MOVING: Final = frozenset(
-    """aten.embedding aten._embedding_bag aten._embedding_bag_forward_only aten.index aten.index_put
+"""
+_MOVING = """
+    aten.embedding aten._embedding_bag aten._embedding_bag_forward_only aten.index aten.index_put
     aten.index_put_ aten._index_put_impl_ aten._unsafe_index aten._unsafe_index_put aten.gather
     aten.scatter aten.scatter_ aten.scatter_add aten.scatter_add_ aten.scatter_reduce
     aten.scatter_reduce_ aten.index_select aten.index_add aten.index_add_ aten.index_copy
@@ -91,36 +87,39 @@ MOVING: Final = frozenset(
     aten.unfold aten.repeat_interleave aten.segment_reduce aten.randperm aten.affine_grid_generator
     aten._thnn_fused_gru_cell aten._thnn_fused_lstm_cell aten.binary_cross_entropy
     aten._unique2 aten.unique_dim aten.unique_consecutive aten.isin aten.cross aten.linalg_cross
-    """.split()
-)
+"""
 
-LIKE_A_PRODUCT: Final = re.compile(r"mm|matmul|conv|linear(?!1d|_)|attention|attn|einsum|gemm|lstm|gru|rnn")
+TABLES: Final = {
+    RowKind.PRODUCT: frozenset(_PRODUCTS.split()),
+    RowKind.NORM: frozenset(_NORMS.split()),
+    RowKind.FREE: frozenset(_FREE.split()),
+    RowKind.FUSIBLE: frozenset(_FUSIBLE.split()),
+    RowKind.MOVING: frozenset(_MOVING.split()),
+}
+"""Operators of PyTorch by their kind."""
+
+LIKE_A_PRODUCT: Final = re.compile(
+    r"mm|matmul|conv|linear(?!1d|_)|attention|attn|einsum|gemm|lstm|gru|rnn"
+)
 """Names of operators that probably compute more than they move."""
 
 NOTABLE: Final = 2**20
 """Bytes below which even such an operator is no matter."""
 
 
-def kind_of(row: Row) -> Kind:
+def kind_of(row: TraceRow) -> RowKind:
     """What an operator is."""
-    tables = {
-        Kind.PRODUCT: PRODUCTS,
-        Kind.NORM: NORMS,
-        Kind.FREE: FREE,
-        Kind.FUSIBLE: FUSIBLE,
-        Kind.MOVING: MOVING,
-    }
     if row.view:
-        return Kind.FREE
+        return RowKind.FREE
     if row.name == ATTENTION:
-        return Kind.ATTENTION
-    for kind, names in tables.items():
+        return RowKind.ATTENTION
+    for kind, names in TABLES.items():
         if row.name in names:
             return kind
-    return Kind.FUSIBLE if row.pointwise else Kind.UNKNOWN
+    return RowKind.FUSIBLE if row.pointwise else RowKind.UNKNOWN
 
 
-def is_suspicious(row: Row) -> bool:
+def is_suspicious(row: TraceRow) -> bool:
     """Whether an unknown operator may compute much: a name like a product's, and much data."""
     bytes_moved = sum(value.elements * value.width for value in (*row.reads, *row.writes))
     return bytes_moved > NOTABLE and LIKE_A_PRODUCT.search(row.name.lower()) is not None

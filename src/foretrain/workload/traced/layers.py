@@ -16,17 +16,17 @@ from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Operator
 from foretrain.workload.totals import SPREAD
 from foretrain.workload.traced.chains import layers_of, member_of
-from foretrain.workload.traced.kinds import Kind, is_suspicious, kind_of
-from foretrain.workload.traced.operators import Task, Uses, made, tasks
+from foretrain.workload.traced.kinds import RowKind, is_suspicious, kind_of
+from foretrain.workload.traced.operators import MemoryUses, RowGroup, made, tasks
 from foretrain.workload.traced.products import CONVOLUTIONS
-from foretrain.workload.traced.trace import Row, Trace, Value
+from foretrain.workload.traced.trace import ModelTrace, TracedTensor, TraceRow
 
 MOST_TOLD: Final = 8
 """Unknown operators that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class TraceSegment:
     """Rows that become one layer.
 
     Attributes:
@@ -37,10 +37,10 @@ class Segment:
 
     name: str
     path: str
-    rows: tuple[tuple[int, Row], ...]
+    rows: tuple[tuple[int, TraceRow], ...]
 
 
-def model_of_trace(trace: Trace, *, tokens: int | None = None, source: str = "") -> Model:
+def model_of_trace(trace: ModelTrace, *, tokens: int | None = None, source: str = "") -> Model:
     """The model that a trace shows.
 
     Args:
@@ -49,7 +49,7 @@ def model_of_trace(trace: Trace, *, tokens: int | None = None, source: str = "")
         source: where the network comes from.
     """
     windows = [row.reads[1].shape[2:] for row in trace.rows if row.name in CONVOLUTIONS]
-    attends = sum(kind_of(row) is Kind.ATTENTION for row in trace.rows)
+    attends = sum(kind_of(row) is RowKind.ATTENTION for row in trace.rows)
     pictures = not tokens and len(windows) > attends
     layers, tied = _layers(trace, uses_of(trace, pictures=pictures))
     told, spread = _unknown(trace)
@@ -66,7 +66,7 @@ def model_of_trace(trace: Trace, *, tokens: int | None = None, source: str = "")
     )
 
 
-def uses_of(trace: Trace, *, pictures: bool) -> Uses:
+def uses_of(trace: ModelTrace, *, pictures: bool) -> MemoryUses:
     """Who uses which memory.
 
     What is kept several times is kept once: by the first row that reads it, otherwise by the one
@@ -74,12 +74,12 @@ def uses_of(trace: Trace, *, pictures: bool) -> Uses:
     """
     last: dict[int, int] = {}
     learned = {storage: frozenset({storage}) for storage in trace.owners}
-    keepers: dict[int, tuple[int, bool, Value]] = {}
+    keepers: dict[int, tuple[int, bool, TracedTensor]] = {}
     for position, row in enumerate(trace.rows):
         read = {value.storage for value in row.reads}
         last.update(dict.fromkeys(read, position))
         origins = [learned.get(storage) for storage in read]
-        if origins and all(origins) and kind_of(row) is Kind.FUSIBLE:
+        if origins and all(origins) and kind_of(row) is RowKind.FUSIBLE:
             whole = frozenset[int]().union(*(each for each in origins if each))
             learned.update(dict.fromkeys((value.storage for value in row.writes), whole))
         for value in row.kept:
@@ -87,36 +87,36 @@ def uses_of(trace: Trace, *, pictures: bool) -> Uses:
             before = keepers.get(value.storage)
             if before is None or (reads and not before[1]):
                 keepers[value.storage] = (position, reads, value)
-    keeps: dict[int, tuple[Value, ...]] = {}
+    keeps: dict[int, tuple[TracedTensor, ...]] = {}
     for storage, (position, _, value) in keepers.items():
         if storage not in learned:
             keeps[position] = (*keeps.get(position, ()), value)
-    return Uses(last=last, learned=learned, keeps=keeps, pictures=pictures)
+    return MemoryUses(last=last, learned=learned, keeps=keeps, pictures=pictures)
 
 
-def _segments(trace: Trace) -> list[Segment]:
+def _segments(trace: ModelTrace) -> list[TraceSegment]:
     """What becomes a layer each, in order; empty ones are left out."""
     members = layers_of(trace)
     told = [(member_of(row.module, members), place, row) for place, row in enumerate(trace.rows)]
     if not any(name for name, _, _ in told):
-        return [Segment(name="model", path="model", rows=tuple(enumerate(trace.rows)))]
-    found: list[Segment] = []
-    between: tuple[tuple[int, Row], ...] = ()
+        return [TraceSegment(name="model", path="model", rows=tuple(enumerate(trace.rows)))]
+    found: list[TraceSegment] = []
+    between: tuple[tuple[int, TraceRow], ...] = ()
     for name, group in groupby(told, lambda each: each[0]):
         rows = tuple((place, row) for _, place, row in group)
         if name:
-            found.append(Segment(name=name, path=name, rows=(*between, *rows)))
+            found.append(TraceSegment(name=name, path=name, rows=(*between, *rows)))
             between = ()
         elif not found:
-            found.append(Segment(name="front", path="", rows=rows))
+            found.append(TraceSegment(name="front", path="", rows=rows))
         else:
             between = rows
     if between:
-        found.append(Segment(name="end", path="", rows=between))
+        found.append(TraceSegment(name="end", path="", rows=between))
     return found
 
 
-def _layers(trace: Trace, uses: Uses) -> tuple[list[Layer], float]:
+def _layers(trace: ModelTrace, uses: MemoryUses) -> tuple[list[Layer], float]:
     """The layers, and the parameters that the last one shares with the first."""
     segments = _segments(trace)
     edges = _edges(trace, segments, uses)
@@ -149,7 +149,7 @@ def _layers(trace: Trace, uses: Uses) -> tuple[list[Layer], float]:
 
 
 def _operators(
-    segment: Segment, *, trace: Trace, uses: Uses, taken: set[int]
+    segment: TraceSegment, *, trace: ModelTrace, uses: MemoryUses, taken: set[int]
 ) -> tuple[Operator, ...]:
     """The operators of a segment, whose names tell them apart."""
     names: Counter[str] = Counter()
@@ -162,7 +162,7 @@ def _operators(
     return tuple(found)
 
 
-def _name(task: Task, path: str) -> str:
+def _name(task: RowGroup, path: str) -> str:
     """Where an operator stands in its layer, and what it does."""
     inside = task.place == path or task.place.startswith(f"{path}.")
     place = task.place[len(path) :].lstrip(".") if inside else task.place
@@ -171,7 +171,7 @@ def _name(task: Task, path: str) -> str:
     return f"{place} {told}".strip()
 
 
-def _edges(trace: Trace, segments: Sequence[Segment], uses: Uses) -> list[float]:
+def _edges(trace: ModelTrace, segments: Sequence[TraceSegment], uses: MemoryUses) -> list[float]:
     """Values of one sample before, between and behind the segments.
 
     What was made of samples or parameters and is read further on; constants, such as the cosines of
@@ -195,7 +195,7 @@ def _edges(trace: Trace, segments: Sequence[Segment], uses: Uses) -> list[float]
     return [*found, 0.0]
 
 
-def _with_unread(layers: list[Layer], trace: Trace, taken: set[int]) -> list[Layer]:
+def _with_unread(layers: list[Layer], trace: ModelTrace, taken: set[int]) -> list[Layer]:
     """With parameters that no row reads: they fill memory all the same."""
     idle = [each for each in trace.parameters if each.storage not in taken]
     if not idle:
@@ -218,7 +218,7 @@ def _folded(layers: Iterable[Layer]) -> Iterator[Layer]:
         yield replace(same[0], repeats=len(same))
 
 
-def _unknown(trace: Trace) -> tuple[tuple[str, ...], float]:
+def _unknown(trace: ModelTrace) -> tuple[tuple[str, ...], float]:
     """What is told of operators that nobody knows, and how much wider the interval is for them.
 
     The share of all bytes that they move bounds what is wrong if they do no more than that; one
@@ -226,7 +226,7 @@ def _unknown(trace: Trace) -> tuple[tuple[str, ...], float]:
     """
     moved = {position: _bytes(row) for position, row in enumerate(trace.rows) if not row.view}
     unknown = [(position, row) for position, row in enumerate(trace.rows)
-               if kind_of(row) is Kind.UNKNOWN]  # fmt: skip
+               if kind_of(row) is RowKind.UNKNOWN]  # fmt: skip
     if not unknown:
         return (), 1.0
     names = Counter(row.name for _, row in unknown)
@@ -245,5 +245,5 @@ def _unknown(trace: Trace) -> tuple[tuple[str, ...], float]:
     return tuple(told), SPREAD if computing else 1.0 + share
 
 
-def _bytes(row: Row) -> float:
+def _bytes(row: TraceRow) -> float:
     return sum(value.elements * value.width for value in (*row.reads, *row.writes))

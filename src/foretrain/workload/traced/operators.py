@@ -14,13 +14,13 @@ from math import prod
 
 from foretrain.workload.operator import KernelFamily, Operator, Size
 from foretrain.workload.parts.attention import Core, core
-from foretrain.workload.traced.kinds import Kind, kind_of
-from foretrain.workload.traced.products import Facts, product
-from foretrain.workload.traced.trace import Row, Trace, Value
+from foretrain.workload.traced.kinds import RowKind, kind_of
+from foretrain.workload.traced.products import RowFacts, product
+from foretrain.workload.traced.trace import ModelTrace, TracedTensor, TraceRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class RowGroup:
     """Rows that are one operator.
 
     Attributes:
@@ -29,36 +29,36 @@ class Task:
         rows: in the order in which they ran, with their positions in the trace.
     """
 
-    kind: Kind
+    kind: RowKind
     place: str
-    rows: tuple[tuple[int, Row], ...]
+    rows: tuple[tuple[int, TraceRow], ...]
 
 
-def tasks(trace: Trace, rows: Sequence[tuple[int, Row]]) -> Iterator[Task]:
+def tasks(trace: ModelTrace, rows: Sequence[tuple[int, TraceRow]]) -> Iterator[RowGroup]:
     """The operators of a run of rows: fusible neighbours of one module together."""
     told = [(kind_of(row), _home(trace, row), position, row) for position, row in rows]
-    busy = [each for each in told if each[0] is not Kind.FREE and not _is_count(each[3])]
+    busy = [each for each in told if each[0] is not RowKind.FREE and not _is_count(each[3])]
 
-    def key(each: tuple[Kind, str, int, Row]) -> tuple[str, int]:
+    def key(each: tuple[RowKind, str, int, TraceRow]) -> tuple[str, int]:
         kind, home, position, _ = each
-        return (home, -1) if kind is Kind.FUSIBLE else ("", position)
+        return (home, -1) if kind is RowKind.FUSIBLE else ("", position)
 
     for (home, alone), group in groupby(busy, key):
         members = list(group)
-        yield Task(
+        yield RowGroup(
             kind=members[0][0],
             place=home if alone < 0 else members[0][3].module,
             rows=tuple((position, row) for _, _, position, row in members),
         )
 
 
-def _is_count(row: Row) -> bool:
+def _is_count(row: TraceRow) -> bool:
     """Whether it changes one number that counts something, which no step waits for."""
     values = (*row.reads, *row.writes)
     return all(each.elements <= 1 and not each.real for each in values)
 
 
-def _home(trace: Trace, row: Row) -> str:
+def _home(trace: ModelTrace, row: TraceRow) -> str:
     """The module that a row belongs to; a leaf without parameters (a ReLU) is its parent's."""
     part = trace.parts.get(row.module)
     if part is None or part.children or part.owns:
@@ -67,7 +67,7 @@ def _home(trace: Trace, row: Row) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uses:
+class MemoryUses:
     """Who uses which memory, over a whole trace.
 
     Attributes:
@@ -80,11 +80,13 @@ class Uses:
 
     last: dict[int, int]
     learned: dict[int, frozenset[int]]
-    keeps: dict[int, tuple[Value, ...]]
+    keeps: dict[int, tuple[TracedTensor, ...]]
     pictures: bool
 
 
-def made(task: Task, name: str, *, trace: Trace, uses: Uses, taken: set[int]) -> list[Operator]:
+def made(
+    task: RowGroup, name: str, *, trace: ModelTrace, uses: MemoryUses, taken: set[int]
+) -> list[Operator]:
     """The operators of a task; more than one for attention alone.
 
     Args:
@@ -96,18 +98,18 @@ def made(task: Task, name: str, *, trace: Trace, uses: Uses, taken: set[int]) ->
     """
     rows = [row for _, row in task.rows]
     facts = _facts(task, trace=trace, uses=uses, taken=taken)
-    if task.kind is Kind.PRODUCT:
+    if task.kind is RowKind.PRODUCT:
         return [product(name, rows[0], facts)]
-    if task.kind is Kind.ATTENTION:
+    if task.kind is RowKind.ATTENTION:
         return _attention(name, rows[0], facts)
-    if task.kind is Kind.NORM:
+    if task.kind is RowKind.NORM:
         return [_norm(name, rows[0], facts)]
-    if task.kind is Kind.FUSIBLE:
-        return [_fused(name, task, facts, uses)]
+    if task.kind is RowKind.FUSIBLE:
+        return [_fused(name, task, facts, uses=uses)]
     return [_moving(name, rows[0], facts)]
 
 
-def _facts(task: Task, *, trace: Trace, uses: Uses, taken: set[int]) -> Facts:
+def _facts(task: RowGroup, *, trace: ModelTrace, uses: MemoryUses, taken: set[int]) -> RowFacts:
     """What is known of a task: the parameters that nobody before it has, and what it keeps."""
     owns = {
         origin
@@ -119,7 +121,7 @@ def _facts(task: Task, *, trace: Trace, uses: Uses, taken: set[int]) -> Facts:
     new = owns - taken
     taken |= new
     parameters = [each for storage in new for each in trace.owners[storage]]
-    return Facts(
+    return RowFacts(
         samples=trace.samples,
         weights=sum(each.count for each in parameters),
         trained=sum(each.count for each in parameters if each.trained),
@@ -129,7 +131,7 @@ def _facts(task: Task, *, trace: Trace, uses: Uses, taken: set[int]) -> Facts:
     )
 
 
-def _kept(task: Task, uses: Uses) -> Sum:
+def _kept(task: RowGroup, uses: MemoryUses) -> DataSum:
     """What its rows keep; the place of a maximum under its window is a byte.
 
     Compilers keep it so; PyTorch by itself keeps eight. Source: pytorch (from memory).
@@ -138,18 +140,18 @@ def _kept(task: Task, uses: Uses) -> Sum:
     if any("max_pool" in row.name for _, row in task.rows):
         kept = [each if each.real else replace(each, width=1.0) for each in kept]
     sizes = [value.memory for value in kept]
-    return Sum(sum(size.values for size in sizes), sum(size.fixed for size in sizes))
+    return DataSum(sum(size.values for size in sizes), sum(size.fixed for size in sizes))
 
 
-def _hands_on(task: Task, uses: Uses) -> bool:
+def _hands_on(task: RowGroup, uses: MemoryUses) -> bool:
     """Whether what it writes is made of parameters alone, so that who reads that uses them."""
-    return task.kind is Kind.FUSIBLE and all(
+    return task.kind is RowKind.FUSIBLE and all(
         value.storage in uses.learned for _, row in task.rows for value in row.writes
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class DataSum:
     """Sizes added up."""
 
     values: float
@@ -160,26 +162,24 @@ class Sum:
         return Size(values=self.values / samples, fixed=self.fixed / samples)
 
 
-def total(values: Iterable[Iterable[Value]]) -> Sum:
+def total(values: Iterable[Iterable[TracedTensor]]) -> DataSum:
     """How much data some tensors are."""
     sizes = [value.size for each in values for value in each]
-    return Sum(sum(size.values for size in sizes), sum(size.fixed for size in sizes))
+    return DataSum(sum(size.values for size in sizes), sum(size.fixed for size in sizes))
 
 
 def _added(*sizes: Size) -> Size:
-    return Size(
-        values=sum(size.values for size in sizes), fixed=sum(size.fixed for size in sizes)
-    )
+    return Size(values=sum(size.values for size in sizes), fixed=sum(size.fixed for size in sizes))
 
 
-def _fused(name: str, task: Task, facts: Facts, uses: Uses) -> Operator:
+def _fused(name: str, task: RowGroup, facts: RowFacts, *, uses: MemoryUses) -> Operator:
     """One kernel for all rows of a task.
 
     Backward it reads the gradients of what it wrote and, if it kept anything, what it read; it
     writes the gradients of what it read.
     """
-    inside: dict[int, Value] = {}
-    outside: dict[int, Value] = {}
+    inside: dict[int, TracedTensor] = {}
+    outside: dict[int, TracedTensor] = {}
     for _, row in task.rows:
         for value in row.reads:
             if value.storage not in inside:
@@ -206,7 +206,7 @@ def _fused(name: str, task: Task, facts: Facts, uses: Uses) -> Operator:
     )
 
 
-def _norm(name: str, row: Row, facts: Facts) -> Operator:
+def _norm(name: str, row: TraceRow, facts: RowFacts) -> Operator:
     """Statistics first, so that pictures are read twice; a token stays where it is."""
     values = row.reads[0].elements / facts.samples
     there, back = (3, 5) if facts.pictures else (2, 3)
@@ -221,7 +221,7 @@ def _norm(name: str, row: Row, facts: Facts) -> Operator:
     )
 
 
-def _moving(name: str, row: Row, facts: Facts) -> Operator:
+def _moving(name: str, row: TraceRow, facts: RowFacts) -> Operator:
     """A kernel that reads and writes; of a table of parameters it reads what it writes."""
     pairs = zip(row.reads, facts.learned, strict=True)
     read = total([[value for value, learned in pairs if not learned]]).over(facts.samples)
@@ -238,7 +238,7 @@ def _moving(name: str, row: Row, facts: Facts) -> Operator:
     )
 
 
-def _back(row: Row, facts: Facts, written: Size) -> Size:
+def _back(row: TraceRow, facts: RowFacts, written: Size) -> Size:
     """What the backward pass of a kernel moved; of a table, the rows that have a gradient."""
     if row.returned is None:
         return Size()
@@ -249,7 +249,7 @@ def _back(row: Row, facts: Facts, written: Size) -> Size:
     )
 
 
-def _attention(name: str, row: Row, facts: Facts) -> list[Operator]:
+def _attention(name: str, row: TraceRow, facts: RowFacts) -> list[Operator]:
     """Attention with either kernel; what both keep stands beside them.
 
     The fused kernel keeps a sum of every row by itself: what was seen to be kept in fp32 is that.
@@ -275,7 +275,9 @@ def _attention(name: str, row: Row, facts: Facts) -> list[Operator]:
         dropout=bool(row.number("dropout")),
         prefix=f"{name} ",
     )
-    beside = Operator(name=f"{name} queries, keys, values", kernels=0, kept=Size(values=facts.kept.values))
+    beside = Operator(
+        name=f"{name} queries, keys, values", kernels=0, kept=Size(values=facts.kept.values)
+    )
     found = [beside, *core(shape)]
     if row.returned is None:
         found = [replace(it, backward=Size(), backward_flop=0.0, kept=Size()) for it in found]
@@ -288,4 +290,3 @@ def _pairs(queries: int, keys: int, *, causal: bool, window: int) -> float:
         return float(queries * min(keys, window or keys))
     width = min(window or keys, keys)
     return width * queries - width * width / 2
-

@@ -20,11 +20,11 @@ from foretrain.workload.operator import (
     Size,
     matmul,
 )
-from foretrain.workload.traced.trace import Row, Value
+from foretrain.workload.traced.trace import TracedTensor, TraceRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class RowFacts:
     """What is known of a row beside what it says itself.
 
     Attributes:
@@ -44,7 +44,7 @@ class Facts:
     kept: Size
 
 
-def product(name: str, row: Row, facts: Facts) -> Operator:
+def product(name: str, row: TraceRow, facts: RowFacts) -> Operator:
     """The operator of a product; one without a single multiplication only moves data."""
     if row.name in CONVOLUTIONS:
         return convolution(name, row, facts)
@@ -54,7 +54,7 @@ def product(name: str, row: Row, facts: Facts) -> Operator:
     return _trainable(matmul(name, matrices, weights=facts.weights), row, facts)
 
 
-def _trainable(operator: Operator, row: Row, facts: Facts) -> Operator:
+def _trainable(operator: Operator, row: TraceRow, facts: RowFacts) -> Operator:
     """With what comes back: nothing, or all but the gradient of samples."""
     comes_back = row.returned is not None
     return replace(
@@ -71,18 +71,18 @@ def _trainable(operator: Operator, row: Row, facts: Facts) -> Operator:
 TRACED_UNIT: Final = UNSPLIT_UNIT.replace("convolutions have", "products of a traced model have")
 
 
-def _empty(name: str, row: Row, facts: Facts) -> Operator:
+def _empty(name: str, row: TraceRow, facts: RowFacts) -> Operator:
     moved = sum(each.elements for each in (*row.reads, *row.writes)) / facts.samples
     return Operator(name=name, weights=facts.weights, forward=Size(values=moved), kept=facts.kept)
 
 
-def _factors(row: Row) -> tuple[int, int]:
+def _factors(row: TraceRow) -> tuple[int, int]:
     """Places of the left and the right factor among what a product reads; a sum comes first."""
     first = len(row.reads) - 2 if row.name.startswith("aten.add") or "baddbmm" in row.name else 0
     return first, first + 1
 
 
-def _plain(row: Row, facts: Facts) -> Matrices | None:
+def _plain(row: TraceRow, facts: RowFacts) -> Matrices | None:
     """(rows x depth) by (depth x columns); vectors are thin matrices."""
     left, right = (row.reads[place] for place in _factors(row))
     rows = prod(left.shape[:-1])
@@ -98,7 +98,7 @@ def _plain(row: Row, facts: Facts) -> Matrices | None:
     return Matrices(rows=rows, columns=columns, depth=depth, batch=1.0 / facts.samples)
 
 
-def _linear(row: Row, facts: Facts) -> Matrices | None:
+def _linear(row: TraceRow, facts: RowFacts) -> Matrices | None:
     """As `torch.nn.functional.linear` has it: the weights are (columns x depth)."""
     left, weights = row.reads[:2]
     columns, depth = weights.shape if len(weights.shape) == 2 else (1, weights.elements)
@@ -108,7 +108,7 @@ def _linear(row: Row, facts: Facts) -> Matrices | None:
     return Matrices(rows=rows / facts.samples, columns=columns, depth=depth)
 
 
-def _batched(row: Row, facts: Facts) -> Matrices | None:
+def _batched(row: TraceRow, facts: RowFacts) -> Matrices | None:
     """`batch` products side by side."""
     places = _factors(row)
     left, right = (row.reads[place] for place in places)
@@ -124,7 +124,7 @@ def _batched(row: Row, facts: Facts) -> Matrices | None:
     return Matrices(rows=rows, columns=columns, depth=depth, batch=batch / facts.samples)
 
 
-def _grouped(row: Row, facts: Facts) -> Matrices | None:
+def _grouped(row: TraceRow, facts: RowFacts) -> Matrices | None:
     """Rows dealt out to experts, each with weights of its own: (experts x depth x columns)."""
     left, right = row.reads[:2]
     if len(left.shape) == len(right.shape) == 3:
@@ -139,7 +139,7 @@ def _grouped(row: Row, facts: Facts) -> Matrices | None:
     return Matrices(rows=each, columns=columns, depth=depth, batch=float(experts))
 
 
-MATRICES: Final[Mapping[str, Callable[[Row, Facts], Matrices | None]]] = MappingProxyType(
+MATRICES: Final[Mapping[str, Callable[[TraceRow, RowFacts], Matrices | None]]] = MappingProxyType(
     {
         "aten.mm": _plain,
         "aten.addmm": _plain,
@@ -160,7 +160,7 @@ MATRICES: Final[Mapping[str, Callable[[Row, Facts], Matrices | None]]] = Mapping
 CONVOLUTIONS: Final = frozenset({"aten.convolution", "aten._convolution"})
 
 
-def convolution(name: str, row: Row, facts: Facts) -> Operator:
+def convolution(name: str, row: TraceRow, facts: RowFacts) -> Operator:
     """A convolution, transposed or not, in any number of dimensions and groups."""
     read, weight, *_ = row.reads
     written = row.writes[0]
@@ -184,15 +184,17 @@ def convolution(name: str, row: Row, facts: Facts) -> Operator:
     return replace(found, family=_family(row, weight, groups=groups), window=float(area))
 
 
-def _family(row: Row, weight: Value, *, groups: int) -> KernelFamily:
+def _family(row: TraceRow, weight: TracedTensor, *, groups: int) -> KernelFamily:
     if groups > 1:
         return KernelFamily.GROUPED
     strides = row.options.get("stride", (1,))
-    square = weight.shape[2:] == (3, 3) and set(strides if isinstance(strides, tuple) else ()) == {1}
+    square = weight.shape[2:] == (3, 3) and set(strides if isinstance(strides, tuple) else ()) == {
+        1
+    }
     return KernelFamily.SQUARE if square else KernelFamily.CONVOLUTION
 
 
-def _depthwise(name: str, row: Row, facts: Facts) -> Operator:
+def _depthwise(name: str, row: TraceRow, facts: RowFacts) -> Operator:
     """Windows of single channels, which memory limits."""
     read, weight, *_ = row.reads
     written = row.writes[0]
@@ -212,4 +214,3 @@ def _depthwise(name: str, row: Row, facts: Facts) -> Operator:
         family=KernelFamily.DEPTHWISE if facts.pictures else KernelFamily.GENERAL,
         window=float(area),
     )
-

@@ -12,11 +12,11 @@ from math import prod
 
 from foretrain.workload.operator import Size
 
-Option = float | tuple[int, ...]
+RowOption = float | tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class TracedTensor:
     """A tensor that an operator reads or writes.
 
     Attributes:
@@ -57,7 +57,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TraceRow:
     """One operator as it ran.
 
     Attributes:
@@ -76,12 +76,12 @@ class Row:
 
     name: str
     module: str = ""
-    reads: tuple[Value, ...] = ()
-    writes: tuple[Value, ...] = ()
+    reads: tuple[TracedTensor, ...] = ()
+    writes: tuple[TracedTensor, ...] = ()
     view: bool = False
     pointwise: bool = False
-    kept: tuple[Value, ...] = ()
-    options: Mapping[str, Option] = field(default_factory=dict)
+    kept: tuple[TracedTensor, ...] = ()
+    options: Mapping[str, RowOption] = field(default_factory=dict)
     returned: Size | None = None
     returns: int = 0
     input_gradient: bool = True
@@ -93,7 +93,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class TracedParameter:
     """A parameter of the network.
 
     Attributes:
@@ -110,7 +110,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class TracedModule:
     """A module of the network.
 
     Attributes:
@@ -127,7 +127,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trace:
+class ModelTrace:
     """A forward pass of some samples, and what it kept for the backward pass.
 
     Attributes:
@@ -141,17 +141,17 @@ class Trace:
     """
 
     name: str
-    rows: tuple[Row, ...]
-    parameters: tuple[Parameter, ...]
-    parts: Mapping[str, Part]
+    rows: tuple[TraceRow, ...]
+    parameters: tuple[TracedParameter, ...]
+    parts: Mapping[str, TracedModule]
     inputs: frozenset[int]
     samples: int
     remarks: tuple[str, ...] = field(default=())
 
     @cached_property
-    def owners(self) -> Mapping[int, tuple[Parameter, ...]]:
+    def owners(self) -> Mapping[int, tuple[TracedParameter, ...]]:
         """The parameters that lie in each storage."""
-        found: dict[int, tuple[Parameter, ...]] = {}
+        found: dict[int, tuple[TracedParameter, ...]] = {}
         for each in self.parameters:
             found[each.storage] = (*found.get(each.storage, ()), each)
         return found

@@ -1,4 +1,4 @@
-"""Networks of one's own for `model = "networks:resnet_50"`: nothing of foretrain is imported."""
+"""Networks as users write them: nothing of foretrain is imported."""
 
 import torch
 from torch import nn
