@@ -5,37 +5,51 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from enum import Enum
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
+from foretrain.plan.choices import divisors
 from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, SAID, Plan, idle
 from foretrain.plan.study import Space, Study
-from foretrain.remark import About, of
+from foretrain.remark import About, Remark, of
 from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
 from foretrain.step.setting import setting
+from foretrain.study.asked import PlainQuestion, asked
 from foretrain.study.coefficients import DEFAULT
 
 
 def estimate(
-    study: Study, *, coefficients: Coefficients = DEFAULT, played: bool = True
+    study: Study | None = None,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    played: bool = True,
+    **question: Unpack[PlainQuestion],
 ) -> Estimate:
-    """Predict one step of the study's one plan.
+    """Predict one step of the study's one plan, or of a model on some devices.
+
+    `estimate(model=net, devices="8x RTX3090", global_batch=64)` traces a `torch.nn.Module` and
+    takes the largest micro-batch that fits; `sequence`, `image` or `example` say what a sample is.
 
     Args:
         study: with one value per field of the plan; `data` follows from the devices, other absent
             fields take the plan's neutral value and are named in the warnings.
         coefficients: how well hardware and software do.
         played: whether the event simulation checks the closed form.
+        **question: in place of a study: `PlainQuestion` has the keys.
 
     Raises:
         InputError: the plan is not one plan, or cannot run on the cluster.
     """
+    if study is None:
+        return _of_question(question, coefficients, played=played)
+    if question:
+        raise InputError("estimate: give a study, or model, devices and global_batch; not both.")
     plan, assumed = single_plan(study)
     quiet = idle(plan, study.workload.model)
     wrong = problems(study.workload, study.cluster, plan)
@@ -72,6 +86,27 @@ def estimate(
 
 MANY = 6
 """Choices of which a message shows the ends only."""
+
+
+def _of_question(question: PlainQuestion, coefficients: Coefficients, *, played: bool) -> Estimate:
+    """The estimate of a question: with the largest micro-batch that fits, where it names none."""
+    study = asked(question)
+    if study.space.micro_batch is not None:
+        return estimate(study, coefficients=coefficients, played=played)
+    samples, found = study.workload.global_batch, None
+    for size in reversed(divisors(samples)):
+        one = replace(study, space=replace(study.space, micro_batch=(size,)))
+        if samples % (single_plan(one)[0].data * size) and size > 1:
+            continue
+        found = estimate(one, coefficients=coefficients, played=played)
+        if found.fits:
+            break
+    assert found is not None, "a micro-batch of one sample was not tried"
+    why = "the largest that fits" if found.fits else "and not even that fits"
+    text = f"plan.micro_batch = {found.plan.micro_batch}, {why}"
+    told = Remark(text, about=About.ASSUMED, key="plan.micro_batch")
+    return replace(found, warnings=(told, *found.warnings))
+
 
 QUIET = ("context", "shard", "recompute_layers")
 """Fields whose absence nobody takes for a choice."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
@@ -74,7 +76,23 @@ class Sample:
     positions: int | None = None
 
 
-Source = str | ConfigFile | LayerListFile | CodeSource | Totals
+Source = str | ConfigFile | LayerListFile | CodeSource | Totals | Model
+
+
+GIVEN: Final = "<model>"
+"""What a document calls the model that a program made, while that is given."""
+
+_GIVEN: ContextVar[Model | None] = ContextVar("given model", default=None)
+
+
+@contextmanager
+def given(model: Model) -> Iterator[None]:
+    """While this lasts, a document may name a model that a program made."""
+    token = _GIVEN.set(model)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
 
 
 def read_source(value: object) -> Source:
@@ -94,6 +112,9 @@ def read_source(value: object) -> Source:
             activations=found.activations,
             layers=found.layers,
         )
+    made = _GIVEN.get()
+    if made is not None and value == GIVEN:
+        return made
     if not isinstance(value, str):
         raise InputError(
             f"{as_written(value)} is no model. Write the name of one, such as 'llama-3-70b', "
@@ -176,8 +197,8 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         if isinstance(source, LayerListFile):
             return _listed(source, folder, sample=sample, routing=routing)
         return _configured(source, folder, sample=sample, routing=routing)
-    if isinstance(source, CodeSource):
-        return _coded(source, folder, sample=sample, routing=routing)
+    if isinstance(source, Model | CodeSource):
+        return _brought(source, folder, sample=sample, routing=routing)
     if isinstance(source, Totals):
         if sample.image is not None or sample.positions is not None or routing:
             raise InputError(
@@ -191,18 +212,26 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
     return language_model(source, shape, sequence=model.tokens, source=model.source)
 
 
-def _coded(source: CodeSource, folder: Path | None, *, sample: Sample, routing: Routing) -> Model:
-    """The model of a function that builds one, looked for beside the study first."""
+def _brought(
+    source: Model | CodeSource, folder: Path | None, *, sample: Sample, routing: Routing
+) -> Model:
+    """A model that a program made, or one that a function builds, which is traced.
+
+    The function is looked for beside the study first.
+    """
+    name = source.name
     if sample.positions is not None or routing:
-        raise InputError(
-            f"{source.name} is code, which says itself how many positions and experts it has."
+        raise InputError(f"'{name}' is code, which says itself what positions and experts it has.")
+    if isinstance(source, CodeSource):
+        return traced_code(
+            name,
+            folder=str(folder.resolve()) if folder else "",
+            sequence=sample.sequence,
+            image=sample.image,
         )
-    return traced_code(
-        source.name,
-        folder=str(folder.resolve()) if folder else "",
-        sequence=sample.sequence,
-        image=sample.image,
-    )
+    if sample.sequence not in {None, source.tokens}:
+        raise InputError(f"'{name}' is a model of {source.tokens} tokens already.")
+    return source
 
 
 def _configured(source: ConfigFile, folder: Path, *, sample: Sample, routing: Routing) -> Model:

@@ -286,3 +286,12 @@ def test_without_pytorch_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setattr("foretrain.errors.find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"foretrain\[torch\]"):
         traced_code("networks:resnet_50", folder=str(HERE), sequence=None, image=224)
+
+
+def test_module_of_a_program_is_estimated_in_one_line():
+    from tests.study.tracing.networks import resnet_50
+
+    asked = estimate(model=resnet_50(), devices="8x RTX3090", global_batch=64, image=224)
+    known = estimate(model="resnet-50", devices="8x RTX3090", global_batch=64, image=224)
+    assert asked.plan == known.plan
+    assert asked.step_time == pytest.approx(known.step_time, rel=0.02)
