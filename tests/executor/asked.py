@@ -11,7 +11,7 @@ from foretrain.step.collectives.dispatch import distinct_share
 from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Holding
 from foretrain.step.strategies import parameter_transfers_of, share_of, transfers_of
-from foretrain.step.strategies.data import among, micro_batches
+from foretrain.step.strategies.data import among
 from foretrain.step.strategies.pipeline import boundary_bytes
 from foretrain.step.strategies.strategy import ParameterGroup, Pattern, When
 from foretrain.workload.graph import operators_of
@@ -63,6 +63,10 @@ def _samples(workload, plan):
     return workload.global_batch / plan.data
 
 
+def _passes(workload, plan):
+    return workload.micro_batches(plan.data, plan.micro_batch)
+
+
 def _of_parameters(workload, plan):
     plans, operators = table_of([plan]), operators_of(workload.model)
     held = operators.trained / share_of(operators, plans).weights
@@ -82,7 +86,7 @@ def _of_parameters(workload, plan):
             ParameterGroup.ACROSS: replicas / shard,
         }
         for each in parameter_transfers_of(workload, plans, replicas):
-            often = times.get(each.when, float(micro_batches(workload, plans)[0]))
+            often = times.get(each.when, _passes(workload, plan))
             sent = _sent(each.pattern, float(members[each.group][0]))
             found[f"{each.part} {each.group}"] += amount * float(each.size[0]) * often * sent
     return found
@@ -92,5 +96,5 @@ def _of_stages(workload, plan):
     """What an inner stage sends on, and back, of all micro-batches."""
     plans = table_of([plan])
     size = boundary_bytes(workload.model, plans, value_bytes=workload.precision.value_bytes)
-    sent = float((size * micro_batches(workload, plans))[0]) * (plan.pipeline > 1)
+    sent = float(size[0]) * _passes(workload, plan) * (plan.pipeline > 1)
     return {"pipeline forward": sent, "pipeline backward": sent}
