@@ -9,8 +9,10 @@ from tests.random_models import models
 from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.device import Device, Peak
 from foretrain.cluster.link import Level, Link, Technology
+from foretrain.plan import division
 from foretrain.plan.plan import (
     AXES,
+    ChannelSplit,
     ContextExchange,
     Offload,
     Plan,
@@ -153,15 +155,30 @@ def plans(draw, setting, *, cuts=("even", "balanced", "uneven")):
 def _degrees(draw, model, devices):
     """Degrees of the four axes; a large degree is as likely as a small one."""
     units = [each.units for _, each in model.operators if each.units and not each.experts]
-    splits = [tensor for tensor in divisors(devices) if not any(unit % tensor for unit in units)]
-    tensor = draw(st.sampled_from(splits))
+    split = draw(st.sampled_from([0, 0, *division.splits(model)]))
+    kind = draw(st.sampled_from(ChannelSplit))
+    most = division.channels(model, kind, split).many
+    degrees = [each for each in divisors(devices) if each <= most]
+    tensors = [tensor for tensor in degrees if not any(unit % tensor for unit in units)]
+    tensor = draw(st.sampled_from(tensors))
     blocks = model.tokens // 2 if model.attends and model.tokens % 2 == 0 else 1
-    context = draw(st.sampled_from(divisors(gcd(devices // tensor, blocks))))
+    grids = [grid for grid in division.grids(model, split) if devices // tensor % prod(grid) == 0]
+    grid = draw(st.sampled_from([*grids, ()]))
+    context = (
+        prod(grid) if grid else draw(st.sampled_from(divisors(gcd(devices // tensor, blocks))))
+    )
     rest = devices // tensor // context
     stages = [degree for degree in divisors(rest) if degree <= model.cuttable_layers]
     pipeline = draw(st.sampled_from(stages[::-1]))
-    data = rest // pipeline
-    return {"data": data, "tensor": tensor, "context": context, "pipeline": pipeline}
+    return {
+        "data": rest // pipeline,
+        "tensor": tensor,
+        "context": context,
+        "pipeline": pipeline,
+        "grid": grid,
+        "convolutions": kind,
+        "split": split,
+    }
 
 
 @st.composite
@@ -170,6 +187,7 @@ def _tokens(draw, model, degrees):
     members = degrees["tensor"] * degrees["context"]
     heads = gcd(*(each.units for _, each in model.operators if each.keys))
     exchanges = [ContextExchange.RING]
+    pictures = bool(degrees["grid"])
     if degrees["context"] == 1 or heads % members == 0:
         exchanges.append(ContextExchange.ALL_TO_ALL)
     exchange = draw(st.sampled_from(exchanges))
@@ -177,7 +195,7 @@ def _tokens(draw, model, degrees):
     return {
         "exchange": exchange,
         "attention": Attention.FLASH if ring else draw(st.sampled_from(Attention)),
-        "sequence_parallel": model.tokens % members == 0 and draw(often),
+        "sequence_parallel": not pictures and model.tokens % members == 0 and draw(often),
     }
 
 

@@ -6,12 +6,12 @@ from itertools import combinations
 import pytest
 from tests.by_hand import meters
 from tests.by_hand.networks import network
-from tests.step.strategies.policies import POLICIES, REFUSED, combined
+from tests.step.strategies.policies import PICTURED, POLICIES, REFUSED, combined
 
 from foretrain.plan.plan import Plan, Recompute
 
 OURS = {
-    **POLICIES,
+    **{name: fields for name, fields in POLICIES.items() if name not in PICTURED},
     "recomputation of some layers": {"recompute": Recompute.FULL, "recompute_layers": 1},
 }
 ROUTED = ("experts", "tensor experts")

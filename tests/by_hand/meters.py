@@ -148,12 +148,16 @@ def measured(known, plans):
     ]
 
 
+AXES = ("tensor", "context", "expert", "halo")
+"""Parts of a step that are exchanges of its layers."""
+
+
 def _exposed(found, run, row):
     """What the layers of a stage exchange in both passes, by part of the step."""
     counts = found.held.cuts.layers[run, :, found.held.cut[row]]
     passing = found.passing[row]
     times, time = found.passes.times, found.passes.time[passing]
-    layers = {name: getattr(times, name)[:, time] for name in ("tensor", "context", "expert")}
+    layers = {name: getattr(times, name)[:, time] for name in AXES}
     layers["gathered"] = found.passes.parameters[:, passing]
     layers["reduced"] = found.passes.gradients[:, passing]
     return {name: float(counts @ each) for name, each in layers.items()}

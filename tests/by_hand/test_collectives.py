@@ -70,6 +70,8 @@ WRITTEN = {
             (1 + 10, DISTINCT * 3 / 4 / 4 + DISTINCT_NODES * 1 / 2),
         ),
     },
+    # One message over the slowest hop; the last of a node has it as far as its own port goes.
+    Pattern.SEND: {"neighbour": ((1, 1), (10, 1))},
     Pattern.BROADCAST: {
         "ring": ((7, 1), (6 * 1 + 10, 1 / 4)),
         "ring-whole": ((7, 7), (6 * 1 + 10, 6 / 4 + 1 / 4)),

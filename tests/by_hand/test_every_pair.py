@@ -76,5 +76,6 @@ def test_ledger_reads_every_field_of_a_plan_that_policies_set():
         amounts(Watched(CASES[names]), **network_of(names))
     unread = set(SAID) - seen
     # One sample to a micro-batch; sends that block or overlap, and orders, move the same bytes.
-    assert unread == {"micro_batch", "sends", "order"}
+    # Pictures are counted in `test_pictures`.
+    assert unread == {"micro_batch", "sends", "order", "grid", "convolutions", "split"}
     assert {name for each in OURS.values() for name in each} - seen <= {"sends"}

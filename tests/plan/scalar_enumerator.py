@@ -8,6 +8,7 @@ from math import prod
 
 from foretrain.plan.plan import (
     AXES,
+    ChannelSplit,
     ContextExchange,
     Cut,
     Offload,
@@ -31,6 +32,8 @@ class Case:
     tensor_parts: tuple[int, ...]
     kernels: tuple[Attention, ...]
     key_heads: int = 0
+    pixels: tuple[int, ...] = ()
+    channels: tuple[int, int] = (0, 0)
     experts: int = 0
     expert_columns: int = 1
     schedules: tuple[Schedule, ...] = (Schedule.ONE_F_ONE_B,)
@@ -57,11 +60,30 @@ def of_degrees(case):
     for tensor, context, data, pipeline in product(counts, repeat=4):
         if tensor * context * data * pipeline != devices or case.batch % data:
             continue
-        if context > 1 and (not case.key_heads or case.tokens % (2 * context)):
+        if context > 1 and not case.pixels and not case.key_heads:
+            continue
+        if context > 1 and not case.pixels and case.tokens % (2 * context):
             continue
         if not any(parts % tensor for parts in case.tensor_parts):
             axes = {"tensor": tensor, "context": context, "data": data, "pipeline": pipeline}
-            yield from of_chunks(Plan(**axes), case)
+            for pictures in product(grids(context, case), channels(tensor, case)):
+                grid, kind = pictures
+                yield from of_chunks(Plan(**axes, grid=grid, convolutions=kind), case)
+
+
+def grids(context, case):
+    """Ways to share pictures of equal sides; a wider first side stands for a wider second."""
+    if context == 1 or not case.pixels:
+        return [()]
+    sides = product(*(range(1, most + 1) for most in case.pixels))
+    return [each for each in sides if prod(each) == context and list(each) == sorted(each)[::-1]]
+
+
+def channels(tensor, case):
+    """Channels of convolutions that so many members can share."""
+    if tensor == 1 or not any(case.channels):
+        return [ChannelSplit.FILTER]
+    return [kind for kind in ChannelSplit if tensor <= case.channels[kind]]
 
 
 def of_chunks(plan, case):
@@ -105,7 +127,9 @@ def attends(plan, case):
     if plan.context == 1:
         return ring
     if ring:
-        return plan.attention is Attention.FLASH
+        return plan.attention is Attention.FLASH or bool(plan.grid)
+    if plan.grid:
+        return False
     return case.key_heads % (plan.tensor * plan.context) == 0
 
 

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.random_models import models
 
-from foretrain.plan.choices import chosen, divides_tokens, divisors, question_of
+from foretrain.plan.choices import (
+    chosen,
+    divides_tokens,
+    divisors,
+    question_of,
+    shares_channels,
+    shares_pictures,
+)
 from foretrain.plan.enumeration import degrees_of
 from foretrain.plan.plan import cuts_into
 from foretrain.plan.study import Space
@@ -52,7 +59,8 @@ def slowly(question, devices):
         legal = (
             all(choices is None or degree in choices for degree, choices in asked)
             and not any(units % tensor for units in question.units)
-            and divides_tokens(question.model, context)
+            and (divides_tokens(question.model, context) or shares_pictures(question, context))
+            and shares_channels(question, tensor)
             and question.workload.global_batch % data == 0
             and stages(question, pipeline)
         )

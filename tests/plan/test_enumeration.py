@@ -37,6 +37,7 @@ from foretrain.workload.workload import Workload
 GPT = gpt_study()
 LLAMA = llama_study()
 RESNET = resnet_study()
+RESNET = replace(RESNET, space=replace(RESNET.space, context=None))
 EXPERTS = expert_study()
 LONG = long_study()
 ODD = llama_study(
@@ -83,7 +84,9 @@ CASES = {
             batch=64,
             layers=16,
             tokens=1,
-            tensor_parts=(1,),
+            tensor_parts=(),
+            pixels=(7, 7),
+            channels=(64, 64),
             kernels=(Attention.FLASH,),
             **CLASSIC,
         ),

@@ -11,7 +11,7 @@ GPT = gpt_study().workload.model
 EXPERTS = expert_study().workload.model
 RESNET = resnet_study().workload.model
 
-ALWAYS = ("expert", "expert_tensor")
+ALWAYS = ("expert", "expert_tensor", "grid", "convolutions", "split")
 BUSY = Plan(data=2, tensor=2, context=2, pipeline=2, sharding=Sharding.PARAMETERS)
 STAGES = ("interleaving", "schedule", "sends", "cut")
 
@@ -49,9 +49,17 @@ def test_members_that_hold_the_same_experts_have_something_to_shard(change, alon
     plan = Plan(tensor=2, pipeline=2, sequence_parallel=True, sharding=Sharding.PARAMETERS)
     found = idle(replace(plan, **change), EXPERTS)
     assert ("sharding" in found) is alone
-    assert not set(ALWAYS) & set(found)
+    assert not {"expert", "expert_tensor"} & set(found)
 
 
 def test_kernel_of_attention_is_idle_where_there_is_none():
     assert "attention" not in idle(BUSY, GPT)
     assert idle(BUSY, RESNET)["attention"] == "resnet-50, which has no attention"
+
+
+def test_what_divides_pictures_is_idle_where_there_are_none():
+    pictured = replace(BUSY, grid=(2, 1))
+    found = idle(pictured, RESNET)
+    assert not {"grid", "convolutions", "split"} & set(found)
+    assert found["exchange"] == "pixels that are shared, not tokens"
+    assert idle(BUSY, GPT)["convolutions"].endswith("which has no convolutions")

@@ -15,7 +15,16 @@ from foretrain.plan.legality import (
     search_problems,
     workload_problems,
 )
-from foretrain.plan.plan import SAID, ContextExchange, Offload, Plan, Recompute, Schedule, Sharding
+from foretrain.plan.plan import (
+    SAID,
+    ChannelSplit,
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sharding,
+)
 from foretrain.plan.study import Limit, Objective, Space
 from foretrain.study.catalogue import cluster
 from foretrain.workload.library.entries import build
@@ -122,7 +131,13 @@ def test_experts_that_do_not_fold_are_told(change, message):
 def test_what_a_model_lacks_cannot_be_divided():
     images = Workload(model=build("resnet-50", image=224), global_batch=512)
     [found] = problems(images, DGX, Plan(data=256, context=2))
-    assert found == "plan.context: samples of resnet-50 have no tokens to share among 2."
+    assert found == (
+        "plan.grid: say how plan.context = 2 devices share a picture of resnet-50, such as "
+        "plan.grid = [2, 1]."
+    )
+    sound = Workload(model=build("deep-speech-2", sequence=600), global_batch=512)
+    [found] = problems(sound, DGX, Plan(data=256, tensor=2))
+    assert found == "plan.tensor: recurrent layers have no tensor axis; leave plan.tensor out."
     assert problems(LLAMA, DGX, replace(GOOD, expert=2))[0].startswith(
         "plan.expert: llama-3-70b has no experts."
     )
@@ -158,10 +173,66 @@ def test_tokens_that_the_tensor_axis_cannot_divide_matter_to_sequence_parallelis
     assert found.startswith("plan.sequence_parallel: plan.tensor 8 does not divide the 8191 tokens")
 
 
-def test_convolutions_are_not_split():
-    images = Workload(model=build("resnet-50", image=224), global_batch=512)
-    assert "convolutions" in problems(images, DGX, Plan(data=256, tensor=2))[0]
-    assert problems(images, DGX, Plan(data=512)) == []
+IMAGES = Workload(model=build("resnet-50", image=224), global_batch=512)
+FRONT = "Take {}, or end the {} front before it: plan.split."
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(data=512),
+        Plan(data=8, tensor=64),
+        Plan(data=8, tensor=64, convolutions=ChannelSplit.CHANNEL),
+        Plan(data=128, context=4, grid=(2, 2)),
+        Plan(data=32, context=16, grid=(4, 4)),
+        Plan(data=8, context=64, grid=(8, 8), split=14),
+    ],
+    ids=str,
+)
+def test_pictures_and_convolutions_are_divided_as_far_as_they_go(plan):
+    assert problems(IMAGES, DGX, plan) == []
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        (
+            Plan(data=4, tensor=128),
+            "plan.tensor: 128 devices cannot share the 64 filters of 'stem' of layer 'stem' of "
+            "resnet-50. Take fewer, or end the divided front before it: plan.split.",
+        ),
+        (
+            Plan(data=4, tensor=128, convolutions=ChannelSplit.CHANNEL),
+            "plan.tensor: 128 devices cannot share the 64 channels of 'reduce' of layer 'group 2 "
+            "first' of resnet-50. Take fewer, or end the divided front before it: plan.split.",
+        ),
+        (
+            Plan(data=64, context=8, grid=(8, 1)),
+            "plan.grid: 8 devices cannot share the 7 pixels along dimension 1 of 'convolve' of "
+            "layer 'group 5 first' of resnet-50. Take at most 7, or end the shared front before "
+            "it: plan.split.",
+        ),
+        (
+            Plan(data=64, context=8, grid=(2, 2, 2)),
+            "plan.grid: [2, 2, 2] has 3 numbers; pictures of resnet-50 have 2 dimensions.",
+        ),
+        (
+            Plan(data=128, context=4, grid=(2, 2), split=3),
+            "plan.split: the front of resnet-50 cannot end after 3 layers, but after 1, 2, 4, 5, "
+            "8, 9, 14, 15, 17, 18; 0 is as far as it goes.",
+        ),
+    ],
+    ids=["filters", "channels", "pixels", "dimensions", "front"],
+)
+def test_what_cannot_be_divided_further_is_told_with_its_layer(plan, told):
+    assert problems(IMAGES, DGX, plan) == [told]
+
+
+def test_samples_that_are_no_pictures_have_no_grid():
+    [found] = problems(LLAMA, DGX, replace(GOOD, context=2, grid=(2,), data=GOOD.data // 2))
+    assert found == (
+        "plan.grid: samples of llama-3-70b are no pictures whose pixels could be shared."
+    )
 
 
 def test_device_that_lacks_the_precision_is_told_with_those_it_has():

@@ -257,9 +257,11 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
         (
             {
                 "workload": {"model": "resnet-50", "sequence": None, "image": 224},
-                "plan": {"tp": 8},
+                "plan": {"tp": 128},
             },
-            "plan.tensor: convolutions have no tensor axis; leave plan.tensor out.",
+            "plan.tensor: 128 devices cannot share the 64 filters of 'stem' of layer 'stem' or "
+            "the 64 channels of 'reduce' of layer 'group 2 first' of resnet-50. Take fewer, or end "
+            "the divided front before it: plan.split.",
         ),
         (
             {

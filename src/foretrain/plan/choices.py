@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd, isqrt
+from math import gcd, isqrt, prod
 from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 
-from foretrain.plan.plan import ContextExchange, Recompute, Sharding, cuts_into
+from foretrain.plan import division
+from foretrain.plan.plan import ChannelSplit, ContextExchange, Grid, Recompute, Sharding, cuts_into
 from foretrain.plan.study import Space
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.workload.graph import Model
@@ -50,6 +51,8 @@ class Question:
         heads: key-value heads, which tensor and context axis may have to divide together.
         experts: what the expert axis must divide; 0 without experts.
         width: what members that share an expert must divide.
+        grids: ways to share pictures, the first of them none.
+        convolved: whether it has convolutions, whose channels the tensor axis may divide.
     """
 
     workload: Workload
@@ -59,6 +62,8 @@ class Question:
     heads: int
     experts: int
     width: int
+    grids: tuple[Grid, ...]
+    convolved: bool
 
     @property
     def model(self) -> Model:
@@ -85,7 +90,15 @@ def question_of(workload: Workload, space: Space) -> Question:
         heads=gcd(*(o.units for o in operators if o.keys)),
         experts=gcd(*(o.experts for o in operators if o.experts)),
         width=gcd(*(o.units for o in operators if o.experts)),
+        grids=_grids(workload.model, space),
+        convolved=any(operator.filters for operator in operators),
     )
+
+
+def _grids(model: Model, space: Space) -> tuple[Grid, ...]:
+    """Every grid of a space, for whichever front of the network."""
+    every = (grid for split in space.split for grid in division.grids(model, split))
+    return ((), *dict.fromkeys(chosen(space.grid or every, space.grid)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,6 +130,52 @@ def divides_tokens(model: Model, context: int) -> bool:
     return context == 1 or (model.attends and model.tokens % (2 * context) == 0)
 
 
+def shares_pictures(question: Question, context: int) -> bool:
+    """Whether some grid has so many members."""
+    return any(prod(grid) == context for grid in question.grids[1:])
+
+
+def shares_channels(question: Question, tensor: int) -> bool:
+    """Whether so many members have channels of all convolutions of some front of the network."""
+    return tensor == 1 or any(
+        tensor <= division.channels(question.model, kind, split).many
+        for split in question.space.split
+        for kind in chosen(ChannelSplit, question.space.convolutions)
+    )
+
+
+def fronts(question: Question, given: Choice) -> Iterator[Choice]:
+    """Layers in which pictures and convolutions are divided, if any are."""
+    tensor, context = given
+    divided = (tensor > 1 and question.convolved) or shares_pictures(question, context)
+    for split in question.space.split[: None if divided else 1]:
+        yield (split,)
+
+
+def grids(question: Question, given: Choice) -> Iterator[Choice]:
+    """How members of the context axis share a picture (by position), or that they share tokens."""
+    context, split = given
+    if divides_tokens(question.model, context):
+        yield (0,)
+    fewest = division.pixels(question.model, split)
+    for place, grid in enumerate(question.grids):
+        alike = prod(grid) == context > 1 and len(grid) == len(fewest)
+        if alike and all(one <= least.many for one, least in zip(grid, fewest, strict=True)):
+            yield (place,)
+
+
+def channel_splits(question: Question, given: Choice) -> Iterator[Choice]:
+    """Which channels of convolutions the tensor axis divides."""
+    tensor, split = given
+    kinds = chosen(ChannelSplit, question.space.convolutions)
+    if tensor == 1 or not question.convolved:
+        yield (kinds[0],)
+        return
+    for kind in kinds:
+        if tensor <= division.channels(question.model, kind, split).many:
+            yield (kind,)
+
+
 def micro_batches(question: Question, given: Choice) -> Iterator[Choice]:
     """Samples that divide what a replica gets."""
     samples = question.workload.global_batch // given[0]
@@ -136,11 +195,11 @@ def token_splits(question: Question, given: Choice) -> Iterator[Choice]:
 
 def attentions(question: Question, given: Choice) -> Iterator[Choice]:
     """Kernel and exchange; blocks that come one by one need a kernel that adds them up."""
-    tensor, context = given
+    tensor, context, grid = given
     allowed = question.space.exchange or tuple(ContextExchange)
     shares_heads = question.heads % (tensor * context) == 0
     for kernel in question.kernels:
-        if context == 1:
+        if context == 1 or grid:
             yield kernel, allowed[0] if question.space.exchange else ContextExchange.RING
             continue
         for exchange in allowed:
@@ -269,9 +328,14 @@ def sends(question: Question, given: Choice) -> Iterator[Choice]:
 
 LAYERS = (
     Dimension(names=("micro_batch",), reads=known("data"), choices=micro_batches),
+    Dimension(names=("split",), reads=known("tensor", "context"), choices=fronts),
+    Dimension(names=("grid",), reads=known("context", "split"), choices=grids),
+    Dimension(names=("convolutions",), reads=known("tensor", "split"), choices=channel_splits),
     Dimension(names=("sequence_parallel",), reads=known("tensor", "context"), choices=token_splits),
     Dimension(
-        names=("attention", "exchange"), reads=known("tensor", "context"), choices=attentions
+        names=("attention", "exchange"),
+        reads=known("tensor", "context", "grid"),
+        choices=attentions,
     ),
     Dimension(
         names=("expert", "expert_tensor"),

@@ -38,6 +38,8 @@ from foretrain.plan.choices import (
     divides_tokens,
     divisors,
     question_of,
+    shares_channels,
+    shares_pictures,
 )
 from foretrain.plan.plan import AXES, Order, Plan, cuts_into
 from foretrain.plan.study import Space
@@ -126,9 +128,13 @@ def degrees_of(question: Question, devices: Sequence[int]) -> Iterator[Degrees]:
     tensors = [
         degree
         for degree in chosen(every, space.tensor)
-        if not any(units % degree for units in question.units)
+        if not any(units % degree for units in question.units) and shares_channels(question, degree)
     ]
-    contexts = [each for each in chosen(every, space.context) if divides_tokens(model, each)]
+    contexts = [
+        each
+        for each in chosen(every, space.context)
+        if divides_tokens(model, each) or shares_pictures(question, each)
+    ]
     replicas = [
         each for each in chosen(every, space.data) if question.workload.global_batch % each == 0
     ]
@@ -200,9 +206,11 @@ def degrees(question: Question, devices: Sequence[int]) -> PlanTable:
         if name not in SIDE
     }
     columns |= dict(zip(AXES, found.T.copy(), strict=True))
+    columns["split"] = np.full(len(found), float(question.space.split[0]))
+    columns["grid"] = np.zeros(len(found))
     columns["cut"] = np.zeros(len(found))
     columns["order"] = np.full(len(found), first_order(question.space))
-    return PlanTable(**columns, cuts=question.space.cut, orders=ORDERS)
+    return PlanTable(**columns, grids=question.grids, cuts=question.space.cut, orders=ORDERS)
 
 
 def grown(question: Question, plans: PlanTable, dimensions: Sequence[Dimension]) -> PlanTable:

@@ -1,17 +1,15 @@
 """Plans: how a training is run. A plan never changes the weights (rounding order aside).
 
-Spelling: how a study writes what a plan says, so that one can paste it there.
-
 Placement: which levels of the cluster each axis of a plan spans.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from enum import Enum, IntEnum, StrEnum
+from enum import IntEnum, StrEnum
 from functools import lru_cache
 from itertools import groupby
-from math import gcd
+from math import gcd, prod
 from typing import Literal
 
 import numpy as np
@@ -45,6 +43,19 @@ class ContextExchange(IntEnum):
     """Keys and values go round, block by block, beside the attention of the block before."""
     ALL_TO_ALL = 1
     """Tokens are exchanged for heads before attention, and back after it."""
+
+
+class ChannelSplit(IntEnum):
+    """Which channels of a convolution the tensor axis divides."""
+
+    FILTER = 0
+    """Those of its result: each member has some of the filters."""
+    CHANNEL = 1
+    """Those of its input: each member has a slice of every filter."""
+
+
+Grid = tuple[int, ...]
+"""Devices along each dimension of a sample (height, width, depth); empty where none is divided."""
 
 
 class Sharding(IntEnum):
@@ -169,6 +180,11 @@ class Plan:
         sequence_parallel: whether the tensor axis also divides tokens where it divides nothing
             else.
         exchange: how the context axis exchanges.
+        grid: members of the context axis along each dimension of a picture that they share
+            (spatial parallelism); empty where they share tokens.
+        convolutions: which channels of a convolution the tensor axis divides.
+        split: layers of the network's front in which the grid divides pictures and the tensor
+            axis convolutions; 0 for all that can be.
         sharding: what replicas divide.
         shard: devices that share one copy of it, neighbours; 0 for all of data x context.
         reshard: whether gathered parameters are dropped after a forward pass and gathered again.
@@ -194,6 +210,9 @@ class Plan:
     micro_batch: int = 1
     sequence_parallel: bool = False
     exchange: ContextExchange = ContextExchange.RING
+    grid: Grid = field(default=(), metadata={"if_set": True})
+    convolutions: ChannelSplit = field(default=ChannelSplit.FILTER, metadata={"if_set": True})
+    split: int = field(default=0, metadata={"if_set": True})
     sharding: Sharding = Sharding.NONE
     shard: int = 0
     reshard: bool = True
@@ -211,9 +230,14 @@ class Plan:
         for name in COUNTS:
             if not getattr(self, name) >= 1:
                 raise InputError(f"Plan.{name} must be at least 1, got {getattr(self, name)}.")
-        for name in ("shard", "recompute_layers"):
+        for name in ("shard", "recompute_layers", "split"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"Plan.{name} must be at least 0, got {getattr(self, name)}.")
+        if self.grid and (min(self.grid) < 1 or prod(self.grid) != self.context):
+            raise InputError(
+                f"Plan.grid must share its {self.context} devices (Plan.context) among the "
+                f"dimensions of a sample, got {' x '.join(map(str, self.grid))}."
+            )
         if len(self.order) != len(AXES) or set(self.order) != set(AXES):
             raise InputError(
                 f"Plan.order must name {', '.join(AXES)} once each, got {', '.join(self.order)}."
@@ -234,14 +258,20 @@ class Plan:
     def _degrees(self) -> list[str]:
         """How many devices each axis has."""
         ring = "" if self.exchange is ContextExchange.RING else "a2a"
+        shared = f"cp{self.context}{ring}"
+        if self.grid:
+            shared = f"grid{'x'.join(map(str, self.grid))}"
+        channels = "ch" * (self.tensor > 1 and self.convolutions is ChannelSplit.CHANNEL)
         experts = f"etp{self.expert_tensor}" if self.expert_tensor > 1 else ""
         return [
-            f"tp{self.tensor}{'+sp' if self.sequence_parallel and self.tensor > 1 else ''}",
-            *([f"cp{self.context}{ring}"] if self.context > 1 else []),
+            f"tp{self.tensor}{channels}"
+            f"{'+sp' if self.sequence_parallel and self.tensor > 1 else ''}",
+            *([shared] if self.context > 1 else []),
             f"pp{self.pipeline}{f'x{self.interleaving}' if self.interleaving > 1 else ''}",
             f"dp{self.data}",
             *([f"ep{self.expert}{experts}"] if self.expert > 1 or experts else []),
             f"mbs{self.micro_batch}",
+            *([f"split {self.split}"] if self.split else []),
         ]
 
     def _policies(self) -> list[str]:
@@ -275,33 +305,6 @@ def _folded(cut: tuple[int, ...]) -> str:
     """Layers of each chunk, equal neighbours written once: 1-62x2-1."""
     runs = [(layers, len(list(run))) for layers, run in groupby(cut)]
     return "-".join(f"{count}x{layers}" if count > 1 else f"{layers}" for layers, count in runs)
-
-
-def spelled(value: object) -> str:
-    """The value of a key of [plan] in TOML: 8, true, "full", ["tensor", "data", ...]."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(spelled, value))}]"
-    if isinstance(value, Schedule):
-        return f'"{value.word}"'
-    if isinstance(value, Enum):
-        return f'"{value.name.lower()}"'
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def setting_of(name: str, value: object) -> str:
-    """A line of [plan]: plan.recompute = "full"."""
-    return f"plan.{name} = {spelled(value)}"
-
-
-def changed(before: Plan, after: Plan) -> tuple[str, ...]:
-    """The lines of [plan] in which two plans differ, as the second one has them."""
-    return tuple(
-        setting_of(name, getattr(after, name))
-        for name in SAID
-        if getattr(before, name) != getattr(after, name)
-    )
 
 
 Members = NDArray[np.float64]
@@ -371,9 +374,16 @@ def idle(plan: Plan, model: Model) -> dict[str, str]:
     holders = plan.tensor // (plan.expert * plan.expert_tensor) if model.experts else 1
     whole = "" if model.experts else f"{model.name}, which has no experts"
     sharded = f"plan.sharding = {plan.sharding.name.lower()}"
+    convolved = any(operator.filters for _, operator in model.operators)
+    unconvolved = "" if convolved else f"{model.name}, which has no convolutions"
+    undivided = "" if plan.grid or (plan.tensor > 1 and convolved) else "no divided pictures"
+    shared = "pixels that are shared, not tokens" if plan.grid else ""
     fields = {
         "sequence_parallel": "plan.tensor = 1" if plan.tensor == 1 else "",
-        "exchange": "plan.context = 1" if plan.context == 1 else "",
+        "exchange": "plan.context = 1" if plan.context == 1 else shared,
+        "convolutions": "plan.tensor = 1" if plan.tensor == 1 else unconvolved,
+        "split": undivided,
+        "grid": "" if plan.grid else "no pictures that are shared",
         "expert": whole,
         "expert_tensor": whole,
         "interleaving": stages,

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from math import gcd
 
 from foretrain.errors import InputError
+from foretrain.plan import division
 from foretrain.plan.choices import divisors
 from foretrain.plan.plan import (
     COUNTS,
+    ChannelSplit,
     ContextExchange,
     Cut,
+    Grid,
     Offload,
     Recompute,
     Schedule,
@@ -42,6 +45,9 @@ class Fixed:
     micro_batch: int | None = None
     sequence_parallel: bool | None = None
     exchange: ContextExchange | None = None
+    grid: Grid | None = None
+    convolutions: ChannelSplit | None = None
+    split: int | None = None
     sharding: Sharding | None = None
     shard: int | None = None
     recompute: Recompute | None = None
@@ -110,9 +116,18 @@ def _tokens(workload: Workload, plan: Fixed) -> Iterator[str]:
             f"plan.sequence_parallel: plan.tensor {tensor}{shared} does not divide the {tokens} "
             f"tokens of a sample.{nearest_divisors(tensor * context, tokens)}"
         )
-    if context > 1 and not model.attends:
+    pictures = bool(division.pixels(model))
+    if context == 1 or plan.grid or (plan.grid is None and pictures):
+        return
+    if pictures and not model.attends:
+        grid = list(_squarest(context, model.dimensions))
+        yield (
+            f"plan.grid: say how plan.context = {context} devices share a picture of {model.name}, "
+            f"such as plan.grid = {grid}."
+        )
+    elif not model.attends:
         yield f"plan.context: samples of {model.name} have no tokens to share among {context}."
-    elif context > 1 and tokens % (2 * context):
+    elif tokens % (2 * context):
         # Causal work is even with two blocks each.
         yield (
             f"plan.context: {context} members, two blocks of tokens each, do not divide the "
@@ -120,11 +135,68 @@ def _tokens(workload: Workload, plan: Fixed) -> Iterator[str]:
         )
 
 
+def _squarest(devices: int, dimensions: int) -> Grid:
+    """The grid of so many devices whose sides differ least."""
+    if dimensions <= 1:
+        return (devices,)
+    side = min(divisors(devices), key=lambda each: abs(each**dimensions - devices))
+    return tuple(sorted((side, *_squarest(devices // side, dimensions - 1)), reverse=True))
+
+
+def _grid(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """Every member of a grid has pixels of every picture that is shared."""
+    model, grid = workload.model, plan.grid or ()
+    fewest = division.pixels(model, plan.split or 0)
+    if not grid:
+        return
+    if not fewest:
+        yield f"plan.grid: samples of {model.name} are no pictures whose pixels could be shared."
+    elif len(grid) != len(fewest):
+        yield (
+            f"plan.grid: {list(grid)} has {len(grid)} numbers; pictures of {model.name} have "
+            f"{len(fewest)} dimensions."
+        )
+    else:
+        for dimension, (degree, least) in enumerate(zip(grid, fewest, strict=True), start=1):
+            if degree > least.many:
+                yield (
+                    f"plan.grid: {degree} devices cannot share the {least.many} pixels along "
+                    f"dimension {dimension} of {least.where} of {model.name}. Take at most "
+                    f"{least.many}, or end the shared front before it: plan.split."
+                )
+
+
+def _channels(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """Every member of the tensor axis has channels of every convolution that is divided."""
+    tensor = plan.tensor or 1
+    kinds = tuple(ChannelSplit) if plan.convolutions is None else (plan.convolutions,)
+    found = []
+    for kind in kinds:
+        least = division.channels(workload.model, kind, plan.split or 0)
+        if tensor > least.many:
+            what = "filters" if kind is ChannelSplit.FILTER else "channels"
+            found.append(f"the {least.many} {what} of {least.where}")
+    if len(found) == len(kinds):
+        yield (
+            f"plan.tensor: {tensor} devices cannot share {' or '.join(found)} of "
+            f"{workload.model.name}. Take fewer, or end the divided front before it: plan.split."
+        )
+
+
+def _split(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """The front of the network ends between two kinds of layers."""
+    if plan.split and plan.split not in (ends := division.splits(workload.model)):
+        yield (
+            f"plan.split: the front of {workload.model.name} cannot end after {plan.split} layers, "
+            f"but after {', '.join(map(str, ends))}; 0 is as far as it goes."
+        )
+
+
 def _exchange(workload: Workload, plan: Fixed) -> Iterator[str]:
     """A ring adds blocks up as it goes; an exchange of tokens for heads shares the heads."""
     together = (plan.tensor or 1) * (plan.context or 1)
     heads = gcd(*(o.units for _, o in workload.model.operators if o.keys))
-    if (plan.context or 1) == 1:
+    if (plan.context or 1) == 1 or plan.grid:
         return
     if plan.exchange is ContextExchange.RING and plan.attention is Attention.PLAIN:
         yield "plan.exchange: a ring needs plan.attention = 'flash', whose blocks add up."
@@ -279,6 +351,9 @@ RULES: tuple[Callable[[Workload, Fixed], Iterator[str]], ...] = (
     _batch,
     _units,
     _tokens,
+    _grid,
+    _channels,
+    _split,
     _exchange,
     _experts,
     _shards,

@@ -19,8 +19,10 @@ from foretrain.cluster.mixed import Mixed
 from foretrain.cluster.offer import Offer, whole
 from foretrain.errors import InputError
 from foretrain.plan.plan import (
+    ChannelSplit,
     ContextExchange,
     Cut,
+    Grid,
     Offload,
     Order,
     Plan,
@@ -40,8 +42,8 @@ class Space:
     """Choices per field of a plan; None leaves a field free.
 
     A tuple of one fixes a field. What the training software or the host decides is fixed unless a
-    study frees it by listing choices: `schedule`, `sends`, `cut`, `offload`, `reshard` and
-    `recompute_layers`.
+    study frees it by listing choices: `schedule`, `sends`, `cut`, `offload`, `reshard`,
+    `recompute_layers` and `split`.
     """
 
     data: tuple[int, ...] | None = None
@@ -54,6 +56,9 @@ class Space:
     micro_batch: tuple[int, ...] | None = None
     sequence_parallel: tuple[bool, ...] | None = None
     exchange: tuple[ContextExchange, ...] | None = None
+    grid: tuple[Grid, ...] | None = None
+    convolutions: tuple[ChannelSplit, ...] | None = None
+    split: tuple[int, ...] = (0,)
     sharding: tuple[Sharding, ...] | None = None
     shard: tuple[int, ...] | None = None
     reshard: tuple[bool, ...] = (True,)

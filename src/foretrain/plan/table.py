@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.plan import (
+    ChannelSplit,
     ContextExchange,
     Cut,
+    Grid,
     Offload,
     Order,
     Plan,
@@ -33,9 +35,11 @@ class PlanTable:
     """Many plans. Columns have the names and meanings of `Plan`'s fields. [plan]
 
     Attributes:
+        grid: index into `grids`.
         cut: index into `cuts`.
         order: index into `orders`.
-        cuts: the structured values that `cut` refers to.
+        grids: the structured values that `grid` refers to.
+        cuts: those that `cut` refers to.
         orders: those that `order` refers to.
     """
 
@@ -49,6 +53,9 @@ class PlanTable:
     micro_batch: Column
     sequence_parallel: Column
     exchange: Column
+    grid: Column
+    convolutions: Column
+    split: Column
     sharding: Column
     shard: Column
     reshard: Column
@@ -60,6 +67,7 @@ class PlanTable:
     sends: Column
     cut: Column
     order: Column
+    grids: tuple[Grid, ...]
     cuts: tuple[Cut, ...]
     orders: tuple[Order, ...]
 
@@ -77,15 +85,28 @@ class PlanTable:
         """Devices that hold the same part of the model: data x context. [plan]"""
         return self.data * self.context
 
+    @property
+    def spatial(self) -> Flags:
+        """Whether members of the context axis share pixels. [plan]"""
+        shared: Flags = np.array([bool(grid) for grid in self.grids])[self.grid.astype(np.intp)]
+        return shared
+
     def take(self, rows: Rows | NDArray[np.bool_]) -> PlanTable:
         """The table of some rows, in their order."""
         if len(self) == len(rows) == 1 and rows.dtype != bool:
             return self
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
         columns = {name: getattr(self, name).take(places) for name in COLUMNS}
-        return PlanTable(**columns, cuts=self.cuts, orders=self.orders)
+        return PlanTable(**columns, **self.side)
 
-    def but(self, **columns: Column | tuple[Cut, ...] | tuple[Order, ...]) -> PlanTable:
+    @property
+    def side(self) -> dict[str, Any]:
+        """The tables of structured values."""
+        return {table: getattr(self, table) for table in SIDE.values()}
+
+    def but(
+        self, **columns: Column | tuple[Grid, ...] | tuple[Cut, ...] | tuple[Order, ...]
+    ) -> PlanTable:
         """The same plans with some fields changed."""
         changed: dict[str, Any] = {**columns}
         return replace(self, **changed)
@@ -94,11 +115,11 @@ class PlanTable:
         """One row as a plan."""
         numbers = {name: int(getattr(self, name)[row]) for name in COLUMNS}
         named = {name: kind(numbers[name]) for name, kind in KINDS.items()}
-        side = {"cut": self.cuts[numbers["cut"]], "order": self.orders[numbers["order"]]}
+        side = {name: getattr(self, table)[numbers[name]] for name, table in SIDE.items()}
         return Plan(**(numbers | named | side))
 
 
-SIDE = {"cut": "cuts", "order": "orders"}
+SIDE = {"grid": "grids", "cut": "cuts", "order": "orders"}
 """Columns of structured values, and the tables that they index."""
 
 COLUMNS = tuple(field.name for field in fields(PlanTable) if field.name not in SIDE.values())
@@ -107,6 +128,7 @@ KINDS: Mapping[str, Callable[[int], Any]] = MappingProxyType(
     {
         "sequence_parallel": bool,
         "exchange": ContextExchange,
+        "convolutions": ChannelSplit,
         "sharding": Sharding,
         "reshard": bool,
         "recompute": Recompute,
@@ -137,8 +159,10 @@ def stacked(tables: Sequence[PlanTable]) -> PlanTable:
     """Tables with the same side tables, one under the other."""
     if len(tables) == 1:
         return tables[0]
-    columns = {name: np.concatenate([getattr(t, name) for t in tables]) for name in COLUMNS}
-    return PlanTable(**columns, cuts=tables[0].cuts, orders=tables[0].orders)
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(t, name) for t in tables]) for name in COLUMNS
+    }
+    return PlanTable(**columns, **tables[0].side)
 
 
 def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:

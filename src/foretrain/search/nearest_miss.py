@@ -15,7 +15,8 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer, divisible, part, whole
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.legality import within
-from foretrain.plan.plan import Offload, Plan, Schedule, Sends, setting_of, spelled
+from foretrain.plan.plan import Offload, Plan, Schedule, Sends
+from foretrain.plan.spelling import setting_of, spelled
 from foretrain.plan.study import FIXED, Space, Study
 from foretrain.search.exhaustive import leanest
 from foretrain.step.setting import setting
@@ -33,6 +34,7 @@ LISTED: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "schedule": tuple(Schedule),
         "sends": tuple(Sends),
         "cut": ("even", "balanced"),
+        "split": (0,),
     }
 )
 """Every choice of the keys that are free only where a study lists choices."""

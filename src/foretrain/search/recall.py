@@ -36,7 +36,11 @@ def recall(
         found: takes them; as empty as that of the search.
     """
     question = question_of(study.workload, study.space)
-    known = [plan for plan in dict.fromkeys(plans) if plan.cut in study.space.cut]
+    known = [
+        plan
+        for plan in dict.fromkeys(plans)
+        if plan.cut in study.space.cut and plan.grid in question.grids
+    ]
     used = {plan.devices for plan in known}
     for offer, setting in settings.items() if known else ():
         devices = [each for each in offer.devices if each in used] or offer.devices[-1:]
@@ -53,9 +57,12 @@ def recall(
 
 def among(question: Question, devices: Sequence[int], plans: Sequence[Plan]) -> PlanTable:
     """The plans of a space that agree with one of some plans in all but data axis and order."""
-    cuts = question.space.cut
+    cuts, grids = question.space.cut, question.grids
     wanted = table_of(plans).but(
-        cut=np.array([float(cuts.index(plan.cut)) for plan in plans]), cuts=cuts
+        cut=np.array([float(cuts.index(plan.cut)) for plan in plans]),
+        cuts=cuts,
+        grid=np.array([float(grids.index(plan.grid)) for plan in plans]),
+        grids=grids,
     )
     names = DEGREES
     found = _agreeing(degrees(question, devices), wanted, names)

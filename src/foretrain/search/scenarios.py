@@ -12,8 +12,9 @@ from math import fsum, inf
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import problems, within
-from foretrain.plan.plan import Plan, spelled
+from foretrain.plan.plan import Plan
 from foretrain.plan.shape import on
+from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Scenario, Study
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import spent

@@ -9,7 +9,8 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import NoPlanFits
 from foretrain.plan.legality import device_problems, workload_problems
-from foretrain.plan.plan import Plan, setting_of, spelled
+from foretrain.plan.plan import Plan
+from foretrain.plan.spelling import setting_of, spelled
 from foretrain.plan.study import FIXED, Space, Study
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import Site, differences, spent

@@ -44,6 +44,7 @@ PARTS: Final = {
     "tensor": "collectives of the tensor axis",
     "context": "exchanges of the context axis, as far as nothing hides them",
     "expert": "sending tokens to their experts and back",
+    "halo": "exchanging the borders of pictures that devices share",
     "offload": "moving activations and optimizer state to the host and back",
     "pipeline": "sends between stages that no compute hides",
     "bubble": "waiting for other stages",

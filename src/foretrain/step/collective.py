@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.table import Rows, distinct
-from foretrain.step.collectives import ALGORITHMS
+from foretrain.step.collectives import ALGORITHMS, neighbour
 from foretrain.step.collectives.group import Algorithm, group
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
@@ -109,11 +109,7 @@ def exchange(inside: Sequence[Number], net: Network) -> Exchange:
 
 
 def send(inside: Sequence[Number], net: Network) -> Line:
-    """One message to the next member, over the slowest hop of the group. [group]
-
-    Of the members inside a node, neighbours in the pipeline, only the last sends out of it: each
-    sender has the shares of all of them, as far as its own port goes.
-    """
+    """One message to the next member, as `collectives.neighbour` has it. [group]"""
     few, row = _few(inside)
     return _sends(net, few).take(row)
 
@@ -127,13 +123,7 @@ def _few(inside: Sequence[Number]) -> tuple[Inside, Rows]:
 @lru_cache(maxsize=1024)
 def _sends(net: Network, inside: Inside) -> Line:
     """Messages of distinct groups; the few that there are come back with every chunk of plans."""
-    levels = group([np.array(members) for members in inside], net).stretches
-    fixed, per_byte = np.zeros_like(levels[0].inside), np.zeros_like(levels[0].inside)
-    for level in levels:
-        reached = np.minimum(level.alone, level.below * level.around)
-        fixed = np.where(level.crossed, level.hop, fixed)
-        per_byte = np.where(level.crossed, 1.0 / reached, per_byte)
-    return Line(fixed=fixed, per_byte=per_byte)
+    return neighbour.send(group([np.array(members) for members in inside], net))
 
 
 @lru_cache(maxsize=1024)

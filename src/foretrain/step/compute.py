@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import Column
 from foretrain.step.rates import PictureRates, Rates
+from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
 from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
 from foretrain.workload.graph import Operators
@@ -27,6 +28,9 @@ from foretrain.workload.operator import Attention, KernelFamily
 
 COPIES = 2
 """Kernels that lay out anew what a product reads and what it writes."""
+
+WHOLE = Share()
+"""The part of a device that has everything."""
 
 CONVOLUTIONS = (KernelFamily.CONVOLUTION, KernelFamily.SQUARE, KernelFamily.GROUPED)
 
@@ -38,7 +42,12 @@ def of_family(operators: Operators, *families: KernelFamily) -> NDArray[np.bool_
 
 
 def convolution_times(
-    operators: Operators, micro_batch: Column, *, value_bytes: float, rate: PictureRates
+    operators: Operators,
+    micro_batch: Column,
+    *,
+    value_bytes: float,
+    rate: PictureRates,
+    share: Share = WHOLE,
 ) -> tuple[Column, Column, Column]:
     """Seconds of result, gradient of the input and gradient of the weights. [operator, plan]
 
@@ -47,14 +56,13 @@ def convolution_times(
         micro_batch: samples at once. [plan]
         value_bytes: of one value of a picture.
         rate: of the device.
-
-    No axis divides a convolution.
+        share: the device's part.
     """
     rows, columns, depth, batch, window = np.broadcast_arrays(
-        operators.rows * micro_batch,
-        operators.columns,
-        operators.depth,
-        operators.batch,
+        operators.rows * micro_batch / share.rows,
+        operators.columns / share.columns,
+        operators.depth / share.depth,
+        operators.batch / share.batch,
         operators.window,
     )
     times = tiled_time(
@@ -82,7 +90,12 @@ def convolution_times(
 
 
 def moving_times(
-    operators: Operators, micro_batch: Column, *, value_bytes: float, rate: PictureRates
+    operators: Operators,
+    micro_batch: Column,
+    *,
+    value_bytes: float,
+    rate: PictureRates,
+    share: Share = WHOLE,
 ) -> tuple[Column, Column]:
     """Seconds of both passes of kernels over pictures that are no products. [operator, plan]
 
@@ -91,20 +104,22 @@ def moving_times(
         micro_batch: samples at once. [plan]
         value_bytes: of one value of a picture.
         rate: of the device.
+        share: the device's part.
     """
+    samples = micro_batch / share.moved
     norm = of_family(operators, KernelFamily.NORM)
     alone = kept_share(operators, rate)
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed
     forward = forward * alone * np.where(norm, rate.norm_forward, 1.0)
     backward = backward * alone * np.where(norm, rate.norm_backward, 1.0)
-    computed = of_family(operators, KernelFamily.DEPTHWISE) * micro_batch
+    computed = of_family(operators, KernelFamily.DEPTHWISE) * samples
     there = operators.flop * computed / rate.depthwise
     back = operators.backward_flop * computed / rate.depthwise_backward
     drain = rate.drain * operators.kernels * alone
     return (
-        np.maximum(forward * micro_batch / rate.memory, there) + drain,
-        np.maximum(backward * micro_batch / rate.memory, back) + drain,
+        np.maximum(forward * samples / rate.memory, there) + drain,
+        np.maximum(backward * samples / rate.memory, back) + drain,
     )
 
 
@@ -279,6 +294,7 @@ def _convolved(
         work.micro_batch,
         value_bytes=work.precision.value_bytes,
         rate=rate.pictures,
+        share=work.share,
     )
     result, left, right = convolved
     learns = (work.operators.trained > 0) * rate.gap
@@ -299,6 +315,7 @@ def _over_pictures(
         work.micro_batch,
         value_bytes=work.precision.value_bytes,
         rate=rate.pictures,
+        share=work.share,
     )
     mine = work.operators.family > 0
     return np.where(mine, moved[0], passes[0]), np.where(mine, moved[1], passes[1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from foretrain.step.compute import operator_times
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, by_layer
 from foretrain.step.setting import Setting
-from foretrain.step.strategies import recompute, share_of, transfers_of
+from foretrain.step.strategies import boundary_of, recompute, share_of, transfers_of
 from foretrain.step.strategies.strategy import Axis, Phase, Transfer
 from foretrain.step.work import DeviceWork
 from foretrain.trainers.software import Execution
@@ -34,6 +34,10 @@ AXES: Mapping[Axis, str] = {
     Axis.CONTEXT: "context",
     Axis.EXPERT: "expert",
     Axis.EXPERT_TENSOR: "expert",
+    Axis.GRID: "halo",
+    Axis.GRID_1: "halo",
+    Axis.GRID_2: "halo",
+    Axis.GRID_3: "halo",
 }
 """Axes whose members exchange something for operators, and the part of a step that counts it."""
 
@@ -72,6 +76,7 @@ class LayerTimes:
         tensor: collectives of the tensor axis in both passes, recomputation included.
         context: exposed exchanges of the context axis, the same.
         expert: exchanges of the expert axis, the same.
+        halo: what members of a grid exchange of a picture, the same.
         weights: gradients of weights, part of `backward`.
         forward_pass: the forward pass, all told.
         backward_pass: the backward pass, all told.
@@ -88,6 +93,7 @@ class LayerTimes:
     tensor: Floats
     context: Floats
     expert: Floats
+    halo: Floats
     weights: Floats
     forward_pass: Floats
     backward_pass: Floats
@@ -135,7 +141,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
     everything, dropped, *sums = by_layer(setting.parts, plans, _amounts)
     model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
-    boundary = share_of(_none_of(setting.operators), plans).boundary
+    boundary = boundary_of(setting.operators, plans)
     inputs = np.array([[layer.input] for layer in model.layers])
     staying = partial(
         recompute.kept,
@@ -153,12 +159,6 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
         transient=everything - staying(part=np.ceil(twice)),
         unpacked=_unpacked(setting, plans),
     )
-
-
-@lru_cache(maxsize=16)
-def _none_of(operators: Operators) -> Operators:
-    """No operator, for what a plan divides beside them."""
-    return operators.take(np.arange(0))
 
 
 def layer_compute(setting: Setting, plans: PlanTable) -> Floats:
@@ -195,6 +195,7 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         tensor=parts["tensor"],
         context=parts["context"],
         expert=parts["expert"],
+        halo=parts["halo"],
         weights=computed.weights,
         forward_pass=computed.forward + forward_exchanges,
         backward_pass=computed.backward + again + before.total + forward_exchanges * twice,

@@ -93,9 +93,9 @@ def gathers(
         return Gathers(forward=nothing, backward=nothing, reduced=nothing), np.zeros(
             len(plans), np.intp
         )
-    rows, gather = distinct(
-        [group * every_pass, plans.sharding * every_pass, plans.reshard * every_pass]
-    )
+    # Where groups lie says what they hold, but for the channels of convolutions.
+    reads = (group, plans.sharding, plans.reshard, plans.convolutions, plans.split)
+    rows, gather = distinct([each * every_pass for each in reads])
     few, layers, layer = plans.take(rows), held[0], held[1][rows]
     found = {
         name: np.zeros((len(setting.workload.model.layers), len(rows)))

@@ -22,9 +22,10 @@ from foretrain.step.setting import Holding, Setting
 from foretrain.step.spreads import quickest, quickest_of_any, quickest_send
 from foretrain.step.strategies.data import among
 from foretrain.step.strategies.expert import expert_replicas
+from foretrain.step.strategies.spatial import SIDES
 from foretrain.step.strategies.strategy import Axis, ParameterGroup
 
-READS = ("order", *AXES, "shard", "expert", "expert_tensor")
+READS = ("order", *AXES, "shard", "expert", "expert_tensor", "grid")
 """Fields of a plan that decide where its groups lie."""
 
 Levels = NDArray[np.float64]
@@ -65,6 +66,10 @@ def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
     inside = {Axis.TENSOR: axes["tensor"]}
     if setting.attends:
         inside[Axis.CONTEXT] = axes["context"]
+    if few.spatial.any():
+        inside[Axis.GRID] = axes["context"]
+        for axis, (degree, stride) in grid_lines(few).items():
+            inside[axis] = neighbours(axes["context"], degree, stride=stride)
     if Holding.EXPERTS in setting.holdings:
         members = few.expert * few.expert_tensor
         inside[Axis.EXPERT_TENSOR] = neighbours(folded, few.expert_tensor)
@@ -128,6 +133,9 @@ def any_axes(
     sizes = {Axis.TENSOR: plans.tensor}
     if setting.attends:
         sizes[Axis.CONTEXT] = plans.context
+    if plans.spatial.any():
+        sizes |= {Axis.GRID: plans.context}
+        sizes |= {axis: degree for axis, (degree, _) in grid_lines(plans).items()}
     net = setting.network
     found = {axis: quickest_of_any(net, members) for axis, members in sizes.items()}
     if Holding.EXPERTS in setting.holdings:
@@ -136,6 +144,21 @@ def any_axes(
             together = quickest_of_any(net, members, counts=used) if used else None
             found[axis] = together or _quickest(setting, plans, members)
     return found
+
+
+def grid_lines(plans: PlanTable) -> dict[Axis, tuple[Column, Column]]:
+    """Members in a line along each side of a grid, and the step from one to the next. [plan]
+
+    The last side varies fastest. Where a plan has no grid, a line is one device.
+    """
+    sides = np.ones((len(SIDES), len(plans.grids)))
+    for place, grid in enumerate(plans.grids):
+        sides[: len(grid), place] = grid
+    strides = np.cumprod(np.vstack([np.ones_like(sides[:1]), sides[:0:-1]]), axis=0)[::-1]
+    chosen = plans.grid.astype(np.intp)
+    return {
+        axis: (sides[place, chosen], strides[place, chosen]) for place, axis in enumerate(SIDES)
+    }
 
 
 def _quickest(setting: Setting, plans: PlanTable, members: Column) -> Exchange:

@@ -92,6 +92,7 @@ class Parts:
         tensor: collectives of the tensor axis.
         context: exchanges of the context axis that attention cannot hide.
         expert: sending tokens to their experts and back.
+        halo: exchanging borders of pictures, and gathering them where their sharing ends.
         pipeline: sends between stages that no compute hides.
         bubble: waiting for other stages.
         gradients: reduction of gradients over the data axis that the backward pass cannot hide.
@@ -108,6 +109,7 @@ class Parts:
     tensor: float = 0.0
     context: float = 0.0
     expert: float = 0.0
+    halo: float = 0.0
     pipeline: float = 0.0
     bubble: float = 0.0
     gradients: float = 0.0

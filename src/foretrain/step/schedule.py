@@ -105,7 +105,8 @@ class Tails:
 def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> tuple[Tails, Rows]:
     """The tails of some plans, and which of them each plan has."""
     plans = held.plans
-    rows, tail = distinct([group, held.cut, plans.sharding, plans.reshard, plans.offload])
+    policies = (plans.sharding, plans.reshard, plans.offload, plans.convolutions, plans.split)
+    rows, tail = distinct([group, held.cut, *policies])
     few = held.take(rows, plans.take(rows))
     run, few_plans = few.every_run, few.plans
     layers = np.maximum(1.0, few.of_stage("layers", run))

@@ -172,6 +172,7 @@ class StepColumns:
     tensor: Column
     context: Column
     expert: Column
+    halo: Column
     pipeline: Column
     bubble: Column
     gradients: Column
@@ -217,7 +218,7 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
     return StepColumns(**parts, other=found.seconds - total)
 
 
-ITS_OWN = ("forward", "backward", "recompute", "tensor", "context", "expert")
+ITS_OWN = ("forward", "backward", "recompute", "tensor", "context", "expert", "halo")
 """Parts of a step that are parts of its layers."""
 
 

@@ -205,10 +205,7 @@ NOT_YET: Final[Mapping[str, Mapping[str, NotYet]]] = {
         "batch_norm": NotYet("synchronised batch normalisation", "local"),
         "batch_per_device": NotYet("weak scaling (write global_batch)"),
     },
-    "plan": {
-        "split": NotYet("spatial splits"),
-        "grid": NotYet("spatial splits"),
-    },
+    "plan": {},
 }
 
 

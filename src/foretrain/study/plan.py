@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
+from math import prod
 from typing import Annotated, Any, Final, TypeVar
 
 from foretrain.errors import InputError
 from foretrain.plan.plan import (
     AXES,
     SAID,
+    ChannelSplit,
     ContextExchange,
     Cut,
+    Grid,
     Offload,
     Order,
     Plan,
@@ -102,6 +105,31 @@ def read_order(value: object) -> Order:
     return first, second, third, fourth
 
 
+MOST_DIMENSIONS: Final = 3
+
+
+def read_grid(value: object) -> Grid:
+    """Devices along each dimension of a sample.
+
+    Raises:
+        InputError: it is no list of up to three counts.
+    """
+    many = value if isinstance(value, list) else [None]
+    counts = all(type(each) is int and 1 <= each <= LARGEST for each in many)
+    if not counts or len(many) > MOST_DIMENSIONS or prod(many) > LARGEST:
+        raise InputError(
+            f"{as_written(value)} is no grid: write devices along height and width (and depth), "
+            "such as [2, 2]; [] is none."
+        )
+    return tuple(many)
+
+
+def read_grids(value: object) -> tuple[Grid, ...]:
+    """One grid, or a list of them; numbers alone are one grid."""
+    several = isinstance(value, list) and any(isinstance(item, list) for item in value)
+    return _all(read_grid, value if isinstance(value, list) and several else [value])
+
+
 def read_cut(value: object) -> Cut:
     """How layers are spread over stages.
 
@@ -154,6 +182,7 @@ def _from_zero(everything: str) -> Reads:
 
 ORDER = f"{', '.join(AXES)}, innermost first; or a list of such orders"
 CUT = "'even', 'balanced', or layers of each chunk in order; or a list of such cuts"
+GRID = "devices along each dimension of a sample, such as [2, 2]; or a list of such grids"
 Counts = Annotated[tuple[int, ...], _choices(count, COUNT)]
 Flags = Annotated[tuple[bool, ...], _choices(read_flag, {"type": "boolean"})]
 
@@ -172,6 +201,9 @@ class PlanSection:
     micro_batch: Counts | None = None
     sequence_parallel: Flags | None = None
     exchange: Annotated[tuple[ContextExchange, ...], _named(ContextExchange)] | None = None
+    grid: Annotated[tuple[Grid, ...], Reads(read_grids, {"description": GRID})] | None = None
+    convolutions: Annotated[tuple[ChannelSplit, ...], _named(ChannelSplit)] | None = None
+    split: Annotated[tuple[int, ...], _from_zero("all layers that can be")] | None = None
     sharding: Annotated[tuple[Sharding, ...], _named(Sharding)] | None = None
     shard: Annotated[tuple[int, ...], _from_zero("all replicas")] | None = None
     reshard: Flags | None = None
@@ -192,7 +224,12 @@ def read_space(section: dict[str, object], problems: Problems) -> Space:
     """The plans that a study asks about; a key with a mistake, noted in `problems`, is free."""
     found = validated(PlanSection, section, path="plan", problems=problems) or PlanSection()
     chosen = {field.name: getattr(found, field.name) for field in fields(PlanSection)}
-    return Space(**{name: value for name, value in chosen.items() if value is not None})
+    space = Space(**{name: value for name, value in chosen.items() if value is not None})
+    if space.grid and any(space.grid) and space.context is None:
+        # Its devices are those of the context axis.
+        shared = dict.fromkeys(prod(grid) for grid in space.grid)
+        return replace(space, context=tuple(shared))
+    return space
 
 
 Named = Mapping[str, tuple[Any, ...]]
@@ -202,7 +239,9 @@ KEY_AND_VALUE: Final = re.compile(r"(\w+)\s*=\s*(\[[\[\]\w\s,\"'>]*\]|\"[^\"]*\"
 WORDS: Final = tuple(
     re.compile(rf"(?:{pattern})(?![\w+>])", re.IGNORECASE)
     for pattern in (
-        r"tp(?P<tensor>\d+)(?P<sequence_parallel>\+sp)?",
+        r"tp(?P<tensor>\d+)(?P<convolutions>ch)?(?P<sequence_parallel>\+sp)?",
+        r"grid(?P<grid>\d+(?:x\d+)*)",
+        r"split (?P<split>\d+)",
         r"cp(?P<context>\d+)(?P<exchange>a2a)?",
         r"pp(?P<pipeline>\d+)(?:x(?P<interleaving>\d+))?",
         r"dp(?P<data>\d+)",
@@ -226,7 +265,7 @@ BETWEEN: Final = re.compile(r"\A[\s,;]+")
 MOST_LETTERS: Final = 2000
 MOST_DIGITS: Final = 9
 
-MARKS: Final = {"+sp": True, "a2a": "all_to_all", ", kept": False}
+MARKS: Final = {"+sp": True, "a2a": "all_to_all", "ch": "channel", ", kept": False}
 """Words that stand for the value of a field by being there."""
 
 TELLING: Final = {"tensor", "pipeline", "data", "micro_batch", "recompute"}
@@ -263,7 +302,8 @@ def read_named(text: str, *, where: str) -> Named:
         raise InputError(
             f"{where}: {as_written(text)} names nothing. Write tensor=8, for example, or tp8."
         )
-    named = {name: getattr(space, name) for name in section}
+    implied = ("context",) if "grid" in section else ()
+    named = {name: getattr(space, name) for name in (*implied, *section)}
     # What the text of a plan says by its silence.
     return named if not worded >= TELLING else dict(named_by(Plan())) | named
 
@@ -326,6 +366,8 @@ def _value(name: str, word: str) -> object:
         return MARKS[word]
     if name == "order":
         return word.split(">")
+    if name == "grid":
+        return [int(each) for each in word.split("x") if len(each) <= MOST_DIGITS]
     if name == "cut" and word[0].isdigit():
         # Layers of each chunk: 1-62x2-1.
         layers: list[int] = []

@@ -5,14 +5,22 @@ A formula prices all operators of a model at once, so it reads them as columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.workload.operator import Attention, Matrices, Operator, OperatorKind, Split
+from foretrain.workload.operator import (
+    Attention,
+    Matrices,
+    Operator,
+    OperatorKind,
+    Pixels,
+    Split,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,9 +241,13 @@ class Operators:
         trained: parameters that are trained.
         stored: bytes of one weight in memory; 0 for the precision of the workload.
         seconds: measured of the forward pass; -1 where nobody measured it.
+        pixels: what a grid divides of each; None for what comes after the first operator that
+            needs the whole of what it reads. [operator]
+        until: layers of the model up to the operator's own, that one included.
     """
 
     layer: tuple[int, ...]
+    pixels: tuple[Pixels | None, ...]
     matmul: Flags
     fused: Flags
     rows: Floats
@@ -275,11 +287,18 @@ class Operators:
     reach: Floats
     seconds: Floats
     backward_seconds: Floats
+    filters: Floats
+    channels: Floats
+    until: Floats
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
         """Some of the operators, in order."""
         columns = {name: getattr(self, name)[rows] for name in _NUMBERS}
-        return Operators(layer=tuple(self.layer[row] for row in rows), **columns)
+        return Operators(
+            layer=tuple(self.layer[row] for row in rows),
+            pixels=tuple(self.pixels[row] for row in rows),
+            **columns,
+        )
 
     @property
     def measured(self) -> Flags:
@@ -308,14 +327,28 @@ def operators_of(model: Model) -> Operators:
         for position, layer in enumerate(model.layers)
         for operator in layer.operators
     ]
-    rows = [_numbers(operator) for _, operator in pairs]
+    until = [*accumulate(layer.repeats for layer in model.layers)]
+    rows = [(*_numbers(operator), until[position]) for position, operator in pairs]
     table = np.array(rows, np.float64).T[:, :, np.newaxis]
     columns = dict(zip(_NUMBERS, table, strict=True))
     flags = {name: columns.pop(name) > 0 for name in _FLAGS}
-    return Operators(layer=tuple(position for position, _ in pairs), **flags, **columns)
+    return Operators(
+        layer=tuple(position for position, _ in pairs),
+        pixels=tuple(divisible_pixels(operator for _, operator in pairs)),
+        **flags,
+        **columns,
+    )
 
 
-_NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name != "layer")
+def divisible_pixels(operators: Iterable[Operator]) -> Iterator[Pixels | None]:
+    """What a grid divides of each operator, up to the first that needs all of what it reads."""
+    front = True
+    for operator in operators:
+        front = front and operator.pixels is not None
+        yield operator.pixels if front else None
+
+
+_NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name not in ("layer", "pixels"))
 _FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "wide", "first")
 
 
@@ -362,4 +395,6 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.reach,
         -1.0 if operator.seconds is None else operator.seconds,
         operator.backward_seconds,
+        operator.filters,
+        operator.channels,
     )

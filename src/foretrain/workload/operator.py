@@ -122,6 +122,33 @@ NOTHING = Size()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pixels:
+    """What a grid of devices divides of an operator: the pixels of the picture that it reads.
+
+    Sides and planes are per dimension of a sample (height, width, depth).
+
+    Attributes:
+        read: pixels along each side of what it reads.
+        written: the same of what it writes.
+        channels: of what it reads and of what it writes.
+        borders: planes of its input that windows at the lower and the upper edge of a part reach
+            beyond it.
+        gradients: planes of the gradient of its result that the same windows need to give all
+            gradients of the part's own input.
+        averaged: whether it takes the mean over all pixels, so that members add up their sums.
+
+    Source: dryden2019, section 3 (which borders a window exchanges in either pass).
+    """
+
+    read: tuple[int, ...]
+    written: tuple[int, ...]
+    channels: tuple[int, int]
+    borders: tuple[tuple[int, int], ...] = ()
+    gradients: tuple[tuple[int, int], ...] = ()
+    averaged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
     """One step of the network. All counts are of the forward pass of one sample, whole.
 
@@ -168,6 +195,9 @@ class Operator:
         seconds: measured of the forward pass of one sample on one of the devices, which formulas
             then leave alone; None where nobody measured it.
         backward_seconds: the same of the backward pass; 0 without `seconds`.
+        pixels: what a grid divides of it; None if it reads no picture.
+        filters: channels of its result that filter parallelism divides; 0 if it divides none.
+        channels: channels of its input that channel parallelism divides; 0 if it divides none.
     """
 
     name: str
@@ -204,6 +234,9 @@ class Operator:
     reach: Reach = Reach.WHOLE
     seconds: float | None = field(default=None, metadata={"if_set": True})
     backward_seconds: float = field(default=0.0, metadata={"if_set": True})
+    pixels: Pixels | None = field(default=None, metadata={"if_set": True})
+    filters: int = field(default=0, metadata={"if_set": True})
+    channels: int = field(default=0, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if (self.kind is OperatorKind.MATMUL) != (self.matrices is not None):

@@ -6,9 +6,20 @@ from itertools import combinations
 from tests.small import HOST, cluster, mixture
 
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Schedule, Sends, Sharding
+from foretrain.plan.plan import (
+    ChannelSplit,
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT
+from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.operator import Attention
 from foretrain.workload.parts.language_model import Decoder, decoder
 from foretrain.workload.workload import Workload
@@ -26,6 +37,10 @@ POLICIES = {
     "sequence": {"tensor": 2, "sequence_parallel": True},
     "ring": {"context": 2, "exchange": ContextExchange.RING},
     "all-to-all": {"context": 2, "exchange": ContextExchange.ALL_TO_ALL},
+    "spatial": {"context": 4, "grid": (2, 2)},
+    "spatial front": {"context": 4, "grid": (4, 1), "split": 3},
+    "filter": {"tensor": 2, "convolutions": ChannelSplit.FILTER},
+    "channel": {"tensor": 2, "convolutions": ChannelSplit.CHANNEL},
     "experts": {"data": 4, "expert": 4},
     "tensor experts": {"tensor": 2, "expert_tensor": 2},
     "pipeline": {"pipeline": 2},
@@ -44,6 +59,9 @@ POLICIES = {
     "offloaded both": {"offload": Offload.BOTH},
 }
 
+PICTURED = ("spatial", "spatial front", "filter", "channel")
+"""Those that divide pictures and convolutions."""
+
 REFUSED = {
     ("ring", "plain attention"),  # blocks are added up by the fused kernel
     ("experts", "tensor"),  # every member would send the same tokens
@@ -51,6 +69,10 @@ REFUSED = {
     ("interleaved", "gpipe"),  # one chunk per stage
     ("interleaved", "zero bubble"),
     ("interleaved", "uneven cut"),  # the cut lists two chunks of four
+    *((each, "experts") for each in PICTURED),  # a network for pictures has none
+    *((each, "tensor experts") for each in PICTURED),
+    *((each, "sequence") for each in PICTURED),  # nor tokens
+    *((each, tokens) for each in ("filter", "channel") for tokens in ("ring", "all-to-all")),
 }
 """Pairs that are plans but must not combine."""
 
@@ -80,12 +102,34 @@ ALLOWED = {
 def question(names, plan):
     """The setting of a plan: so many devices, two to a node, and experts where it divides them."""
     routed = any(name in ("experts", "tensor experts") for name in names)
-    return _question(routed, plan.devices)
+    pictured = any(name in PICTURED for name in names)
+    return _question(routed, pictured, plan.devices)
+
+
+def pictures():
+    """A stem, four equal layers of every kind of convolution, and a classifier."""
+    trunk = Trunk(square(32))
+    trunk.unit("stem", 32, window=Window(size=7, stride=2))
+    trunk.pool("pool", Window(size=3, stride=2))
+    trunk.section("stem", cuttable=False)
+    for half in ("front", "rest"):
+        trunk.unit("first", 32, window=Window(size=3))
+        trunk.unit("grouped", 32, window=Window(size=3), groups=4)
+        trunk.unit("depthwise", 32, window=Window(size=5), groups=32)
+        trunk.squeeze("squeeze", 8)
+        trunk.add("add")
+        trunk.section(half, repeats=2)
+    return trunk.classify(10).model("small-pictures")
 
 
 @cache
-def _question(routed, devices):
-    model = mixture(imbalance=1.2) if routed else decoder("small-dense", DENSE, sequence=256)
+def _question(routed, pictured, devices):
+    if pictured:
+        model = pictures()
+    elif routed:
+        model = mixture(imbalance=1.2)
+    else:
+        model = decoder("small-dense", DENSE, sequence=256)
     inside = min(2, devices)
     here = cluster(nodes=devices // inside, node_devices=inside, host=HOST)
     return setting(Workload(model=model, global_batch=16), here, DEFAULT)

@@ -15,6 +15,7 @@ from tests.random_nouns import questions
 from foretrain.plan.plan import (
     AXES,
     SAID,
+    ChannelSplit,
     ContextExchange,
     Offload,
     Plan,
@@ -43,6 +44,8 @@ ALONE = {
     "sequence": {"tensor": 1, "expert_tensor": 1},
     "context": {"context": 1},
     "expert": {"expert": 1},
+    "spatial": {"context": 1},
+    "channels": {"tensor": 1},
 }
 """The plan on which a strategy has nobody to share with."""
 
@@ -58,6 +61,9 @@ CHANGES = {
     "micro_batch": degrees,
     "sequence_parallel": st.booleans(),
     "exchange": st.sampled_from(ContextExchange),
+    "grid": st.just(()),
+    "convolutions": st.sampled_from(ChannelSplit),
+    "split": st.integers(0, 8),
     "sharding": st.sampled_from(Sharding),
     "shard": st.integers(0, 8),
     "reshard": st.booleans(),
@@ -115,7 +121,8 @@ def said(strategy, setting, plan):
 @given(question=questions())
 def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(name, question):
     setting, [plan] = question
-    strategy, alone = STRATEGIES[name], replace(plan, **ALONE[name])
+    pixels = {"grid": ()} if "context" in ALONE[name] else {}
+    strategy, alone = STRATEGIES[name], replace(plan, **pixels, **ALONE[name])
     if name == "expert":
         alone = replace(alone, expert_tensor=alone.tensor)
     divisors, transfers = said(strategy, setting, alone)
@@ -174,9 +181,12 @@ def test_parts_of_all_members_make_the_whole_product(question):
     busiest = operators.imbalance[:, 0] if plan.expert > 1 else np.ones(len(experts))
     np.testing.assert_allclose(found[divided & experts], (members / busiest)[divided & experts])
     assert (found[divided & ~experts] == members).all()
-    repeated = operators.matmul[:, 0] & ~divided & ~experts
+    pictured = np.array([each is not None for each in operators.pixels])
+    convolved = (operators.filters + operators.channels)[:, 0] > 0
+    repeated = operators.matmul[:, 0] & ~divided & ~experts & ~pictured & ~convolved
     tokens = np.where(operators.sequence[:, 0], token_degree(table_of([plan])), 1.0)
-    assert (found[repeated] == plan.context * tokens[repeated]).all()
+    shared = 1 if plan.grid else plan.context
+    assert (found[repeated] == shared * tokens[repeated]).all()
 
 
 @few(40)
@@ -291,8 +301,8 @@ def test_partial_sums_are_added_up_once_with_or_without_sequence_parallelism(que
         plans = table_of([each])
         moved = [
             (transfer.values > 0).sum()
-            for strategy in STRATEGIES.values()
-            for transfer in strategy.transfers(setting.operators, plans)
+            for name in ("tensor", "sequence")
+            for transfer in STRATEGIES[name].transfers(setting.operators, plans)
             if transfer.axis in (Axis.TENSOR, Axis.EXPERT_TENSOR)
         ]
         members = tensor.degree(setting.operators, plans)

@@ -33,10 +33,13 @@ def test_operators_of_a_layer_have_different_names(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_products_say_that_the_tensor_axis_cannot_split_them(model):
+def test_products_say_how_the_tensor_axis_divides_them_or_that_it_cannot(model):
     products = [operator for _, operator in model.operators if operator.matrices]
     assert products
-    assert all(operator.units == 1 and operator.unit for operator in products)
+    assert all(
+        operator.filters if operator.units == 0 else (operator.units == 1 and operator.unit)
+        for operator in products
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -16,7 +16,8 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import divisible, part
 from foretrain.plan.choices import divisors
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sharding, changed
+from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sharding
+from foretrain.plan.spelling import changed
 from foretrain.plan.study import Limit
 from foretrain.plan.table import Flags, PlanTable, table_of
 from foretrain.search.result import Excess

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Final
 
-from foretrain.plan.plan import spelled
+from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Objective, Study, sized
 from foretrain.remark import About, of
 from foretrain.search.largest import Largest

@@ -16,6 +16,7 @@ from foretrain.step.collectives import (
     doubling,
     hierarchical,
     in_network,
+    neighbour,
     pairwise,
     ring,
     tree,
@@ -56,6 +57,7 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
             "direct-dispatch": dispatch.direct,
             "forwarded": dispatch.forwarded,
         },
+        Pattern.SEND: {"neighbour": neighbour.send},
         Pattern.BROADCAST: {
             **relayed("ring", ring.broadcast),
             **relayed("tree", tree.broadcast),

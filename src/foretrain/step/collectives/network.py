@@ -17,7 +17,7 @@ from foretrain.step.collectives.line import WHOLE
 RELAYS = ("ring", "tree", "in-network", "in-network-tree")
 """Algorithms whose members hand messages on, in pieces or as a whole."""
 
-LIBRARY = frozenset({*RELAYS, *(name + WHOLE for name in RELAYS), "pairwise"})
+LIBRARY = frozenset({*RELAYS, *(name + WHOLE for name in RELAYS), "pairwise", "neighbour"})
 """Algorithms of the library that trainings use (NCCL, RCCL)."""
 
 NCCL = LIBRARY | {"hierarchical", "direct-dispatch", "forwarded"}

@@ -8,13 +8,16 @@ keeps what, not which part of an operator a device has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import mul
 from types import MappingProxyType
 
+import numpy as np
+
 from foretrain.plan.table import Column, PlanTable
-from foretrain.step.strategies import context, data, expert, tensor
+from foretrain.step.strategies import channels, context, data, expert, spatial, tensor
 from foretrain.step.strategies.strategy import (
+    Divisor,
     Owners,
     ParameterTransfer,
     Share,
@@ -35,6 +38,8 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
         "sequence": tensor.SEQUENCE,
         "context": context.CONTEXT,
         "expert": expert.EXPERT,
+        "spatial": spatial.SPATIAL,
+        "channels": channels.CHANNELS,
     }
 )
 
@@ -46,12 +51,29 @@ SENDING = tuple(each for each in STRATEGIES.values() if each.transfers is not no
 
 def share_of(operators: Operators, plans: PlanTable) -> Share:
     """The part of each operator that one device has, all strategies together."""
-    return reduce(mul, (each.share(operators, plans) for each in SHARING))
+    return reduce(mul, (each.share(operators, plans) for each in _dividing(operators)[0]))
+
+
+def boundary_of(operators: Operators, plans: PlanTable) -> Divisor:
+    """By how much one device's part of what layers of such operators hand on is smaller."""
+    none = operators.take(np.arange(0))
+    shares = (each.share(none, plans) for each in _dividing(operators)[0])
+    return reduce(mul, (share.boundary for share in shares))
 
 
 def transfers_of(operators: Operators, plans: PlanTable) -> list[Transfer]:
     """What is exchanged for each operator."""
-    return [transfer for each in SENDING for transfer in each.transfers(operators, plans)]
+    sending = _dividing(operators)[1]
+    return [transfer for each in sending for transfer in each.transfers(operators, plans)]
+
+
+@lru_cache(maxsize=64)
+def _dividing(operators: Operators) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
+    """Of those that share, and of those that send, the ones that could divide some operators."""
+    sharing, sending = (
+        tuple(each for each in some if each.divides(operators)) for some in (SHARING, SENDING)
+    )
+    return sharing, sending
 
 
 def parameter_transfers_of(

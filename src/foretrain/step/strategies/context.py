@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.plan.plan import ContextExchange
-from foretrain.plan.table import PlanTable
+from foretrain.plan.table import Column, PlanTable
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
 from foretrain.workload.graph import Operators
 
@@ -28,18 +28,24 @@ from foretrain.workload.graph import Operators
 def share(operators: Operators, plans: PlanTable) -> Share:
     """The tokens of every operator; heads of those that attend where they take the place."""
     heads = (operators.attention >= 0) & (plans.exchange == ContextExchange.ALL_TO_ALL)
+    members = tokens_shared(plans)
     return Share(
-        rows=np.where(heads, 1.0, plans.context),
-        batch=np.where(heads, plans.context, 1.0),
-        moved=plans.context,
-        kept=plans.context,
-        boundary=plans.context,
+        rows=np.where(heads, 1.0, members),
+        batch=np.where(heads, members, 1.0),
+        moved=members,
+        kept=members,
+        boundary=members,
     )
+
+
+def tokens_shared(plans: PlanTable) -> Column:
+    """Members that share the tokens of a sample; those of a grid share its pixels. [plan]"""
+    return np.where(plans.spatial, 1.0, plans.context)
 
 
 def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     """Keys and values that go round, or tokens that become heads and back."""
-    shared = plans.context > 1
+    shared = tokens_shared(plans) > 1
     if not shared.any():
         return ()
     ring = shared & (plans.exchange == ContextExchange.RING)
@@ -74,4 +80,6 @@ def _transfer(
     )
 
 
-CONTEXT = Strategy(reads=("tensor", "context", "exchange"), share=share, transfers=transfers)
+CONTEXT = Strategy(
+    reads=("tensor", "context", "exchange", "grid"), share=share, transfers=transfers
+)

@@ -64,6 +64,8 @@ class Pattern(StrEnum):
     DISPATCH = "dispatch"
     """Such an exchange of tokens with several receivers each, to the members that hold them."""
     BROADCAST = "broadcast"
+    SEND = "send"
+    """Each member sends its bytes to one neighbour."""
 
 
 class Phase(StrEnum):
@@ -80,6 +82,12 @@ class Axis(StrEnum):
     CONTEXT = "context"
     EXPERT = "expert"
     EXPERT_TENSOR = "expert_tensor"
+    GRID = "grid"
+    """All that share a picture."""
+    GRID_1 = "first side of the grid"
+    GRID_2 = "second side of the grid"
+    GRID_3 = "third side of the grid"
+    """Those in a line along one dimension of it."""
 
 
 class ParameterGroup(StrEnum):
@@ -168,6 +176,11 @@ class Owners:
         )
 
 
+def always(_operators: Operators) -> bool:
+    """Of a strategy that may divide any model."""
+    return True
+
+
 def whole(_operators: Operators, _plans: PlanTable) -> Share:
     """The share of a strategy that divides no operator."""
     return Share()
@@ -199,6 +212,7 @@ class Strategy:
 
     Attributes:
         reads: fields of a plan that `share` and `transfers` depend on.
+        divides: whether it could divide any of some operators at all.
         share: which part of each operator a device has.
         transfers: what is exchanged for each operator.
         parameter_transfers: what is exchanged for each parameter.
@@ -206,6 +220,7 @@ class Strategy:
     """
 
     reads: tuple[str, ...] = ()
+    divides: Callable[[Operators], bool] = always
     share: Callable[[Operators, PlanTable], Share] = whole
     transfers: Callable[[Operators, PlanTable], tuple[Transfer, ...]] = nothing
     parameter_transfers: Callable[[Workload, PlanTable, Column], tuple[ParameterTransfer, ...]] = (

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from foretrain.workload.convolution.picture import Picture, Window, along
 from foretrain.workload.operator import (
-    UNDIVIDED,
     KernelFamily,
     Matrices,
     Operator,
@@ -18,7 +17,6 @@ from foretrain.workload.operator import (
     matmul,
 )
 
-UNSPLIT_UNIT = f"convolutions have {UNDIVIDED}"
 TAPS = 16
 """Values that one value of an aligned region reads: four points, each between four pixels.
 
@@ -43,9 +41,10 @@ def convolution(
     area = window.area(len(picture.sides))
     weights = picture.channels * result.channels * area // groups + bias * result.channels
     if groups == picture.channels > 1:
-        return _depthwise(
+        moved = _depthwise(
             name, pictures, flop=2.0 * area * result.values, weights=weights, kept=kept
         )
+        return replace(moved, filters=groups, channels=groups)
     dimensions = len(picture.sides)
     shape = along(window.size, dimensions), along(window.stride, dimensions)
     family = KernelFamily.SQUARE if shape == ((3, 3), (1, 1)) else KernelFamily.CONVOLUTION
@@ -60,11 +59,12 @@ def convolution(
         ),
         weights=weights,
         kept=Size(values=kept),
-        units=1,
-        unit=UNSPLIT_UNIT,
     )
-    family = KernelFamily.GROUPED if groups > 1 else family
-    return replace(product, family=family, window=float(area))
+    product = replace(product, window=float(area))
+    if groups > 1:
+        # Groups are divided as a whole: no member needs partial sums of another.
+        return replace(product, family=KernelFamily.GROUPED, filters=groups, channels=groups)
+    return replace(product, family=family, filters=result.channels, channels=picture.channels)
 
 
 def _depthwise(
@@ -91,28 +91,26 @@ def transposed(
     """The convolution whose backward pass would make the first picture of the second."""
     picture, result = pictures
     area = window.area(len(picture.sides))
-    return matmul(
+    product = matmul(
         name,
         Matrices(rows=picture.pixels, columns=result.channels * area, depth=picture.channels),
         weights=picture.channels * result.channels * area + bias * result.channels,
         kept=Size(values=kept),
-        units=1,
-        unit=UNSPLIT_UNIT,
     )
+    return replace(product, filters=result.channels, channels=picture.channels)
 
 
 def connection(
     name: str, inputs: int, outputs: int, *, rows: int = 1, bias: bool = True
 ) -> Operator:
     """A fully connected layer, which keeps its input."""
-    return matmul(
+    product = matmul(
         name,
         Matrices(rows=rows, columns=outputs, depth=inputs),
         weights=(inputs + bias) * outputs,
         kept=Size(values=rows * inputs),
-        units=1,
-        unit=UNSPLIT_UNIT,
     )
+    return replace(product, filters=outputs, channels=inputs)
 
 
 def normalisation(name: str, picture: Picture, *, kept: float) -> Operator:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from foretrain.workload.convolution.operators import UNSPLIT_UNIT, loss, pointwise
+from foretrain.workload.convolution.operators import loss, pointwise
 from foretrain.workload.convolution.picture import Picture
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
-from foretrain.workload.operator import Matrices, Operator, Size, matmul
+from foretrain.workload.operator import UNDIVIDED, Matrices, Operator, Size, matmul
 
 
 def table(name: str, rows: int, width: int, *, looked_up: int = 1) -> Operator:
@@ -93,7 +93,7 @@ def deep_learning_recommendation(*, rows: tuple[int, ...], width: int) -> Convol
         Matrices(rows=vectors, columns=vectors, depth=width),
         kept=Size(values=vectors * width),
         units=1,
-        unit=UNSPLIT_UNIT,
+        unit=f"products of pairs have {UNDIVIDED}",
     )
     trunk.append(products)
     joined = width + vectors * (vectors - 1) // 2 + 1

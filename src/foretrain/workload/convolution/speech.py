@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from foretrain.workload.convolution.operators import UNSPLIT_UNIT, loss
+from foretrain.workload.convolution.operators import loss
 from foretrain.workload.convolution.picture import Picture, Window
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
-from foretrain.workload.operator import Matrices, Operator, Size, matmul
+from foretrain.workload.operator import UNDIVIDED, Matrices, Operator, Size, matmul
 
 LETTERS = 29
 """28 letters and the blank."""
@@ -123,6 +123,6 @@ def recurrent(
         weights=directions * gates * hidden * (hidden + 1),
         kept=Size(values=directions * (gates + 1) * hidden * steps),
         units=1,
-        unit=UNSPLIT_UNIT,
+        unit=f"recurrent layers have {UNDIVIDED}",
     )
     return replace(product, kernels=steps)

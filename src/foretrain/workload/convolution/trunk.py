@@ -1,7 +1,5 @@
 """Blocks: operators with the pictures on both sides; sections of them are a model's layers.
 
-A model forgets pictures. Who splits a convolution by pixels or channels reads them here.
-
 A network written down from input to output: every call adds one operator.
 """
 
@@ -12,7 +10,7 @@ from dataclasses import dataclass, replace
 from foretrain.workload.convolution import operators
 from foretrain.workload.convolution.picture import Picture, Window, along
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import KernelFamily, Operator
+from foretrain.workload.operator import KernelFamily, Operator, Pixels
 from foretrain.workload.trainable import forward_only
 
 
@@ -129,7 +127,9 @@ class Trunk:
         operator = operators.convolution(
             name, (self.picture, result), window, groups=groups, bias=bias, kept=self._keep()
         )
-        operator = replace(operator, first=not (self._sections or self._blocks))
+        if not (self._sections or self._blocks):
+            # A sample has too few channels to divide, and needs no gradient.
+            operator = replace(operator, first=True, channels=0)
         if shared:
             operator = replace(operator, weights=0.0)
         self._append(operator, result, window=window, groups=groups)
@@ -186,13 +186,15 @@ class Trunk:
         """The average of each channel's pixels, down to a few of them."""
         dimensions = len(self.picture.sides)
         result = Picture(channels=self.picture.channels, sides=along(sides, dimensions))
-        self._append(operators.pointwise(name, self.picture.values, read=1), result)
+        self._append(
+            operators.pointwise(name, self.picture.values, read=1), result, averaged=sides == 1
+        )
 
     def connect(self, name: str, features: int, *, bias: bool = True) -> None:
         """A fully connected layer over all values of the picture, flattened."""
         inputs = round(self.picture.values)
         result = Picture(channels=features, sides=along(1, len(self.picture.sides)))
-        self._append(operators.connection(name, inputs, features, bias=bias), result)
+        self.append(operators.connection(name, inputs, features, bias=bias), result)
 
     def view(self, picture: Picture) -> None:
         """The same values as a picture of other sides."""
@@ -243,8 +245,8 @@ class Trunk:
         self._append(operators.pointwise(name, result.values, read=1, kept=kept), result)
 
     def append(self, operator: Operator, result: Picture | None = None) -> None:
-        """Any other operator."""
-        self._append(operator, result or self.picture)
+        """Any other operator, which needs the whole of what it reads."""
+        self._write(operator, result or self.picture)
 
     def skip(self) -> None:
         """Carry this picture past the sections to come, until `take`."""
@@ -299,6 +301,28 @@ class Trunk:
         return kept
 
     def _append(
+        self,
+        operator: Operator,
+        result: Picture,
+        *,
+        window: Window | None = None,
+        groups: int = 1,
+        averaged: bool = False,
+    ) -> None:
+        """An operator that knows its pixels, of which a device may have a part."""
+        dimensions = len(self.picture.sides)
+        slid = window or POINT
+        pixels = Pixels(
+            read=self.picture.sides,
+            written=result.sides,
+            channels=(self.picture.channels, result.channels),
+            borders=slid.borders(dimensions),
+            gradients=slid.gradient_borders(dimensions),
+            averaged=averaged,
+        )
+        self._write(replace(operator, pixels=pixels), result, window=window, groups=groups)
+
+    def _write(
         self,
         operator: Operator,
         result: Picture,

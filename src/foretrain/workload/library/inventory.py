@@ -12,10 +12,18 @@ from types import MappingProxyType
 
 from foretrain.errors import InputError
 from foretrain.workload.convolution import operators
-from foretrain.workload.convolution.operators import UNSPLIT_UNIT
 from foretrain.workload.convolution.picture import Picture, Window
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import KernelFamily, Matrices, Operator, Size, matmul
+from foretrain.workload.operator import (
+    UNDIVIDED,
+    KernelFamily,
+    Matrices,
+    Operator,
+    Size,
+    matmul,
+)
+
+UNSPLIT = f"products that were counted kernel by kernel have {UNDIVIDED}"
 
 FAMILIES: Mapping[str, KernelFamily] = MappingProxyType(
     {
@@ -155,15 +163,15 @@ class Inventory:
                 f"convolution {index}", pictures, window, groups=each.groups
             )
             named += each.count * convolution.weights
-            # The samples themselves need no gradient.
-            yield replace(convolution, first=each.picture == samples), each.count
+            if each.picture == samples:
+                # The samples themselves need no gradient.
+                convolution = replace(convolution, first=True, channels=0)
+            yield convolution, each.count
         for index, of in enumerate(self.products, start=1):
             weights = of.matrices.depth * of.matrices.columns if of.weights else 0.0
             named += of.count * weights
             yield (
-                matmul(
-                    f"product {index}", of.matrices, weights=weights, units=1, unit=UNSPLIT_UNIT
-                ),
+                matmul(f"product {index}", of.matrices, weights=weights, units=1, unit=UNSPLIT),
                 of.count,
             )
         for move in self.moves:

@@ -12,8 +12,8 @@ from math import prod
 from types import MappingProxyType
 from typing import Final
 
-from foretrain.workload.convolution.operators import UNSPLIT_UNIT
 from foretrain.workload.operator import (
+    UNDIVIDED,
     KernelFamily,
     Matrices,
     Operator,
@@ -68,7 +68,7 @@ def _trainable(operator: Operator, row: TraceRow, facts: RowFacts) -> Operator:
     )
 
 
-TRACED_UNIT: Final = UNSPLIT_UNIT.replace("convolutions have", "products of a traced model have")
+TRACED_UNIT: Final = f"products of a traced model have {UNDIVIDED}"
 
 
 def _empty(name: str, row: TraceRow, facts: RowFacts) -> Operator:
