@@ -70,7 +70,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" Did you mean '{spelt[matches[0]]}'?" if matches else ""
 
 
-EXTRAS: Final[Mapping[str, str]] = {"torch": "PyTorch"}
+EXTRAS: Final[Mapping[str, str]] = {
+    "torch": "PyTorch",
+    "transformers": "transformers",
+    "onnx": "onnx",
+}
 """What is imported, and how people call it; the extra of pyproject.toml is called the same."""
 
 WHEEL_FOR_CPU: Final = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
@@ -91,11 +95,16 @@ def missing(extra: str, *, what: str) -> str:
     )
 
 
+def absent(*extras: str) -> tuple[str, ...]:
+    """The extras that are not installed; they are looked for and not loaded."""
+    return tuple(extra for extra in extras if find_spec(extra) is None)
+
+
 def require(extra: str, *, what: str) -> None:
     """Go on only where the extra is installed; it is looked for and not loaded.
 
     Raises:
         MissingExtra: it is not, with what to install.
     """
-    if find_spec(extra) is None:
+    if absent(extra):
         raise MissingExtra(missing(extra, what=what))

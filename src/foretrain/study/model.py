@@ -10,13 +10,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
-from foretrain.errors import InputError, nearest
-from foretrain.study.config.hugging_face import model_of
+from foretrain.errors import (
+    ForetrainError,
+    InputError,
+    UnsupportedModel,
+    absent,
+    missing,
+    nearest,
+)
+from foretrain.study.config.hugging_face import is_known, model_of
 from foretrain.study.documents import from_json
 from foretrain.study.keys import Count, Reads
 from foretrain.study.layer_lists import LayerListFile, read_layer_list
 from foretrain.study.problems import inner
 from foretrain.study.reading import read_text
+from foretrain.study.tracing.hugging_face import traced_config
 from foretrain.study.tracing.module import traced_code
 from foretrain.units import FLOP, PARAMETERS, SECONDS, VALUES, as_written
 from foretrain.workload.graph import Model
@@ -30,6 +38,9 @@ REPOSITORY: Final = re.compile(r"[\w-][\w.-]*/[\w.-]*(?<!\.onnx)(?<!\.py)")
 
 CODE: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 """A module and a name in it."""
+
+TRACERS: Final = ("transformers", "torch")
+BUILT: Final = "To build it from its configuration and trace it, foretrain"
 
 MOST_BYTES: Final = 2**20
 """Of a config.json; published ones have a few KiB."""
@@ -235,9 +246,20 @@ def _brought(
 
 
 def _configured(source: ConfigFile, folder: Path, *, sample: Sample, routing: Routing) -> Model:
-    """The model of a config.json; a relative path starts at the study's folder."""
+    """The model of a config.json; a relative path starts at the study's folder.
+
+    A family that is not known here is built by transformers and traced, where that is installed; a
+    decoder that cannot be is read by its fields.
+    """
     path = folder / source.path
     config = from_json(read_text(path, most=MOST_BYTES), str(path))
+    unread: ForetrainError | None = None
+    if not (is_known(config) or sample.positions or routing) and not absent(*TRACERS):
+        try:
+            found = traced_config(config, sequence=sample.sequence, image=sample.image)
+            return replace(found, source=source.path)
+        except ForetrainError as error:
+            unread = error
     try:
         model = model_of(
             config,
@@ -247,7 +269,13 @@ def _configured(source: ConfigFile, folder: Path, *, sample: Sample, routing: Ro
             routing=routing,
         )
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}: {unread or error}") from None
+    except UnsupportedModel as error:
+        told = f"{error} {missing(absent(*TRACERS)[0], what=BUILT)}" if absent(*TRACERS) else error
+        raise UnsupportedModel(f"{path}: {unread or told}") from None
+    if unread:
+        why = f"that its fields say all: transformers could not be asked ({unread})"
+        model = replace(model, assumed=(why, *model.assumed))
     return replace(model, source=source.path)
 
 

@@ -114,6 +114,12 @@ def reading_of(config: Mapping[str, object]) -> Reading:
     return _read(config, place="model_type")
 
 
+def is_known(config: Mapping[str, object]) -> bool:
+    """Whether the family of a configuration is one that is read here."""
+    family = config.get("model_type")
+    return not isinstance(family, str) or family in FAMILIES or family in pictures()["text"]
+
+
 def text_of(config: Mapping[str, object]) -> Config:
     """The text of a model of pictures, as a configuration of the text's own family.
 

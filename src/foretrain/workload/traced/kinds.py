@@ -37,6 +37,7 @@ ATTENTION: Final = "foretrain.attention"
 _PRODUCTS = """
     aten.mm aten.addmm aten.bmm aten.baddbmm aten.addbmm aten.mv aten.addmv aten.dot aten.linear
     aten.matmul aten.convolution aten._convolution aten._grouped_mm aten._scaled_mm aten.vdot
+    transformers.grouped_mm_fallback
 """
 _NORMS = """
     aten.native_batch_norm aten.cudnn_batch_norm aten._native_batch_norm_legit
@@ -46,7 +47,8 @@ _NORMS = """
 _FREE = """
     aten.empty aten.empty_like aten.new_empty aten.empty_strided aten.new_empty_strided
     aten.lift_fresh aten.lift_fresh_copy aten.sym_size aten.sym_stride aten.sym_numel aten.set_
-    aten.resize_ aten.is_same_size aten._local_scalar_dense aten.record_stream aten.lift
+    aten.resize_ aten.as_strided_ aten.is_same_size aten._local_scalar_dense aten.record_stream
+    aten.lift
 """
 _FUSIBLE = """
     aten.sum aten.mean aten.var aten.var_mean aten.std aten.std_mean aten.amax aten.amin
@@ -63,7 +65,7 @@ _FUSIBLE = """
     aten.exponential_ aten.slice_scatter aten.select_scatter aten.expand_copy aten.normal
     aten.randint aten.randint_like aten.count_nonzero aten.aminmax aten.mse_loss aten.smooth_l1_loss
     aten.huber_loss aten.softplus aten.rms_norm aten.cumsum_ aten._weight_norm_interface
-    aten.diagonal_copy aten.unfold_copy aten.dist aten.renorm
+    aten.floor_divide aten.polar aten.diagonal_copy aten.unfold_copy aten.dist aten.renorm
 """
 _MOVING = """
     aten.embedding aten._embedding_bag aten._embedding_bag_forward_only aten.index aten.index_put
@@ -86,7 +88,8 @@ _MOVING = """
     aten._fft_r2c aten._fft_c2r aten._fft_c2c aten._cdist_forward aten._pdist_forward
     aten.unfold aten.repeat_interleave aten.segment_reduce aten.randperm aten.affine_grid_generator
     aten._thnn_fused_gru_cell aten._thnn_fused_lstm_cell aten.binary_cross_entropy
-    aten._unique2 aten.unique_dim aten.unique_consecutive aten.isin aten.cross aten.linalg_cross
+    foretrain.scan aten._unique2 aten.unique_dim aten.unique_consecutive aten.isin
+    aten.cross aten.linalg_cross
 """
 
 TABLES: Final = {

@@ -21,6 +21,9 @@ from foretrain.workload.traced.operators import MemoryUses, RowGroup, made, task
 from foretrain.workload.traced.products import CONVOLUTIONS
 from foretrain.workload.traced.trace import ModelTrace, TracedTensor, TraceRow
 
+NEGLIGIBLE: Final = 0.01
+"""Share of all bytes that is far below what any prediction errs by."""
+
 MOST_TOLD: Final = 8
 """Unknown operators that a message names."""
 
@@ -49,8 +52,10 @@ def model_of_trace(trace: ModelTrace, *, tokens: int | None = None, source: str 
         source: where the network comes from.
     """
     windows = [row.reads[1].shape[2:] for row in trace.rows if row.name in CONVOLUTIONS]
-    attends = sum(kind_of(row) is RowKind.ATTENTION for row in trace.rows)
-    pictures = not tokens and len(windows) > attends
+    queries = [row.reads[0].shape[-2] for row in trace.rows if kind_of(row) is RowKind.ATTENTION]
+    pictures = not tokens and len(windows) > len(queries)
+    if queries and not pictures:
+        tokens = tokens or Counter(queries).most_common(1)[0][0]
     layers, tied = _layers(trace, uses_of(trace, pictures=pictures))
     told, spread = _unknown(trace)
     return Model(
@@ -67,31 +72,46 @@ def model_of_trace(trace: ModelTrace, *, tokens: int | None = None, source: str 
 
 
 def uses_of(trace: ModelTrace, *, pictures: bool) -> MemoryUses:
-    """Who uses which memory.
-
-    What is kept several times is kept once: by the first row that reads it, otherwise by the one
-    that wrote it. Parameters are no part of it.
-    """
+    """Who uses which memory."""
     last: dict[int, int] = {}
+    wrote: dict[int, int] = {}
+    fed = {*trace.inputs, *trace.owners}
     learned = {storage: frozenset({storage}) for storage in trace.owners}
-    keepers: dict[int, tuple[int, bool, TracedTensor]] = {}
     for position, row in enumerate(trace.rows):
         read = {value.storage for value in row.reads}
+        written = {value.storage for value in row.writes}
         last.update(dict.fromkeys(read, position))
+        wrote.update(dict.fromkeys(() if row.view else written, position))
+        if not fed.isdisjoint(read):
+            fed |= written
         origins = [learned.get(storage) for storage in read]
         if origins and all(origins) and kind_of(row) is RowKind.FUSIBLE:
             whole = frozenset[int]().union(*(each for each in origins if each))
-            learned.update(dict.fromkeys((value.storage for value in row.writes), whole))
+            learned.update(dict.fromkeys(written, whole))
+    keeps: dict[int, tuple[TracedTensor, ...]] = {}
+    for storage, (position, value) in _keepers(trace).items():
+        if storage not in learned:
+            keeper = position if storage in fed else wrote.get(storage, position)
+            keeps[keeper] = (*keeps.get(keeper, ()), value)
+    return MemoryUses(last=last, learned=learned, fed=fed, keeps=keeps, pictures=pictures)
+
+
+def _keepers(trace: ModelTrace) -> dict[int, tuple[int, TracedTensor]]:
+    """The row that keeps each storage: the first that reads it, otherwise the one that wrote it.
+
+    What is kept several times is kept once. Parameters are no part of it; what is made of neither
+    samples nor parameters (cosines of positions) serves all layers, so its writer keeps it.
+    """
+    found: dict[int, tuple[int, TracedTensor]] = {}
+    reader: set[int] = set()
+    for position, row in enumerate(trace.rows):
+        read = {value.storage for value in row.reads} if row.kept else set()
         for value in row.kept:
             reads = value.storage in read
-            before = keepers.get(value.storage)
-            if before is None or (reads and not before[1]):
-                keepers[value.storage] = (position, reads, value)
-    keeps: dict[int, tuple[TracedTensor, ...]] = {}
-    for storage, (position, _, value) in keepers.items():
-        if storage not in learned:
-            keeps[position] = (*keeps.get(position, ()), value)
-    return MemoryUses(last=last, learned=learned, keeps=keeps, pictures=pictures)
+            if value.storage not in found or (reads and value.storage not in reader):
+                found[value.storage] = (position, value)
+            reader |= {value.storage} if reads else set()
+    return found
 
 
 def _segments(trace: ModelTrace) -> list[TraceSegment]:
@@ -178,16 +198,13 @@ def _edges(trace: ModelTrace, segments: Sequence[TraceSegment], uses: MemoryUses
     positions, are made anew on every stage.
     """
     made: dict[int, float] = {}
-    fed = {*trace.inputs, *trace.owners}
     samples = [v for r in trace.rows for v in r.reads if v.storage in trace.inputs and v.real]
     first = sum({value.storage: value.elements for value in samples}.values())
     found = [first / trace.samples]
     for segment in segments[:-1]:
         for _, row in segment.rows:
-            if any(value.storage in fed for value in row.reads):
-                fed.update(value.storage for value in row.writes)
             for value in () if row.view else row.writes:
-                if value.real and value.storage in fed and value.storage not in trace.owners:
+                if value.real and value.storage in uses.fed and value.storage not in trace.owners:
                     made[value.storage] = max(made.get(value.storage, 0.0), value.elements)
         end = segment.rows[-1][0] if segment.rows else -1
         alive = (size for storage, size in made.items() if uses.last.get(storage, -1) > end)
@@ -242,7 +259,8 @@ def _unknown(trace: ModelTrace) -> tuple[tuple[str, ...], float]:
         told.append(
             f"no FLOP for {', '.join(computing)}, which may be products: times may be too short"
         )
-    return tuple(told), SPREAD if computing else 1.0 + share
+    vague = 1.0 + share if share > NEGLIGIBLE else 1.0
+    return tuple(told), SPREAD if computing else vague
 
 
 def _bytes(row: TraceRow) -> float:

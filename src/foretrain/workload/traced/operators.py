@@ -74,12 +74,14 @@ class MemoryUses:
         last: position of the last row that reads a storage.
         learned: storages that are parameters or made of nothing else, and the parameters they are
             made of.
+        fed: storages that are samples, parameters, or made of them.
         keeps: what each row keeps, by its position, every storage once.
         pictures: whether the network is one of pictures.
     """
 
     last: dict[int, int]
     learned: dict[int, frozenset[int]]
+    fed: set[int]
     keeps: dict[int, tuple[TracedTensor, ...]]
     pictures: bool
 

@@ -154,6 +154,7 @@ MATRICES: Final[Mapping[str, Callable[[TraceRow, RowFacts], Matrices | None]]] =
         "aten.baddbmm": _batched,
         "aten.addbmm": _batched,
         "aten._grouped_mm": _grouped,
+        "transformers.grouped_mm_fallback": _grouped,
     }
 )
 
