@@ -197,8 +197,8 @@ def _built(config: Any, keys: Mapping[str, object], family: str) -> torch.nn.Mod
             wrong = wrong or error
     told = str(wrong).strip().split("\n")[0]
     raise InputError(
-        f"{kind.__name__} cannot be built: {type(wrong).__name__}: {told.rstrip('.:')}. Install what "
-        "it lacks, mend the configuration, or write package.module:build for a function that "
+        f"{kind.__name__} cannot be built: {type(wrong).__name__}: {told.rstrip('.:')}. Install "
+        "what it lacks, mend the configuration, or write package.module:build for a function that "
         "returns the module."
     ) from wrong
 
