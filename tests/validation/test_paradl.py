@@ -1,14 +1,21 @@
 """Goldens of the oracle: layer lists have the published totals, and every printed output is met."""
 
+import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from validation.paradl.__main__ import main
-from validation.paradl.goldens import COEFFICIENTS, SECONDS, error_of, goldens, model_of
+from validation.paradl.goldens import COEFFICIENTS, TABLES, error_of, goldens, model_of
+from validation.paradl.measured import accuracy, cells
+from validation.paradl.variants import KNOWN
 
 from foretrain.coefficients.coefficient import Origin
 from foretrain.study.calibration import read_calibration
 from foretrain.study.coefficients import PRIORS, SHIPPED, shipped_sets
+
+PAGE = Path(__file__).parents[2] / "docs" / "background" / "oracle.md"
 
 TOTALS = {
     "resnet-50": (166, 22_734_016, 29_790_964, 49, 9_096_256),
@@ -19,7 +26,7 @@ TOTALS = {
 
 @pytest.mark.parametrize("network", TOTALS)
 def test_layer_lists_have_the_published_totals(network):
-    model = model_of(network)
+    model = model_of(network, ("buffers-apart",))
     operators = [each for _, each in model.operators]
     convolutions = [each for each in operators if each.matrices and each.matrices.rows > 1]
     assert (
@@ -31,7 +38,8 @@ def test_layer_lists_have_the_published_totals(network):
         sum(each.matrices.rows * each.matrices.columns for each in convolutions),
     ) == TOTALS[network]
     seconds = sum(each.seconds + each.backward_seconds for each in operators)
-    assert seconds == pytest.approx(SECONDS[network], rel=1e-12)
+    known = {row[0]: row[-1] for row in TABLES["paradl-layer-files"]["rows"]}
+    assert seconds == pytest.approx(known[network], rel=1e-12)
 
 
 def name(golden):
@@ -43,10 +51,26 @@ def test_every_golden_is_met(golden):
     assert abs(error_of(golden)) <= golden.bar
 
 
+def test_variants_that_a_golden_names_are_known_and_told_and_all_of_them_are_used():
+    assert {each for golden in goldens() for each in golden.variants} == {*KNOWN}
+    told = PAGE.read_text("utf-8")
+    assert all(f"`{each}`" in told for each in KNOWN)
+
+
+@pytest.mark.parametrize("variant", KNOWN)
+def test_variant_that_is_left_out_is_missed(variant):
+    without = (
+        replace(golden, variants=tuple(each for each in golden.variants if each != variant))
+        for golden in goldens()
+        if variant in golden.variants
+    )
+    assert any(abs(error_of(golden)) > golden.bar for golden in without)
+
+
 def test_bar_is_what_was_printed():
-    bars = {golden.printed: golden.bar for golden in goldens()}
-    assert bars["1996.48128"] == 1e-6
-    assert all(1e-6 <= bar < 1e-3 for bar in bars.values())
+    bars = {golden.value: golden.bar for golden in goldens()}
+    assert bars[1996.48128] == 1e-6
+    assert bars[40.1] == pytest.approx(0.05 / 40.1)
 
 
 def test_every_golden_is_printed_and_one_that_is_missed_fails(capsys, monkeypatch):
@@ -54,6 +78,43 @@ def test_every_golden_is_printed_and_one_that_is_missed_fails(capsys, monkeypatc
     assert capsys.readouterr().out.count("\n| ") == len([*goldens()])
     monkeypatch.setattr("validation.paradl.__main__.error_of", lambda golden: 2e-3)
     assert main() == 1
+
+
+def test_cosmoflow_of_the_list_has_the_published_weights_and_time():
+    model = model_of("cosmoflow-512")
+    assert model.parameters == TABLES["paradl-cosmoflow-parameters"]["value"]
+    seconds = sum(each.seconds + each.backward_seconds for _, each in model.operators)
+    assert seconds == pytest.approx(2.108143184, rel=1e-12)
+
+
+def accuracies_in(text):
+    """Percentages by table or figure, strategy and cells."""
+    rows = re.findall(r"^\| (.+? \| .+? \| \d+) \| (-?\d+)% \| (-?\d+)% \|$", text, re.MULTILINE)
+    return {key: (int(ours), int(theirs)) for key, ours, theirs in rows}
+
+
+def test_page_shows_the_accuracies_that_are_printed(capsys):
+    assert main(["--measured"]) == 0
+    printed, shown = (accuracies_in(it) for it in (capsys.readouterr().out, PAGE.read_text()))
+    assert len(printed) == 11
+    assert {*printed} == {*shown}
+    for key, (ours, theirs) in printed.items():
+        # Small changes of a formula move a percentage by one.
+        assert shown[key] == (pytest.approx(ours, abs=2), theirs)
+
+
+def test_cells_are_all_but_the_slips_of_the_report():
+    found = [*cells()]
+    assert Counter(each.source for each in found) == {"table 8": 23, "figure 2": 103}
+    assert [each for each in found if each.authors is None] == [
+        each for each in found if each.source == "table 8" and not each.authors
+    ]
+    assert all(each.measured > 0 for each in found)
+
+
+def test_accuracy_is_one_for_the_measurement_and_falls_on_both_sides():
+    assert accuracy(3.0, 3.0) == 1.0
+    assert accuracy(2.0, 4.0) == accuracy(6.0, 4.0) == 0.5
 
 
 def test_source_knows_the_oracle_by_its_coefficients_alone():

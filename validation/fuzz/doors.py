@@ -428,7 +428,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="layer-list",
-            reads=("study/layer_lists.py:_rows",),
+            reads=("study/layer_lists.py:read_layers",),
             seeds=(Seed(name="layers.csv", text=seeds.LAYERS, form="csv"),),
             use=layered,
         ),

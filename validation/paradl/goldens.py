@@ -1,19 +1,25 @@
 """Golden outputs: what the oracle's program printed, beside what foretrain says of the same plans.
 
-Its seconds are those of an epoch. Computation is per sample; communication is of whole iterations,
-of which an epoch has its samples over the batch, rounded up.
+The program's seconds are those of an epoch, CosmoFlow's of one iteration. Computation is per
+sample; communication is of whole iterations, of which an epoch has its samples over the batch,
+rounded up.
 
-Source: kahira2021, its program and logs; rebuilt to every printed digit.
+Source: kahira2020, its program and logs; rebuilt to every printed digit.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from validation.paradl.variants import machine_of, network_of, rows_of, without_borders
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.plan.plan import Plan
@@ -23,25 +29,28 @@ from foretrain.step.setting import setting
 from foretrain.study.calibration import read_calibration
 from foretrain.study.cluster import read_cluster
 from foretrain.study.documents import read_toml
-from foretrain.study.layer_lists import read_layer_list
+from foretrain.study.layer_lists import read_layers
 from foretrain.study.problems import Problems
+from foretrain.workload.convolution.layer_list import ListedLayer, model_of_layers, spread
 from foretrain.workload.graph import Model
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 HERE = Path(__file__).parent
-SAMPLES = 1_280_000
-"""Of ImageNet's epoch, as the oracle rounds it."""
 
-SECONDS = {"resnet-50": 3.119502e-3, "vgg-16": 8.245589e-3}
-"""Of both passes of one sample on a V100 in fp32."""
+
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+TABLES = {each["id"]: each for each in _read(HERE.parent / "published.toml")["number"]}
+FIXTURE = _read(HERE / "goldens.toml")
+SAMPLES = float(TABLES["paradl-datasets"]["rows"][0][0])
+"""Of ImageNet's epoch, as the oracle rounds it."""
 
 COEFFICIENTS = read_calibration(Path("paradl-2020")).coefficients
 NODE = 4
 CLOSE = 1e-6
 """Relative error that rounding in floating point excuses."""
-
-COMPUTED = ("forward", "backward")
-EXCHANGED = ("gradients", "parameters", "tensor", "context")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +63,9 @@ class Golden:
         devices: of the plan.
         inner: devices that share one copy of the model.
         batch: samples of one iteration.
-        quantity: compute or communication, in seconds per epoch, or memory, in bytes per device.
-        printed: the output with every digit that was printed.
+        epoch: samples of what the output is of; 0 for one iteration.
+        quantity: one of `QUANTITIES`.
+        value: as it was printed.
         variants: what the program does otherwise than a sound model.
     """
 
@@ -64,44 +74,76 @@ class Golden:
     devices: int
     inner: int
     batch: int
+    epoch: float
     quantity: str
-    printed: str
+    value: float
     variants: tuple[str, ...]
-
-    @property
-    def value(self) -> float:
-        """The output."""
-        return float(self.printed)
 
     @property
     def bar(self) -> float:
         """Relative error that is allowed: that of printing, or of floating point."""
-        decimals = len(self.printed.partition(".")[2])
+        decimals = len(f"{Decimal(repr(self.value)).normalize():f}".partition(".")[2])
         return max(CLOSE, 0.5 * 10.0**-decimals / self.value)
+
+    @property
+    def iterations(self) -> float:
+        """Iterations that the output is of, before they are rounded up."""
+        return self.epoch / self.batch if self.epoch else 1.0
 
 
 def goldens() -> Iterator[Golden]:
-    """All printed outputs."""
-    with (HERE / "goldens.csv").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            for quantity in ("compute", "communication", "memory"):
-                if row[quantity]:
-                    yield Golden(
-                        strategy=row["strategy"],
-                        network=row["network"],
-                        devices=int(row["devices"]),
-                        inner=int(row["inner"]),
-                        batch=int(row["batch"]),
-                        quantity=quantity,
-                        printed=row[quantity],
-                        variants=tuple(row["variant"].split()),
-                    )
+    """All printed outputs, table after table."""
+    for entry in FIXTURE["golden"]:
+        table = TABLES[entry["published"]]
+        for row in table["rows"]:
+            cells = dict(zip(table["columns"], row, strict=True))
+            devices = int(entry.get("devices", cells.get("devices")))
+            inner = entry["inner"] or devices
+            yield Golden(
+                strategy=entry["strategy"],
+                network=entry["network"],
+                devices=devices,
+                inner=inner,
+                batch=entry["samples"] * devices // inner,
+                epoch=0.0 if "iteration" in entry["per"] else SAMPLES,
+                quantity=entry["quantity"],
+                value=float(cells[entry["column"]]),
+                variants=tuple(entry["variant"]),
+            )
 
 
 @lru_cache
-def model_of(network: str) -> Model:
+def model_of(network: str, variants: tuple[str, ...] = ()) -> Model:
     """The network of a layer list, its time spread over the layers."""
-    return read_layer_list(HERE / "networks" / f"{network}.csv", seconds=SECONDS[network])
+    listed = rows_of(read_layers(HERE / "networks" / f"{network}.csv"), variants)
+    return network_of(model_of_layers(network, _timed(network, listed)), variants)
+
+
+def _timed(network: str, rows: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
+    """The layers with their parts of the seconds that both passes of a sample take.
+
+    CosmoFlow's layers were measured one by one, and only the sum is printed. What its front takes
+    follows from the one compute term: a quarter of the front and the rest.
+    """
+    known = {row[0]: row[-1] for row in TABLES["paradl-layer-files"]["rows"]}
+    if network in known:
+        return spread(rows, known[network])
+    whole = _cell("paradl-seconds-per-sample", network)
+    divided = (whole - _cell("paradl-cosmoflow-step", "computing")) / (1.0 - 1.0 / NODE)
+    front = front_of(network, rows)
+    return (*spread(rows[:front], divided), *spread(rows[front:], whole - divided))
+
+
+def _cell(table: str, column: str) -> float:
+    """The value of a table of one row."""
+    found = TABLES[table]
+    return float(found["rows"][0][found["columns"].index(column)])
+
+
+def front_of(network: str, rows: tuple[ListedLayer, ...]) -> int:
+    """Layers up to the last one that the strategies divide, that one included."""
+    last = FIXTURE["last_divided"][network]
+    return next(place for place, row in enumerate(rows, start=1) if row.name == last)
 
 
 @lru_cache
@@ -109,44 +151,77 @@ def cluster_of(devices: int) -> Cluster:
     """The oracle's machine with as many devices."""
     problems = Problems("cluster.toml")
     section = read_toml(HERE / "cluster.toml", problems)
-    nodes = max(1, devices // NODE)
     section["levels"][0]["members"] = min(devices, NODE)
-    found = read_cluster({**section, "nodes": nodes}, problems)
+    found = read_cluster({**section, "nodes": max(1, devices // NODE)}, problems)
     problems.check()
     assert found is not None
     return found
 
 
 def plan_of(golden: Golden) -> Plan:
-    """The plan of a strategy."""
+    """The plan of a strategy: a copy of the model divides its front and repeats the rest."""
     groups = golden.devices // golden.inner
-    return Plan(data=groups, micro_batch=golden.batch // groups)
+    common = {"data": groups, "micro_batch": golden.batch // groups}
+    if golden.inner == 1:
+        return Plan(**common)
+    split = front_of(golden.network, read_layers(HERE / "networks" / f"{golden.network}.csv"))
+    if "spatial" in golden.strategy:
+        return Plan(context=golden.inner, grid=(golden.inner, 1, 1), split=split, **common)
+    return Plan(tensor=golden.inner, split=split, **common)
 
 
 @lru_cache
-def estimate_of(golden: Golden) -> Estimate:
+def estimate_of(golden: Golden, *, borders: bool = True) -> Estimate:
     """What foretrain says of the plan, by the oracle's coefficients."""
+    model = model_of(golden.network, golden.variants)
     workload = Workload(
-        model=model_of(golden.network),
+        model=model if borders else without_borders(model),
         global_batch=golden.batch,
         precision=Precision.FP32,
         optimizer=Optimizer.SGD,
     )
-    return price_plan(setting(workload, cluster_of(golden.devices), COEFFICIENTS), plan_of(golden))
+    cluster = machine_of(cluster_of(golden.devices), golden.variants)
+    return price_plan(setting(workload, cluster, COEFFICIENTS), plan_of(golden))
+
+
+def computed(golden: Golden) -> float:
+    """Seconds of both passes, of as many samples as there are."""
+    parts = estimate_of(golden).parts
+    return golden.iterations * (parts.forward + parts.backward)
+
+
+def communicated(golden: Golden) -> float:
+    """Seconds of everything that is exchanged, in whole iterations."""
+    parts = estimate_of(golden).parts
+    exchanged = parts.gradients + parts.parameters + parts.tensor + parts.context + parts.halo
+    return ceil(golden.iterations) * exchanged
+
+
+def bordered(golden: Golden) -> float:
+    """Seconds in which borders are exchanged."""
+    return estimate_of(golden).parts.halo - gathered(golden)
+
+
+def gathered(golden: Golden) -> float:
+    """Seconds in which the last divided picture is gathered."""
+    return estimate_of(golden, borders=False).parts.halo
+
+
+QUANTITIES: Mapping[str, Callable[[Golden], float]] = MappingProxyType(
+    {
+        "compute": computed,
+        "communication": communicated,
+        "borders": bordered,
+        "gathering": gathered,
+        "reduction": lambda golden: estimate_of(golden).parts.gradients,
+        "memory": lambda golden: estimate_of(golden).memory.total,
+    }
+)
 
 
 def predicted(golden: Golden) -> float:
     """The same output by foretrain."""
-    found = estimate_of(golden)
-    if golden.quantity == "memory":
-        return found.memory.total
-    parts: Mapping[str, float] = {
-        name: getattr(found.parts, name) for name in (*COMPUTED, *EXCHANGED)
-    }
-    iterations = SAMPLES / golden.batch
-    if golden.quantity == "compute":
-        return iterations * sum(parts[name] for name in COMPUTED)
-    return ceil(iterations) * sum(parts[name] for name in EXCHANGED)
+    return QUANTITIES[golden.quantity](golden)
 
 
 def error_of(golden: Golden) -> float:

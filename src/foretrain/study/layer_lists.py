@@ -77,7 +77,7 @@ def read_layer_list(path: Path, *, seconds: float | None = None) -> Model:
     Raises:
         InputError: the file is no such list; every line that is wrong is told.
     """
-    rows = _rows(path)
+    rows = read_layers(path)
     if seconds is not None:
         try:
             rows = spread(rows, seconds)
@@ -86,7 +86,12 @@ def read_layer_list(path: Path, *, seconds: float | None = None) -> Model:
     return model_of_layers(path.stem, rows)
 
 
-def _rows(path: Path) -> tuple[ListedLayer, ...]:
+def read_layers(path: Path) -> tuple[ListedLayer, ...]:
+    """The layers of a list, in order.
+
+    Raises:
+        InputError: the file is no such list; every line that is wrong is told.
+    """
     lines = (each for each in records(read_text(path, most=MOST_BYTES), str(path)) if each)
     problems = Problems(str(path))
     columns = _header(next(lines, CsvRecord(1, [])), problems)

@@ -84,6 +84,18 @@ def test_convolution_takes_twice_as_long_back_and_each_pass_may_be_stated():
     assert STEM.operator.seconds is None
 
 
+def test_devices_share_channels_and_pixels_of_listed_layers_as_of_the_librarys():
+    stem, norm, _, pool, head = (each for _, each in model_of_layers("listed", ROWS).operators)
+    assert (stem.filters, stem.channels, head.filters, head.channels) == (16, 0, 10, 16)
+    window = Window(size=3, stride=2)
+    assert (stem.pixels.read, stem.pixels.written) == ((8, 8), (4, 4))
+    assert stem.pixels.borders == window.borders(2)
+    assert stem.pixels.gradients == window.gradient_borders(2)
+    assert norm.pixels.borders == ((0, 0), (0, 0))
+    assert (norm.pixels.averaged, pool.pixels.averaged, head.pixels) == (False, True, None)
+    assert row("other", "other", square(4), square(4)).operator.pixels is None
+
+
 def test_rows_of_one_layer_stay_together():
     together = [replace(each, layer="front") for each in ROWS[:3]]
     model = model_of_layers("listed", [*together, *ROWS[3:]])

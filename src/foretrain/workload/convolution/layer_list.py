@@ -16,7 +16,7 @@ from foretrain.errors import InputError
 from foretrain.workload.convolution import operators
 from foretrain.workload.convolution.picture import Picture, Window
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import KernelFamily, Operator, Size
+from foretrain.workload.operator import KernelFamily, Operator, Pixels, Size
 
 
 class LayerKind(StrEnum):
@@ -33,6 +33,9 @@ class LayerKind(StrEnum):
 
 
 POINT = Window()
+
+WHOLE = (LayerKind.CONNECTED, LayerKind.OTHER)
+"""Kinds of layers that may need the whole picture, however few of its pixels they write."""
 
 WEIGHTED = (LayerKind.CONVOLUTION, LayerKind.CONNECTED, LayerKind.NORM)
 """Kinds of layers that have weights of themselves."""
@@ -125,6 +128,8 @@ class ListedLayer:
         changes: dict[str, object] = {}
         if self.weights is not None or self.kind not in WEIGHTED:
             changes["weights"] = self.weights or 0.0
+        if self.kind not in WHOLE:
+            changes["pixels"] = self._pixels
         if self.kept is not None:
             changes["kept"] = Size(values=self.kept)
         if self.flop is not None and found.matrices is None:
@@ -132,6 +137,20 @@ class ListedLayer:
         if self.timed:
             changes |= dict(zip(("seconds", "backward_seconds"), self._seconds(found), strict=True))
         return replace(found, **changes)  # type: ignore[arg-type]
+
+    @property
+    def _pixels(self) -> Pixels:
+        """What a grid of devices divides of it."""
+        dimensions = len(self.picture.sides)
+        slid = self.window if self.kind in (LayerKind.CONVOLUTION, LayerKind.POOLING) else POINT
+        return Pixels(
+            read=self.picture.sides,
+            written=self.result.sides,
+            channels=(self.picture.channels, self.result.channels),
+            borders=slid.borders(dimensions),
+            gradients=slid.gradient_borders(dimensions),
+            averaged=self.kind is LayerKind.POOLING and self.result.pixels == 1,
+        )
 
     def _seconds(self, operator: Operator) -> tuple[float, float]:
         """Of both passes; a sum is shared out by FLOP, or by what the passes move."""
@@ -223,6 +242,11 @@ def model_of_layers(name: str, rows: Sequence[ListedLayer]) -> Model:
     )
 
 
+def _first(row: ListedLayer) -> Operator:
+    """What reads the samples, which have too few channels to divide and need no gradient."""
+    return replace(row.operator, first=True, channels=0)
+
+
 def _layers(rows: Sequence[ListedLayer]) -> Iterator[Layer]:
     """Rows that stay together, one layer after the other."""
     numbered = enumerate(rows)
@@ -233,7 +257,7 @@ def _layers(rows: Sequence[ListedLayer]) -> Iterator[Layer]:
         outputs = last.result.values if last.outputs is None else last.outputs
         yield Layer(
             name=first.layer or first.name,
-            operators=tuple(replace(row.operator, first=place == 0) for place, row in several),
+            operators=tuple(row.operator if place else _first(row) for place, row in several),
             input=inputs,
             output=outputs,
         )
