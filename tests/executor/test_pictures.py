@@ -1,0 +1,85 @@
+"""Members that share pictures, filters or channels learn what one process learns."""
+
+import pytest
+from tests.executor.asked import asked
+from tests.executor.equality import busiest, sent_by, trained
+from tests.executor.models import model_of
+from tests.executor.networks import Pictures, Pooling, Stage
+from tests.executor.strategies import channels, spatial
+
+from foretrain.plan.plan import ChannelSplit, Plan
+
+NORMED, PLAIN = Pictures(norms=True), Pictures(norms=False)
+AVERAGED = Pictures(norms=True, average=True)
+WIDE = Pictures(
+    norms=True,
+    stages=(
+        Stage(channels=8, size=5, padding=2, pooling=Pooling(size=2, stride=2)),
+        Stage(channels=8, size=3, padding=2, dilation=2),
+        Stage(channels=8, size=1, stride=2),
+    ),
+)
+"""Windows that reach two pixels far, and one that reaches none and leaves pixels out."""
+
+KINDS = {channels.Filters: ChannelSplit.FILTER, channels.Channels: ChannelSplit.CHANNEL}
+GRIDS = pytest.mark.parametrize(
+    ("data", "grid"), [(1, (2, 1)), (1, (1, 4)), (1, (2, 2)), (2, (2, 1)), (2, (1, 2))], ids=str
+)
+
+
+@pytest.mark.parametrize("network", [NORMED, PLAIN, AVERAGED, WIDE])
+@pytest.mark.parametrize("split", [0, 1, 2])
+@GRIDS
+def test_grid_learns_what_one_process_learns(processes, network, split, data, grid):
+    members = data * grid[0] * grid[1]
+    answers = trained(processes, spatial.train, network, data, grid, split, members=members)
+    plan = Plan(
+        data=data,
+        context=grid[0] * grid[1],
+        grid=grid,
+        split=split,
+        micro_batch=network.batch // data,
+    )
+    expected = asked(model_of(network), plan, batch=network.batch)
+    assert busiest(answers) == expected
+
+
+@pytest.mark.parametrize("network", [NORMED, PLAIN])
+@pytest.mark.parametrize("kind", [channels.Filters, channels.Channels])
+@pytest.mark.parametrize("split", [0, 2])
+@pytest.mark.parametrize(("data", "tensor"), [(1, 2), (1, 4), (2, 2)])
+def test_members_that_share_channels_learn_what_one_process_learns(
+    processes, network, kind, split, data, tensor
+):
+    members = data * tensor
+    answers = trained(
+        processes, channels.train, network, data, tensor, kind, split, members=members
+    )
+    plan = Plan(
+        data=data,
+        tensor=tensor,
+        convolutions=KINDS[kind],
+        split=split,
+        micro_batch=network.batch // data,
+    )
+    expected = asked(model_of(network), plan, batch=network.batch)
+    if kind is channels.Channels and data > 1:
+        # Every member has the whole bias, which the cost model divides like the weights.
+        expected = {
+            purpose: size for purpose, size in expected.items() if "gradients" not in purpose
+        }
+    assert [{name: each.get(name) for name in expected} for each in sent_by(answers)] == [
+        expected
+    ] * members
+
+
+def test_poolings_that_overlap_send_back_what_the_owner_of_a_window_knows(processes):
+    """Which pixel was the largest, only it can tell: gradients return the way the pixels came."""
+    pooling = Pooling(size=3, stride=2, padding=1)
+    network = Pictures(norms=True, stages=(Stage(channels=8, size=1, pooling=pooling),))
+    for grid in ((2, 1), (4, 1), (2, 2)):
+        members = grid[0] * grid[1]
+        answers = trained(processes, spatial.train, network, 1, grid, 0, members=members)
+        sent = busiest(answers)
+        for side in spatial.NAMES[: sum(many > 1 for many in grid)]:
+            assert sent[f"{side} backward"] == sent[f"{side} forward"]
