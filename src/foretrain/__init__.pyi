@@ -36,6 +36,8 @@ from foretrain.measured.queue_study import QueueStudy as QueueStudy
 from foretrain.plan.plan import Plan as Plan
 from foretrain.plan.study import Space as Space, Study as Study
 from foretrain.search.answers import Answers as Answers
+from foretrain.search.explain.finding import Finding as Finding, Measured as Measured
+from foretrain.search.explain.findings import findings as findings
 from foretrain.search.largest import Largest as Largest, largest as largest
 from foretrain.search.mixed import mixed as mixed
 from foretrain.search.result import SearchResult as SearchResult, WhyNot as WhyNot

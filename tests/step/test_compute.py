@@ -42,6 +42,7 @@ A100 = Rates(
         norm_forward=1.0,
         norm_backward=1.0,
         drain=0.0,
+        unshrunk=0.0,
     ),
 )
 

@@ -37,6 +37,7 @@ RATE = PictureRates(
     norm_forward=1.0,
     norm_backward=1.0,
     drain=0.0,
+    unshrunk=0.0,
 )
 batches = st.integers(1, 512).map(float)
 

@@ -56,6 +56,7 @@ class Pictures:
             reads.
         statistics_compiled: the same where a compiler sees the whole network.
         drain: seconds that a kernel takes to fill a device and to leave it.
+        unshrunk: share of a convolution's time that members which divide its channels still take.
     """
 
     sustained: float
@@ -74,6 +75,7 @@ class Pictures:
     statistics: float
     statistics_compiled: float
     drain: float
+    unshrunk: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,9 @@ class Links:
         custom: the same for fabrics of one maker.
         in_network: share of that which switches reach when they add up what they pass on.
         start: seconds before a collective's first message.
+        staged: time of the bytes of a message between neighbours over that of the link, where the
+            framework takes them through the memory of the host; 1 from device to device.
+        staged_start: seconds that such a message starts later.
     """
 
     nvlink: float
@@ -77,6 +80,8 @@ class Links:
     custom: float
     in_network: float
     start: float
+    staged: float
+    staged_start: float
 
     def share(self, technology: Technology) -> float:
         """Share of a link's nominal bandwidth that a collective reaches."""

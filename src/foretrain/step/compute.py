@@ -58,11 +58,17 @@ def convolution_times(
         rate: of the device.
         share: the device's part.
     """
+    # Kernels that do not shrink with their channels repeat some of what others do.
+    channels = (
+        divisor / (1.0 + rate.unshrunk * (divisor - 1.0)) if rate.unshrunk else divisor
+        for divisor in (share.columns, share.depth, share.batch)
+    )
+    filters, depths, groups = channels
     rows, columns, depth, batch, window = np.broadcast_arrays(
         operators.rows * micro_batch / share.rows,
-        operators.columns / share.columns,
-        operators.depth / share.depth,
-        operators.batch / share.batch,
+        operators.columns / filters,
+        operators.depth / depths,
+        operators.batch / groups,
         operators.window,
     )
     times = tiled_time(

@@ -64,6 +64,7 @@ class PictureRates:
         norm_forward: passes over a picture that a norm takes, of the three that it would take.
         norm_backward: the same of the five of its backward pass.
         drain: seconds that a kernel takes beside its work.
+        unshrunk: share of a convolution's time that members which divide its channels still take.
     """
 
     tiling: Tiling
@@ -77,6 +78,7 @@ class PictureRates:
     norm_forward: float
     norm_backward: float
     drain: float
+    unshrunk: float
 
 
 def picture_rates(
@@ -111,6 +113,7 @@ def picture_rates(
         norm_forward=1.0 - saved / 3.0,
         norm_backward=1.0 - 2.0 * saved / 5.0,
         drain=known.drain * slower,
+        unshrunk=known.unshrunk,
     )
 
 

@@ -62,11 +62,15 @@ class Group:
         stretches: one per level, innermost first.
         piece: bytes that a member receives before it hands them on.
         copies: receivers of each value, drawn from all members, where it counts once for each.
+        staged: time of a message between neighbours over that of its links.
+        staged_start: seconds that it starts later.
     """
 
     stretches: tuple[LevelUse, ...]
     piece: float
     copies: int = 1
+    staged: float = 1.0
+    staged_start: float = 0.0
 
     @property
     def members(self) -> Number:
@@ -107,7 +111,13 @@ def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
     below = [np.ones_like(inside[0]), *inside[:-1]]
     levels = zip(net.wires, inside, below, strict=True)
     stretches = tuple(_stretch(wire, here, under) for wire, here, under in levels)
-    return Group(stretches=stretches, piece=net.piece, copies=copies)
+    return Group(
+        stretches=stretches,
+        piece=net.piece,
+        copies=copies,
+        staged=net.staged,
+        staged_start=net.staged_start,
+    )
 
 
 def _stretch(wire: Wire, inside: Number, below: Number) -> LevelUse:

@@ -12,7 +12,8 @@ def send(group: Group) -> Line:
     """One message over the slowest hop of the group.
 
     Of the members inside a node, neighbours in a line, only the last sends out of it: it has the
-    shares of all of them, as far as its own port goes.
+    shares of all of them, as far as its own port goes. A framework may take messages through the
+    memory of the host.
     """
     levels = group.stretches
     fixed, per_byte = np.zeros_like(levels[0].inside), np.zeros_like(levels[0].inside)
@@ -20,4 +21,4 @@ def send(group: Group) -> Line:
         reached = np.minimum(level.alone, level.below * level.around)
         fixed = np.where(level.crossed, level.hop, fixed)
         per_byte = np.where(level.crossed, 1.0 / reached, per_byte)
-    return Line(fixed=fixed, per_byte=per_byte)
+    return Line(fixed=fixed + group.staged_start, per_byte=per_byte * group.staged)

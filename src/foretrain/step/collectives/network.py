@@ -97,6 +97,8 @@ class Network:
         own: what the user asks for: what each does, and its name, of the table or the user's own.
         piece: bytes that a member receives before it hands them on.
         protocols: those for short messages.
+        staged: time of a message between neighbours over that of its links.
+        staged_start: seconds that it starts later.
     """
 
     wires: tuple[Wire, ...]
@@ -105,6 +107,8 @@ class Network:
     own: tuple[tuple[str, str], ...] = ()
     piece: float = 0.0
     protocols: tuple[Protocol, ...] = ()
+    staged: float = 1.0
+    staged_start: float = 0.0
 
     def over(self, protocol: Protocol) -> Network:
         """The same as a protocol for short messages has it: flags let every word pass at once."""
@@ -136,7 +140,13 @@ class Network:
             for wire in self.wires
         )
         protocols = tuple(replace(each, start=each.start * factor) for each in self.protocols)
-        return replace(self, wires=wires, start=self.start * factor, protocols=protocols)
+        return replace(
+            self,
+            wires=wires,
+            start=self.start * factor,
+            staged_start=self.staged_start * factor,
+            protocols=protocols,
+        )
 
 
 def network(cluster: Cluster, coefficients: Coefficients) -> Network:
@@ -167,6 +177,8 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
         own=cluster.collectives,
         piece=known.piece,
         protocols=(flagged, in_lines),
+        staged=coefficients.links.staged,
+        staged_start=coefficients.links.staged_start,
     )
 
 
