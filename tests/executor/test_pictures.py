@@ -21,13 +21,22 @@ WIDE = Pictures(
 )
 """Windows that reach two pixels far, and one that reaches none and leaves pixels out."""
 
+OVERLAPPING = Pictures(
+    norms=True,
+    stages=(
+        Stage(channels=8, size=3, padding=1, pooling=Pooling(size=3, stride=2, padding=1)),
+        Stage(channels=8, size=3, padding=1),
+    ),
+)
+"""A pooling of which only the owner of a window knows which pixel was the largest."""
+
 KINDS = {channels.Filters: ChannelSplit.FILTER, channels.Channels: ChannelSplit.CHANNEL}
 GRIDS = pytest.mark.parametrize(
     ("data", "grid"), [(1, (2, 1)), (1, (1, 4)), (1, (2, 2)), (2, (2, 1)), (2, (1, 2))], ids=str
 )
 
 
-@pytest.mark.parametrize("network", [NORMED, PLAIN, AVERAGED, WIDE])
+@pytest.mark.parametrize("network", [NORMED, PLAIN, AVERAGED, WIDE, OVERLAPPING])
 @pytest.mark.parametrize("split", [0, 1, 2])
 @GRIDS
 def test_grid_learns_what_one_process_learns(processes, network, split, data, grid):
@@ -63,23 +72,4 @@ def test_members_that_share_channels_learn_what_one_process_learns(
         micro_batch=network.batch // data,
     )
     expected = asked(model_of(network), plan, batch=network.batch)
-    if kind is channels.Channels and data > 1:
-        # Every member has the whole bias, which the cost model divides like the weights.
-        expected = {
-            purpose: size for purpose, size in expected.items() if "gradients" not in purpose
-        }
-    assert [{name: each.get(name) for name in expected} for each in sent_by(answers)] == [
-        expected
-    ] * members
-
-
-def test_poolings_that_overlap_send_back_what_the_owner_of_a_window_knows(processes):
-    """Which pixel was the largest, only it can tell: gradients return the way the pixels came."""
-    pooling = Pooling(size=3, stride=2, padding=1)
-    network = Pictures(norms=True, stages=(Stage(channels=8, size=1, pooling=pooling),))
-    for grid in ((2, 1), (4, 1), (2, 2)):
-        members = grid[0] * grid[1]
-        answers = trained(processes, spatial.train, network, 1, grid, 0, members=members)
-        sent = busiest(answers)
-        for side in spatial.NAMES[: sum(many > 1 for many in grid)]:
-            assert sent[f"{side} backward"] == sent[f"{side} forward"]
+    assert sent_by(answers) == [expected] * members

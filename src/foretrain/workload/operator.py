@@ -136,6 +136,8 @@ class Pixels:
         gradients: planes of the gradient of its result that the same windows need to give all
             gradients of the part's own input.
         averaged: whether it takes the mean over all pixels, so that members add up their sums.
+        returned: whether gradients of borders go back to those who sent the pixels: only the owner
+            of a window knows where in it a maximum is.
 
     Source: dryden2019, section 3 (which borders a window exchanges in either pass).
     """
@@ -146,6 +148,7 @@ class Pixels:
     borders: tuple[tuple[int, int], ...] = ()
     gradients: tuple[tuple[int, int], ...] = ()
     averaged: bool = False
+    returned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

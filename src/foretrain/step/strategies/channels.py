@@ -5,7 +5,7 @@
   gradient of the input, which all add up.
 - channel: each member has all filters, some channels of each. It needs those channels of the input
   and makes a partial sum of the result, which all add up; on the way back each has some channels of
-  the gradient of the input, which all gather.
+  the gradient of the input, which all gather. Biases stay whole.
 
 Gradients of weights need no exchange. Between convolutions every member has whole pictures and
 repeats what is done with them. Groups of channels that know nothing of one another (depthwise and
@@ -56,8 +56,17 @@ def share(operators: Operators, plans: PlanTable) -> Share:
         depth=np.where(~grouped & channel, members, 1.0),
         batch=np.where(grouped, members, 1.0),
         moved=np.where(grouped, members, 1.0),
-        weights=members,
+        weights=np.where(~grouped & channel, _without_biases(operators, members), members),
     )
+
+
+def _without_biases(operators: Operators, members: Floats) -> Floats:
+    """By how much weights are smaller where biases, one per filter, stay whole. [operator, plan]"""
+    slices = operators.batch * operators.columns * operators.depth
+    bias = np.maximum(operators.weights - slices, 0.0) * operators.matmul
+    held = (operators.weights - bias) / members + bias
+    divided: Floats = np.where(held > 0, operators.weights / np.where(held > 0, held, 1.0), members)
+    return divided
 
 
 def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:

@@ -4,9 +4,11 @@ The context axis stands in a grid along height, width and depth; each member has
 place and all parameters, so that members are replicas for the gradients. A window at the edge of a
 part reaches into the parts beside it: the forward pass exchanges the borders of what an operator
 reads, the backward pass those of the gradient of its result, dimension by dimension, so that the
-second one brings the corners of the first along. A mean over all pixels is added up. Where an
-operator needs the whole picture (or `split` ends the front) it is gathered, and every member
-repeats what follows; on the way back each takes its part of what all of them have.
+second one brings the corners of the first along. Where in a window its maximum was, only the owner
+of the window knows: a pooling sends gradients back the way that the borders came. A mean over all
+pixels is added up. Where an operator needs the whole picture (or `split` ends the front) it is
+gathered, and every member repeats what follows; on the way back each takes its part of what all of
+them have.
 
 Sources: kahira2021, section 3.2 and table III; dryden2019, section 3.
 """
@@ -98,19 +100,16 @@ def _part(operators: Operators, place: int, grid: Grid) -> list[float]:
     reads = operators.rows[place, 0] == prod(pixels.read) != prod(pixels.written)
     returns = (operators.backward_flop + operators.backward_values)[place, 0] > 0
     back = returns and not operators.first[place, 0]
+    borders = [*_messages(pixels.read, pixels.borders, grid, channels=pixels.channels[0])]
+    gradients = _messages(pixels.written, pixels.gradients, grid, channels=pixels.channels[1])
     return [
         read,
         written,
         read if reads else written,
         float(prod(pixels.written) * pixels.channels[1]) * (written > 1.0),
         float(pixels.channels[1]) * (pixels.averaged and read > 1.0),
-        *_messages(pixels.read, pixels.borders, grid, channels=pixels.channels[0]),
-        *(
-            each * back
-            for each in _messages(
-                pixels.written, pixels.gradients, grid, channels=pixels.channels[1]
-            )
-        ),
+        *borders,
+        *(each * back for each in (borders if pixels.returned else gradients)),
     ]
 
 

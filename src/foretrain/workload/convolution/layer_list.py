@@ -142,6 +142,7 @@ class ListedLayer:
     def _pixels(self) -> Pixels:
         """What a grid of devices divides of it."""
         dimensions = len(self.picture.sides)
+        averaged = self.kind is LayerKind.POOLING and self.result.pixels == 1
         slid = self.window if self.kind in (LayerKind.CONVOLUTION, LayerKind.POOLING) else POINT
         return Pixels(
             read=self.picture.sides,
@@ -149,7 +150,8 @@ class ListedLayer:
             channels=(self.picture.channels, self.result.channels),
             borders=slid.borders(dimensions),
             gradients=slid.gradient_borders(dimensions),
-            averaged=self.kind is LayerKind.POOLING and self.result.pixels == 1,
+            averaged=averaged,
+            returned=self.kind is LayerKind.POOLING and not averaged,
         )
 
     def _seconds(self, operator: Operator) -> tuple[float, float]:

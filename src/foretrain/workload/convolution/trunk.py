@@ -180,7 +180,7 @@ class Trunk:
         result = Picture(channels=self.picture.channels, sides=window.over(self.picture))
         kept = 0.0 if average else self._keep()
         operator = operators.pointwise(name, self.picture.values, read=1, kept=kept)
-        self._append(operator, result, window=window)
+        self._append(operator, result, window=window, returned=not average)
 
     def average(self, name: str, *, sides: int = 1) -> None:
         """The average of each channel's pixels, down to a few of them."""
@@ -308,6 +308,7 @@ class Trunk:
         window: Window | None = None,
         groups: int = 1,
         averaged: bool = False,
+        returned: bool = False,
     ) -> None:
         """An operator that knows its pixels, of which a device may have a part."""
         dimensions = len(self.picture.sides)
@@ -319,6 +320,7 @@ class Trunk:
             borders=slid.borders(dimensions),
             gradients=slid.gradient_borders(dimensions),
             averaged=averaged,
+            returned=returned,
         )
         self._write(replace(operator, pixels=pixels), result, window=window, groups=groups)
 
