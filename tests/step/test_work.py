@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,14 +11,17 @@ from tests.step.prices import parts as priced
 
 from foretrain.errors import InputError
 from foretrain.plan.plan import Plan, Recompute
+from foretrain.step.compute import backward_kernels
 from foretrain.step.setting import setting
+from foretrain.step.strategies.strategy import Share
+from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT
-from foretrain.workload.graph import Layer, Model
+from foretrain.workload.graph import Layer, Model, operators_of
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Matrices, Operator, Size, Split, matmul
 from foretrain.workload.trainable import Trainable, adapted
-from foretrain.workload.workload import Workload
+from foretrain.workload.workload import Precision, Workload
 
 NODE = cluster("dgx-a100", nodes=1)
 QUIET = DEFAULT.changed({"host.launch": 1.0, "host.gap": 1.0, "step.spread": 0.0})
@@ -74,6 +78,40 @@ def test_frozen_weights_leave_out_half_of_a_measured_backward_pass():
     assert parts(model(product(trained=0.0, first=True)), Plan()).backward == 0.0
     frozen = adapted(model(product(), MOVED), Trainable(frozen=2))
     assert parts(frozen, Plan()).backward == 0.0
+
+
+def times_of(operator, **share):
+    """Seconds of an operator of which a device has a part, by no formula."""
+    operators = operators_of(model(operator))
+    work = DeviceWork(
+        operators=operators,
+        share=Share(**share),
+        micro_batch=np.array([3.0]),
+        precision=Precision.FP32,
+    )
+    nothing = OperatorTimes(forward=np.ones((1, 1)), backward=np.ones((1, 1)), weights=np.ones(1))
+    found = as_measured(work, nothing, backward_kernels(operators)[0])
+    return tuple(
+        float(np.ravel(each)[0]) for each in (found.forward, found.backward, found.weights)
+    )
+
+
+def test_products_are_divided_by_all_their_dimensions_and_what_moves_by_its_own():
+    parts_of_it = {"rows": 2.0, "columns": 3.0, "depth": 5.0, "batch": 7.0, "moved": 11.0}
+    assert times_of(product(), **parts_of_it) == pytest.approx((6 / 210, 18 / 210, 9 / 210))
+    assert times_of(MOVED, **parts_of_it) == pytest.approx((1.5 / 11, 0.75 / 11, 0.0))
+
+
+def test_gradients_of_weights_are_half_of_a_backward_pass_and_all_of_a_first_one():
+    assert times_of(product())[1:] == (18.0, 9.0)
+    assert times_of(product(first=True))[1:] == (18.0, 18.0)
+    assert times_of(product(trained=1.0))[1:] == (18.0, 9.0)
+    assert times_of(product(trained=0.0))[1:] == (9.0, 0.0)
+    scores = matmul("scores", WHOLE)
+    assert times_of(replace(scores, seconds=2.0, backward_seconds=6.0))[1:] == (18.0, 0.0)
+    norm = replace(MOVED, weights=4.0)
+    assert times_of(norm)[1:] == (0.75, 0.0)
+    assert times_of(replace(norm, trained=0.0))[1:] == (0.75, 0.0)
 
 
 def test_operators_beside_a_measured_one_keep_their_formulas():

@@ -4,7 +4,8 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.step.estimate import estimate
-from foretrain.study.layer_lists import read_layer_list
+from foretrain.study import layer_lists
+from foretrain.study.layer_lists import read_layer_list, read_layers
 from foretrain.study.problems import Problems
 from foretrain.study.study import read_study
 from foretrain.study.workload import read_workload
@@ -91,6 +92,35 @@ def test_every_cell_that_is_wrong_is_told_with_its_line(written):
 )
 def test_what_is_no_list_is_refused(written, header, line, message):
     assert message in refusal(written(line, header=header))
+
+
+def test_single_pixels_have_as_many_sides_as_samples(written):
+    layers = read_layers(written(*LINES))
+    assert [layer.picture.sides for layer in layers] == [(8, 8), (4, 4), (4, 4), (1, 1)]
+    assert [layer.result.sides for layer in layers] == [(4, 4), (4, 4), (1, 1), (1, 1)]
+
+
+def test_time_that_cannot_be_spread_names_the_file(written):
+    path = written("a,other,1,,1,,,")
+    assert refusal(path, seconds=1.0).startswith(f"{path}: no layer computes anything")
+    assert refusal(written("a,other,1,,1,,,,3 s", header=f"{HEADER},both"), seconds=1.0).endswith(
+        "layer 'a' has seconds of its own; leave out those of the whole network."
+    )
+
+
+def test_list_has_a_limit(written, monkeypatch):
+    monkeypatch.setattr(layer_lists, "MOST_LAYERS", 2)
+    assert len(read_layers(written(*LINES[:2]))) == 2
+    assert "has more than 2 layers" in refusal(written(*LINES[:3]))
+
+
+@pytest.mark.parametrize("sides", ["1000000000", "1"])
+def test_sides_are_counted_up_to_a_thousand_million(written, sides):
+    (layer,) = read_layers(written(f"a,other,1,{sides},1,{sides},,"))
+    assert layer.picture.sides == (int(sides),)
+    assert "is no whole number of at least 1" in refusal(
+        written(f"a,other,1,{sides}0000000000,1,,,")
+    )
 
 
 def test_two_rows_of_one_name_are_refused(written):

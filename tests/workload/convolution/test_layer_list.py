@@ -82,6 +82,16 @@ def test_convolution_takes_twice_as_long_back_and_each_pass_may_be_stated():
     each = replace(STEM, forward=1.0, backward=5.0).operator
     assert (each.seconds, each.backward_seconds) == (1.0, 5.0)
     assert STEM.operator.seconds is None
+    free = replace(STEM, forward=0.0, backward=0.0).operator
+    assert (free.seconds, free.backward_seconds) == (0.0, 0.0)
+    (norm,) = (replace(NORM, both=8.0).operator,)
+    assert (norm.seconds, norm.backward_seconds) == (3.0, 5.0)
+
+
+def test_what_only_moves_values_reads_one_input_and_a_sum_two():
+    added = replace(RELU, kind=LayerKind.ADDITION).operator
+    assert (RELU.operator.forward.values, added.forward.values) == (2 * 256, 3 * 256)
+    assert (POOL.operator.kept.values, RELU.operator.kept.values) == (256, 0)
 
 
 def test_devices_share_channels_and_pixels_of_listed_layers_as_of_the_librarys():
