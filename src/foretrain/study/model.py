@@ -26,6 +26,7 @@ from foretrain.study.problems import inner
 from foretrain.study.reading import read_text
 from foretrain.study.tracing.hugging_face import traced_config
 from foretrain.study.tracing.module import traced_code
+from foretrain.study.tracing.onnx_file import model_of_onnx
 from foretrain.units import FLOP, PARAMETERS, SECONDS, VALUES, as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, entries, find, known
@@ -72,6 +73,13 @@ class ConfigFile:
 
 
 @dataclass(frozen=True, slots=True)
+class OnnxFile:
+    """The path of an ONNX file, as it is written."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class CodeSource:
     """`package.module:build`, as it is written."""
 
@@ -87,7 +95,7 @@ class Sample:
     positions: int | None = None
 
 
-Source = str | ConfigFile | LayerListFile | CodeSource | Totals | Model
+Source = str | ConfigFile | LayerListFile | OnnxFile | CodeSource | Totals | Model
 
 
 GIVEN: Final = "<model>"
@@ -141,14 +149,16 @@ def _read_text(value: str) -> Source:
         return ConfigFile(value)
     if value.endswith(".csv"):
         return LayerListFile(path=value)
+    if value.endswith(".onnx"):
+        return OnnxFile(value)
     if known(value) is None and CODE.fullmatch(value):
         return CodeSource(value)
-    if known(value) is None and ("/" in value or ":" in value or value.endswith(".onnx")):
+    if known(value) is None and ("/" in value or ":" in value):
         if not REPOSITORY.fullmatch(value):
             raise InputError(
                 f"{as_written(value)} is nothing that foretrain reads. Write the name of a model, "
-                "such as 'llama-3-70b', the path of a config.json or of a layer list (.csv), or "
-                "package.module:build for a function that returns a torch.nn.Module."
+                "such as 'llama-3-70b', the path of a config.json, of a layer list (.csv) or of an "
+                "ONNX file, or package.module:build for a function that returns a torch.nn.Module."
             )
         near = nearest(value, (each for entry in entries().values() for each in entry.repositories))
         raise InputError(
@@ -162,7 +172,13 @@ SCHEMA: Final[Mapping[str, object]] = {
     "anyOf": [
         {
             "type": "string",
-            "examples": [*entries(), "path/config.json", "path/layers.csv", "package.module:build"],
+            "examples": [
+                *entries(),
+                "path/config.json",
+                "path/layers.csv",
+                "path/net.onnx",
+                "package.module:build",
+            ],
         },
         {
             "type": "object",
@@ -202,12 +218,10 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         ForetrainError: the file cannot be read, is of no known family, or misses something; or the
             sample's size does not suit the model.
     """
-    if isinstance(source, ConfigFile | LayerListFile):
+    if isinstance(source, ConfigFile | LayerListFile | OnnxFile):
         if folder is None:
             raise InputError(f"'{source.path}' is a file, which only a study in a file can name.")
-        if isinstance(source, LayerListFile):
-            return _listed(source, folder, sample=sample, routing=routing)
-        return _configured(source, folder, sample=sample, routing=routing)
+        return _in_file(source, folder, sample=sample, routing=routing)
     if isinstance(source, Model | CodeSource):
         return _brought(source, folder, sample=sample, routing=routing)
     if isinstance(source, Totals):
@@ -276,6 +290,30 @@ def _configured(source: ConfigFile, folder: Path, *, sample: Sample, routing: Ro
     if unread:
         why = f"that its fields say all: transformers could not be asked ({unread})"
         model = replace(model, assumed=(why, *model.assumed))
+    return replace(model, source=source.path)
+
+
+def _in_file(
+    source: ConfigFile | LayerListFile | OnnxFile,
+    folder: Path,
+    *,
+    sample: Sample,
+    routing: Routing,
+) -> Model:
+    """The model of a file; a relative path starts at the study's folder."""
+    if isinstance(source, ConfigFile):
+        return _configured(source, folder, sample=sample, routing=routing)
+    if isinstance(source, OnnxFile):
+        return _exported(source, folder, sample=sample, routing=routing)
+    return _listed(source, folder, sample=sample, routing=routing)
+
+
+def _exported(source: OnnxFile, folder: Path, *, sample: Sample, routing: Routing) -> Model:
+    """The model of an ONNX file."""
+    if sample.positions is not None or routing:
+        raise InputError(f"'{source.path}' is a graph, which has positions and experts of its own.")
+    path = folder / source.path
+    model = model_of_onnx(path, sequence=sample.sequence, image=sample.image)
     return replace(model, source=source.path)
 
 
