@@ -4,7 +4,7 @@ A member has one block of tokens from the front and one from the back of a sampl
 """
 
 import numpy as np
-from tests.executor.attention import attend, attend_back
+from tests.executor.attention import Attention, attend, attend_back
 from tests.executor.layers import Row
 from tests.executor.rings import axes
 from tests.executor.training import add_up_gradients, both_passes, learned, update
@@ -87,13 +87,23 @@ class Heads:
         return np.concatenate(self._group.all_to_all(parts, purpose), axis=1)
 
 
+def tokens_of(network, group):
+    """Places of the tokens that a member has of every sample."""
+    return places_of(group.place, group.size, network.tokens)
+
+
+def share_tokens(layers, network, group, core=Ring):
+    """Let the queries of a member meet the keys of all."""
+    for residual in (each for each in layers if isinstance(each, Row)):
+        if isinstance(residual.layers[1], Attention):
+            residual.layers[1].core = core(group, network.tokens)
+
+
 def train(member, network, context, core):
     group = axes(member, {"context": context})["context"]
-    mine = places_of(group.place, group.size, network.tokens)
+    mine = tokens_of(network, group)
     layers = network.layers()
-    for residual in (each for each in layers if isinstance(each, Row)):
-        if hasattr(residual.layers[1], "core"):
-            residual.layers[1].core = core(group, network.tokens)
+    share_tokens(layers, network, group, core)
     inputs, targets = network.inputs[:, mine], network.targets[:, mine]
     loss = both_passes(layers, inputs, targets, count=network.targets.size)
     add_up_gradients(layers, group)

@@ -8,18 +8,18 @@ from itertools import accumulate
 import numpy as np
 from tests.executor.layers import Row, cross_entropy
 from tests.executor.rings import axes
-from tests.executor.training import learned, update, weighty
+from tests.executor.strategies.data import part
+from tests.executor.training import add_up_gradients, learned, update, weighty
 
 
 class Stage:
     """The sections of one member, and its neighbours."""
 
-    def __init__(self, sections, network, group, micro_batches):
+    def __init__(self, sections, network, group, micro_batches, samples):
         self.row = Row(*(layer for section in sections for layer in section))
         self.loss = 0.0
         self._group, self._count = group, network.targets.size
-        self._inputs = np.split(network.inputs, micro_batches)
-        self._targets = np.split(network.targets, micro_batches)
+        self._inputs, self._targets = (np.split(each, micro_batches) for each in samples)
         self._given = []
 
     def forward(self):
@@ -41,13 +41,15 @@ class Stage:
             self._group.send(place - 1, gradient, "pipeline backward")
 
 
-def train(member, network, cut, micro_batches):
-    group = axes(member, {"pipeline": len(cut)})["pipeline"]
+def train(member, network, cut, micro_batches, data=1):
+    groups = axes(member, {"data": data, "pipeline": len(cut)})
+    group = groups["pipeline"]
     ends = [0, *accumulate(cut)]
     sections = network.sections()
     before = [layer for section in sections[: ends[group.place]] for layer in section]
     mine = sections[ends[group.place] : ends[group.place + 1]]
-    stage = Stage(mine, network, group, micro_batches)
+    samples = [part(each, groups["data"]) for each in network.samples]
+    stage = Stage(mine, network, group, micro_batches, samples)
     ahead = min(group.size - 1 - group.place, micro_batches)
     for _ in range(ahead):
         stage.forward()
@@ -56,5 +58,6 @@ def train(member, network, cut, micro_batches):
         stage.backward()
     for _ in range(ahead):
         stage.backward()
+    add_up_gradients([stage.row], groups["data"])
     update([stage.row])
     return stage.loss, learned([stage.row], first=len(weighty(before)))

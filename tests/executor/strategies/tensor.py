@@ -7,17 +7,22 @@ until the backward pass, which so has nothing to gather again.
 
 import numpy as np
 from tests.executor.attention import Attention, Embedding
-from tests.executor.layers import Linear, Residual, Through
+from tests.executor.layers import Linear, Residual, Row, Through
 from tests.executor.rings import axes
+from tests.executor.strategies.context import share_tokens, tokens_of
+from tests.executor.strategies.data import part
 from tests.executor.training import add_up_gradients, learned, update
 
 FORWARD, BACKWARD = "tensor forward", "tensor backward"
 
 
-def train(member, network, tensor, sequence):
-    group = axes(member, {"tensor": tensor})["tensor"]
+def train(member, network, tensor, sequence, context=1, data=1):
+    groups = axes(member, {"tensor": tensor, "context": context, "data": data})
+    replicas = axes(member, {"tensor": tensor, "replicas": context * data})["replicas"]
+    group = groups["tensor"]
     [table], *blocks, [norm, logits] = network.sections()
     begin, end = _ends(group, sequence=sequence)
+    share_tokens([part for block in blocks for part in block], network, groups["context"])
     layers = [
         _vocabulary(table, group),
         end(),
@@ -26,15 +31,17 @@ def train(member, network, tensor, sequence):
         begin(),
         _columns(logits, group),
     ]
-    values = network.inputs
-    for layer in layers:
-        values = layer.forward(values)
-    loss, gradient = _cross_entropy(values, network.targets, group)
-    for layer in reversed(layers):
-        gradient = layer.backward(gradient)
+    inputs, targets = (
+        part(each, groups["data"])[:, tokens_of(network, groups["context"])]
+        for each in network.samples
+    )
+    row = Row(*layers)
+    loss, gradient = _cross_entropy(row.forward(inputs), targets, group, network.targets.size)
+    row.backward(gradient)
     if sequence:
         norms = [norm, *(part.layers[0] for block in blocks for part in block)]
         add_up_gradients(norms, group, "norms")
+    add_up_gradients(layers, replicas)
     update(layers)
     return loss / group.size, learned(layers)
 
@@ -112,7 +119,7 @@ def _vocabulary(table, group):
     return found
 
 
-def _cross_entropy(scores, targets, group):
+def _cross_entropy(scores, targets, group, count):
     """The loss over scores of which each member has some columns: three numbers per token go round.
 
     The loss is that of all members, the gradient that of a member's own columns.
@@ -128,4 +135,4 @@ def _cross_entropy(scores, targets, group):
     logarithm = np.log(whole) + most
     loss = (logarithm - every[:, 2].sum(axis=0)).sum()
     chances = np.exp(scores - logarithm[..., np.newaxis])
-    return loss / targets.size, (chances - hit) / targets.size
+    return loss / count, (chances - hit) / count
