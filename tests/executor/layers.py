@@ -1,5 +1,7 @@
 """Layers in NumPy, forward and backward written out, in the precision of their input.
 
+Pictures are [sample, channel, side...], of one or more sides.
+
 A layer keeps what its backward pass needs of each pass until that pass comes, first in, first out;
 gradients of weights add up over the passes. `parts` says which part of a weight a member has, as an
 index into the whole one.
@@ -119,22 +121,30 @@ def covered(size, dilation):
 
 
 def windows(picture, size, *, stride, dilation=1):
-    """What the windows read. [sample, channel, row, column, row of window, column of window]"""
-    reach = covered(size, dilation)
-    found = sliding_window_view(picture, (reach, reach), axis=(2, 3))
-    return found[:, :, ::stride, ::stride, ::dilation, ::dilation]
+    """What the windows read of pictures. [sample, channel, place..., place in the window...]"""
+    dimensions = sides_of(picture)
+    reach = (covered(size, dilation),) * len(dimensions)
+    found = sliding_window_view(picture, reach, axis=dimensions)
+    places = [slice(None, None, stride)] * len(dimensions)
+    taps = [slice(None, None, dilation)] * len(dimensions)
+    return found[:, :, *places, *taps]
 
 
 def spread(values, sides, *, stride, dilation=1):
     """The pixels that windows read, added up from what each gives: `windows` turned around."""
-    rows, columns, size = values.shape[2], values.shape[3], values.shape[4]
+    places, taps = values.shape[2 : 2 + len(sides)], values.shape[2 + len(sides) :]
     found = np.zeros((*values.shape[:2], *sides))
-    for i in range(size):
-        for j in range(size):
-            down = slice(i * dilation, i * dilation + stride * rows, stride)
-            right = slice(j * dilation, j * dilation + stride * columns, stride)
-            found[:, :, down, right] += values[..., i, j]
+    for tap in np.ndindex(taps):
+        starts = [dilation * one for one in tap]
+        ends = [start + stride * count for start, count in zip(starts, places, strict=True)]
+        pixels = [slice(*each, stride) for each in zip(starts, ends, strict=True)]
+        found[:, :, *pixels] += values[..., *tap]
     return found
+
+
+def sides_of(picture):
+    """The dimensions of [sample, channel, side...] along which there are pixels."""
+    return tuple(range(2, picture.ndim))
 
 
 class Window(Layer):
@@ -155,17 +165,17 @@ class Window(Layer):
         return self.over(self.pad(picture))
 
     def pad(self, picture):
-        border = ((0, 0), (0, 0), (self.padding,) * 2, (self.padding,) * 2)
-        return np.pad(picture, border, constant_values=self.outside)
+        around = [(self.padding,) * 2 for _ in sides_of(picture)]
+        return np.pad(picture, [(0, 0), (0, 0), *around], constant_values=self.outside)
 
     def backward(self, gradient):
         padded = self.under(gradient)
-        inside = slice(self.padding, -self.padding or None)
-        return padded[:, :, inside, inside]
+        inside = [slice(self.padding, -self.padding or None) for _ in sides_of(padded)]
+        return padded[:, :, *inside]
 
 
 class Convolution(Window):
-    """Weights [filter, channel, row, column], and a bias for each filter."""
+    """Weights [filter, channel, side...], and a bias for each filter."""
 
     def __init__(self, weight, bias, *, stride=1, padding=0, dilation=1):
         super().__init__(
@@ -179,29 +189,31 @@ class Convolution(Window):
 
     def over(self, padded):
         """The output of a picture that has its borders."""
-        return self.products(padded) + _maps(self.weights["bias"])
+        return self.products(padded) + maps(self.weights["bias"], padded)
 
     def products(self, padded):
         """The same without the bias."""
         read = windows(padded, self.size, stride=self.stride, dilation=self.dilation)
         self.keep(padded)
-        found = np.tensordot(read, self.weights["weight"], axes=((1, 4, 5), (1, 2, 3)))
-        return found.transpose(0, 3, 1, 2)
+        sides = sides_of(padded)
+        taps = [len(sides) + side for side in sides]
+        found = np.tensordot(read, self.weights["weight"], axes=((1, *taps), (1, *sides)))
+        return np.moveaxis(found, -1, 1)
 
     def learn(self, gradient):
         """The gradients of the weights, from that of the output; returns the padded sides."""
         [padded] = self.kept()
         read = windows(padded, self.size, stride=self.stride, dilation=self.dilation)
         self.add(
-            weight=np.tensordot(gradient, read, axes=((0, 2, 3), (0, 2, 3))),
-            bias=gradient.sum(axis=(0, 2, 3)),
+            weight=np.tensordot(gradient, read, axes=[(0, *sides_of(gradient))] * 2),
+            bias=gradient.sum(axis=(0, *sides_of(gradient))),
         )
         return padded.shape[2:]
 
     def back(self, gradient, sides):
         """The gradient of a padded input of those sides."""
         read = np.tensordot(gradient, self.weights["weight"], axes=(1, 0))
-        given = read.transpose(0, 3, 1, 2, 4, 5)
+        given = np.moveaxis(read, 1 + len(sides), 1)
         return spread(given, sides, stride=self.stride, dilation=self.dilation)
 
     def under(self, gradient):
@@ -213,14 +225,15 @@ class MaxPool(Window):
 
     def over(self, padded):
         read = windows(padded, self.size, stride=self.stride)
-        flat = read.reshape(*read.shape[:4], -1)
+        flat = read.reshape(*read.shape[: padded.ndim], -1)
         self.keep(flat.argmax(axis=-1), padded.shape[2:])
         return flat.max(axis=-1)
 
     def under(self, gradient):
         largest, sides = self.kept()
-        ones = np.arange(self.size**2) == largest[..., np.newaxis]
-        shape = (*gradient.shape, self.size, self.size)
+        taps = [self.size for _ in sides]
+        ones = np.arange(np.prod(taps)) == largest[..., np.newaxis]
+        shape = (*gradient.shape, *taps)
         given = (ones * gradient[..., np.newaxis]).reshape(shape)
         return spread(given, sides, stride=self.stride)
 
@@ -232,17 +245,18 @@ class Average(Layer):
 
     def forward(self, picture):
         self.keep(picture.shape)
-        sums = picture.sum(axis=(2, 3))
+        sums = picture.sum(axis=sides_of(picture))
         if self.group:
             sums = self.group.all_reduce(sums, "grid forward")
         return sums / self._pixels(picture.shape)
 
     def backward(self, gradient):
         [shape] = self.kept()
-        return np.broadcast_to(_maps(gradient / self._pixels(shape)), shape)
+        each = (gradient / self._pixels(shape)).reshape(*shape[:2], *(1 for _ in shape[2:]))
+        return np.broadcast_to(each, shape)
 
     def _pixels(self, shape):
-        return shape[2] * shape[3] * (self.group.size if self.group else 1)
+        return np.prod(shape[2:]) * (self.group.size if self.group else 1)
 
 
 class BatchNorm(Layer):
@@ -255,27 +269,31 @@ class BatchNorm(Layer):
 
     def forward(self, picture):
         count = picture[:, 0].size * (self.group.size if self.group else 1)
-        sums = np.stack([picture.sum(axis=(0, 2, 3)), (picture**2).sum(axis=(0, 2, 3))])
+        rest = (0, *sides_of(picture))
+        sums = np.stack([picture.sum(axis=rest), (picture**2).sum(axis=rest)])
         mean, square = self._of_all(sums) / count
         deviation = np.sqrt(square - mean**2 + 1e-5)
-        normal = (picture - _maps(mean)) / _maps(deviation)
+        normal = (picture - maps(mean, picture)) / maps(deviation, picture)
         self.keep(normal, deviation, count)
-        return normal * _maps(self.weights["scale"]) + _maps(self.weights["shift"])
+        scale, shift = (maps(each, picture) for each in self.weights.values())
+        return normal * scale + shift
 
     def backward(self, gradient):
         normal, deviation, count = self.kept()
-        mine = np.stack([gradient.sum(axis=(0, 2, 3)), (gradient * normal).sum(axis=(0, 2, 3))])
+        rest = (0, *sides_of(gradient))
+        mine = np.stack([gradient.sum(axis=rest), (gradient * normal).sum(axis=rest)])
         self.add(shift=mine[0], scale=mine[1])
         mean, slope = self._of_all(mine) / count
-        inner = gradient - _maps(mean) - normal * _maps(slope)
-        return inner * _maps(self.weights["scale"] / deviation)
+        inner = gradient - maps(mean, gradient) - normal * maps(slope, gradient)
+        return inner * maps(self.weights["scale"] / deviation, gradient)
 
     def _of_all(self, sums):
         return self.group.all_reduce(sums, "statistics") if self.group else sums
 
 
-def _maps(numbers):
-    return numbers[..., np.newaxis, np.newaxis]
+def maps(numbers, picture):
+    """A number per channel, as wide as pictures."""
+    return numbers.reshape(-1, *(1 for _ in sides_of(picture)))
 
 
 def cross_entropy(scores, targets, *, count):

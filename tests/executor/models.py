@@ -17,7 +17,7 @@ def model_of(network):
 
 
 def _pictures(network):
-    trunk = Trunk(Picture(channels=network.channels, sides=(network.side,) * 2))
+    trunk = Trunk(Picture(channels=network.channels, sides=(network.side,) * network.dimensions))
     for place, stage in enumerate(network.stages, start=1):
         window = Window(
             size=stage.size,

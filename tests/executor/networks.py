@@ -61,6 +61,7 @@ class Pictures(Network):
     batch: int = 8
     channels: int = 3
     side: int = 16
+    dimensions: int = 2
     classes: int = 8
     stages: tuple[Stage, ...] = (
         Stage(channels=8, size=3, padding=1, pooling=Pooling(size=2, stride=2)),
@@ -83,39 +84,40 @@ class Pictures(Network):
     @cached_property
     def samples(self):
         chance = np.random.default_rng(1)
-        pictures = chance.standard_normal((self.batch, self.channels, self.side, self.side))
+        pictures = chance.standard_normal(
+            (self.batch, self.channels, *[self.side] * self.dimensions)
+        )
         return pictures, chance.integers(self.classes, size=self.batch)
 
     def sections(self):
         chance, channels, found = np.random.default_rng(2), self.channels, []
         for stage in self.stages:
-            found.append(_stage(chance, stage, channels, norms=self.norms))
+            found.append(self._stage(chance, stage, channels))
             channels = stage.channels
-        values = channels * (1 if self.average else self.sides()[-1] ** 2)
+        values = channels * (1 if self.average else self.sides()[-1] ** self.dimensions)
         weight = chance.standard_normal((values, self.classes)) / values**0.5
         head = Linear(weight, 0.1 * chance.standard_normal(self.classes))
         return [*found, [Average() if self.average else Flatten(), head]]
 
-
-def _stage(chance, stage, channels, *, norms):
-    shape = (stage.channels, channels, stage.size, stage.size)
-    weight = chance.standard_normal(shape) / np.prod(shape[1:]) ** 0.5
-    convolution = Convolution(
-        weight,
-        0.1 * chance.standard_normal(stage.channels),
-        stride=stage.stride,
-        padding=stage.padding,
-        dilation=stage.dilation,
-    )
-    found = [convolution]
-    if norms:
-        scale = 1.0 + 0.1 * chance.standard_normal(stage.channels)
-        found.append(BatchNorm(scale, 0.1 * chance.standard_normal(stage.channels)))
-    found.append(Relu())
-    if stage.pooling:
-        pool = stage.pooling
-        found.append(MaxPool(pool.size, stride=pool.stride, padding=pool.padding))
-    return found
+    def _stage(self, chance, stage, channels):
+        shape = (stage.channels, channels, *[stage.size] * self.dimensions)
+        weight = chance.standard_normal(shape) / np.prod(shape[1:]) ** 0.5
+        convolution = Convolution(
+            weight,
+            0.1 * chance.standard_normal(stage.channels),
+            stride=stage.stride,
+            padding=stage.padding,
+            dilation=stage.dilation,
+        )
+        found = [convolution]
+        if self.norms:
+            scale = 1.0 + 0.1 * chance.standard_normal(stage.channels)
+            found.append(BatchNorm(scale, 0.1 * chance.standard_normal(stage.channels)))
+        found.append(Relu())
+        if stage.pooling:
+            pool = stage.pooling
+            found.append(MaxPool(pool.size, stride=pool.stride, padding=pool.padding))
+        return found
 
 
 @dataclass(frozen=True)

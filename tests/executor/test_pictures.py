@@ -1,5 +1,7 @@
 """Members that share pictures, filters or channels learn what one process learns."""
 
+from math import prod
+
 import pytest
 from tests.executor.asked import asked
 from tests.executor.equality import busiest, sent_by, trained
@@ -36,21 +38,42 @@ GRIDS = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.parametrize("network", [NORMED, PLAIN, AVERAGED, WIDE, OVERLAPPING])
-@pytest.mark.parametrize("split", [0, 1, 2])
-@GRIDS
-def test_grid_learns_what_one_process_learns(processes, network, split, data, grid):
-    members = data * grid[0] * grid[1]
+VOLUMES = Pictures(
+    norms=True,
+    batch=4,
+    side=8,
+    dimensions=3,
+    stages=(
+        Stage(channels=4, size=3, padding=1, pooling=Pooling(size=2, stride=2)),
+        Stage(channels=4, size=3, stride=2, padding=1),
+    ),
+)
+
+
+def assert_grid_is_serial_and_sends_what_is_asked(processes, network, split, data, grid):
+    members = data * prod(grid)
     answers = trained(processes, spatial.train, network, data, grid, split, members=members)
     plan = Plan(
         data=data,
-        context=grid[0] * grid[1],
+        context=prod(grid),
         grid=grid,
         split=split,
         micro_batch=network.batch // data,
     )
-    expected = asked(model_of(network), plan, batch=network.batch)
-    assert busiest(answers) == expected
+    assert busiest(answers) == asked(model_of(network), plan, batch=network.batch)
+
+
+@pytest.mark.parametrize("network", [NORMED, PLAIN, AVERAGED, WIDE, OVERLAPPING])
+@pytest.mark.parametrize("split", [0, 1, 2])
+@GRIDS
+def test_grid_learns_what_one_process_learns(processes, network, split, data, grid):
+    assert_grid_is_serial_and_sends_what_is_asked(processes, network, split, data, grid)
+
+
+@pytest.mark.parametrize("split", [0, 1])
+@pytest.mark.parametrize("grid", [(2, 2, 1), (2, 1, 2), (1, 2, 2)], ids=str)
+def test_grid_of_three_dimensions_learns_what_one_process_learns(processes, split, grid):
+    assert_grid_is_serial_and_sends_what_is_asked(processes, VOLUMES, split, 1, grid)
 
 
 @pytest.mark.parametrize("network", [NORMED, PLAIN])

@@ -5,7 +5,7 @@ the whole picture.
 """
 
 import numpy as np
-from tests.executor.layers import Convolution, Linear
+from tests.executor.layers import Convolution, Linear, maps
 from tests.executor.rings import axes
 from tests.executor.strategies.data import part, share_statistics
 from tests.executor.strategies.tensor import BACKWARD, FORWARD, slice_of
@@ -56,7 +56,7 @@ class Channels(Convolution):
     def forward(self, picture):
         partial = self.products(self.pad(picture[:, self._mine]))
         total = self._group.all_reduce(partial, FORWARD)
-        return total + self.weights["bias"][:, np.newaxis, np.newaxis]
+        return total + maps(self.weights["bias"], picture)
 
     def backward(self, gradient):
         return np.concatenate(self._group.all_gather(super().backward(gradient), BACKWARD), axis=1)

@@ -4,42 +4,47 @@ A window at the edge of a part reaches into the parts beside it. Members hand on
 have of it dimension by dimension, so that the second one brings the corners of the first along.
 """
 
+from math import prod
+
 import numpy as np
 from tests.executor.layers import Average, Convolution, MaxPool, Through
 from tests.executor.rings import axes
 from tests.executor.strategies.data import part, share_statistics
 from tests.executor.training import add_up_gradients, both_passes, learned, update, weighty
 
-NAMES = ("first side of the grid", "second side of the grid")
-DIMENSIONS = (2, 3)
-"""Rows and columns of a picture [sample, channel, row, column]."""
+NAMES = ("first side of the grid", "second side of the grid", "third side of the grid")
 
 
 class Grid:
     """The members that share a picture, as one of them sees them."""
 
     def __init__(self, member, grid, data):
-        lines = axes(member, {NAMES[1]: grid[1], NAMES[0]: grid[0], "data": data})
-        self.lines = tuple(lines[name] for name in NAMES)
-        self.replicas = lines["data"]
-        self.whole = axes(member, {"grid": grid[0] * grid[1], "data": data})["grid"]
-        self.everybody = axes(member, {"all": grid[0] * grid[1] * data})["all"]
+        members = prod(grid)
+        sides = [*zip(NAMES, grid, strict=False)]
+        self.lines = [axes(member, dict(reversed(sides)))[name] for name, _ in sides]
+        self.whole = axes(member, {"grid": members})["grid"]
+        self.replicas = axes(member, {"grid": members, "data": data})["data"]
+        self.everybody = axes(member, {"all": members * data})["all"]
+        # By name, and the dimension of pictures [sample, channel, side...] that it divides.
+        self._along = [*zip(NAMES, range(2, 2 + len(grid)), self.lines, strict=False)]
 
     def part(self, pictures):
         """A member's pixels."""
-        for dimension, line in zip(DIMENSIONS, self.lines, strict=True):
+        for _, dimension, line in self._along:
             pictures = np.split(pictures, line.size, axis=dimension)[line.place]
         return pictures
 
     def gather(self, pictures):
         """The whole pictures, of everybody's parts."""
-        parts, columns = self.whole.all_gather(pictures, "grid forward"), self.lines[1].size
-        rows = [parts[start : start + columns] for start in range(0, len(parts), columns)]
-        return np.concatenate([np.concatenate(row, axis=3) for row in rows], axis=2)
+        parts = self.whole.all_gather(pictures, "grid forward")
+        for _, dimension, line in reversed(self._along):
+            rows = range(0, len(parts), line.size)
+            parts = [np.concatenate(parts[row : row + line.size], dimension) for row in rows]
+        return parts[0]
 
     def with_borders(self, values, planes, *, outside, phase):
         """A part with what its windows read of others, and with what stands around a picture."""
-        for name, dimension, line in zip(NAMES, DIMENSIONS, self.lines, strict=True):
+        for name, dimension, line in self._along:
             lower, upper = _met(line, planes)
             to_lower, to_upper = _edges(values, planes, dimension)
             if line.place > 0 and planes[1]:
@@ -55,7 +60,7 @@ class Grid:
         """A part to which others have added what they have of its edges: the way back."""
         inside = zip(self._around(planes), values.shape, strict=True)
         values = values[tuple(slice(low, size - high) for (low, high), size in inside)]
-        for name, dimension, line in reversed([*zip(NAMES, DIMENSIONS, self.lines, strict=True)]):
+        for name, dimension, line in reversed(self._along):
             lower, upper = _met(line, planes)
             ends = [lower, values.shape[dimension] - upper]
             before, values, after = np.split(values, ends, axis=dimension)
@@ -129,7 +134,7 @@ class PartConvolution(Convolution):
             max((count - 1) * stride + self.reach, each.stop)
             for count, each in zip(wide.shape[2:], inside, strict=True)
         ]
-        return self.back(wide, sides)[:, :, inside[0], inside[1]]
+        return self.back(wide, sides)[:, :, *inside]
 
 
 class PartMaxPool(MaxPool):
