@@ -17,6 +17,9 @@ from tests.examples import MORE
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# A test traces what it traces; whoever tests what is kept says where.
+os.environ["FORETRAIN_CACHE"] = "off"
+
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local")
 
 settings.register_profile("local", deadline=None, print_blob=True)

@@ -193,6 +193,8 @@ DOORS = {
     "workload/library/entries.py": "entries of this package",
     "study/coefficients.py": "sets of this package",
     "app/kept.py": "the code of this package, for its fingerprint",
+    "study/tracing/kept.py": "the code of this package, and what the door has read",
+    "study/tracing/fingerprint.py": "the code of modules that are loaded, for its checksum",
     "study/here.py": "the kernel about this machine",
     "ensemble/run/energy.py": "the kernel about energy",
     "ensemble/run/machine.py": "the kernel about memory and processes",

@@ -285,6 +285,13 @@ def kept(path: Path) -> None:
     Kept(path.parent).get(path.stem)
 
 
+def kept_trace(path: Path) -> None:
+    """A kept trace."""
+    from foretrain.study.tracing.kept import read_kept
+
+    read_kept(path)
+
+
 def claimed(path: Path) -> None:
     """How far a run had come."""
     from foretrain.ensemble.run.checkpoint import RunFolder
@@ -317,6 +324,14 @@ def _whole_set() -> str:
 
 
 @cache
+def _kept_trace() -> str:
+    """A model as traces are kept."""
+    from foretrain.study.tracing.kept import written
+    from foretrain.workload.library.entries import build
+
+    return written(build("vgg-11", image=64))
+
+
 def _kept_result() -> str:
     """A result as a simulation keeps it."""
     from foretrain.app.kept import Kept
@@ -522,6 +537,12 @@ def doors() -> tuple[Door, ...]:
             reads=(),  # a table of our own, read by validation/parts/publishers.py
             seeds=(_toml(seeds.PUBLISHERS, name="publishers.toml"),),
             use=published,
+        ),
+        Door(
+            name="kept-trace",
+            reads=("study/tracing/kept.py:read_kept",),
+            seeds=(Seed(name="key.json", text=_kept_trace(), form="json"),),
+            use=kept_trace,
         ),
         Door(
             name="kept",

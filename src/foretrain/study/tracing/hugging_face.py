@@ -6,6 +6,7 @@ transformers' own class of the family is built on the meta device with the confi
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel, nearest, require
 from foretrain.study.tracing.attention import operator
-from foretrain.study.tracing.module import SAMPLES, failed, traced
+from foretrain.study.tracing.kept import kept, versions
+from foretrain.study.tracing.module import SAMPLES, SampleSize, failed, traced
 from foretrain.study.tracing.samples import samples_of
 from foretrain.study.tracing.scan import scans
 from foretrain.units import as_written
@@ -81,6 +83,14 @@ def traced_config(
     require("torch", what=f"a model of type {family}")
     require("transformers", what=f"a model of type {family}")
 
+    keys = json.dumps(config, sort_keys=True, default=repr)
+    parts = [keys, sequence, image, versions("torch", "transformers")]
+    return kept(parts, lambda: _anew(config, family, SampleSize(sequence, image)))
+
+
+def _anew(config: Mapping[str, object], family: str, size: SampleSize) -> Model:
+    """The model of a configuration, built and traced."""
+    sequence, image = size.sequence, size.image
     with _quiet():
         module = _built(_config(dict(config), family), config, family)
         inputs = samples_of(module, sequence=sequence, image=image)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel, require, shortened
 from foretrain.plugins import imported
+from foretrain.study.tracing.fingerprint import fingerprint
+from foretrain.study.tracing.kept import kept, versions
 from foretrain.study.tracing.record import Inputs, recorded
 from foretrain.workload.graph import Model
 from foretrain.workload.traced.layers import model_of_trace
@@ -38,6 +40,19 @@ KINDS: Final = re.compile(r"dtype|same type|scalar type|BFloat16|Half", re.IGNOR
 
 MOST_SAID: Final = 300
 """Letters of what somebody else's code raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSize:
+    """What a study says of a sample.
+
+    Attributes:
+        sequence: tokens of text, or values of sound.
+        image: pixels per side.
+    """
+
+    sequence: int | None = None
+    image: int | None = None
 
 
 def traced_code(name: str, *, folder: str, sequence: int | None, image: int | None) -> Model:
@@ -103,12 +118,20 @@ def traced_module(
     Raises:
         InputError: its forward pass raises, or it is not known what a sample is.
     """
+    own, size = fingerprint(module, example), SampleSize(sequence, image)
+    sizes = (name, sequence, image, versions("torch"))
+    parts = None if own is None else [*sizes, *own]
+    return kept(parts, lambda: _anew(module, name, example=example, size=size))
+
+
+def _anew(module: torch.nn.Module, name: str, *, example: object, size: SampleSize) -> Model:
+    """The model of a module, traced with narrow activations or, where they will not do, in fp32."""
     import torch
 
     wrong: Exception | None = None
     for narrow in (torch.bfloat16, torch.float32):
         path: list[str] = []
-        inputs, samples = inputs_of(example, narrow, name=name, sequence=sequence, image=image)
+        inputs, samples = inputs_of(example, narrow, name=name, size=size)
         try:
             trace = traced(module, inputs, name=name, samples=samples, narrow=narrow, path=path)
         except Exception as error:  # whatever somebody else's code raises
@@ -116,7 +139,7 @@ def traced_module(
             if narrow is torch.float32 or not KINDS.search(str(error)):
                 break
         else:
-            return model_of_trace(trace, tokens=sequence, source=name)
+            return model_of_trace(trace, tokens=size.sequence, source=name)
     assert wrong is not None
     raise failed(wrong, name, path=path, inputs=inputs) from wrong
 
@@ -145,8 +168,7 @@ def inputs_of(
     narrow: torch.dtype,
     *,
     name: str,
-    sequence: int | None = None,
-    image: int | None = None,
+    size: SampleSize,
 ) -> tuple[Inputs, int]:
     """Arguments of a forward pass without content, and the samples in them.
 
@@ -155,6 +177,7 @@ def inputs_of(
     """
     import torch
 
+    sequence, image = size.sequence, size.image
     if example is None:
         if (sequence is None) == (image is None):
             raise InputError(

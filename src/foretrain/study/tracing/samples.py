@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import InputError
-from foretrain.study.tracing.module import SAMPLES
+from foretrain.study.tracing.module import SAMPLES, SampleSize
 
 if TYPE_CHECKING:
     import torch
@@ -32,19 +31,6 @@ WRITES: Final = (
     "MTModel",
 )
 """How classes end that predict a token at each place of a text."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleSize:
-    """What a study says of a sample.
-
-    Attributes:
-        sequence: tokens of text, or values of sound.
-        image: pixels per side.
-    """
-
-    sequence: int | None
-    image: int | None
 
 
 def samples_of(
