@@ -21,7 +21,15 @@ from validation.fitting.lessons import (
     with_anchor,
 )
 
-from foretrain.coefficients.intervals import FEATURES, KINDS, after_anchor, covered, spread, width
+from foretrain.coefficients.intervals import (
+    FEATURES,
+    KINDS,
+    RARE,
+    after_anchor,
+    covered,
+    spread,
+    width,
+)
 from foretrain.errors import InputError
 from foretrain.study.coefficients import PRIORS
 
@@ -78,6 +86,16 @@ def test_a_kind_that_was_not_fitted_to_is_outside_and_wider(kind):
     odd = replace(SITUATION, **{kind: True})
     assert not spread(odd, PRIOR, COVERS).inside
     assert width(odd, PRIOR, COVERS) > width(odd, PRIOR, covered([odd] * 5))
+
+
+@pytest.mark.parametrize("kind", RARE)
+def test_a_kind_without_a_width_is_wider_until_runs_of_it_are_fitted_to(kind):
+    harder = replace(SITUATION, **{kind: True})
+    known = covered([SITUATION] * 5 + [harder] * 5)
+    assert width(harder, PRIOR, COVERS) > width(SITUATION, PRIOR, COVERS)
+    assert width(harder, PRIOR, known) == width(SITUATION, PRIOR, known)
+    assert RARE[kind] in spread(harder, PRIOR, COVERS).reason
+    assert spread(harder, PRIOR, known).inside
 
 
 def test_each_widening_has_a_feature_and_each_feature_a_widening():

@@ -73,3 +73,17 @@ def test_plans_that_may_be_meant_reach_from_the_quickest_to_the_slowest():
     assert (found.lower, found.higher) == pytest.approx((log(2.0), log(2.5)))
     alone = among(one, 2.0, ())
     assert (alone.lower, alone.higher) == (0.0, 0.0)
+
+
+def test_pictures_that_devices_share_are_a_kind_that_was_never_fitted_to():
+    def told(space):
+        study = small.resnet_study(space=replace(space, micro_batch=(8,)))
+        return estimate(study).confidence
+
+    alone = told(Space(data=(8,)))
+    pixels = told(Space(context=(4,), grid=((2, 2),), data=(2,)))
+    filters = told(Space(tensor=(4,), data=(2,)))
+    assert not alone.situation.shared_pictures
+    for each in (pixels, filters):
+        assert each.situation.shared_pictures
+        assert "no run of networks of images divided by pixels or channels" in each.outside

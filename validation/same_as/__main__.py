@@ -31,7 +31,7 @@ ANSWERING = Path(__file__).with_name("answering.py")
 RENAMED: Mapping[str, str] = {}
 """Keys that were renamed since, old to new."""
 
-ADDED = frozenset({"groups", "halo"})
+ADDED = frozenset({"groups", "halo", "shared_pictures"})
 """Keys that documents have since: how two kinds of devices share a plan."""
 
 MENDED: Mapping[str, Callable[[Any, Any], bool]] = {

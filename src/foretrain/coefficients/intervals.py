@@ -32,6 +32,7 @@ class Situation:
         wide: whether they have 32.
         unfused: whether attention runs without a fused kernel.
         pictures: whether samples are images.
+        shared_pictures: whether devices share the pixels or the channels of one.
         sample: what a sample is: tokens, pictures, volumes, signals or numbers.
         multiplied: share of the model's parameters that products of matrices use.
         vague: factor by which the width is larger because the model's structure is not known.
@@ -52,6 +53,7 @@ class Situation:
     wide: bool = False
     unfused: bool = False
     pictures: bool = False
+    shared_pictures: bool = field(default=False, metadata={"if_set": True})
     sample: str = "tokens"
     multiplied: float = 1.0
     vague: float = 1.0
@@ -74,6 +76,13 @@ KINDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Kinds of runs, fields of `Situation`, in words."""
+
+RARE: Mapping[str, str] = MappingProxyType(
+    {"shared_pictures": "networks of images divided by pixels or channels"}
+)
+"""Kinds without a width of their own, which count as unseen until runs of them are fitted to."""
+
+EVERY: Mapping[str, str] = MappingProxyType({**KINDS, **RARE})
 
 ENOUGH = 5
 """Runs without which a device does not count as covered."""
@@ -112,7 +121,7 @@ def covered(situations: Sequence[Situation]) -> Covers:
         devices=frozenset(name for name, runs in devices.items() if runs >= ENOUGH),
         parameters=(min(sizes), max(sizes)),
         counts=(min(counts), max(counts)),
-        kinds=frozenset(name for name in KINDS if any(getattr(it, name) for it in situations)),
+        kinds=frozenset(name for name in EVERY if any(getattr(it, name) for it in situations)),
         samples=frozenset(it.sample for it in situations),
         multiplied=min(it.multiplied for it in situations),
     )
@@ -121,7 +130,7 @@ def covered(situations: Sequence[Situation]) -> Covers:
 def outside(situation: Situation, covers: Covers) -> tuple[str, ...]:
     """In what a case is unlike all runs that were fitted to, in words; nothing if in no respect."""
     told = [f"no run on {situation.device}"] if situation.device not in covers.devices else []
-    told += [f"no run of {KINDS[name]}" for name in _unseen(situation, covers)]
+    told += [f"no run of {EVERY[name]}" for name in _unseen(situation, covers)]
     if situation.vague > 1.0:
         told.append(f"no run of a model that is known by {situation.known_by}")
     if situation.sample not in covers.samples:
@@ -134,7 +143,7 @@ def outside(situation: Situation, covers: Covers) -> tuple[str, ...]:
 
 
 def _unseen(situation: Situation, covers: Covers) -> tuple[str, ...]:
-    return tuple(name for name in KINDS if getattr(situation, name) and name not in covers.kinds)
+    return tuple(name for name in EVERY if getattr(situation, name) and name not in covers.kinds)
 
 
 LEVEL = 0.8

@@ -22,7 +22,7 @@ from foretrain.plan.table import Column
 from foretrain.step.rates import PictureRates, Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
-from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
+from foretrain.step.work import DeviceWork, OperatorTimes, as_measured, shrunk
 from foretrain.workload.graph import Operators
 from foretrain.workload.operator import Attention, KernelFamily
 
@@ -58,12 +58,9 @@ def convolution_times(
         rate: of the device.
         share: the device's part.
     """
-    # Kernels that do not shrink with their channels repeat some of what others do.
-    channels = (
-        divisor / (1.0 + rate.unshrunk * (divisor - 1.0)) if rate.unshrunk else divisor
-        for divisor in (share.columns, share.depth, share.batch)
+    filters, depths, groups = (
+        shrunk(divisor, rate.unshrunk) for divisor in (share.columns, share.depth, share.batch)
     )
-    filters, depths, groups = channels
     rows, columns, depth, batch, window = np.broadcast_arrays(
         operators.rows * micro_batch / share.rows,
         operators.columns / filters,
@@ -267,7 +264,9 @@ def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
         backward=(backward + lost * ~operators.first) * returns,
         weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
     )
-    return as_measured(work, by_formula, returns) if operators.measured.any() else by_formula
+    if not operators.measured.any():
+        return by_formula
+    return as_measured(work, by_formula, returns, unshrunk=rate.pictures.unshrunk)
 
 
 def _each_divided(work: DeviceWork, rate: Rates) -> Column:

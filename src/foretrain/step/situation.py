@@ -67,6 +67,8 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
         wide=setting.workload.precision in WIDE,
         unfused=_unfused(model, plan),
         pictures=model.tokens == 1,
+        shared_pictures=bool(plan.grid)
+        or (plan.tensor > 1 and any(operator.filters for _, operator in model.operators)),
         sample=SAMPLES[model.tokens > 1, model.dimensions],
         multiplied=model.multiplied,
         vague=model.spread,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import Column
-from foretrain.step.strategies.strategy import Share
+from foretrain.step.strategies.strategy import Divisor, Share
 from foretrain.workload.graph import Operators
 from foretrain.workload.workload import Precision
 
@@ -50,7 +50,17 @@ class OperatorTimes:
     weights: Column
 
 
-def as_measured(work: DeviceWork, times: OperatorTimes, returns: Flags) -> OperatorTimes:
+def shrunk(divisor: Divisor, unshrunk: float) -> Divisor:
+    """By how much less a member takes that has so much less, where some of it never shrinks.
+
+    Source: kahira2021, section 5.3 (kernels that do not shrink with their filters).
+    """
+    return divisor / (1.0 + unshrunk * (divisor - 1.0)) if unshrunk else divisor
+
+
+def as_measured(
+    work: DeviceWork, times: OperatorTimes, returns: Flags, *, unshrunk: float
+) -> OperatorTimes:
     """Seconds that somebody measured in the place of formulas. [operator, plan]
 
     They are those of whole operators and of one sample, and are divided as the work is. Of the
@@ -61,9 +71,11 @@ def as_measured(work: DeviceWork, times: OperatorTimes, returns: Flags) -> Opera
         work: what the device does.
         times: what formulas say.
         returns: which operators have a backward pass. [operator, 1]
+        unshrunk: share of the time that members which divide channels still take.
     """
     operators, share, mine = work.operators, work.share, work.operators.measured
-    divided = share.rows * share.columns * share.depth * share.batch
+    channels = share.columns * share.depth * share.batch
+    divided = share.rows * shrunk(channels, unshrunk)
     part = work.micro_batch / np.where(operators.matmul, divided, share.moved)
     backward = operators.backward_seconds * part * returns
     of_weights = np.where(operators.first, 1.0, 0.5) * (operators.matmul & (operators.weights > 0))
