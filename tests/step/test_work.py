@@ -14,7 +14,7 @@ from foretrain.plan.plan import Plan, Recompute
 from foretrain.step.compute import backward_kernels
 from foretrain.step.setting import setting
 from foretrain.step.strategies.strategy import Share
-from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
+from foretrain.step.work import DeviceWork, OperatorTimes, as_measured, shrunk
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.graph import Layer, Model, operators_of
@@ -90,7 +90,7 @@ def times_of(operator, **share):
         precision=Precision.FP32,
     )
     nothing = OperatorTimes(forward=np.ones((1, 1)), backward=np.ones((1, 1)), weights=np.ones(1))
-    found = as_measured(work, nothing, backward_kernels(operators)[0])
+    found = as_measured(work, nothing, backward_kernels(operators)[0], unshrunk=0.0)
     return tuple(
         float(np.ravel(each)[0]) for each in (found.forward, found.backward, found.weights)
     )
@@ -129,3 +129,11 @@ def test_network_that_nobody_measured_is_priced_as_ever():
 def test_time_below_zero_is_refused(name):
     with pytest.raises(InputError, match=f"{name} must be at least 0 s, got -1"):
         replace(MOVED, **{name: -1.0})
+
+
+@pytest.mark.parametrize(
+    ("unshrunk", "left"), [(0.0, 1 / 4), (1.0, 1.0), (0.5, 0.5 + 0.5 / 4)], ids=str
+)
+def test_members_take_their_part_and_what_never_shrinks(unshrunk, left):
+    assert 1.0 / shrunk(4.0, unshrunk) == pytest.approx(left)
+    assert shrunk(1.0, unshrunk) == 1.0
