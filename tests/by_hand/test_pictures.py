@@ -147,7 +147,8 @@ WRITTEN = {
         Plan(context=2, grid=(2, 1), tensor=2),
         {
             "flop forward": (FLOP_ONE + FLOP_TWO) / 4 + FLOP_CLASSES / 2,
-            "wire halo": HALVES + gathers(2) * 2 * SECOND,
+            # Gradients of its own half of the filters, borders of all channels that they read.
+            "wire halo": HALVES - 2 * 6 * 4 + gathers(2) * 2 * SECOND,
             # Of its own half of the pixels; the connection reads all of them.
             "wire tensor": 2 * gathers(2) * ((FIRST + SECOND) / 2 + 10)
             + 2 * sums(2) * (FIRST / 2 + SECOND),

@@ -7,6 +7,8 @@ gradients of weights add up over the passes. `parts` says which part of a weight
 index into the whole one.
 """
 
+from copy import copy
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -175,9 +177,12 @@ class Window(Layer):
 
 
 class Convolution(Window):
-    """Weights [filter, channel, side...], and a bias for each filter."""
+    """Weights [filter, channel, side...], and a bias for each filter.
 
-    def __init__(self, weight, bias, *, stride=1, padding=0, dilation=1):
+    The `first` one reads samples, which need no gradient.
+    """
+
+    def __init__(self, weight, bias, *, stride=1, padding=0, dilation=1, first=False):
         super().__init__(
             weight.shape[-1],
             stride=stride,
@@ -186,6 +191,16 @@ class Convolution(Window):
             weight=weight,
             bias=bias,
         )
+        self.first = first
+
+    def part(self, index):
+        """The same with some of the filters, or some channels of all of them."""
+        found = copy(self)
+        weight, bias = (values.copy() for values in self.weights.values())
+        whole = isinstance(index, tuple)
+        Layer.__init__(found, weight=weight[index].copy(), bias=bias if whole else bias[index])
+        found.parts = {"weight": index, "bias": WHOLE if whole else index}
+        return found
 
     def over(self, padded):
         """The output of a picture that has its borders."""
@@ -215,6 +230,12 @@ class Convolution(Window):
         read = np.tensordot(gradient, self.weights["weight"], axes=(1, 0))
         given = np.moveaxis(read, 1 + len(sides), 1)
         return spread(given, sides, stride=self.stride, dilation=self.dilation)
+
+    def backward(self, gradient):
+        if not self.first:
+            return super().backward(gradient)
+        self.learn(gradient)
+        return None
 
     def under(self, gradient):
         return self.back(gradient, self.learn(gradient))

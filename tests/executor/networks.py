@@ -108,6 +108,7 @@ class Pictures(Network):
             stride=stage.stride,
             padding=stage.padding,
             dilation=stage.dilation,
+            first=channels == self.channels,
         )
         found = [convolution]
         if self.norms:

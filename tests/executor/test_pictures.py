@@ -50,11 +50,17 @@ VOLUMES = Pictures(
 )
 
 
-def assert_grid_is_serial_and_sends_what_is_asked(processes, network, split, data, grid):
-    members = data * prod(grid)
-    answers = trained(processes, spatial.train, network, data, grid, split, members=members)
+def assert_grid_is_serial_and_sends_what_is_asked(
+    processes, network, split, data, grid, tensor=1, kind=channels.Filters
+):
+    members = data * prod(grid) * tensor
+    answers = trained(
+        processes, spatial.train, network, data, grid, split, tensor, kind, members=members
+    )
     plan = Plan(
         data=data,
+        tensor=tensor,
+        convolutions=KINDS[kind],
         context=prod(grid),
         grid=grid,
         split=split,
@@ -74,6 +80,15 @@ def test_grid_learns_what_one_process_learns(processes, network, split, data, gr
 @pytest.mark.parametrize("grid", [(2, 2, 1), (2, 1, 2), (1, 2, 2)], ids=str)
 def test_grid_of_three_dimensions_learns_what_one_process_learns(processes, split, grid):
     assert_grid_is_serial_and_sends_what_is_asked(processes, VOLUMES, split, 1, grid)
+
+
+@pytest.mark.parametrize("network", [NORMED, PLAIN, AVERAGED, WIDE])
+@pytest.mark.parametrize("kind", [channels.Filters, channels.Channels])
+@pytest.mark.parametrize("split", [0, 2])
+def test_members_of_a_grid_share_channels_of_their_pixels(processes, network, kind, split):
+    assert_grid_is_serial_and_sends_what_is_asked(
+        processes, network, split, 1, (1, 2), tensor=2, kind=kind
+    )
 
 
 @pytest.mark.parametrize("network", [NORMED, PLAIN])

@@ -5,58 +5,42 @@ the whole picture.
 """
 
 import numpy as np
-from tests.executor.layers import Convolution, Linear, maps
+from tests.executor.layers import Convolution, Linear, Row, maps
 from tests.executor.rings import axes
 from tests.executor.strategies.data import part, share_statistics
 from tests.executor.strategies.tensor import BACKWARD, FORWARD, slice_of
 from tests.executor.training import add_up_gradients, both_passes, learned, update
 
 
-class Filters(Convolution):
+class Filters(Row):
     """Some of the filters: the result is gathered, gradients of the input are added up."""
 
     def __init__(self, whole, group):
-        weight, bias = whole.weights.values()
-        mine = slice_of(len(weight), group)
-        super().__init__(
-            weight[mine].copy(),
-            bias[mine].copy(),
-            stride=whole.stride,
-            padding=whole.padding,
-            dilation=whole.dilation,
-        )
-        self.parts = {"weight": mine, "bias": mine}
-        self._group, self._mine = group, mine
-        self._first = weight.shape[1] == 3
+        self._group = group
+        self._mine = slice_of(len(whole.weights["bias"]), group)
+        super().__init__(whole.part(self._mine))
 
     def forward(self, picture):
         return np.concatenate(self._group.all_gather(super().forward(picture), FORWARD), axis=1)
 
     def backward(self, gradient):
         back = super().backward(gradient[:, self._mine])
-        return None if self._first else self._group.all_reduce(back, BACKWARD)
+        return None if back is None else self._group.all_reduce(back, BACKWARD)
 
 
-class Channels(Convolution):
+class Channels(Row):
     """Some channels of every filter: results are added up, gradients of the input gathered."""
 
     def __init__(self, whole, group):
-        weight, bias = whole.weights.values()
-        mine = slice_of(weight.shape[1], group)
-        super().__init__(
-            weight[:, mine].copy(),
-            bias,
-            stride=whole.stride,
-            padding=whole.padding,
-            dilation=whole.dilation,
-        )
-        self.parts["weight"] = (slice(None), mine)
-        self._group, self._mine = group, mine
+        self._group = group
+        self._mine = slice_of(whole.weights["weight"].shape[1], group)
+        super().__init__(whole.part((slice(None), self._mine)))
 
     def forward(self, picture):
-        partial = self.products(self.pad(picture[:, self._mine]))
+        [own] = self.layers
+        partial = own.products(own.pad(picture[:, self._mine]))
         total = self._group.all_reduce(partial, FORWARD)
-        return total + maps(self.weights["bias"], picture)
+        return total + maps(own.weights["bias"], picture)
 
     def backward(self, gradient):
         return np.concatenate(self._group.all_gather(super().backward(gradient), BACKWARD), axis=1)
@@ -103,7 +87,7 @@ def train(member, network, data, tensor, kind, split):
     sections = network.sections()
     front = split or len(sections)
     layers = [
-        _divided(layer, groups["tensor"], kind) if place < front else layer
+        divided(layer, groups["tensor"], kind) if place < front else layer
         for place, section in enumerate(sections)
         for layer in section
     ]
@@ -115,11 +99,10 @@ def train(member, network, data, tensor, kind, split):
     return loss / tensor, learned(layers)
 
 
-def _divided(layer, group, kind):
+def divided(layer, group, kind):
     """Samples have too few channels to divide."""
     if isinstance(layer, Linear):
         return {Filters: FilterLinear, Channels: ChannelLinear}[kind](layer, group)
     if not isinstance(layer, Convolution):
         return layer
-    samples = kind is Channels and layer.weights["weight"].shape[1] == 3
-    return layer if samples else kind(layer, group)
+    return layer if kind is Channels and layer.first else kind(layer, group)

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from tests.executor.layers import Average, Convolution, MaxPool, Through
 from tests.executor.rings import axes
+from tests.executor.strategies.channels import divided
 from tests.executor.strategies.data import part, share_statistics
 from tests.executor.training import add_up_gradients, both_passes, learned, update, weighty
 
@@ -18,13 +19,15 @@ NAMES = ("first side of the grid", "second side of the grid", "third side of the
 class Grid:
     """The members that share a picture, as one of them sees them."""
 
-    def __init__(self, member, grid, data):
-        members = prod(grid)
+    def __init__(self, member, grid, data, tensor):
+        members, inner = prod(grid), {"tensor": tensor}
         sides = [*zip(NAMES, grid, strict=False)]
-        self.lines = [axes(member, dict(reversed(sides)))[name] for name, _ in sides]
-        self.whole = axes(member, {"grid": members})["grid"]
-        self.replicas = axes(member, {"grid": members, "data": data})["data"]
-        self.everybody = axes(member, {"all": members * data})["all"]
+        found = axes(member, inner | dict(reversed(sides)))
+        self.lines = [found[name] for name, _ in sides]
+        self.tensor = found["tensor"]
+        self.whole = axes(member, inner | {"grid": members})["grid"]
+        self.replicas = axes(member, inner | {"grid": members, "data": data})["data"]
+        self.everybody = axes(member, inner | {"all": members * data})["all"]
         # By name, and the dimension of pictures [sample, channel, side...] that it divides.
         self._along = [*zip(NAMES, range(2, 2 + len(grid)), self.lines, strict=False)]
 
@@ -109,21 +112,22 @@ def _read(window):
 class PartConvolution(Convolution):
     """A convolution of a part; the gradients of its input come from windows of other parts too."""
 
-    def __init__(self, whole, grid, *, first):
+    def __init__(self, whole, grid):
         super().__init__(
             *whole.weights.values(),
             stride=whole.stride,
             padding=whole.padding,
             dilation=whole.dilation,
+            first=whole.first,
         )
-        self._grid, self._first = grid, first
+        self._grid = grid
 
     def pad(self, picture):
         return self._grid.with_borders(picture, _read(self), outside=0.0, phase="forward")
 
     def backward(self, gradient):
         self.learn(gradient)
-        if self._first:
+        if self.first:
             return None
         stride, padding = self.stride, self.padding
         lower, upper = (self.reach - 1 - padding) // stride, (padding + stride - 1) // stride
@@ -151,14 +155,18 @@ class PartMaxPool(MaxPool):
         return self._grid.returned(self.under(gradient), _read(self), phase="backward")
 
 
-def train(member, network, data, sides, split):
-    grid = Grid(member, sides, data)
+def train(member, network, data, sides, split, tensor=1, kind=None):
+    """Spatial parallelism, and of its parts filter or channel parallelism."""
+    grid = Grid(member, sides, data, tensor)
     sections = network.sections()
     front = split or len(network.stages) + network.average
     covered = [_in_parts(layer, grid) for section in sections[:front] for layer in section]
     if front <= len(network.stages):
         covered.append(Through(grid.gather, grid.part))
     behind = [layer for section in sections[front:] for layer in section]
+    if kind:
+        covered = [divided(layer, grid.tensor, kind) for layer in covered]
+        behind = behind if split else [divided(layer, grid.tensor, kind) for layer in behind]
     share_statistics(covered, grid.everybody)
     share_statistics(behind, grid.replicas)
     inputs = grid.part(part(network.inputs, grid.replicas))
@@ -170,12 +178,12 @@ def train(member, network, data, sides, split):
             layer.gradients[name] /= grid.whole.size
     add_up_gradients(layers, grid.everybody)
     update(layers)
-    return loss / grid.whole.size, learned(layers)
+    return loss / (grid.whole.size * tensor), learned(layers)
 
 
 def _in_parts(layer, grid):
     if isinstance(layer, Convolution):
-        return PartConvolution(layer, grid, first=layer.weights["weight"].shape[1] == 3)
+        return PartConvolution(layer, grid)
     if isinstance(layer, MaxPool):
         return PartMaxPool(layer, grid)
     if isinstance(layer, Average):

@@ -18,45 +18,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretrain.plan.plan import ChannelSplit
 from foretrain.plan.table import PlanTable
-from foretrain.step.strategies.spatial import covered, pixels_shared
+from foretrain.step.front import by_channel, channel_members, grouped
+from foretrain.step.strategies.spatial import pixels_shared
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
-from foretrain.workload.graph import Flags, Floats, Operators
-from foretrain.workload.operator import KernelFamily
-
-
-def _by_channel(plans: PlanTable) -> Flags:
-    """Plans that divide channels of the input. [plan]"""
-    mine: Flags = plans.convolutions == ChannelSplit.CHANNEL
-    return mine
-
-
-def _members(operators: Operators, plans: PlanTable) -> Floats:
-    """All filters or channels over those of the member that has most. [operator, plan]"""
-    units = np.where(_by_channel(plans), operators.channels, operators.filters)
-    mine = (units > 0) & covered(operators, plans)
-    divided: Floats = np.where(mine, units / np.maximum(1.0, np.ceil(units / plans.tensor)), 1.0)
-    return divided
-
-
-def _grouped(operators: Operators) -> Flags:
-    """Convolutions of groups of channels. [operator, 1]"""
-    grouped: Flags = np.isin(operators.family, (KernelFamily.GROUPED, KernelFamily.DEPTHWISE))
-    return grouped
+from foretrain.workload.graph import Floats, Operators
 
 
 def share(operators: Operators, plans: PlanTable) -> Share:
     """Filters, channels or groups of every convolution; pictures are whole. [operator, plan]"""
     if not (plans.tensor > 1).any():
         return Share()
-    members, grouped, channel = _members(operators, plans), _grouped(operators), _by_channel(plans)
+    members, channel = channel_members(operators, plans), by_channel(plans)
+    groups = grouped(operators)
     return Share(
-        columns=np.where(grouped | channel, 1.0, members),
-        depth=np.where(~grouped & channel, members, 1.0),
-        batch=np.where(grouped, members, 1.0),
-        moved=np.where(grouped, members, 1.0),
-        weights=np.where(~grouped & channel, _without_biases(operators, members), members),
+        columns=np.where(groups | channel, 1.0, members),
+        depth=np.where(~groups & channel, members, 1.0),
+        batch=np.where(groups, members, 1.0),
+        moved=np.where(groups, members, 1.0),
+        weights=np.where(~groups & channel, _without_biases(operators, members), members),
     )
 
 
@@ -73,10 +53,10 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     """Gathered or added-up results, and the other way around their gradients."""
     if not (plans.tensor > 1).any():
         return ()
-    mine, grouped = _members(operators, plans) > 1.0, _grouped(operators)
+    mine, groups = channel_members(operators, plans) > 1.0, grouped(operators)
     adds = {
-        Phase.FORWARD: _by_channel(plans) & ~grouped,
-        Phase.BACKWARD: ~_by_channel(plans) & ~grouped,
+        Phase.FORWARD: by_channel(plans) & ~groups,
+        Phase.BACKWARD: ~by_channel(plans) & ~groups,
     }
     read, written = pixels_shared(operators, plans)
     returns = (operators.backward_flop > 0) & ~operators.first

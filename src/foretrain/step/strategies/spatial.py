@@ -8,7 +8,7 @@ second one brings the corners of the first along. Where in a window its maximum 
 of the window knows: a pooling sends gradients back the way that the borders came. A mean over all
 pixels is added up. Where an operator needs the whole picture (or `split` ends the front) it is
 gathered, and every member repeats what follows; on the way back each takes its part of what all of
-them have.
+them have. Members that share filters or channels too exchange borders of their own.
 
 Sources: kahira2021, section 3.2 and table III; dryden2019, section 3.
 """
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.plan import Grid
 from foretrain.plan.table import PlanTable
+from foretrain.step.front import channels_met, covered
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
 from foretrain.workload.graph import Flags, Operators
 
@@ -53,12 +54,6 @@ class GridParts:
     gathered: Floats
     summed: Floats
     borders: dict[tuple[Phase, int, int], Floats]
-
-
-def covered(operators: Operators, plans: PlanTable) -> Flags:
-    """Operators of the front that divided pictures and convolutions end with. [operator, plan]"""
-    mine: Flags = (plans.split == 0) | (operators.until <= plans.split)
-    return mine
 
 
 def in_parts(operators: Operators, plans: PlanTable) -> Flags:
@@ -177,12 +172,13 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     after = np.vstack([mine[1:], np.zeros_like(mine[:1])])
     # The gradient of a mean within the front comes from all members' pixels, at its end from none.
     whole, summed = _of(found.gathered, plans), _of(found.summed, plans)
+    channels = dict(zip(Phase, channels_met(operators, plans), strict=True))
     exchanged = [
         (Axis.GRID, Phase.FORWARD, Pattern.ALL_GATHER, whole * (mine & ~after)),
         (Axis.GRID, Phase.FORWARD, Pattern.ALL_REDUCE, summed * mine),
         (Axis.GRID, Phase.BACKWARD, Pattern.ALL_REDUCE, summed * (mine & after)),
         *(
-            (SIDES[dimension], phase, Pattern.SEND, _of(values, plans) * mine)
+            (SIDES[dimension], phase, Pattern.SEND, _of(values, plans) * mine / channels[phase])
             for (phase, dimension, _), values in found.borders.items()
             if values.any()
         ),
@@ -199,5 +195,8 @@ def _pictured(operators: Operators) -> bool:
 
 
 SPATIAL = Strategy(
-    reads=("context", "grid", "split"), divides=_pictured, share=share, transfers=transfers
+    reads=("context", "grid", "split", "tensor", "convolutions"),
+    divides=_pictured,
+    share=share,
+    transfers=transfers,
 )
