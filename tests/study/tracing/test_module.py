@@ -79,6 +79,31 @@ def test_convolutions_of_a_traced_resnet_are_of_the_library_s_families(resnet):
     assert [each.first for _, each in resnet.operators].index(True) == 0
 
 
+def test_a_plan_may_divide_of_a_traced_resnet_what_it_may_of_the_library_s(resnet):
+    def divided(model):
+        return [(it.pixels, it.filters, it.channels, it.units) for _, it in model.operators]
+
+    assert divided(resnet) == divided(build("resnet-50", image=224))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"grid": [2, 2], "data": 2},
+        {"tensor": 8, "convolutions": "filter"},
+        {"tensor": 4, "convolutions": "channel", "split": 4},
+    ],
+)
+def test_strategies_of_pictures_take_a_traced_resnet_as_they_take_the_library_s(resnet, plan):
+    plan = {**plan, "micro_batch": 8}
+    traced, known = (
+        estimate(model=model, global_batch=64, devices="dgx-a100", plan=plan, **size)
+        for model, size in ((resnet, {}), ("resnet-50", {"image": 224}))
+    )
+    assert traced.step_time == pytest.approx(known.step_time, rel=0.02)
+    assert traced.memory.total == pytest.approx(known.memory.total, rel=0.02)
+
+
 def test_a_study_names_code_beside_it_and_is_estimated(tmp_path):
     shutil.copy(HERE / "networks.py", tmp_path / "mine.py")
     answers = []

@@ -239,15 +239,21 @@ def _sum(tensors: list[TracedTensor]) -> Size:
 
 
 def _options(node: Any) -> Mapping[str, RowOption]:
-    """What decides the work of a convolution."""
-    if node.op_type not in {"Conv", "ConvTranspose"}:
+    """What decides the work of a window that slides over a picture."""
+    if node.op_type not in {"Conv", "ConvTranspose", "MaxPool", "AveragePool"}:
         return {}
     told = {each.name: each for each in node.attribute}
-    return {
+    pads = tuple(told["pads"].ints) if "pads" in told else (0, 0)
+    found: dict[str, RowOption] = {
         "stride": tuple(told["strides"].ints) if "strides" in told else (1,),
+        "padding": pads[: len(pads) // 2],
+        "dilation": tuple(told["dilations"].ints) if "dilations" in told else (1,),
         "groups": float(told["group"].i) if "group" in told else 1.0,
         "transposed": float(node.op_type == "ConvTranspose"),
     }
+    if "Pool" in node.op_type:
+        found["size"] = tuple(told["kernel_shape"].ints)
+    return found
 
 
 def _product(node: Any, row: TraceRow) -> TraceRow:

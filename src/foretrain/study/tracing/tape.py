@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.workload.operator import Size
 from foretrain.workload.traced.trace import RowOption, TracedTensor, TraceRow
@@ -179,10 +179,23 @@ def tensors(tree: Any) -> Iterator[torch.Tensor]:
         yield from tensors(list(tree.values()))
 
 
+SLIDES: Final = ("stride", "padding", "dilation")
+
+
+def _along(value: Any) -> tuple[int, ...]:
+    """Numbers along each dimension, as they are given: one, or a list."""
+    return (int(value),) if isinstance(value, int) else tuple(value)
+
+
 def options_of(name: str, args: Any) -> Mapping[str, RowOption]:
     """What decides the work of an operator beside its tensors."""
     if name in ("aten.convolution", "aten._convolution"):
-        return {"stride": tuple(args[3]), "transposed": float(args[6]), "groups": float(args[8])}
+        numbers = {"transposed": float(args[6]), "groups": float(args[8])}
+        return {**dict(zip(SLIDES, map(_along, args[3:6]), strict=True)), **numbers}
+    if name.startswith(("aten.max_pool", "aten.avg_pool")):
+        size, *more = map(_along, args[1:4])
+        stride, padding = [*more, (), ()][:2]
+        return {"size": size, "stride": stride or size, "padding": padding or (0,)}
     if name == "foretrain.attention":
         return {"causal": float(args[4]), "window": float(args[5]), "dropout": float(args[6])}
     return {}

@@ -56,7 +56,8 @@ def model_of_trace(trace: ModelTrace, *, tokens: int | None = None, source: str 
     pictures = not tokens and len(windows) > len(queries)
     if queries and not pictures:
         tokens = tokens or Counter(queries).most_common(1)[0][0]
-    layers, tied = _layers(trace, uses_of(trace, pictures=pictures))
+    dimensions = max(map(len, windows)) if pictures else 0
+    layers, tied = _layers(trace, uses_of(trace, dimensions=dimensions))
     told, spread = _unknown(trace)
     return Model(
         name=trace.name,
@@ -67,11 +68,11 @@ def model_of_trace(trace: ModelTrace, *, tokens: int | None = None, source: str 
         spread=spread,
         known_by="operators some of which nobody knows" if spread > 1 else "",
         assumed=(*trace.remarks, *told),
-        dimensions=max(map(len, windows)) if pictures else 0,
+        dimensions=dimensions,
     )
 
 
-def uses_of(trace: ModelTrace, *, pictures: bool) -> MemoryUses:
+def uses_of(trace: ModelTrace, *, dimensions: int) -> MemoryUses:
     """Who uses which memory."""
     last: dict[int, int] = {}
     wrote: dict[int, int] = {}
@@ -93,7 +94,7 @@ def uses_of(trace: ModelTrace, *, pictures: bool) -> MemoryUses:
         if storage not in learned:
             keeper = position if storage in fed else wrote.get(storage, position)
             keeps[keeper] = (*keeps.get(keeper, ()), value)
-    return MemoryUses(last=last, learned=learned, fed=fed, keeps=keeps, pictures=pictures)
+    return MemoryUses(last=last, learned=learned, fed=fed, keeps=keeps, dimensions=dimensions)
 
 
 def _keepers(trace: ModelTrace) -> dict[int, tuple[int, TracedTensor]]:

@@ -14,6 +14,7 @@ from math import prod
 
 from foretrain.workload.operator import KernelFamily, Operator, Size
 from foretrain.workload.parts.attention import Core, core
+from foretrain.workload.traced.division import divisible
 from foretrain.workload.traced.kinds import RowKind, kind_of
 from foretrain.workload.traced.products import RowFacts, product
 from foretrain.workload.traced.trace import ModelTrace, TracedTensor, TraceRow
@@ -76,14 +77,19 @@ class MemoryUses:
             made of.
         fed: storages that are samples, parameters, or made of them.
         keeps: what each row keeps, by its position, every storage once.
-        pictures: whether the network is one of pictures.
+        dimensions: along which windows slide over a sample; 0 for no network of pictures.
     """
 
     last: dict[int, int]
     learned: dict[int, frozenset[int]]
     fed: set[int]
     keeps: dict[int, tuple[TracedTensor, ...]]
-    pictures: bool
+    dimensions: int
+
+    @property
+    def pictures(self) -> bool:
+        """Whether the network is one of pictures."""
+        return self.dimensions > 0
 
 
 def made(
@@ -100,15 +106,14 @@ def made(
     """
     rows = [row for _, row in task.rows]
     facts = _facts(task, trace=trace, uses=uses, taken=taken)
-    if task.kind is RowKind.PRODUCT:
-        return [product(name, rows[0], facts)]
     if task.kind is RowKind.ATTENTION:
         return _attention(name, rows[0], facts)
-    if task.kind is RowKind.NORM:
-        return [_norm(name, rows[0], facts)]
     if task.kind is RowKind.FUSIBLE:
-        return [_fused(name, task, facts, uses=uses)]
-    return [_moving(name, rows[0], facts)]
+        found = _fused(name, task, facts, uses=uses)
+    else:
+        makers = {RowKind.PRODUCT: product, RowKind.NORM: _norm}
+        found = makers.get(task.kind, _moving)(name, rows[0], facts)
+    return [divisible(found, rows, dimensions=uses.dimensions) if uses.pictures else found]
 
 
 def _facts(task: RowGroup, *, trace: ModelTrace, uses: MemoryUses, taken: set[int]) -> RowFacts:
