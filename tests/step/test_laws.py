@@ -164,7 +164,7 @@ def test_axis_of_degree_one_is_free(question):
 @given(question=questions())
 def test_nothing_is_sharded_among_one_device(question):
     setting, [plan] = question
-    alone = replace(plan, data=1, context=1, expert=1, expert_tensor=plan.tensor)
+    alone = replace(plan, data=1, context=1, grid=(), expert=1, expert_tensor=plan.tensor)
     kinds = [replace(alone, sharding=sharding) for sharding in Sharding]
     assert_alike(setting, *kinds, *(replace(kind, reshard=not plan.reshard) for kind in kinds))
 
@@ -190,7 +190,7 @@ def test_stage_that_is_alone_sends_nothing(question):
 @given(question=questions())
 def test_tokens_that_nobody_shares_are_not_exchanged(question):
     setting, [plan] = question
-    alone = replace(plan, context=1)
+    alone = replace(plan, context=1, grid=())
     assert_alike(setting, *(replace(alone, exchange=exchange) for exchange in ContextExchange))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from validation.paradl.__main__ import main
 from validation.paradl.goldens import COEFFICIENTS, TABLES, error_of, goldens, model_of
-from validation.paradl.measured import accuracy, cells
+from validation.paradl.measured import Ranking, accuracy, cells, rankings
 from validation.paradl.variants import KNOWN
 
 from foretrain.coefficients.coefficient import Origin
@@ -101,6 +101,30 @@ def test_page_shows_the_accuracies_that_are_printed(capsys):
     for key, (ours, theirs) in printed.items():
         # Small changes of a formula move a percentage by one.
         assert shown[key] == (pytest.approx(ours, abs=2), theirs)
+
+
+def test_every_case_of_table_8_ranks_as_it_was_measured():
+    found = [*rankings()]
+    assert len(found) == 8
+    assert all(each.right for each in found)
+    assert all(each.predicted[0] == each.measured[0] for each in found)
+    page = PAGE.read_text()
+    assert all(
+        f"| {each.network} | {each.devices} | {' < '.join(each.measured)}" in page for each in found
+    )
+
+
+def test_ranking_is_wrong_where_others_than_equals_change_places():
+    case = Ranking(
+        network="a",
+        devices=4,
+        measured=("filter", "channel"),
+        predicted=("channel", "filter"),
+        tied=True,
+    )
+    assert case.right
+    assert not replace(case, tied=False).right
+    assert not replace(case, measured=("filter", "data"), predicted=("data", "filter")).right
 
 
 def test_cells_are_all_but_the_slips_of_the_report():

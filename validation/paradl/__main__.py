@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from validation.paradl.goldens import error_of, goldens, predicted
-from validation.paradl.measured import SOURCES, accuracies
+from validation.paradl.measured import SOURCES, accuracies, rankings
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 
 def _measured() -> None:
-    """Mean accuracies, of foretrain and of the authors' model on the same cells."""
+    """Mean accuracies, of foretrain and of the authors' model on the same cells, and rankings."""
     print("| source | strategy | cells | foretrain | authors |")
     print("|---|---|---:|---:|---:|")
     for source in SOURCES:
@@ -48,6 +48,11 @@ def _measured() -> None:
                 f"| {source} | {found.strategy} | {found.cells} | {found.ours:.0%} "
                 f"| {found.theirs:.0%} |"
             )
+    print("\n| network | devices | measured, the quickest first | foretrain ranks so |")
+    print("|---|---:|---|---|")
+    for case in rankings():
+        order, told = " < ".join(case.measured), "yes" if case.right else " < ".join(case.predicted)
+        print(f"| {case.network} | {case.devices} | {order} | {told} |")
 
 
 if __name__ == "__main__":

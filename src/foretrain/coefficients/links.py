@@ -69,7 +69,8 @@ class Links:
         in_network: share of that which switches reach when they add up what they pass on.
         start: seconds before a collective's first message.
         staged: time of the bytes of a message between neighbours over that of the link, where the
-            framework takes them through the memory of the host; 1 from device to device.
+            framework takes them through the memory of the host; 1 from device to device. So do the
+            gradients of those that share pixels.
         staged_start: seconds that such a message starts later.
     """
 

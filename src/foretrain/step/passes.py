@@ -110,9 +110,24 @@ def gathers(
             size = whole.take(layer, axis=1) * transfer.size
             name = "reduced" if transfer.part == "gradients" else transfer.when.name.lower()
             found[name] = found[name] + np.stack(
-                [exchange.seconds(each, transfer.pattern) for each in size]
+                [staged(setting, few, exchange.seconds(each, transfer.pattern)) for each in size]
             )
     return Gathers(**found), gather
+
+
+def staged(setting: Setting, plans: PlanTable, seconds: Floats) -> Floats:
+    """Seconds of an exchange for parameters, by the way that the framework takes. [..., plan]
+
+    Members that share pixels send borders to their neighbours; a framework that takes those
+    through the memory of the host takes their gradients the same way.
+
+    Source: kahira2021, table V (forward, backward pass and gradient exchange of spatial and of data
+    and spatial parallelism go without GPUDirect).
+    """
+    if not plans.spatial.any():
+        return seconds
+    net, mine = setting.between, plans.spatial & (seconds > 0)
+    return np.where(mine, net.staged * seconds + net.staged_start, seconds)
 
 
 def amount(

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from foretrain.plan.plan import Schedule
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step.held import Held
+from foretrain.step.passes import staged
 from foretrain.step.placements import Placements, replicas_of
 from foretrain.step.schedules import SCHEDULES
 from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
@@ -124,7 +125,8 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
             size = (trained if transfer.trained else narrow) * transfer.size
             part = "first" if transfer.when is When.FIRST else transfer.part
             exchange = placed.groups[holding, transfer.group].take(group[rows])
-            parts[part] = parts[part] + exchange.seconds(size, transfer.pattern)
+            seconds = exchange.seconds(size, transfer.pattern)
+            parts[part] = parts[part] + staged(setting, few_plans, seconds)
     update, moved = _update(setting, few)
     return Tails(**parts, buckets=layers, update=update, offload=moved), tail
 
