@@ -87,15 +87,24 @@ def attended(  # noqa: PLR0917 - the signature is PyTorch's
     return found
 
 
+def dropped(given: torch.Tensor, p: float, train: bool) -> torch.Tensor:
+    """Dropout as on a GPU: one kernel that keeps a byte for each value."""
+    import torch
+
+    found: torch.Tensor = torch.native_dropout(given, p, train)[0] if train and p else given
+    return found
+
+
 @contextmanager
 def whole() -> Iterator[None]:
-    """While this lasts, attention of tensors on the meta device is one operator."""
+    """While this lasts, attention and dropout on the meta device are one operator each."""
     import torch
 
     operator()
     place = torch.library.Library("aten", "IMPL")
     try:
         place.impl("scaled_dot_product_attention", attended, "AutogradMeta")
+        place.impl("dropout", dropped, "AutogradMeta")
         yield
     finally:
         place._destroy()

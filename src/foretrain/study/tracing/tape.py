@@ -56,11 +56,12 @@ class Tape:
         narrow: the type of activations.
         path: modules that are running, innermost last.
         rows: operators of the forward pass.
-        kept: position of the next row and the tensor, each time something is kept.
+        kept: position of a row and what it keeps: what it read, or what it wrote.
         numbers: position of the first row for each number that autograd counts up.
         back: the backward pass, by that number.
         alive: storages that were met, which must not be freed: their addresses are their names.
         names: operators that were met.
+        number: the number of autograd when the last row ran.
         forward: whether the forward pass runs.
     """
 
@@ -72,6 +73,7 @@ class Tape:
     back: dict[int, ReturnedSum] = field(default_factory=dict)
     alive: dict[int, object] = field(default_factory=dict)
     names: dict[Any, OperatorName] = field(default_factory=dict)
+    number: int = -1
     forward: bool = True
 
     def tensor(self, tensor: torch.Tensor) -> TracedTensor:
@@ -89,9 +91,15 @@ class Tape:
         )
 
     def keep(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Note that autograd keeps a tensor."""
+        """Note that autograd keeps a tensor: of an operator about to run, or of the last one.
+
+        The number has been counted up for one that is about to run.
+        """
+        import torch
+
         if self.forward:
-            self.kept.append((len(self.rows), self.tensor(tensor)))
+            ahead = torch.autograd._get_sequence_nr() != self.number
+            self.kept.append((len(self.rows) - (not ahead), self.tensor(tensor)))
         return tensor
 
     def ran(self, function: Any, args: Any, out: Any) -> None:
@@ -132,7 +140,8 @@ class Tape:
     def _count(self) -> None:
         import torch
 
-        self.numbers.setdefault(torch.autograd._get_sequence_nr() - 1, len(self.rows))
+        self.number = torch.autograd._get_sequence_nr()
+        self.numbers.setdefault(self.number - 1, len(self.rows))
 
     def _returned(self, moved: list[TracedTensor]) -> None:
         """Note an operator of the backward pass under what it belongs to."""
@@ -146,7 +155,8 @@ class Tape:
         """The rows, with what each keeps and what came back of it."""
         keeps: dict[int, list[TracedTensor]] = {}
         for position, tensor in self.kept:
-            keeps.setdefault(self._keeper(position, tensor.storage), []).append(tensor)
+            place = max(0, min(position, len(self.rows) - 1))
+            keeps.setdefault(place, []).append(tensor)
         back = {self.numbers[n]: found for n, found in self.back.items() if n in self.numbers}
         for position in {*keeps, *back}:
             came = back.get(position)
@@ -157,13 +167,6 @@ class Tape:
                 returns=came.kernels if came else 0,
             )
         return tuple(self.rows)
-
-    def _keeper(self, position: int, storage: int) -> int:
-        """The row that keeps: the one about to run if it reads what is kept, else the last."""
-        ahead = self.rows[position].reads if position < len(self.rows) else ()
-        if any(each.storage == storage for each in ahead):
-            return position
-        return max(0, position - 1)
 
 
 def tensors(tree: Any) -> Iterator[torch.Tensor]:

@@ -92,9 +92,15 @@ def uses_of(trace: ModelTrace, *, dimensions: int) -> MemoryUses:
     keeps: dict[int, tuple[TracedTensor, ...]] = {}
     for storage, (position, value) in _keepers(trace).items():
         if storage not in learned:
-            keeper = position if storage in fed else wrote.get(storage, position)
+            keeper = _busy(trace, position if storage in fed else wrote.get(storage, position))
             keeps[keeper] = (*keeps.get(keeper, ()), value)
     return MemoryUses(last=last, learned=learned, fed=fed, keeps=keeps, dimensions=dimensions)
+
+
+def _busy(trace: ModelTrace, position: int) -> int:
+    """The first row from a position on that does more than look at memory."""
+    ahead = range(position, len(trace.rows))
+    return next((at for at in ahead if kind_of(trace.rows[at]) is not RowKind.FREE), position)
 
 
 def _keepers(trace: ModelTrace) -> dict[int, tuple[int, TracedTensor]]:

@@ -283,7 +283,11 @@ def _attention(name: str, row: TraceRow, facts: RowFacts) -> list[Operator]:
         prefix=f"{name} ",
     )
     beside = Operator(
-        name=f"{name} queries, keys, values", kernels=0, kept=Size(values=facts.kept.values)
+        name=f"{name} queries, keys, values",
+        weights=facts.weights,
+        trained=None if facts.trained == facts.weights else facts.trained,
+        kernels=0,
+        kept=Size(values=facts.kept.values),
     )
     found = [beside, *core(shape)]
     if row.returned is None:
