@@ -133,6 +133,18 @@ def on_h100(model: str, nodes: int | dict[str, int], *, batch: int, sequence: in
     )
 
 
+def resnet() -> Study:
+    """A network for pictures on a large cluster."""
+    workload = {
+        "model": "resnet-152",
+        "image": 224,
+        "global_batch": 16_384,
+        "precision": "fp32",
+        "optimizer": "momentum",
+    }
+    return study_from({"workload": workload, "cluster": {"name": "abci", "nodes": 256}}, "resnet")
+
+
 def up_to(most: int) -> dict[str, int]:
     """Any number of nodes from 1."""
     return {"least": 1, "most": most}
@@ -152,6 +164,9 @@ SEARCHES: Mapping[str, Exhaustive | Bounded] = MappingProxyType(
         ),
         "DeepSeek-V3 on 512 H100": Exhaustive(
             study=lambda: on_h100("deepseek-v3", 64, batch=512), limit=1e6, counted="settled"
+        ),
+        "ResNet-152 on 1,024 V100, by pixels and channels too": Exhaustive(
+            study=resnet, limit=2e5, counted="priced"
         ),
         "bounded: GPT-3 175B on 512 A100": Bounded(study=gpt, limit=1.0),
         "bounded: Llama-3 70B on 512 H100": Bounded(
