@@ -100,6 +100,56 @@ def test_llama_by_its_configuration_is_the_library_s():
     assert [layer.output for layer in traced.layers] == [layer.output for layer in known.layers]
 
 
+def really_kept(config, kind, inputs):
+    """Bytes that autograd keeps of a real run, parameters apart, each storage once."""
+    import torch
+    import transformers
+
+    sizes = transformers.AutoConfig.for_model(**config, use_cache=False)
+    net = getattr(transformers, kind)._from_config(
+        sizes, attn_implementation="sdpa", dtype=torch.bfloat16
+    )
+    own = {each.untyped_storage().data_ptr() for each in net.parameters()}
+    found = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            found[storage.data_ptr()] = storage
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda each: each):
+        out = net.train()(**inputs)
+    assert out[0].requires_grad
+    return sum(each.nbytes() for each in found.values())
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"),
+    [
+        ("llama", "LlamaForCausalLM"),
+        ("qwen3", "Qwen3ForCausalLM"),
+        ("gpt2", "GPT2LMHeadModel"),
+        ("opt", "OPTForCausalLM"),
+    ],
+)
+def test_what_is_kept_is_what_a_real_run_keeps(family, kind):
+    import torch
+
+    still = {"attention_dropout": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0,
+             "dropout": 0.0}  # fmt: skip
+    config = {"model_type": family, **KNOWN[family], **still}
+    tokens = torch.randint(0, 500, (2, 64))
+    real = really_kept(config, kind, {"input_ids": tokens, "labels": tokens.clone()})
+    model = traced_config(config, sequence=64, image=None)
+    kept = sum(
+        layer.repeats * (each.kept.values * 2 + each.kept.fixed)
+        for layer, each in model.operators
+        if each.attention in (None, Attention.FLASH)
+    )
+    assert 2 * kept == pytest.approx(real, rel=0.02)
+
+
 def read(folder, config, size="sequence = 64"):
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "study.toml").write_text(STUDY.format(size=size))

@@ -52,13 +52,16 @@ def _unwanted(*_: object) -> None:
 
 
 def _outputs(queries: Any, keys: Any, values: Any, *_: object) -> Any:
-    """The outputs and, in fp32, one sum for each row."""
+    """The outputs and, in fp32, one sum for each row.
+
+    Fused kernels write all heads of a token side by side, as the product behind them reads them.
+    """
     import torch
 
-    sides = queries.shape[:-1]
-    return queries.new_empty((*sides, values.shape[-1])), queries.new_empty(
-        sides, dtype=torch.float32
-    )
+    *more, heads, tokens, _width = queries.shape if queries.dim() > 2 else (1, *queries.shape)
+    found = queries.new_empty((*more, tokens, heads, values.shape[-1])).transpose(-2, -3)
+    found = found.reshape((*queries.shape[:-1], values.shape[-1])) if queries.dim() < 3 else found
+    return found, queries.new_empty(queries.shape[:-1], dtype=torch.float32)
 
 
 def _gradients(gradient: Any, *kept: Any) -> Any:
