@@ -215,3 +215,24 @@ def test_without_transformers_it_is_said_what_to_install(tmp_path, monkeypatch):
         read(tmp_path, {"model_type": "distilbert"})
     with pytest.raises(UnsupportedModel):
         model_of({"model_type": "distilbert"}, sequence=4)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2", "t5", "mixtral"])
+def test_model_that_somebody_built_is_traced_as_by_its_configuration_and_left_as_it_is(family):
+    import transformers
+
+    from foretrain.study.tracing.module import traced_module
+
+    config = {"model_type": family, **KNOWN[family]}
+    sizes = transformers.AutoConfig.for_model(**config)
+    mapping = (
+        transformers.AutoModelForSeq2SeqLM if family == "t5" else transformers.AutoModelForCausalLM
+    )
+    net = mapping.from_config(sizes)
+    before = (net.config._attn_implementation, net.config.use_cache, net.training)
+    ours = traced_module(net, name="net", sequence=64)
+    assert (net.config._attn_implementation, net.config.use_cache, net.training) == before
+    theirs = traced_config(config, sequence=64, image=None)
+    assert ours.parameters == theirs.parameters
+    assert flop(ours, Attention.FLASH) == flop(theirs, Attention.FLASH)
+    assert [each.repeats for each in ours.layers] == [each.repeats for each in theirs.layers]

@@ -280,7 +280,7 @@ def test_wrong_shape_is_told_with_the_shapes():
         ("def other(): pass", "has no 'build'"),
         ("import nothing_like_that", "imports nothing_like_that, which is not installed"),
         ("def build(:", "importing it fails: SyntaxError"),
-        ("import torch\ndef build(): return torch.nn.Linear(2, 2)", "what is a sample"),
+        ("import torch\ndef build(): return torch.nn.Embedding(2, 2)", "what is a sample"),
         ("import torch\ndef build(): return torch.nn.Linear(2, 2), 'x'", "has no tensor"),
     ],
 )
@@ -320,3 +320,36 @@ def test_module_of_a_program_is_estimated_in_one_line():
     known = estimate(model="resnet-50", devices="8x RTX3090", global_batch=64, image=224)
     assert asked.plan == known.plan
     assert asked.step_time == pytest.approx(known.step_time, rel=0.02)
+
+
+def test_one_line_needs_no_size_where_the_first_convolution_tells_the_channels():
+    from tests.study.tracing.networks import resnet_50
+
+    found = estimate(model=resnet_50(), devices="8x RTX3090", global_batch=64)
+    known = estimate(model="resnet-50", devices="8x RTX3090", global_batch=64, image=224)
+    assert found.step_time == pytest.approx(known.step_time, rel=0.02)
+    (told,) = [each for each in found.warnings if "3 x 224 x 224" in each]
+    assert "first convolution reads 3 channels" in told
+
+
+@pytest.mark.parametrize(
+    ("module", "size", "shape"),
+    [
+        (nn.Conv2d(1, 4, 3), {"image": 28}, (1, 28, 28)),
+        (nn.Conv2d(5, 4, 3), {}, (5, 224, 224)),
+        (nn.Sequential(nn.Flatten(), nn.Linear(12, 3)), {}, (12,)),
+    ],
+)
+def test_what_a_sample_is_follows_from_what_reads_it_first(module, size, shape):
+    model = traced_module(module, name="net", **size)
+    values = 1
+    for side in shape:
+        values *= side
+    assert model.layers[0].input == values
+    assert bool(model.assumed) == (not size)
+
+
+def test_example_of_lightning_is_the_example():
+    module = nn.Linear(8, 8)
+    module.example_input_array = torch.zeros(3, 5, 8)
+    assert forward_flop(traced_module(module, name="net")) == 5 * 128

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel, nearest, require
 from foretrain.study.tracing.attention import operator
+from foretrain.study.tracing.inputs import SAMPLES, ExampleBatch, SampleSize
 from foretrain.study.tracing.kept import kept, versions
-from foretrain.study.tracing.module import SAMPLES, SampleSize, failed, traced
+from foretrain.study.tracing.module import failed, traced
 from foretrain.study.tracing.samples import samples_of
 from foretrain.study.tracing.scan import scans
 from foretrain.units import as_written
@@ -45,6 +46,7 @@ STILL: Final[Mapping[str, object]] = {
 }
 """Keys by which a forward pass would look at drawn numbers, or return what no step needs."""
 
+PRETRAINED: Final = "PreTrainedModel"
 WARNS: Final = "warn_if_padding_and_no_attention_mask"
 
 TASKS: Final = (
@@ -90,20 +92,59 @@ def traced_config(
 
 def _anew(config: Mapping[str, object], family: str, size: SampleSize) -> Model:
     """The model of a configuration, built and traced."""
-    sequence, image = size.sequence, size.image
     with _quiet():
-        module = _built(_config(dict(config), family), config, family)
-        inputs = samples_of(module, sequence=sequence, image=image)
-        try:
-            trace = _traced(module, inputs, family)
-        except ForetrainError:
-            if not {"input_ids", "pixel_values"} <= inputs.keys():
-                raise
-            # Models of pictures and text put the ones where the other says: the text alone.
-            del inputs["pixel_values"]
-            trace = _traced(module, inputs, f"{family} (text alone)")
+        return _model(_built(_config(dict(config), family), config, family), family, size)
+
+
+def is_of_transformers(module: object) -> bool:
+    """Whether a module is a model of transformers; they need not be installed to ask."""
+    kinds = type(module).__mro__
+    return any(each.__name__ == PRETRAINED and "transformers" in each.__module__ for each in kinds)
+
+
+def traced_pretrained(module: torch.nn.Module, *, name: str, size: SampleSize) -> Model:
+    """The model of a module of transformers that somebody built, which is left as it is.
+
+    Raises:
+        ForetrainError: its code cannot be traced, or it is not known what a sample is.
+    """
+    _register()
+    settings: dict[str, object] = {**STILL, "_attn_implementation_internal": ATTENTION}
+    if type(module)._can_set_experts_implementation():
+        settings["_experts_implementation_internal"] = "grouped_mm"
+    configs = {id(each.config): each.config for each in module.modules() if hasattr(each, "config")}
+    before = [
+        (each, key, getattr(each, key))
+        for each in configs.values()
+        for key in settings
+        if hasattr(each, key)
+    ]
+    try:
+        for each, key, _ in before:
+            setattr(each, key, settings[key])
+        with _quiet():
+            return _model(module, name, size)
+    finally:
+        for each, key, value in before:
+            setattr(each, key, value)
+
+
+def _model(module: torch.nn.Module, name: str, size: SampleSize) -> Model:
+    """The model of a module of transformers.
+
+    Those of pictures and text put the ones where the other says: the text alone is traced.
+    """
+    inputs = samples_of(module, sequence=size.sequence, image=size.image)
+    try:
+        trace = _traced(module, inputs, name)
+    except ForetrainError:
+        if not {"input_ids", "pixel_values"} <= inputs.keys():
+            raise
+        del inputs["pixel_values"]
+        trace = _traced(module, inputs, f"{name} (text alone)")
     reads = {"input_ids", "decoder_input_ids"} & inputs.keys()
-    return model_of_trace(trace, tokens=sequence if reads else None, source=type(module).__name__)
+    tokens = size.sequence if reads else None
+    return model_of_trace(trace, tokens=tokens, source=type(module).__name__)
 
 
 def _traced(module: Any, inputs: dict[str, torch.Tensor], name: str) -> ModelTrace:
@@ -113,14 +154,8 @@ def _traced(module: Any, inputs: dict[str, torch.Tensor], name: str) -> ModelTra
     path: list[str] = []
     try:
         with scans(module), _unasked(module):
-            return traced(
-                module,
-                ((), inputs),
-                name=name,
-                samples=SAMPLES,
-                narrow=torch.bfloat16,
-                path=path,
-            )
+            batch = ExampleBatch(inputs=((), inputs), samples=SAMPLES)
+            return traced(module, batch, name=name, narrow=torch.bfloat16, path=path)
     except Exception as error:  # whatever somebody else's code raises
         raise failed(error, name, path=path, inputs=((), inputs)) from error
 

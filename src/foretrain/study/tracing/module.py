@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel, require, shortened
 from foretrain.plugins import imported
 from foretrain.study.tracing.fingerprint import fingerprint
+from foretrain.study.tracing.inputs import ExampleBatch, SampleSize, batch_of
 from foretrain.study.tracing.kept import kept, versions
 from foretrain.study.tracing.record import Inputs, recorded
 from foretrain.workload.graph import Model
@@ -24,9 +24,6 @@ from foretrain.workload.traced.trace import ModelTrace
 
 if TYPE_CHECKING:
     import torch
-
-SAMPLES: Final = 2
-"""That are traced at once: a normalisation over samples refuses a single one."""
 
 CONTENT: Final = re.compile(
     r"item\(\)|meta tensor|local_scalar|nonzero|data.dependent|no data|with meta|'Meta' backend"
@@ -40,19 +37,6 @@ KINDS: Final = re.compile(r"dtype|same type|scalar type|BFloat16|Half", re.IGNOR
 
 MOST_SAID: Final = 300
 """Letters of what somebody else's code raised."""
-
-
-@dataclass(frozen=True, slots=True)
-class SampleSize:
-    """What a study says of a sample.
-
-    Attributes:
-        sequence: tokens of text, or values of sound.
-        image: pixels per side.
-    """
-
-    sequence: int | None = None
-    image: int | None = None
 
 
 def traced_code(name: str, *, folder: str, sequence: int | None, image: int | None) -> Model:
@@ -128,12 +112,16 @@ def _anew(module: torch.nn.Module, name: str, *, example: object, size: SampleSi
     """The model of a module, traced with narrow activations or, where they will not do, in fp32."""
     import torch
 
+    from foretrain.study.tracing.hugging_face import is_of_transformers, traced_pretrained
+
+    if example is None and is_of_transformers(module):
+        return traced_pretrained(module, name=name, size=size)
     wrong: Exception | None = None
     for narrow in (torch.bfloat16, torch.float32):
         path: list[str] = []
-        inputs, samples = inputs_of(example, narrow, name=name, size=size)
+        batch = batch_of(module, example, narrow, name=name, size=size)
         try:
-            trace = traced(module, inputs, name=name, samples=samples, narrow=narrow, path=path)
+            trace = traced(module, batch, name=name, narrow=narrow, path=path)
         except Exception as error:  # whatever somebody else's code raises
             wrong = error
             if narrow is torch.float32 or not KINDS.search(str(error)):
@@ -141,69 +129,21 @@ def _anew(module: torch.nn.Module, name: str, *, example: object, size: SampleSi
         else:
             return model_of_trace(trace, tokens=size.sequence, source=name)
     assert wrong is not None
-    raise failed(wrong, name, path=path, inputs=inputs) from wrong
+    raise failed(wrong, name, path=path, inputs=batch.inputs) from wrong
 
 
 def traced(
-    module: torch.nn.Module,
-    inputs: Inputs,
-    *,
-    name: str,
-    samples: int,
-    narrow: torch.dtype,
-    path: list[str],
+    module: torch.nn.Module, batch: ExampleBatch, *, name: str, narrow: torch.dtype, path: list[str]
 ) -> ModelTrace:
-    """One pass of a module, and what had to be assumed where activations stay wide."""
+    """One pass of a module, and what had to be assumed."""
     import torch
 
-    trace = recorded(module, inputs, name=name, samples=samples, narrow=narrow, path=path)
-    if narrow is torch.float32:
-        told = f"that {name}, which was traced in fp32 alone, runs in the workload's precision too"
-        return replace(trace, remarks=(told,))
-    return trace
-
-
-def inputs_of(
-    example: object,
-    narrow: torch.dtype,
-    *,
-    name: str,
-    size: SampleSize,
-) -> tuple[Inputs, int]:
-    """Arguments of a forward pass without content, and the samples in them.
-
-    Raises:
-        InputError: it is not known what a sample is, or the example has no tensors.
-    """
-    import torch
-
-    sequence, image = size.sequence, size.image
-    if example is None:
-        if (sequence is None) == (image is None):
-            raise InputError(
-                f"{name}: what is a sample? Give sequence (tokens) or image (pixels), or have the "
-                "function return (module, example) with a batch of inputs."
-            )
-        sides = (sequence,) if sequence else (3, image, image)
-        kind = torch.long if sequence else narrow
-        return ((torch.empty((SAMPLES, *sides), dtype=kind, device="meta"),), {}), SAMPLES
-
-    def shadow(each: Any) -> Any:
-        if isinstance(each, torch.Tensor):
-            kind = narrow if each.dtype.is_floating_point else each.dtype
-            return torch.empty(each.shape, dtype=kind, device="meta")
-        if isinstance(each, list | tuple):
-            return type(each)(map(shadow, each))
-        return {k: shadow(v) for k, v in each.items()} if isinstance(each, Mapping) else each
-
-    found = shadow(example)
-    named = found if isinstance(found, dict) else {}
-    placed = () if named else tuple(found) if isinstance(found, list | tuple) else (found,)
-    sizes = [each.shape[0] for each in (*placed, *named.values())
-             if isinstance(each, torch.Tensor) and each.dim()]  # fmt: skip
-    if not sizes or not sizes[0]:
-        raise InputError(f"{name}: its example has no tensor whose first dimension counts samples.")
-    return (placed, named), int(sizes[0])
+    trace = recorded(
+        module, batch.inputs, name=name, samples=batch.samples, narrow=narrow, path=path
+    )
+    told = f"that {name}, which was traced in fp32 alone, runs in the workload's precision too"
+    wide = (told,) if narrow is torch.float32 else ()
+    return replace(trace, remarks=(*batch.assumed, *wide))
 
 
 def failed(error: Exception, name: str, *, path: list[str], inputs: Inputs) -> ForetrainError:

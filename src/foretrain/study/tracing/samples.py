@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import InputError
-from foretrain.study.tracing.module import SAMPLES, SampleSize
+from foretrain.study.tracing.inputs import SAMPLES, SIDE, SampleSize
 
 if TYPE_CHECKING:
     import torch
-
-SIDE: Final = 224
-"""Pixels per side where neither the study nor the configuration says how many."""
 
 SECOND: Final = 16_000
 """Values of sound in a second, as speech models read it."""
