@@ -127,7 +127,7 @@ def _figure(name: str, known: dict[str, str]) -> Iterator[Cell]:
 
 
 @lru_cache
-def _model(network: str) -> Model:
+def network_model(network: str) -> Model:
     """The network as the authors ran it: images of 226 pixels, early strides in residual blocks."""
     if network == "vgg-16":
         return read_layer_list(HERE / "networks" / "vgg-16.csv")
@@ -137,9 +137,10 @@ def _model(network: str) -> Model:
 
 
 @lru_cache
-def _setting(network: str, batch: int, devices: int) -> Setting:
+def setting_of(network: str, batch: int, devices: int) -> Setting:
+    """A network with so many samples to a step on ABCI, by the framework's way through the host."""
     workload = Workload(
-        model=_model(network),
+        model=network_model(network),
         global_batch=batch,
         precision=Precision.FP32,
         optimizer=Optimizer.MOMENTUM,
@@ -150,7 +151,7 @@ def _setting(network: str, batch: int, devices: int) -> Setting:
 
 def plan_of(cell: Cell) -> Plan:
     """The plan of a run."""
-    model = _model(cell.network)
+    model = network_model(cell.network)
     inner = cell.devices // cell.groups
     if cell.strategy == "pipeline":
         return Plan(
@@ -172,7 +173,7 @@ def plan_of(cell: Cell) -> Plan:
 @lru_cache
 def predicted(cell: Cell) -> float:
     """Foretrain's seconds of the same."""
-    priced = price_plan(_setting(cell.network, cell.batch, cell.devices), plan_of(cell))
+    priced = price_plan(setting_of(cell.network, cell.batch, cell.devices), plan_of(cell))
     seconds = priced.step_time - priced.parts.input
     per_epoch = cell.source == "table 8" or cell.strategy == "pipeline"
     return seconds * SAMPLES / cell.batch if per_epoch else seconds

@@ -16,6 +16,7 @@ from foretrain.step.strategies.strategy import Axis, Pattern, Phase
 from foretrain.workload.convolution.picture import Picture, Window, cube, square
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.graph import operators_of
+from foretrain.workload.library.entries import build
 
 
 def network(picture, *windows, channels=8, classes=10):
@@ -187,3 +188,12 @@ def test_more_devices_have_less_to_compute_and_never_less_to_exchange_in_all(sid
     assert 1.0 <= rows[0, 0] <= prod(grid)
     borders = sum(each.values.sum() for each in transfers if each.pattern is Pattern.SEND)
     assert (borders > 0) == (size > 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "grid"), [(build("unet-2d"), (2, 2)), (build("v-net", image=64), (2, 2, 2))]
+)
+def test_networks_that_label_every_pixel_gather_no_picture(model, grid):
+    _, transfers = asked(model, grid)
+    assert not any(each.values.any() for each in transfers if each.pattern is Pattern.ALL_GATHER)
+    assert any(each.values.any() for each in transfers if each.pattern is Pattern.SEND)

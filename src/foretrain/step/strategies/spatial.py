@@ -169,7 +169,8 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     if not plans.spatial.any():
         return ()
     found, mine = parts(operators, plans.grids), in_parts(operators, plans)
-    after = np.vstack([mine[1:], np.zeros_like(mine[:1])])
+    # Behind the last operator nobody needs the picture.
+    after = np.vstack([mine[1:], mine[-1:]])
     # The gradient of a mean within the front comes from all members' pixels, at its end from none.
     whole, summed = _of(found.gathered, plans), _of(found.summed, plans)
     channels = dict(zip(Phase, channels_met(operators, plans), strict=True))

@@ -88,7 +88,7 @@ def _pair(trunk: Trunk, channels: int, *, stride: int) -> None:
 
 def _labels(trunk: Trunk, classes: int) -> ConvolutionalNetwork:
     trunk.convolve("labels", classes, bias=True)
-    trunk.append(loss(trunk.picture.values))
+    trunk.append(loss(trunk.picture.values), by_pixel=True)
     return trunk.finish("labels", cuttable=False)
 
 
@@ -118,7 +118,7 @@ def vnet(side: int, *, classes: int, window: int = 5) -> ConvolutionalNetwork:
         _convolutions(trunk, 2 * widths[level], CONVOLUTIONS[level], window=window)
         trunk.section(f"up {level + 1}")
     trunk.convolve("labels", classes, bias=True)
-    trunk.append(loss(trunk.picture.values))
+    trunk.append(loss(trunk.picture.values), by_pixel=True)
     return trunk.finish("labels", cuttable=False)
 
 

@@ -244,9 +244,14 @@ class Trunk:
         kept = sum(part.picture.values for part in parts if part._owed)
         self._append(operators.pointwise(name, result.values, read=1, kept=kept), result)
 
-    def append(self, operator: Operator, result: Picture | None = None) -> None:
-        """Any other operator, which needs the whole of what it reads."""
-        self._write(operator, result or self.picture)
+    def append(
+        self, operator: Operator, result: Picture | None = None, *, by_pixel: bool = False
+    ) -> None:
+        """Any other operator, which needs the whole of what it reads, or works `by_pixel`."""
+        if by_pixel:
+            self._append(operator, result or self.picture)
+        else:
+            self._write(operator, result or self.picture)
 
     def skip(self) -> None:
         """Carry this picture past the sections to come, until `take`."""
