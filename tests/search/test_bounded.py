@@ -32,6 +32,10 @@ STUDIES = {
     "gpt": gpt_study(),
     "llama": llama_study(space=replace(CLASSIC, schedule=tuple(Schedule))),
     "resnet": resnet_study(),
+    "pictures": resnet_study(
+        cluster=cluster(nodes=4, node_devices=4),
+        space=replace(CLASSIC, attention=None, context=None, split=(0, 14)),
+    ),
     "experts": expert_study(),
     "long": long_study(),
 }

@@ -40,6 +40,11 @@ QUESTIONS = {
         space=replace(CLASSIC, micro_batch=(3,), sharding=(Sharding.OPTIMIZER,), pipeline=(2, 3))
     ),
     "resnet": resnet_study(),
+    "pictures": resnet_study(
+        space=replace(
+            CLASSIC, attention=None, context=None, micro_batch=(4,), sharding=(Sharding.NONE,)
+        )
+    ),
     "experts": expert_study(space=replace(EXPERTS.space, sharding=(Sharding.GRADIENTS,))),
     "long": long_study(),
 }
