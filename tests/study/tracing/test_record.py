@@ -157,3 +157,50 @@ def test_module_that_fails_leaves_no_hook_behind():
     with pytest.raises(ValueError, match=r"mat1|shape"):
         traced_module(nn.Linear(3, 4), name="net", example=torch.zeros(2, 5))
     assert (len(hooks._global_forward_pre_hooks), len(hooks._global_forward_hooks)) == before
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_what_a_module_recomputes_by_itself_is_left_to_the_plan(reentrant):
+    from torch.utils.checkpoint import checkpoint
+
+    class Net(nn.Module):
+        def __init__(self, *, checkpoints):
+            super().__init__()
+            self.parts = nn.ModuleList(perceptron() for _ in range(3))
+            self.checkpoints = checkpoints
+
+        def forward(self, given):
+            for part in self.parts:
+                run = checkpoint if self.checkpoints else lambda part, each, **_: part(each)
+                given = run(part, given, use_reentrant=reentrant)
+            return given
+
+    with_, without = (
+        traced_module(Net(checkpoints=each), name="net", example=torch.zeros(4, 8))
+        for each in (True, False)
+    )
+    assert with_.layers == without.layers
+    assert "plan.recompute decides" in with_.assumed[0]
+    assert not without.assumed
+    out = checkpoint(perceptron(), torch.zeros(4, 8, requires_grad=True), use_reentrant=reentrant)
+    assert out.requires_grad
+
+
+def test_module_on_several_devices_is_the_one_that_they_train():
+    whole = traced_module(nn.DataParallel(perceptron()), name="net", example=torch.zeros(4, 8))
+    assert whole.parameters == sum(each.numel() for each in perceptron().parameters())
+
+
+@pytest.mark.parametrize(
+    ("module", "given"),
+    [
+        (nn.TransformerEncoderLayer(16, 4, batch_first=True), (2, 8, 16)),
+        (nn.LSTM(8, 16, bidirectional=True, batch_first=True), (2, 5, 8)),
+        (nn.utils.parametrizations.weight_norm(nn.Linear(8, 8)), (4, 8)),
+        (nn.Bilinear(4, 4, 3), None),
+    ],
+)
+def test_parameters_are_counted_whoever_reads_them(module, given):
+    example = torch.zeros(given) if given else (torch.zeros(2, 4), torch.zeros(2, 4))
+    model = traced_module(module, name="net", example=example)
+    assert model.parameters == sum(each.numel() for each in module.parameters())

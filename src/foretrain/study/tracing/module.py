@@ -35,6 +35,9 @@ CONTENT: Final = re.compile(
 KINDS: Final = re.compile(r"dtype|same type|scalar type|BFloat16|Half", re.IGNORECASE)
 """What it says where tensors of two precisions meet."""
 
+WRAPPERS: Final = ("DataParallel", "DistributedDataParallel")
+"""Modules that train another one on several devices, which is a plan's business."""
+
 MOST_SAID: Final = 300
 """Letters of what somebody else's code raised."""
 
@@ -102,6 +105,8 @@ def traced_module(
     Raises:
         InputError: its forward pass raises, or it is not known what a sample is.
     """
+    if type(module).__name__ in WRAPPERS:
+        module = module.module
     own, size = fingerprint(module, example), SampleSize(sequence, image)
     sizes = (name, sequence, image, versions("torch"))
     parts = None if own is None else [*sizes, *own]
@@ -143,7 +148,7 @@ def traced(
     )
     told = f"that {name}, which was traced in fp32 alone, runs in the workload's precision too"
     wide = (told,) if narrow is torch.float32 else ()
-    return replace(trace, remarks=(*batch.assumed, *wide))
+    return replace(trace, remarks=(*batch.assumed, *trace.remarks, *wide))
 
 
 def failed(error: Exception, name: str, *, path: list[str], inputs: Inputs) -> ForetrainError:

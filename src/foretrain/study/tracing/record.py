@@ -21,6 +21,8 @@ Inputs = tuple[tuple[Any, ...], Mapping[str, Any]]
 """Positional and named arguments of a forward pass."""
 
 CHAINS: Final = ("Sequential", "ModuleList")
+OWN_CHECKPOINTS: Final = "that plan.recompute decides what is recomputed, not the module itself"
+
 MOST_COPIED: Final = 2**20
 """Elements of a table of whole numbers that is copied."""
 
@@ -55,7 +57,7 @@ def recorded(
     tape = Tape(narrow, path)
     given = frozenset(tape.tensor(each).storage for each in tensors([*inputs]))
     weights, others = shadows(module, narrow)
-    with _in_training(module), _watched(module, tape):
+    with _in_training(module), _without_checkpoints(tape), _watched(module, tape):
         out = torch.func.functional_call(module, {**weights, **others}, inputs[0], dict(inputs[1]))
         tape.forward = False
         _backward(out)
@@ -66,6 +68,7 @@ def recorded(
         parts={each: _module(inner) for each, inner in module.named_modules()},
         inputs=given,
         samples=samples,
+        remarks=(OWN_CHECKPOINTS,) if tape.checkpoints else (),
     )
 
 
@@ -188,6 +191,37 @@ def _module(module: torch.nn.Module) -> TracedModule:
         chain=any(kind.__name__ in CHAINS for kind in type(module).__mro__),
         owns=any(True for _ in module.parameters(recurse=False)),
     )
+
+
+@contextmanager
+def _without_checkpoints(tape: Tape) -> Iterator[None]:
+    """While this lasts, what a module would recompute is kept: that is a plan's choice."""
+    from torch.utils import checkpoint
+
+    def nothing(*_: object, **__: object) -> Iterator[None]:
+        tape.checkpoints = True
+        yield
+
+    class NoCheckpoint:
+        """Stands where PyTorch runs a part without keeping anything."""
+
+        @staticmethod
+        def apply(function: Callable[..., Any], _: bool, *inputs: Any) -> Any:
+            tape.checkpoints = True
+            return function(*inputs)
+
+    instead = {
+        "_checkpoint_without_reentrant_generator": nothing,
+        "CheckpointFunction": NoCheckpoint,
+    }
+    before = {name: getattr(checkpoint, name) for name in instead if hasattr(checkpoint, name)}
+    try:
+        for name in before:
+            setattr(checkpoint, name, instead[name])
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(checkpoint, name, function)
 
 
 @contextmanager

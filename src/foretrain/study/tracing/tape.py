@@ -63,6 +63,7 @@ class Tape:
         names: operators that were met.
         number: the number of autograd when the last row ran.
         forward: whether the forward pass runs.
+        checkpoints: whether it would recompute a part of itself.
     """
 
     narrow: torch.dtype
@@ -75,6 +76,7 @@ class Tape:
     names: dict[Any, OperatorName] = field(default_factory=dict)
     number: int = -1
     forward: bool = True
+    checkpoints: bool = False
 
     def tensor(self, tensor: torch.Tensor) -> TracedTensor:
         """A tensor without its content."""
