@@ -57,6 +57,13 @@ class Diagnosis:
 NEEDED: Final = ("jinja2", "numpy", "pydantic", "rich", "scipy", "typer")
 OLDEST_PYTHON: Final = (3, 11)
 
+USES: Final = {
+    "torch": "what trains or measures for real, or reads a model's code,",
+    "transformers": "a config.json of a family that foretrain does not know by itself",
+    "onnx": "a model in an ONNX file",
+}
+"""What needs each of the extras."""
+
 
 def doctor() -> Diagnosis:
     """Look at Python, the libraries, the catalogue, the terminal and the processors."""
@@ -74,13 +81,12 @@ def doctor() -> Diagnosis:
     foretrain = _library("foretrain", Health.WARN, in_folder)
     if foretrain.health is Health.WARN:
         foretrain = replace(foretrain, found="not installed")
-    real = "what trains or measures for real"
     checks = (
         python,
         foretrain,
         *(_library(name, Health.FAIL, f"Run 'pip install {name}'.") for name in NEEDED),
         # What only some answers need: its absence is no fault.
-        *(_library(name, Health.OK, missing(name, what=real)) for name in EXTRAS),
+        *(_library(name, Health.OK, missing(name, what=USES[name])) for name in EXTRAS),
         _catalogue(),
         output,
         Check(name="processors", health=Health.OK, found=f"{os.cpu_count() or 1} cores"),
