@@ -3,10 +3,12 @@
 import pytest
 from tests import builders
 
-from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
+from foretrain.plan.plan import ChannelSplit, Plan, Recompute, Sends, Sharding
 from foretrain.show.words import count, percent, sentences, written
 from foretrain.units import DOLLARS
+from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Workload
 
 WORKLOAD = builders.study().workload
 
@@ -78,3 +80,15 @@ def test_selective_recomputation_says_what_it_computes_again():
 def test_sharding_without_replicas_is_not_mentioned():
     alone = builders.plan(data=1, sharding=Sharding.OPTIMIZER)
     assert "divide the optimizer state" not in " ".join(sentences(alone, WORKLOAD))
+
+
+def test_pictures_are_told_by_pixels_filters_and_channels():
+    pictures = Workload(model=build("resnet-50", image=224), global_batch=64)
+    pixels = Plan(data=4, context=4, grid=(2, 2), split=14)
+    told = " ".join(sentences(pixels, pictures))
+    assert "Each sample is shared by 4 devices in a grid of 2 x 2 over its pixels." in told
+    assert "as far as 14 layers of the network's front go" in told
+    filters = " ".join(sentences(Plan(data=4, tensor=2), pictures))
+    assert "The filters of convolutions are split over groups of 2 devices." in filters
+    channels = Plan(data=4, tensor=2, convolutions=ChannelSplit.CHANNEL)
+    assert "The channels of convolutions" in " ".join(sentences(channels, pictures))

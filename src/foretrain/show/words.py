@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median_high
 from typing import Final, Self
 
 from foretrain.plan.plan import (
     AXES,
+    ChannelSplit,
     ContextExchange,
     Offload,
     Plan,
@@ -192,9 +193,23 @@ def count(number: float, thing: str, *, plural: str = "") -> str:
     return f"{shown} {thing if shown == '1' else plural or f'{thing}s'}"
 
 
+def _divided(plan: Plan, workload: Workload) -> Iterator[tuple[bool, str]]:
+    """How devices share an operator and a sample, each with whether they do."""
+    tokens = ", which divide the tokens of all other operators too" * plan.sequence_parallel
+    convolved = any(operator.filters for _, operator in workload.model.operators)
+    by = "filters" if plan.convolutions is ChannelSplit.FILTER else "channels"
+    divided = f"The {by} of convolutions" if convolved else "Matrix products"
+    sides = " x ".join(map(str, plan.grid))
+    how = f"in a grid of {sides} over its pixels" if plan.grid else _EXCHANGED[plan.exchange]
+    front = f"Both as far as {count(plan.split, 'layer')} of the network's front go."
+    yield plan.tensor > 1, f"{divided} are split over groups of {plan.tensor} devices{tokens}."
+    shared = f"Each sample is shared by {plan.context} devices{'' if plan.grid else ';'} {how}."
+    yield plan.context > 1, shared
+    yield plan.split > 0 and (plan.tensor > 1 or bool(plan.grid)), front
+
+
 def sentences(plan: Plan, workload: Workload) -> tuple[str, ...]:
     """The plan in words, for somebody who does not read "tp8, pp4"."""
-    tokens = ", which divide the tokens of all other operators too" * plan.sequence_parallel
     chunks = f" of {plan.interleaving} interleaved chunks each" * (plan.interleaving > 1)
     uneven = "" if plan.cut == "even" else ", not all of the same number of layers"
     stages = f"{count(plan.pipeline, 'pipeline stage')}{chunks} ({plan.schedule.label}){uneven}"
@@ -213,14 +228,7 @@ def sentences(plan: Plan, workload: Workload) -> tuple[str, ...]:
     used = [axis for axis in plan.order if getattr(plan, axis) > 1]
     order = " axis, then ".join([*used[:1], " and then ".join(used[1:])])
     told = (
-        (
-            plan.tensor > 1,
-            f"Matrix products are split over groups of {plan.tensor} devices{tokens}.",
-        ),
-        (
-            plan.context > 1,
-            f"Each sample is shared by {plan.context} devices; {_EXCHANGED[plan.exchange]}.",
-        ),
+        *_divided(plan, workload),
         (plan.pipeline > 1, f"The layers are cut into {stages}."),
         (True, one_copy if plan.data == 1 else replicas),
         (plan.expert > 1, f"Experts are spread over {plan.expert} devices{split}."),

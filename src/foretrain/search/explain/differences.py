@@ -122,7 +122,8 @@ def _pieces(site: Site) -> list[str]:
         for word, degree in (("tensor", plan.tensor), ("context", plan.context))
         if degree > 1
     ]
-    tokens = [] if plan.tensor == 1 or plan.sequence_parallel else ["no sequence parallelism"]
+    idle = plan.tensor == 1 or plan.sequence_parallel or plan.grid
+    tokens = [] if idle else ["no sequence parallelism"]
     kernel = ["plain attention"] * (plan.attention is Attention.PLAIN)
     return [_samples(site), *shared, *tokens, *kernel]
 
@@ -150,6 +151,12 @@ def _context(site: Site) -> str:
         return "no context axis"
     how = "all-to-all" if site.plan.exchange is ContextExchange.ALL_TO_ALL else "ring"
     return f"context {site.plan.context}, {how} {_over(site, 'context')}"
+
+
+def _halo(site: Site) -> str:
+    if not site.plan.grid:
+        return "no grid"
+    return f"grid {' x '.join(map(str, site.plan.grid))} {_over(site, 'context')}"
 
 
 def _expert(site: Site) -> str:
@@ -222,6 +229,7 @@ OF_TIME: Mapping[str, Callable[[Site], str]] = MappingProxyType(
         "tensor": _tensor,
         "context": _context,
         "expert": _expert,
+        "halo": _halo,
         "pipeline": _sends,
         "bubble": _bubble,
         "gradients": _replicas,

@@ -73,6 +73,20 @@ RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
         _context,
     ),
     (
+        Column(name="grid", meaning="devices along height, width, depth of a picture"),
+        lambda plan: "x".join(map(str, plan.grid)) or "none",
+    ),
+    (
+        Column(name="divides", meaning="filters or channels of convolutions", short="div", spare=4),
+        lambda plan: plan.convolutions.name.lower(),
+    ),
+    (
+        Column(
+            name="split", meaning="layers of the divided front, 0 for all", number=True, spare=6
+        ),
+        lambda plan: str(plan.split),
+    ),
+    (
         Column(name="ep", meaning="expert axis, x members of one expert", number=True),
         lambda plan: f"{plan.expert}{f'x{plan.expert_tensor}' * (plan.expert_tensor > 1)}",
     ),

@@ -21,6 +21,7 @@ CALLED = {
     "tensor": "tensor collectives",
     "context": "context exchanges",
     "expert": "expert exchanges",
+    "halo": "exchange of borders",
     "pipeline": "sends between stages",
     "gradients": "gradient reduction",
     "parameters": "parameter gathering",
