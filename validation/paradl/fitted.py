@@ -1,16 +1,27 @@
 """Six coefficients for the whole system, fitted to the oracle's measured runs: how well can it go?
 
-    python -m validation.paradl.fitted            # minutes
+    python -m validation.paradl.fitted            # some 15 minutes
+    python -m validation.paradl.fitted --recorded # what it found last, beside the bars: seconds
 
-The framework's share of links, the way of messages through the host, what a collective waits for
-and what of kernels never shrinks are the same for every network, strategy and number of devices.
-Networks whose seconds per sample are published are priced by those, as the oracle does. Each
-network is also predicted by coefficients that were fitted without it.
+The shares of links, the way of messages through the host, what a collective waits for, what of
+kernels never shrinks and how far members drift apart are the same for every network, strategy and
+number of devices. Each network is also predicted by coefficients that were fitted without it.
+
+Beside the six stand facts of the software, which no fit touches: gradients travel in rings, one
+tensor at a time where a replica has several members (measured.CHAINER); filter and channel
+parallelism divide the convolutions alone, and the framework's optimizer has the members average
+what all of them hold whole, by way of the host; torchgpipe, another framework, sends from device to
+device. The first two are the report's, the third is our reading of its measurements: steps of
+VGG-16, whose classifier has 155 million parameters, take 1.2 to 2.4 s longer than their work
+whatever the number of devices, steps of ResNets do not.
 """
 
 from __future__ import annotations
 
+import sys
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from math import exp
 from statistics import fmean
@@ -18,8 +29,17 @@ from statistics import fmean
 import numpy as np
 from scipy.optimize import minimize
 from validation.paradl.goldens import HERE, SAMPLES
-from validation.paradl.measured import CHAINER, Cell, accuracy, cells, plan_of, setting_of
+from validation.paradl.measured import (
+    CHAINER,
+    Cell,
+    accuracy,
+    cells,
+    network_model,
+    plan_of,
+    setting_of,
+)
 
+from foretrain.plan.plan import Plan
 from foretrain.step.price import price_plan
 from foretrain.step.setting import Setting, recalibrated, setting
 from foretrain.study.coefficients import DEFAULT
@@ -28,50 +48,75 @@ from foretrain.workload.workload import Workload
 
 START: Mapping[str, float] = {
     "links.nvlink": 0.9,
-    "links.infiniband": 0.31,
-    "links.staged": 13.0,
-    "links.staged_start": 3e-3,
-    "links.start": 2e-5,
-    "pictures.unshrunk": 0.15,
+    "links.infiniband": 0.45,
+    "links.staged": 1.5e-9,
+    "links.start": 8.4e-6,
+    "pictures.unshrunk": 0.6,
+    "picture_steps.straggling": 0.03,
 }
 """Where the search for the six begins."""
 
 SHARES = ("links.nvlink", "links.infiniband", "pictures.unshrunk")
 """Those that are at most 1."""
 
-SECONDS = {"resnet-50": 3.119502e-3, "vgg-16": 8.245589e-3}
-"""Of both passes of one sample on one V100, as the oracle's layer files have it (kahira2020)."""
+SECONDS = {"vgg-16": 8.245589e-3}
+"""Of both passes of one sample on one V100, where the network is a list of layers with measured
+times, as the oracle takes it (kahira2020); the others are priced by our own formulas."""
 
-EVALUATIONS = 160
+RINGS = (("all-reduce", "ring"),)
+"""What gradients travel in. Source: kahira2021, table III."""
+
+EVALUATIONS = 300
 """Sets of coefficients that a fit tries."""
 
+RECORDED = HERE / "fitted.toml"
+"""What the last fits found."""
 
-def main() -> int:
-    """Fit all, then each network left out; print mean accuracies by strategy."""
+MEAN = 0.78
+"""Mean accuracy that each network left out must reach."""
+
+AHEAD, ENOUGH = 0.10, 0.90
+"""A strategy must be so much more accurate than the authors' prediction, or as accurate as this."""
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Fit all, then each network left out; print mean accuracies by strategy; 1 if one is missed."""
     every = [each for each in cells() if each.network != "cosmoflow-512"]
-    networks = dict.fromkeys(each.network for each in every)
-    found = fit(every)
-    print("fitted to all:", ", ".join(f"{name} {value:.3g}" for name, value in found.items()))
-    left_out: dict[Cell, float] = {}
-    for network in networks:
-        others = fit([each for each in every if each.network != network])
-        mine = [each for each in every if each.network == network]
-        left_out |= {each: accuracy(seconds(each, others), each.measured) for each in mine}
-    fitted = {each: accuracy(seconds(each, found), each.measured) for each in every}
-    print("| source | strategy | cells | fitted to all | its network left out | authors |")
-    print("|---|---|---:|---:|---:|---:|")
-    for source, strategy in dict.fromkeys((each.source, each.strategy) for each in every):
-        mine = [each for each in every if (each.source, each.strategy) == (source, strategy)]
-        theirs = [accuracy(each.authors, each.measured) for each in mine if each.authors]
-        print(
-            f"| {source} | {strategy} | {len(mine)} | {fmean(fitted[each] for each in mine):.1%} "
-            f"| {fmean(left_out[each] for each in mine):.1%} | {fmean(theirs):.1%} |"
-        )
+    networks = [*dict.fromkeys(each.network for each in every)]
+    if "--recorded" in arguments:
+        found = tomllib.loads(RECORDED.read_text("utf-8"))
+    else:
+        found = {name: fit([each for each in every if each.network != name]) for name in networks}
+        found["all"] = fit(every)
+        RECORDED.write_text(_written(found), "utf-8")
+    for name, values in found.items():
+        told = ", ".join(f"{coefficient} {value:.3g}" for coefficient, value in values.items())
+        print(f"{'fitted to all' if name == 'all' else f'without {name}'}: {told}")
+    fitted = {each: accuracy(seconds(each, found["all"]), each.measured) for each in every}
+    left_out = {each: accuracy(seconds(each, found[each.network]), each.measured) for each in every}
     print(
-        f"\nmean accuracy: {fmean(fitted.values()):.1%} fitted to all, "
-        f"{fmean(left_out.values()):.1%} with each network left out"
+        "\n| strategy | cells | fitted to all | its network left out | the same cells | authors |"
     )
-    return 0
+    print("|---|---:|---:|---:|---:|---:|")
+    missed = 0
+    for strategy in dict.fromkeys(each.strategy for each in every):
+        mine = [each for each in every if each.strategy == strategy]
+        both = [each for each in mine if each.authors]
+        theirs = fmean(accuracy(each.authors or 0.0, each.measured) for each in both)
+        ours = fmean(left_out[each] for each in both)
+        kept = ours >= min(ENOUGH, theirs + AHEAD)
+        missed += not kept
+        print(
+            f"| {strategy} | {len(mine)} | {fmean(fitted[each] for each in mine):.1%} "
+            f"| {fmean(left_out[each] for each in mine):.1%} "
+            f"| {ours:.1%}{'' if kept else ' **missed**'} | {theirs:.1%} |"
+        )
+    mean = fmean(left_out.values())
+    print(
+        f"\nmean accuracy: {fmean(fitted.values()):.1%} fitted to all,"
+        f" {mean:.1%} with each network left out ({MEAN:.0%} must be)"
+    )
+    return 1 if missed or mean < MEAN else 0
 
 
 def fit(runs: Sequence[Cell]) -> dict[str, float]:
@@ -82,42 +127,86 @@ def fit(runs: Sequence[Cell]) -> dict[str, float]:
         return fmean(1.0 - accuracy(seconds(each, chosen), each.measured) for each in runs)
 
     start = np.log(np.array(list(START.values())))
-    simplex = np.vstack([start, *(start + 0.7 * row for row in np.eye(len(START)))])
-    options = {"maxfev": EVALUATIONS, "initial_simplex": simplex, "fatol": 1e-3, "xatol": 0.02}
+    simplex = np.vstack([start, *(start + 0.5 * row for row in np.eye(len(START)))])
+    options = {"maxfev": EVALUATIONS, "initial_simplex": simplex, "fatol": 1e-4, "xatol": 0.01}
     return _bounded(minimize(loss, start, method="Nelder-Mead", options=options).x)
 
 
 def _bounded(values: Iterable[float]) -> dict[str, float]:
-    """Coefficients of logarithms, shares at most 1 and slower paths never quicker than links."""
+    """Coefficients of logarithms, shares at most 1."""
     found = {name: exp(value) for name, value in zip(START, values, strict=True)}
-    found |= {name: min(1.0, found[name]) for name in SHARES}
-    return found | {"links.staged": max(1.0, found["links.staged"])}
+    return found | {name: min(1.0, found[name]) for name in SHARES}
+
+
+def _written(found: Mapping[str, Mapping[str, float]]) -> str:
+    """The fits as TOML."""
+    lines = ["# Written by python -m validation.paradl.fitted: all but one network, and all."]
+    for name, values in found.items():
+        lines += ["", f"[{name}]", *(f'"{each}" = {value:.6g}' for each, value in values.items())]
+    return "\n".join(lines) + "\n"
 
 
 def seconds(cell: Cell, values: Mapping[str, float]) -> float:
     """Of a step or an epoch of a run, by some values of the six."""
-    known = recalibrated(_timed(cell.network, cell.batch, cell.devices), DEFAULT.changed(values))
-    priced = price_plan(known, plan_of(cell), played=False)
+    direct = {"links.staged": 0.0} if cell.strategy == "pipeline" else {}
+    coefficients = DEFAULT.changed({**values, **direct})
+    known = recalibrated(_timed(cell.network, cell.batch, cell.devices), coefficients)
+    priced = price_plan(known, _plan_of(cell), played=False)
+    step = priced.step_time - priced.parts.input + _averaging(cell) * values["links.staged"]
     per_epoch = cell.source == "table 8" or cell.strategy == "pipeline"
-    step = priced.step_time - priced.parts.input
     return step * SAMPLES / cell.batch if per_epoch else step
+
+
+def _plan_of(cell: Cell) -> Plan:
+    """The plan of a run; its filters or channels end where the convolutions do."""
+    plan = plan_of(cell)
+    return replace(plan, split=_front(cell.network)) if cell.strategy in DIVIDED else plan
+
+
+DIVIDED = ("filter", "channel")
+"""Strategies of which all devices share each sample."""
+
+
+def _averaging(cell: Cell) -> float:
+    """Bytes of gradients that each member takes through the host, of what all of them hold whole.
+
+    Source: patarasuk2009, equation 4.
+    """
+    if cell.strategy not in DIVIDED:
+        return 0.0
+    model, front = network_model(cell.network), _front(cell.network)
+    layers = [layer for layer in model.layers for _ in range(layer.repeats)]
+    whole = sum(layer.trainable for layer in layers[front:])
+    return 2.0 * (cell.devices - 1) / cell.devices * 4.0 * whole
+
+
+@cache
+def _front(network: str) -> int:
+    """Layers up to the last convolution."""
+    layers = [each for each in network_model(network).layers for _ in range(each.repeats)]
+    return 1 + max(
+        place
+        for place, layer in enumerate(layers)
+        if any(each.filters and each.matrices.rows > 1 for each in layer.operators)
+    )
 
 
 @cache
 def _timed(network: str, batch: int, devices: int) -> Setting:
     """The setting of a run, its layers at their measured seconds where those are published."""
     known = setting_of(network, batch, devices)
-    if network not in SECONDS:
-        return known
-    model = read_layer_list(HERE / "networks" / f"{network}.csv", seconds=SECONDS[network])
+    model = known.workload.model
+    if network in SECONDS:
+        model = read_layer_list(HERE / "networks" / f"{network}.csv", seconds=SECONDS[network])
     workload = Workload(
         model=model,
         global_batch=batch,
         precision=known.workload.precision,
         optimizer=known.workload.optimizer,
     )
-    return setting(workload, known.cluster, known.coefficients, software=CHAINER)
+    machine = replace(known.cluster, collectives=RINGS)
+    return setting(workload, machine, known.coefficients, software=CHAINER)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main(sys.argv[1:]))

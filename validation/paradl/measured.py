@@ -28,13 +28,13 @@ from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
-HOST_PATH = {"links.staged": 12.5 / (16 / 8), "links.staged_start": 3e-3 + 110e-9}
+HOST_PATH = {"links.staged": 8 / 16e9, "links.staged_start": 3e-3 + 110e-9}
 """ChainerMN takes what members of a grid exchange through the host: 3 ms start-up, an eighth of the
-16 GB/s of PCIe in the place of a link's 12.5, as the report's own program has it."""
+16 GB/s of PCIe, as the report's own program has it."""
 
 SOURCES = ("table 8", "figure 2")
 
-CHAINER = Software(execution=Execution.EAGER, late=True, overlaps=False)
+CHAINER = Software(execution=Execution.EAGER, late=True, overlaps=False, fuses=False)
 """ChainerMN 7: kernels from Python, gradients reduced after the backward pass (from memory)."""
 
 EACH = {"resnet-50": 64, "resnet-152": 64, "vgg-16": 32, "cosmoflow-512": 1}

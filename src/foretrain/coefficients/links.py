@@ -68,9 +68,9 @@ class Links:
         custom: the same for fabrics of one maker.
         in_network: share of that which switches reach when they add up what they pass on.
         start: seconds before a collective's first message.
-        staged: time of the bytes of a message between neighbours over that of the link, where the
-            framework takes them through the memory of the host; 1 from device to device. So do the
-            gradients of those that share pixels.
+        staged: seconds that a byte of a message between neighbours takes longer where the framework
+            takes it through the memory of the host; 0 from device to device. So do gradients that
+            members of a grid add up.
         staged_start: seconds that such a message starts later.
     """
 

@@ -27,6 +27,7 @@ class Loads:
 
     Attributes:
         layers: layers of all kinds.
+        tensors: tensors of parameters that are trained.
         weights: bytes of parameters, before they are sharded. [holding, run, pair]
         trained: parameters that are trained. [holding, run, pair]
         kept: bytes that every micro-batch in flight keeps.
@@ -41,6 +42,7 @@ class Loads:
     """
 
     layers: Floats
+    tensors: Floats
     weights: Floats
     trained: Floats
     kept: Floats
@@ -203,6 +205,7 @@ def _loads(
     ends = weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros_like(weights[0])
     return Loads(
         layers=weighted(counts, np.ones_like(kept)),
+        tensors=weighted(counts, [float(layer.tensors) for layer in model.layers]),
         weights=weights,
         trained=trained,
         kept=weighted(counts[:body], kept[:body]),

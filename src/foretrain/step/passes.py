@@ -8,7 +8,9 @@ have a link of their own, so that they leave and come back beside everything els
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from foretrain.step.placements import Placements, replicas_of
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.strategies import owners_of, parameter_transfers_of
 from foretrain.step.strategies import recompute as offload
-from foretrain.step.strategies.strategy import ParameterTransfer, When
+from foretrain.step.strategies.strategy import ParameterTransfer, Pattern, When
 
 Floats = NDArray[np.float64]
 
@@ -110,24 +112,40 @@ def gathers(
             size = whole.take(layer, axis=1) * transfer.size
             name = "reduced" if transfer.part == "gradients" else transfer.when.name.lower()
             found[name] = found[name] + np.stack(
-                [staged(setting, few, exchange.seconds(each, transfer.pattern)) for each in size]
+                [
+                    exchange.seconds(each, transfer.pattern)
+                    + staged(setting, few, each, pattern=transfer.pattern)
+                    for each in size
+                ]
             )
     return Gathers(**found), gather
 
 
-def staged(setting: Setting, plans: PlanTable, seconds: Floats) -> Floats:
-    """Seconds of an exchange for parameters, by the way that the framework takes. [..., plan]
+ROUNDS: Mapping[Pattern, float] = MappingProxyType(
+    {Pattern.ALL_REDUCE: 2.0, Pattern.ALL_GATHER: 1.0}
+)
+"""How often a member of a ring hands on the parts of all others."""
 
-    Members that share pixels send borders to their neighbours; a framework that takes those
-    through the memory of the host takes their gradients the same way.
+
+def staged(setting: Setting, plans: PlanTable, size: Floats, *, pattern: Pattern) -> Floats:
+    """Seconds that an exchange for parameters takes longer by way of the host. [..., plan]
+
+    Members of a grid send borders to their neighbours; a framework that takes those through the
+    memory of the host takes the same way where the members add up their gradients or gather
+    parameters. Between grids these go as everybody's do.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        size: bytes of what is exchanged. [..., plan]
+        pattern: all-reduce or all-gather.
 
     Source: kahira2021, table V (forward, backward pass and gradient exchange of spatial and of data
-    and spatial parallelism go without GPUDirect).
+    and spatial parallelism go without GPUDirect); patarasuk2009, equation 4 (what a ring moves).
     """
-    if not plans.spatial.any():
-        return seconds
-    net, mine = setting.between, plans.spatial & (seconds > 0)
-    return np.where(mine, net.staged * seconds + net.staged_start, seconds)
+    net, members = setting.between, plans.context
+    moved = ROUNDS[pattern] * (members - 1.0) / members * size
+    return (net.staged * moved + net.staged_start * (moved > 0)) * plans.spatial
 
 
 def amount(

@@ -111,6 +111,7 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
     few = held.take(rows, plans.take(rows))
     run, few_plans = few.every_run, few.plans
     layers = np.maximum(1.0, few.of_stage("layers", run))
+    messages = _messages(setting, few)
     # Seconds of gradients and parameters, as far as the passes leave them. [run, plan]
     parts = dict.fromkeys(
         ("gradients", "parameters", "first"), np.zeros((len(few.runs), len(few_plans)))
@@ -125,10 +126,22 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
             size = (trained if transfer.trained else narrow) * transfer.size
             part = "first" if transfer.when is When.FIRST else transfer.part
             exchange = placed.groups[holding, transfer.group].take(group[rows])
-            seconds = exchange.seconds(size, transfer.pattern)
-            parts[part] = parts[part] + staged(setting, few_plans, seconds)
+            seconds = messages * exchange.seconds(size / messages, transfer.pattern)
+            longer = staged(setting, few_plans, size, pattern=transfer.pattern)
+            parts[part] = parts[part] + seconds + longer
     update, moved = _update(setting, few)
     return Tails(**parts, buckets=layers, update=update, offload=moved), tail
+
+
+def _messages(setting: Setting, held: Held) -> Floats:
+    """Messages in which gradients and parameters of a stage travel: one, or one a tensor.
+
+    Sources: sergeev2018 (tensor fusion); kahira2021 (segmented all-reduces of hybrids). [run, plan]
+    """
+    plans = held.plans
+    several = plans.tensor * plans.context * plans.pipeline > 1
+    apart = several & (not setting.software.fuses)
+    return np.where(apart, np.maximum(1.0, held.of_stage("tensors", held.every_run)), 1.0)
 
 
 def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:

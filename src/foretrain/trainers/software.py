@@ -55,6 +55,8 @@ class Software:
             copies are sorted by expert before they are sent.
         late: whether gradients that are reduced once per step wait for the last pass; otherwise
             they leave beside the passes as they become ready.
+        fuses: whether gradients are reduced together, many tensors in one buffer (tensor fusion);
+            otherwise one tensor at a time, where a replica is more than one device.
         kernel: generation of the fused attention kernel; None if there is none or not known.
     """
 
@@ -70,6 +72,7 @@ class Software:
     grouped: bool = True
     once: bool = True
     late: bool = False
+    fuses: bool = True
     kernel: AttentionKernel | None = None
 
 

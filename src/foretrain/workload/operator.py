@@ -270,6 +270,14 @@ class Operator:
         """Parameters that are trained."""
         return self.weights if self.trained is None else self.trained
 
+    @property
+    def tensors(self) -> int:
+        """Tensors of them: a product's matrices and its bias, or a norm's scale and shift."""
+        if not self.trainable:
+            return 0
+        product = self.matrices
+        return 2 if product is None else 1 + (self.weights > product.depth * product.columns)
+
 
 def matmul(
     name: str,

@@ -93,7 +93,7 @@ def test_messages_through_the_host_are_found_by_measurement():
 
 
 def test_messages_through_the_host_are_found_by_the_coefficients_of_a_framework():
-    staged = DEFAULT.changed({"links.staged": 8.0, "links.staged_start": 3e-3})
+    staged = DEFAULT.changed({"links.staged": 1e-9, "links.staged_start": 3e-3})
     found = one(SPATIAL, "host-path", coefficients=staged)
     slow = foretrain.estimate(SPATIAL, coefficients=staged, played=False)
     quick = foretrain.estimate(SPATIAL, played=False)

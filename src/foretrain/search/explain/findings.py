@@ -108,9 +108,9 @@ def layer_wise(case: Examined) -> Iterator[Sight]:
 def host_path(case: Examined) -> Iterator[Sight]:
     """Messages between neighbours that go through the memory of hosts."""
     links = case.known.coefficients.links
-    direct = {"links.staged": 1.0, "links.staged_start": 0.0}
+    direct = {"links.staged": 0.0, "links.staged_start": 0.0}
     ratio = case.ratio(*MESSAGES)
-    staged = links.staged > 1.0 or links.staged_start > 0.0
+    staged = links.staged > 0.0 or links.staged_start > 0.0
     if not case.seconds(*MESSAGES) or not (staged or (ratio or 0.0) > OFF):
         return
     if staged:

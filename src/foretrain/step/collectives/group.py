@@ -62,14 +62,14 @@ class Group:
         stretches: one per level, innermost first.
         piece: bytes that a member receives before it hands them on.
         copies: receivers of each value, drawn from all members, where it counts once for each.
-        staged: time of a message between neighbours over that of its links.
+        staged: seconds that a byte of a message between neighbours takes longer than its links.
         staged_start: seconds that it starts later.
     """
 
     stretches: tuple[LevelUse, ...]
     piece: float
     copies: int = 1
-    staged: float = 1.0
+    staged: float = 0.0
     staged_start: float = 0.0
 
     @property

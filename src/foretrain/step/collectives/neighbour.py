@@ -21,4 +21,4 @@ def send(group: Group) -> Line:
         reached = np.minimum(level.alone, level.below * level.around)
         fixed = np.where(level.crossed, level.hop, fixed)
         per_byte = np.where(level.crossed, 1.0 / reached, per_byte)
-    return Line(fixed=fixed + group.staged_start, per_byte=per_byte * group.staged)
+    return Line(fixed=fixed + group.staged_start, per_byte=per_byte + group.staged)

@@ -97,7 +97,7 @@ class Network:
         own: what the user asks for: what each does, and its name, of the table or the user's own.
         piece: bytes that a member receives before it hands them on.
         protocols: those for short messages.
-        staged: time of a message between neighbours over that of its links.
+        staged: seconds that a byte of a message between neighbours takes longer than its links.
         staged_start: seconds that it starts later.
     """
 
@@ -107,7 +107,7 @@ class Network:
     own: tuple[tuple[str, str], ...] = ()
     piece: float = 0.0
     protocols: tuple[Protocol, ...] = ()
-    staged: float = 1.0
+    staged: float = 0.0
     staged_start: float = 0.0
 
     def over(self, protocol: Protocol) -> Network:
@@ -144,6 +144,7 @@ class Network:
             self,
             wires=wires,
             start=self.start * factor,
+            staged=self.staged * factor,
             staged_start=self.staged_start * factor,
             protocols=protocols,
         )
