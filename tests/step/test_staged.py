@@ -12,10 +12,12 @@ from foretrain.workload.workload import Precision, Workload
 
 # Nothing beside what is exchanged: no replica waits for another, nothing is hidden.
 PLAIN = {"picture_steps.straggling": 0.0, "step.spread": 0.0, "overlap.gradients": 0.0}
-STAGED = {"links.staged": 1e-9, "links.staged_start": 1.0}
+STAGED = {"links.staged": 1e-9, "links.staged_sum": 3e-9, "links.staged_start": 1.0}
+TWICE = {"links.staged": 2e-9, "links.staged_sum": 6e-9, "links.staged_start": 1.0}
 WORKLOAD = Workload(model=build("vgg-16", image=224), global_batch=16, precision=Precision.FP32)
 SHARING = Plan(data=4, context=4, grid=(2, 2), micro_batch=4)
 ALONE = Plan(data=16, micro_batch=1)
+WIDER = Plan(data=16, context=4, grid=(2, 2), micro_batch=1)
 
 
 def exchanged(plan, *, nodes=4, **changes):
@@ -25,18 +27,23 @@ def exchanged(plan, *, nodes=4, **changes):
     return found["gradients"], found["parameters"]
 
 
-def test_gradients_of_those_that_share_pixels_take_the_way_of_the_borders():
-    (direct, _), (staged, _) = exchanged(SHARING), exchanged(SHARING, **STAGED)
-    # Four members of a grid: three quarters of 4 bytes for each parameter, around and around again.
-    moved = 2 * 3 / 4 * 4 * WORKLOAD.model.parameters
-    assert staged == pytest.approx(direct + 1e-9 * moved + 1.0, rel=1e-9)
+def test_gradients_of_one_grid_take_the_way_of_the_borders_and_no_other():
+    grid = Plan(context=4, grid=(2, 2), micro_batch=16)
+    # Three quarters of 4 bytes for each parameter go around to be added up, and around again.
+    moved = 3 / 4 * 4 * WORKLOAD.model.parameters
+    assert exchanged(grid, nodes=1)[0] > 0
+    assert exchanged(grid, nodes=1, **STAGED)[0] == pytest.approx(
+        (2e-9 + 3e-9) * moved + 1.0, rel=1e-9
+    )
 
 
-def test_more_replicas_take_no_more_by_way_of_the_host():
-    wider = Plan(data=16, context=4, grid=(2, 2), micro_batch=1)
-    few = exchanged(SHARING, **STAGED)[0] - exchanged(SHARING)[0]
-    many = exchanged(wider, nodes=16, **STAGED)[0] - exchanged(wider, nodes=16)[0]
-    assert many == pytest.approx(few, rel=1e-9)
+def test_grids_add_up_what_the_host_has_as_one_device_of_each_would():
+    single = Plan(context=4, grid=(2, 2), micro_batch=16)
+    host = exchanged(single, nodes=1, **STAGED)[0]
+    few, many = exchanged(SHARING, **STAGED)[0], exchanged(WIDER, nodes=16, **STAGED)[0]
+    assert host < few < many
+    # So it takes no longer between them, whatever the host takes.
+    assert few - host == pytest.approx(exchanged(SHARING, **TWICE)[0] - (2 * host - 1.0), rel=1e-6)
 
 
 def test_replicas_that_share_no_pixels_and_those_without_replicas_do_not():

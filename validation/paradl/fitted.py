@@ -47,16 +47,16 @@ from foretrain.study.layer_lists import read_layer_list
 from foretrain.workload.workload import Workload
 
 START: Mapping[str, float] = {
-    "links.nvlink": 0.9,
+    "protocols.ll_hop": 0.25,
     "links.infiniband": 0.45,
-    "links.staged": 1.5e-9,
+    "links.staged_sum": 1.7e-9,
     "links.start": 8.4e-6,
     "pictures.unshrunk": 0.6,
-    "picture_steps.straggling": 0.03,
+    "picture_steps.straggling": 0.04,
 }
 """Where the search for the six begins."""
 
-SHARES = ("links.nvlink", "links.infiniband", "pictures.unshrunk")
+SHARES = ("links.infiniband", "pictures.unshrunk", "protocols.ll_hop")
 """Those that are at most 1."""
 
 SECONDS = {"vgg-16": 8.245589e-3}
@@ -65,6 +65,9 @@ times, as the oracle takes it (kahira2020); the others are priced by our own for
 
 RINGS = (("all-reduce", "ring"),)
 """What gradients travel in. Source: kahira2021, table III."""
+
+STAGED = {"links.staged": 8 / 16e9}
+"""An eighth of PCIe for messages through the host, as the report's program has it."""
 
 EVALUATIONS = 300
 """Sets of coefficients that a fit tries."""
@@ -80,7 +83,7 @@ AHEAD, ENOUGH = 0.10, 0.90
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Fit all, then each network left out; print mean accuracies by strategy; 1 if one is missed."""
+    """Fit all, then each network left out; print mean accuracies by strategy; 1 if any misses."""
     every = [each for each in cells() if each.network != "cosmoflow-512"]
     networks = [*dict.fromkeys(each.network for each in every)]
     if "--recorded" in arguments:
@@ -149,10 +152,12 @@ def _written(found: Mapping[str, Mapping[str, float]]) -> str:
 def seconds(cell: Cell, values: Mapping[str, float]) -> float:
     """Of a step or an epoch of a run, by some values of the six."""
     direct = {"links.staged": 0.0} if cell.strategy == "pipeline" else {}
-    coefficients = DEFAULT.changed({**values, **direct})
+    coefficients = DEFAULT.changed({**STAGED, **values, **direct})
     known = recalibrated(_timed(cell.network, cell.batch, cell.devices), coefficients)
     priced = price_plan(known, _plan_of(cell), played=False)
-    step = priced.step_time - priced.parts.input + _averaging(cell) * values["links.staged"]
+    links = coefficients.links
+    averaging = _averaging(cell) * (2.0 * links.staged + links.staged_sum)
+    step = priced.step_time - priced.parts.input + averaging
     per_epoch = cell.source == "table 8" or cell.strategy == "pipeline"
     return step * SAMPLES / cell.batch if per_epoch else step
 
@@ -177,7 +182,7 @@ def _averaging(cell: Cell) -> float:
     model, front = network_model(cell.network), _front(cell.network)
     layers = [layer for layer in model.layers for _ in range(layer.repeats)]
     whole = sum(layer.trainable for layer in layers[front:])
-    return 2.0 * (cell.devices - 1) / cell.devices * 4.0 * whole
+    return (cell.devices - 1) / cell.devices * 4.0 * whole
 
 
 @cache

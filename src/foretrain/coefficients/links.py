@@ -72,6 +72,7 @@ class Links:
             takes it through the memory of the host; 0 from device to device. So do gradients that
             members of a grid add up.
         staged_start: seconds that such a message starts later.
+        staged_sum: seconds that a byte of gradients takes longer where the host adds it up.
     """
 
     nvlink: float
@@ -83,6 +84,7 @@ class Links:
     start: float
     staged: float
     staged_start: float
+    staged_sum: float
 
     def share(self, technology: Technology) -> float:
         """Share of a link's nominal bandwidth that a collective reaches."""

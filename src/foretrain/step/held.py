@@ -205,7 +205,7 @@ def _loads(
     ends = weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros_like(weights[0])
     return Loads(
         layers=weighted(counts, np.ones_like(kept)),
-        tensors=weighted(counts, [float(layer.tensors) for layer in model.layers]),
+        tensors=weighted(counts, np.array([[float(layer.tensors)] for layer in model.layers])),
         weights=weights,
         trained=trained,
         kept=weighted(counts[:body], kept[:body]),

@@ -8,9 +8,7 @@ have a link of their own, so that they leave and come back beside everything els
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,12 +119,6 @@ def gathers(
     return Gathers(**found), gather
 
 
-ROUNDS: Mapping[Pattern, float] = MappingProxyType(
-    {Pattern.ALL_REDUCE: 2.0, Pattern.ALL_GATHER: 1.0}
-)
-"""How often a member of a ring hands on the parts of all others."""
-
-
 def staged(setting: Setting, plans: PlanTable, size: Floats, *, pattern: Pattern) -> Floats:
     """Seconds that an exchange for parameters takes longer by way of the host. [..., plan]
 
@@ -144,8 +136,10 @@ def staged(setting: Setting, plans: PlanTable, size: Floats, *, pattern: Pattern
     and spatial parallelism go without GPUDirect); patarasuk2009, equation 4 (what a ring moves).
     """
     net, members = setting.between, plans.context
-    moved = ROUNDS[pattern] * (members - 1.0) / members * size
-    return (net.staged * moved + net.staged_start * (moved > 0)) * plans.spatial
+    around = (members - 1.0) / members * size
+    summed = pattern is Pattern.ALL_REDUCE
+    per_byte = 2.0 * net.staged + net.staged_sum if summed else net.staged
+    return (per_byte * around + net.staged_start * (around > 0)) * plans.spatial
 
 
 def amount(

@@ -82,7 +82,7 @@ def placements(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]:
         groups={
             (holding, name): exchange(list(levels), setting.between)
             for holding, members in same.items()
-            for name, levels in _sharded(few, holding, members).items()
+            for name, levels in _sharded(setting, few, holding, members=members).items()
         },
         hop=send(list(axes["pipeline"]), net),
         place=place,
@@ -105,7 +105,7 @@ def any_placement(setting: Setting, plans: PlanTable) -> tuple[Placements, Rows]
         # Where nothing is sharded, a plan may say any number.
         shard = np.where(replicas % shard == 0, shard, replicas)
         sizes = {
-            ParameterGroup.REPLICAS: replicas,
+            ParameterGroup.REPLICAS: replicas / _added_by_host(setting, few),
             ParameterGroup.SHARD: shard,
             ParameterGroup.ACROSS: replicas / shard,
         }
@@ -166,15 +166,23 @@ def _quickest(setting: Setting, plans: PlanTable, members: Column) -> Exchange:
     return quickest(setting.network, plans.devices, members, experts=experts)
 
 
-def _sharded(plans: PlanTable, holding: Holding, members: Levels) -> dict[ParameterGroup, Levels]:
+def _sharded(
+    setting: Setting, plans: PlanTable, holding: Holding, *, members: Levels
+) -> dict[ParameterGroup, Levels]:
     """Those that hold the same parameters, by what they share of them."""
     replicas = replicas_of(plans, holding)
     shard = among(plans, replicas)
+    grid = _added_by_host(setting, plans)
     return {
-        ParameterGroup.REPLICAS: members,
+        ParameterGroup.REPLICAS: neighbours(members, np.floor(replicas / grid), stride=grid),
         ParameterGroup.SHARD: neighbours(members, shard),
         ParameterGroup.ACROSS: neighbours(members, np.floor(replicas / shard), stride=shard),
     }
+
+
+def _added_by_host(setting: Setting, plans: PlanTable) -> Column:
+    """Members that add up gradients by way of the host, so that one of them meets other grids."""
+    return np.where(plans.spatial & (setting.between.staged > 0), plans.context, 1.0)
 
 
 def _axes(setting: Setting, plans: PlanTable) -> dict[str, Levels]:

@@ -99,6 +99,7 @@ class Network:
         protocols: those for short messages.
         staged: seconds that a byte of a message between neighbours takes longer than its links.
         staged_start: seconds that it starts later.
+        staged_sum: seconds that a byte takes longer where the host adds it up.
     """
 
     wires: tuple[Wire, ...]
@@ -109,6 +110,7 @@ class Network:
     protocols: tuple[Protocol, ...] = ()
     staged: float = 0.0
     staged_start: float = 0.0
+    staged_sum: float = 0.0
 
     def over(self, protocol: Protocol) -> Network:
         """The same as a protocol for short messages has it: flags let every word pass at once."""
@@ -146,6 +148,7 @@ class Network:
             start=self.start * factor,
             staged=self.staged * factor,
             staged_start=self.staged_start * factor,
+            staged_sum=self.staged_sum * factor,
             protocols=protocols,
         )
 
@@ -180,6 +183,7 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
         protocols=(flagged, in_lines),
         staged=coefficients.links.staged,
         staged_start=coefficients.links.staged_start,
+        staged_sum=coefficients.links.staged_sum,
     )
 
 
