@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from validation.paradl import fitted
 from validation.paradl.__main__ import main
 from validation.paradl.goldens import COEFFICIENTS, TABLES, error_of, goldens, model_of
 from validation.paradl.measured import Ranking, accuracy, cells, rankings
@@ -101,6 +102,26 @@ def test_page_shows_the_accuracies_that_are_printed(capsys):
     for key, (ours, theirs) in printed.items():
         # Small changes of a formula move a percentage by one.
         assert shown[key] == (pytest.approx(ours, abs=2), theirs)
+
+
+def fitted_in(text):
+    """Accuracies of six fitted coefficients, by strategy and cells."""
+    rows = re.findall(
+        r"^\| ([\w+]+) \| (\d+) ((?:\| \d+\.\d%(?: \*\*missed\*\*)? ?){4})\|$", text, re.M
+    )
+    return {
+        (name, cells): [float(each) for each in re.findall(r"(\d+\.\d)%", shares)]
+        for name, cells, shares in rows
+    }
+
+
+def test_page_shows_what_six_coefficients_of_the_other_networks_reach(capsys):
+    missed = fitted.main(["--recorded"])
+    printed, shown = (fitted_in(it) for it in (capsys.readouterr().out, PAGE.read_text()))
+    assert missed == 1  # as the page says
+    assert len(printed) == 6
+    assert {*printed} == {*shown}
+    assert all(shown[key] == pytest.approx(found, abs=1.0) for key, found in printed.items())
 
 
 def test_every_case_of_table_8_ranks_as_it_was_measured():

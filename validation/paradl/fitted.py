@@ -7,13 +7,13 @@ The shares of links, the way of messages through the host, what a collective wai
 kernels never shrinks and how far members drift apart are the same for every network, strategy and
 number of devices. Each network is also predicted by coefficients that were fitted without it.
 
-Beside the six stand facts of the software, which no fit touches: gradients travel in rings, one
-tensor at a time where a replica has several members (measured.CHAINER); filter and channel
-parallelism divide the convolutions alone, and the framework's optimizer has the members average
-what all of them hold whole, by way of the host; torchgpipe, another framework, sends from device to
-device. The first two are the report's, the third is our reading of its measurements: steps of
-VGG-16, whose classifier has 155 million parameters, take 1.2 to 2.4 s longer than their work
-whatever the number of devices, steps of ResNets do not.
+Beside the six stand facts of the software, which no fit touches: everything travels in single
+rings, gradients one tensor at a time where a replica has several members (`measured.CHAINER`);
+filter and channel parallelism divide the convolutions alone, and the framework's optimizer has the
+members average what all of them hold whole, by way of the host; torchgpipe, another framework,
+sends from device to device. All but the average are the report's; that is our reading of its
+measurements: steps of VGG-16, whose classifier has 155 million parameters, take 1.2 to 2.4 s longer
+than their work whatever the number of devices, steps of ResNets do not.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ SECONDS = {"vgg-16": 8.245589e-3}
 """Of both passes of one sample on one V100, where the network is a list of layers with measured
 times, as the oracle takes it (kahira2020); the others are priced by our own formulas."""
 
-RINGS = (("all-reduce", "ring"),)
-"""What gradients travel in. Source: kahira2021, table III."""
+RINGS = (("all-reduce", "single-ring"), ("all-gather", "single-ring"))
+"""What everything that is added up or gathered travels in. Source: kahira2021, table III."""
 
 STAGED = {"links.staged": 8 / 16e9}
 """An eighth of PCIe for messages through the host, as the report's program has it."""

@@ -31,7 +31,7 @@ from foretrain.step.collectives.network import LIBRARY, Network, network
 from foretrain.step.collectives.own import own_algorithm
 from foretrain.step.strategies.strategy import Pattern
 
-FLAGGED = ("ring", "tree")
+FLAGGED = ("ring", "single-ring", "tree")
 """Algorithms that have protocols for short messages."""
 
 Inside = tuple[tuple[float, ...], ...]
