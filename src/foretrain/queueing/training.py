@@ -4,7 +4,7 @@ A worker pulls parameters, computes the gradients of its own batch, and pushes t
 parts of the parameters and apply what comes. Sizes and seconds are those of the whole model; a
 server has its part of them.
 
-Sources: li2014, section 3 (parameter servers); ho2013 (bounded staleness); chen2016 (backup
+Sources: li2014, section 3 (parameter servers); ho2013 (bounded staleness); chen2016-backup (backup
 workers); lian2018 (pairwise averaging).
 """
 
@@ -35,7 +35,7 @@ class Updates:
     Attributes:
         stale: steps that a worker may be ahead of the slowest: 0 is synchronous (a barrier at every
             step), None asynchronous. Source: ho2013.
-        backup: workers that a synchronous step does not wait for. Source: chen2016.
+        backup: workers that a synchronous step does not wait for. Source: chen2016-backup.
     """
 
     stale: int | None = 0

@@ -1,0 +1,211 @@
+"""Closed networks: a fixed number of customers who think, ask for service, and think again.
+
+A worker of asynchronous training is such a customer: it thinks while it computes, and the servers'
+links and processors are the stations, where it may have to wait for others. What each spends in a
+cycle is enough to know the throughput of any number of them, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.errors import InputError
+
+Column = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedNetwork:
+    """What a customer does in a cycle, were it alone.
+
+    Attributes:
+        think: seconds away from all stations, at least 0; nobody waits there.
+        demands: seconds of service at each station, at least 0, by the station's name. A customer
+            that comes by twice in a cycle asks for the sum.
+    """
+
+    think: float
+    demands: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.think < inf:
+            raise InputError(f"ClosedNetwork.think must be at least 0 s, got {self.think}.")
+        for name, demand in self.demands.items():
+            if not 0 <= demand < inf:
+                raise InputError(
+                    f"ClosedNetwork.demands must be at least 0 s, got {demand} at {name}."
+                )
+        if not self.alone > 0:
+            raise InputError("ClosedNetwork: a cycle takes no time; give a demand above 0 s.")
+
+    @property
+    def demand(self) -> float:
+        """Seconds of service per cycle, at all stations together."""
+        return sum(self.demands.values())
+
+    @property
+    def alone(self) -> float:
+        """Seconds of a cycle in which nobody waits."""
+        return self.think + self.demand
+
+    @property
+    def bottleneck(self) -> str | None:
+        """The station that is asked for most, the first of several; None where none is."""
+        most = max(self.demands, key=self.demands.__getitem__, default=None)
+        return most if most is not None and self.demands[most] > 0 else None
+
+    @property
+    def capacity(self) -> float:
+        """Cycles per second that no number of customers exceeds; infinite without a bottleneck."""
+        return 1.0 / self.demands[self.bottleneck] if self.bottleneck is not None else inf
+
+    @property
+    def knee(self) -> float:
+        """Customers from which on they must wait for one another at the bottleneck.
+
+        Where the two asymptotes of throughput cross. Source: lazowska1984, section 5.2.
+        """
+        return self.alone * self.capacity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClosedMeans:
+    """Mean values of a closed network for 1, 2, ... customers.
+
+    Attributes:
+        throughput: cycles per second of all customers together. [customers]
+        response: seconds of a cycle that are not thinking: service and waiting. [customers]
+        queues: customers at each station, those in service included, by its name. [customers]
+        utilisations: share of the time that each station is busy, by its name. [customers]
+    """
+
+    throughput: Column
+    response: Column
+    queues: Mapping[str, Column]
+    utilisations: Mapping[str, Column]
+
+
+def mean_values(network: ClosedNetwork, customers: int) -> ClosedMeans:
+    """Throughput and queues of every number of customers up to one, exactly.
+
+    Exact for any law of thinking and of service where stations share themselves among their
+    customers, as links do; first come first served needs exponential service.
+
+    Source: reiser1980, exact mean-value analysis: a customer finds the queues that there would be
+    without it.
+    """
+    return _recursion(network, customers, late=(0.0,) * len(network.demands))
+
+
+def residual_mean_values(
+    network: ClosedNetwork, customers: int, *, variations: Mapping[str, float]
+) -> ClosedMeans:
+    """The same, approximately, where stations serve first come first served in general times.
+
+    Args:
+        network: the demands are one visit's each.
+        customers: solved for every number up to it, at least 1.
+        variations: squared coefficient of variation of the service time by station: 0 for equal
+            times, 1 (as for stations that are not named) for exponential ones.
+
+    Whom a customer finds in service has (1 + variation) / 2 service times left on average, not a
+    whole one. Exact where all variations are 1. What customers find is still assumed to be the
+    queue without them, which gives too much where the server is always busy and times vary little;
+    so throughput is held to the capacity, which nothing exceeds.
+
+    Source: reiser1979, the extension of mean-value analysis to first come first served.
+    """
+    unknown = variations.keys() - network.demands.keys()
+    if unknown:
+        raise InputError(
+            f"variations: unknown station {min(unknown)!r}. Known: {', '.join(network.demands)}."
+        )
+    for name, variation in variations.items():
+        if not 0 <= variation < inf:
+            raise InputError(f"variations must be at least 0, got {variation} at {name}.")
+    late = [(variations.get(name, 1.0) - 1.0) / 2.0 for name in network.demands]
+    return _recursion(network, customers, late=late)
+
+
+def _recursion(network: ClosedNetwork, customers: int, *, late: Sequence[float]) -> ClosedMeans:
+    """Mean-value analysis; `late` is what is left of a service found, less a whole one. [station]
+
+    In plain floats: on the three or four numbers of a step NumPy would take five times as long.
+    """
+    if not customers >= 1:
+        raise InputError(f"a closed network needs at least 1 customer, got {customers}.")
+    demands, most = tuple(network.demands.values()), network.capacity
+    think, before, queues = network.think, 0.0, [0.0] * len(demands)
+    throughputs, rows = [], []
+    for number in range(1, customers + 1):
+        times = [
+            demand * (1.0 + queue + before * demand * left)
+            for demand, queue, left in zip(demands, queues, late, strict=True)
+        ]
+        before = min(number / (think + sum(times)), most)
+        queues = [before * time for time in times]
+        throughputs.append(before)
+        rows.append(queues)
+    throughput, table = np.array(throughputs), np.array(rows).reshape(customers, len(demands))
+    return ClosedMeans(
+        throughput=throughput,
+        response=np.arange(1, customers + 1) / throughput - think,
+        queues=dict(zip(network.demands, table.T, strict=True)),
+        utilisations={name: demand * throughput for name, demand in network.demands.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ThroughputBounds:
+    """What throughput cannot fall below or exceed.
+
+    Attributes:
+        low: cycles per second. [customers]
+        high: cycles per second. [customers]
+    """
+
+    low: Column
+    high: Column
+
+
+def asymptotic_bounds(network: ClosedNetwork, customers: Column) -> ThroughputBounds:
+    """Bounds that hold whatever the laws of service: all wait for all, or nobody for anybody.
+
+    Args:
+        network: what a customer does.
+        customers: numbers of them, each at least 1. [customers]
+
+    Source: lazowska1984, section 5.2.
+    """
+    return ThroughputBounds(
+        low=customers / (network.think + customers * network.demand),
+        high=np.minimum(customers / network.alone, network.capacity),
+    )
+
+
+def balanced_job_bounds(network: ClosedNetwork, customers: Column) -> ThroughputBounds:
+    """Tighter bounds, which hold where `mean_values` is exact.
+
+    A network waits least if its demand is spread evenly over the stations, most if all of it lies
+    at as few stations as are as busy as the bottleneck.
+
+    Args:
+        network: what a customer does; at least one demand is above 0.
+        customers: numbers of them, each at least 1. [customers]
+
+    Source: lazowska1984, section 5.4.
+    """
+    if network.bottleneck is None:
+        raise InputError("balanced_job_bounds needs a demand above 0 s; here nobody waits.")
+    demand, think, others = network.demand, network.think, customers - 1.0
+    crowded = others / network.capacity / (1.0 + think / (customers * demand))
+    spread = others * demand / len(network.demands) / (1.0 + think / demand)
+    return ThroughputBounds(
+        low=customers / (network.alone + crowded),
+        high=np.minimum(customers / (network.alone + spread), network.capacity),
+    )
