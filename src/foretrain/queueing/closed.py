@@ -8,13 +8,15 @@ cycle is enough to know the throughput of any number of them, exactly.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
+from foretrain.queueing.birth_death import check_pace
+from foretrain.queueing.convolution import convolved
 
 Column = NDArray[np.float64]
 
@@ -27,10 +29,14 @@ class ClosedNetwork:
         think: seconds away from all stations, at least 0; nobody waits there.
         demands: seconds of service at each station, at least 0, by the station's name. A customer
             that comes by twice in a cycle asks for the sum.
+        paces: of the stations whose pace depends on how many customers are there: how many times
+            as quick as for one they are with 1, 2, ... of them; the last holds for more.
+            `shared_pace` makes those of several cores and of links that one worker cannot fill.
     """
 
     think: float
     demands: Mapping[str, float]
+    paces: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.think < inf:
@@ -40,6 +46,9 @@ class ClosedNetwork:
                 raise InputError(
                     f"ClosedNetwork.demands must be at least 0 s, got {demand} at {name}."
                 )
+        for name, pace in self.paces.items():
+            _known(name, self, where="ClosedNetwork.paces")
+            check_pace(name, pace)
         if not self.alone > 0:
             raise InputError("ClosedNetwork: a cycle takes no time; give a demand above 0 s.")
 
@@ -54,15 +63,25 @@ class ClosedNetwork:
         return self.think + self.demand
 
     @property
+    def least_seconds(self) -> Mapping[str, float]:
+        """Seconds of each station for a cycle of somebody, at its best pace, by its name."""
+        return {
+            name: demand / max(self.paces.get(name, (1.0,)))
+            for name, demand in self.demands.items()
+        }
+
+    @property
     def bottleneck(self) -> str | None:
-        """The station that is asked for most, the first of several; None where none is."""
-        most = max(self.demands, key=self.demands.__getitem__, default=None)
-        return most if most is not None and self.demands[most] > 0 else None
+        """The station that is busiest in the end, the first of several; None where nobody waits."""
+        seconds = self.least_seconds
+        most = max(seconds, key=seconds.__getitem__, default=None)
+        return most if most is not None and seconds[most] > 0 else None
 
     @property
     def capacity(self) -> float:
         """Cycles per second that no number of customers exceeds; infinite without a bottleneck."""
-        return 1.0 / self.demands[self.bottleneck] if self.bottleneck is not None else inf
+        most = max(self.least_seconds.values(), default=0.0)
+        return 1.0 / most if most > 0 else inf
 
     @property
     def knee(self) -> float:
@@ -81,7 +100,8 @@ class ClosedMeans:
         throughput: cycles per second of all customers together. [customers]
         response: seconds of a cycle that are not thinking: service and waiting. [customers]
         queues: customers at each station, those in service included, by its name. [customers]
-        utilisations: share of the time that each station is busy, by its name. [customers]
+        utilisations: share of each station's best pace that is used, by its name: of the time that
+            it is busy where it has but one pace, of its cores where it has several. [customers]
     """
 
     throughput: Column
@@ -96,10 +116,24 @@ def mean_values(network: ClosedNetwork, customers: int) -> ClosedMeans:
     Exact for any law of thinking and of service where stations share themselves among their
     customers, as links do; first come first served needs exponential service.
 
+    Args:
+        network: what a customer does.
+        customers: solved for every number up to it, at least 1.
+
     Source: reiser1980, exact mean-value analysis: a customer finds the queues that there would be
-    without it.
+    without it. Where paces depend on the number there, buzen1973, the convolution of stations.
     """
-    return _recursion(network, customers, late=(0.0,) * len(network.demands))
+    if not network.paces:
+        return _recursion(network, customers, late=(0.0,) * len(network.demands))
+    _check(customers)
+    demands, paces = network.demands, network.paces
+    solved = convolved(
+        customers,
+        think=network.think,
+        demands=tuple(demands.values()),
+        paces=[paces.get(name, (1.0,)) for name in demands],
+    )
+    return _means(network, solved.throughput, solved.queues)
 
 
 def residual_mean_values(
@@ -120,12 +154,10 @@ def residual_mean_values(
 
     Source: reiser1979, the extension of mean-value analysis to first come first served.
     """
-    unknown = variations.keys() - network.demands.keys()
-    if unknown:
-        raise InputError(
-            f"variations: unknown station {min(unknown)!r}. Known: {', '.join(network.demands)}."
-        )
+    if network.paces:
+        raise InputError("residual_mean_values knows stations of one pace only; drop the paces.")
     for name, variation in variations.items():
+        _known(name, network, where="variations")
         if not 0 <= variation < inf:
             raise InputError(f"variations must be at least 0, got {variation} at {name}.")
     late = [(variations.get(name, 1.0) - 1.0) / 2.0 for name in network.demands]
@@ -137,8 +169,7 @@ def _recursion(network: ClosedNetwork, customers: int, *, late: Sequence[float])
 
     In plain floats: on the three or four numbers of a step NumPy would take five times as long.
     """
-    if not customers >= 1:
-        raise InputError(f"a closed network needs at least 1 customer, got {customers}.")
+    _check(customers)
     demands, most = tuple(network.demands.values()), network.capacity
     think, before, queues = network.think, 0.0, [0.0] * len(demands)
     throughputs, rows = [], []
@@ -151,12 +182,19 @@ def _recursion(network: ClosedNetwork, customers: int, *, late: Sequence[float])
         queues = [before * time for time in times]
         throughputs.append(before)
         rows.append(queues)
-    throughput, table = np.array(throughputs), np.array(rows).reshape(customers, len(demands))
+    table = np.array(rows).reshape(customers, len(demands))
+    return _means(network, np.array(throughputs), table.T)
+
+
+def _means(network: ClosedNetwork, throughput: Column, queues: Column) -> ClosedMeans:
+    """What follows from throughput by Little's law and that of utilisation."""
     return ClosedMeans(
         throughput=throughput,
-        response=np.arange(1, customers + 1) / throughput - think,
-        queues=dict(zip(network.demands, table.T, strict=True)),
-        utilisations={name: demand * throughput for name, demand in network.demands.items()},
+        response=np.arange(1, len(throughput) + 1) / throughput - network.think,
+        queues=dict(zip(network.demands, queues, strict=True)),
+        utilisations={
+            name: seconds * throughput for name, seconds in network.least_seconds.items()
+        },
     )
 
 
@@ -182,8 +220,11 @@ def asymptotic_bounds(network: ClosedNetwork, customers: Column) -> ThroughputBo
 
     Source: lazowska1984, section 5.2.
     """
+    slowest = sum(
+        demand / min(network.paces.get(name, (1.0,))) for name, demand in network.demands.items()
+    )
     return ThroughputBounds(
-        low=customers / (network.think + customers * network.demand),
+        low=customers / (network.think + customers * slowest),
         high=np.minimum(customers / network.alone, network.capacity),
     )
 
@@ -195,13 +236,15 @@ def balanced_job_bounds(network: ClosedNetwork, customers: Column) -> Throughput
     at as few stations as are as busy as the bottleneck.
 
     Args:
-        network: what a customer does; at least one demand is above 0.
+        network: what a customer does; at least one demand is above 0, and no paces.
         customers: numbers of them, each at least 1. [customers]
 
     Source: lazowska1984, section 5.4.
     """
     if network.bottleneck is None:
         raise InputError("balanced_job_bounds needs a demand above 0 s; here nobody waits.")
+    if network.paces:
+        raise InputError("balanced_job_bounds knows stations of one pace only; see the asymptotic.")
     demand, think, others = network.demand, network.think, customers - 1.0
     crowded = others / network.capacity / (1.0 + think / (customers * demand))
     spread = others * demand / len(network.demands) / (1.0 + think / demand)
@@ -209,3 +252,13 @@ def balanced_job_bounds(network: ClosedNetwork, customers: Column) -> Throughput
         low=customers / (network.alone + crowded),
         high=np.minimum(customers / (network.alone + spread), network.capacity),
     )
+
+
+def _known(name: str, network: ClosedNetwork, *, where: str) -> None:
+    if name not in network.demands:
+        raise InputError(f"{where}: unknown station {name!r}. Known: {', '.join(network.demands)}.")
+
+
+def _check(customers: int) -> None:
+    if not customers >= 1:
+        raise InputError(f"a closed network needs at least 1 customer, got {customers}.")

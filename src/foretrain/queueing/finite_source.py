@@ -12,6 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
+from foretrain.queueing.birth_death import StationLoad, shared_pace, station_load
+
+
+def machine_repair(
+    machines: int, *, running: float, repair: float, repairers: int = 1
+) -> StationLoad:
+    """How machines fare that run, break down, and wait for one of several repairers.
+
+    Args:
+        machines: how many, at least 1.
+        running: seconds until one breaks down, on average.
+        repair: seconds of a repair, exponential with this mean.
+        repairers: each mends one machine at a time, at least 1.
+
+    Source: kleinrock1975, section 3.10: M/M/m with a finite population.
+    """
+    return station_load(machines, think=running, service=repair, pace=shared_pace(repairers))
 
 
 def repair_throughput(
