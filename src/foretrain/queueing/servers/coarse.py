@@ -3,113 +3,162 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
 
-from foretrain.events import Action, Events
+from foretrain.queueing.servers.peers import Peers
+from foretrain.queueing.servers.sides import ServerSide
+from foretrain.queueing.servers.spans import Context
 from foretrain.queueing.servers.tally import Tally
-
-Draw = Callable[[], float]
-"""Seconds of a computation."""
+from foretrain.queueing.training import Training
 
 
-class ServerSide(Protocol):
-    """How workers reach servers. Each part of what is asked for is done when all servers have."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """What the steps of all workers share.
 
-    def pull(self, worker: int, size: float, done: Action) -> None:
-        """Carry some bytes of parameters to a worker, the latency first."""
-        ...
+    Attributes:
+        context: of the simulation.
+        tally: counts steps.
+        training: what is done in each.
+        draw: seconds of the next computation.
+        finish: is told which worker has ended a step.
+    """
 
-    def push(self, worker: int, size: float, done: Action) -> None:
-        """Carry some bytes of gradients to the servers, the latency first."""
-        ...
-
-    def apply(self, worker: int, seconds: float, done: Action) -> None:
-        """Let the servers' cores work for some core seconds in all."""
-        ...
+    context: Context
+    tally: Tally
+    training: Training
+    draw: Callable[[], float]
+    finish: Callable[[int], None]
 
 
 class PhasedWorker:
-    """A worker's steps: pull, compute, push, and wait until servers have applied its gradients.
+    """A worker that pulls, computes, pushes, and waits until servers have applied its gradients.
 
     Attributes:
-        left: whether the others have gone on without its step, which then counts for nothing.
+        under_way: whether it is in a step.
+        left: whether others have gone on without its step, of which nothing counts any more.
     """
 
-    __slots__ = ("_computing", "_draw", "_ended", "_events", "_finish", "_index", "_marks",
-                 "_servers", "_sizes", "_tally", "left")  # fmt: skip
+    __slots__ = ("_begun", "_computed_at", "_computing", "_ended", "_events", "_index",
+                 "_pulled_at", "_pushed_at", "_servers", "_steps", "_update", "_worker", "left",
+                 "under_way")  # fmt: skip
 
-    def __init__(
-        self,
-        index: int,
-        servers: ServerSide,
-        *,
-        events: Events,
-        tally: Tally,
-        sizes: tuple[float, float, float],
-        draw: Draw,
-        finish: Callable[[int], None],
-    ) -> None:
+    def __init__(self, index: int, steps: Steps, servers: ServerSide) -> None:
         """It has not begun.
 
         Args:
             index: which worker it is.
+            steps: what all share.
             servers: whom it trains with.
-            events: the clock.
-            tally: counts its steps.
-            sizes: bytes that it pulls and pushes, and seconds of the servers' cores.
-            draw: seconds of its next computation.
-            finish: is told its index when a step has ended.
         """
-        self.left = False
+        assert steps.training.servers
+        self.under_way = self.left = False
         self._index = index
+        self._steps = steps
         self._servers = servers
-        self._events = events
-        self._tally = tally
-        self._sizes = sizes
-        self._draw = draw
-        self._finish = finish
-        self._marks = [0.0] * 4
-        self._ended = events.now
+        self._events = steps.context.events
+        self._worker = steps.training.worker
+        self._update = steps.training.servers.update
+        self._ended = self._events.now
+        self._begun = self._pulled_at = self._computed_at = self._pushed_at = 0.0
         self._computing = -1
 
     def begin(self) -> None:
         """Begin a step."""
-        now = self._marks[0] = self._events.now
-        if self._tally.warm:
-            self._tally.phases["wait"] += now - self._ended
-        self._servers.pull(self._index, self._sizes[0], self._pulled)
+        self.under_way = True
+        self._begun = self._events.now
+        self._servers.pull(self._index, self._worker.pulled, self._pulled)
 
     def leave(self) -> None:
-        """Leave the step: nothing of it counts, though what is on its way goes on."""
+        """Leave the step for good; what is on its way goes on."""
         self.left = True
-        self._events.cancel(self._computing)
+        if self._events.cancel(self._computing):
+            self._count_computation()
 
     def _pulled(self) -> None:
         if not self.left:
-            self._marks[1] = self._events.now
-            seconds = self._draw()
-            self._tally.computed += seconds
-            self._computing = self._events.after(seconds, self._computed)
+            self._pulled_at = self._events.now
+            self._computing = self._events.after(self._steps.draw(), self._computed)
 
     def _computed(self) -> None:
-        self._marks[2] = self._events.now
-        self._servers.push(self._index, self._sizes[1], self._pushed)
+        self._computed_at = self._events.now
+        self._count_computation()
+        self._servers.push(self._index, self._worker.pushed, self._pushed)
+
+    def _count_computation(self) -> None:
+        self._steps.tally.computed += self._events.now - self._pulled_at
+        self._steps.context.computed(self._index, self._pulled_at)
 
     def _pushed(self) -> None:
         if not self.left:
-            self._marks[3] = self._events.now
-            self._servers.apply(self._index, self._sizes[2], self._applied)
+            self._pushed_at = self._events.now
+            self._servers.apply(self._update, self._applied)
 
     def _applied(self) -> None:
         if self.left:
             return
-        tally, now = self._tally, self._events.now
+        tally = self._steps.tally
+        now = self._events.now
         if tally.warm:
-            phases, (begun, pulled, computed, pushed) = tally.phases, self._marks
-            phases["pull"] += pulled - begun
-            phases["compute"] += computed - pulled
-            phases["push"] += pushed - computed
-            phases["update"] += now - pushed
+            phases = tally.phases
+            phases["wait"] += self._begun - self._ended
+            phases["pull"] += self._pulled_at - self._begun
+            phases["compute"] += self._computed_at - self._pulled_at
+            phases["push"] += self._pushed_at - self._computed_at
+            phases["update"] += now - self._pushed_at
         self._ended = now
+        self.under_way = False
         tally.end()
-        self._finish(self._index)
+        self._steps.finish(self._index)
+
+
+class PeerWorker:
+    """A worker that computes and exchanges with other workers.
+
+    Attributes:
+        under_way: whether it is in a step.
+    """
+
+    __slots__ = ("_begun", "_computed_at", "_ended", "_index", "_peers", "_steps", "under_way")
+
+    def __init__(self, index: int, steps: Steps, peers: Peers) -> None:
+        """It has not begun.
+
+        Args:
+            index: which worker it is.
+            steps: what all share.
+            peers: how they exchange.
+        """
+        self.under_way = False
+        self._index = index
+        self._steps = steps
+        self._peers = peers
+        self._ended = self._begun = self._computed_at = steps.context.events.now
+
+    def begin(self) -> None:
+        """Begin a step."""
+        self.under_way = True
+        self._begun = self._steps.context.events.now
+        self._steps.context.events.after(self._steps.draw(), self._computed)
+
+    def leave(self) -> None:
+        """Nobody leaves: an exchange needs all that take part."""
+        raise AssertionError("backup workers are for servers")
+
+    def _computed(self) -> None:
+        steps = self._steps
+        self._computed_at = steps.context.events.now
+        steps.tally.computed += self._computed_at - self._begun
+        steps.context.computed(self._index, self._begun)
+        self._peers.exchange(self._index, self._exchanged)
+
+    def _exchanged(self, exchange_began: float) -> None:
+        tally, now = self._steps.tally, self._steps.context.events.now
+        if tally.warm:
+            tally.phases["compute"] += self._computed_at - self._begun
+            tally.phases["exchange"] += now - exchange_began
+            tally.phases["wait"] += exchange_began - self._computed_at + self._begun - self._ended
+        self._ended = now
+        self.under_way = False
+        tally.end()
+        self._steps.finish(self._index)

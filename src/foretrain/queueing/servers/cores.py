@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from foretrain.events import Action, Events
+from foretrain.events import Action
+from foretrain.queueing.servers.spans import Context
 
 
 class ServerCores:
@@ -14,17 +15,20 @@ class ServerCores:
         busy: core seconds of work that was done.
     """
 
-    __slots__ = ("_events", "_free", "_queue", "busy")
+    __slots__ = ("_context", "_events", "_free", "_queue", "_server", "busy")
 
-    def __init__(self, events: Events, *, count: int) -> None:
+    def __init__(self, context: Context, *, count: int, server: int) -> None:
         """All are free.
 
         Args:
-            events: the clock.
+            context: of the simulation.
             count: cores.
+            server: whose they are.
         """
         self.busy = 0.0
-        self._events = events
+        self._context = context
+        self._events = context.events
+        self._server = server
         self._free = list(range(count))[::-1]
         self._queue: deque[tuple[float, Action]] = deque()
 
@@ -40,13 +44,15 @@ class ServerCores:
             self._begin()
 
     def _begin(self) -> None:
-        core = self._free.pop()
+        core, start = self._free.pop(), self._events.now
         seconds, done = self._queue.popleft()
-        self._events.after(seconds, lambda: self._end(core, seconds, done))
 
-    def _end(self, core: int, seconds: float, done: Action) -> None:
-        self.busy += seconds
-        self._free.append(core)
-        if self._queue:
-            self._begin()
-        done()
+        def end() -> None:
+            self.busy += seconds
+            self._context.applied(self._server, core, start)
+            self._free.append(core)
+            if self._queue:
+                self._begin()
+            done()
+
+        self._events.after(seconds, end)
