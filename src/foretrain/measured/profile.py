@@ -164,7 +164,9 @@ class Profile:
         if not 0 < self.samples < inf:
             raise InputError(f"Profile.samples must be above 0, got {self.samples}.")
         if not 0 <= self.latency < inf:
-            raise InputError(f"Profile.latency must be at least 0 s, got {self.latency}.")
+            raise InputError(
+                f"Profile.latency must be finite and at least 0 s, got {self.latency}."
+            )
         if self.link is not None and not 0 < self.link < inf:
             raise InputError(f"Profile.link must be above 0 B/s, got {self.link}.")
         if (self.link is None) != (self.nodes == 1):

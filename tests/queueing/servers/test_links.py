@@ -12,9 +12,7 @@ from foretrain.queueing.servers.links import FifoLink, SharedLink
 from foretrain.queueing.servers.mesh import Flow, Mesh, max_min_rates
 from foretrain.queueing.servers.sides import joined
 
-arrivals = st.lists(
-    st.tuples(st.floats(0.0, 3.0), st.floats(0.1, 5.0)), min_size=1, max_size=12
-)
+arrivals = st.lists(st.tuples(st.floats(0.0, 3.0), st.floats(0.1, 5.0)), min_size=1, max_size=12)
 
 
 def ends(events, send, jobs):
@@ -92,9 +90,7 @@ def test_one_link_stands_for_those_of_all_servers(jobs, servers, link):
 
 
 @given(
-    pairs=st.lists(
-        st.tuples(st.integers(0, 4), st.integers(5, 9)), min_size=1, max_size=20
-    ),
+    pairs=st.lists(st.tuples(st.integers(0, 4), st.integers(5, 9)), min_size=1, max_size=20),
     capacities=st.lists(st.floats(0.1, 10.0), min_size=10, max_size=10),
 )
 def test_nobody_can_have_more_but_from_one_that_has_less(pairs, capacities):

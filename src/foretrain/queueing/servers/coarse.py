@@ -100,6 +100,7 @@ class PhasedWorker:
         tally = self._steps.tally
         now = self._events.now
         if tally.warm:
+            tally.phased += 1
             phases = tally.phases
             phases["wait"] += self._begun - self._ended
             phases["pull"] += self._pulled_at - self._begun
@@ -155,6 +156,7 @@ class PeerWorker:
     def _exchanged(self, exchange_began: float) -> None:
         tally, now = self._steps.tally, self._steps.context.events.now
         if tally.warm:
+            tally.phased += 1
             tally.phases["compute"] += self._computed_at - self._begun
             tally.phases["exchange"] += now - exchange_began
             tally.phases["wait"] += exchange_began - self._computed_at + self._begun - self._ended
