@@ -112,7 +112,9 @@ def _members(
     training, context = shared.training, shared.context
     if training.servers is None:
         ring = training.exchange is Exchange.ALL_REDUCE
-        peers: Peers = Ring(training, context) if ring else Pairs(training, context, random=random)
+        peers: Peers = (
+            Ring(training, context) if ring else Pairs(training, context, pick=random.randrange)
+        )
         return lambda index: PeerWorker(index, shared, peers), peers.used
     side: ServerSide
     if training.servers.colocated:
