@@ -22,7 +22,6 @@ from validation.scheduling.sized import (
     hyperexponential,
     las_levels_response,
     las_response,
-    shared_response,
     srtf_response,
 )
 
@@ -35,7 +34,7 @@ from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Job, Trace
-from foretrain.queueing.fifo import exponential_response, general_response
+from foretrain.queueing.fifo import exponential_response, general_response, shared_response
 from foretrain.statistics import batch_means, student_interval
 from foretrain.throughput import PowerLaw
 

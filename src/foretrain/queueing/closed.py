@@ -47,7 +47,7 @@ class ClosedNetwork:
                     f"ClosedNetwork.demands must be at least 0 s, got {demand} at {name}."
                 )
         for name, pace in self.paces.items():
-            _known(name, self, where="ClosedNetwork.paces")
+            check_station(name, self, where="ClosedNetwork.paces")
             check_pace(name, pace)
         if not self.alone > 0:
             raise InputError("ClosedNetwork: a cycle takes no time; give a demand above 0 s.")
@@ -124,8 +124,8 @@ def mean_values(network: ClosedNetwork, customers: int) -> ClosedMeans:
     without it. Where paces depend on the number there, buzen1973, the convolution of stations.
     """
     if not network.paces:
-        return _recursion(network, customers, late=(0.0,) * len(network.demands))
-    _check(customers)
+        return means_of(network, *recursion(network, customers))
+    check_customers(customers)
     demands, paces = network.demands, network.paces
     solved = convolved(
         customers,
@@ -133,7 +133,7 @@ def mean_values(network: ClosedNetwork, customers: int) -> ClosedMeans:
         demands=tuple(demands.values()),
         paces=[paces.get(name, (1.0,)) for name in demands],
     )
-    return _means(network, solved.throughput, solved.queues)
+    return means_of(network, solved.throughput, solved.queues)
 
 
 def residual_mean_values(
@@ -157,36 +157,50 @@ def residual_mean_values(
     if network.paces:
         raise InputError("residual_mean_values knows stations of one pace only; drop the paces.")
     for name, variation in variations.items():
-        _known(name, network, where="variations")
+        check_station(name, network, where="variations")
         if not 0 <= variation < inf:
             raise InputError(f"variations must be at least 0, got {variation} at {name}.")
     late = [(variations.get(name, 1.0) - 1.0) / 2.0 for name in network.demands]
-    return _recursion(network, customers, late=late)
+    return means_of(network, *recursion(network, customers, late=late))
 
 
-def _recursion(network: ClosedNetwork, customers: int, *, late: Sequence[float]) -> ClosedMeans:
-    """Mean-value analysis; `late` is what is left of a service found, less a whole one. [station]
+def recursion(
+    network: ClosedNetwork,
+    customers: int,
+    *,
+    own: Sequence[float] | None = None,
+    late: Sequence[float] | None = None,
+) -> tuple[Column, Column]:
+    """Mean-value analysis: cycles per second [customers] and queues [station, customers].
 
     In plain floats: on the three or four numbers of a step NumPy would take five times as long.
+
+    Args:
+        network: what a customer does; the paces of stations do not count.
+        customers: solved for every number up to it, at least 1.
+        own: how many mean services one's own takes; without it 1. [station]
+        late: what is left of the service that is found, less a whole one, in mean services; without
+            it 0. [station]
     """
-    _check(customers)
+    check_customers(customers)
     demands, most = tuple(network.demands.values()), network.capacity
+    ones, zeros = [1.0] * len(demands), [0.0] * len(demands)
+    parts = tuple(zip(demands, own or ones, late or zeros, strict=True))
     think, before, queues = network.think, 0.0, [0.0] * len(demands)
     throughputs, rows = [], []
     for number in range(1, customers + 1):
         times = [
-            demand * (1.0 + queue + before * demand * left)
-            for demand, queue, left in zip(demands, queues, late, strict=True)
+            demand * (mine + queue + before * demand * left)
+            for (demand, mine, left), queue in zip(parts, queues, strict=True)
         ]
         before = min(number / (think + sum(times)), most)
         queues = [before * time for time in times]
         throughputs.append(before)
         rows.append(queues)
-    table = np.array(rows).reshape(customers, len(demands))
-    return _means(network, np.array(throughputs), table.T)
+    return np.array(throughputs), np.array(rows).reshape(customers, len(demands)).T
 
 
-def _means(network: ClosedNetwork, throughput: Column, queues: Column) -> ClosedMeans:
+def means_of(network: ClosedNetwork, throughput: Column, queues: Column) -> ClosedMeans:
     """What follows from throughput by Little's law and that of utilisation."""
     return ClosedMeans(
         throughput=throughput,
@@ -254,11 +268,13 @@ def balanced_job_bounds(network: ClosedNetwork, customers: Column) -> Throughput
     )
 
 
-def _known(name: str, network: ClosedNetwork, *, where: str) -> None:
+def check_station(name: str, network: ClosedNetwork, *, where: str) -> None:
+    """Refuse a station that the network does not have."""
     if name not in network.demands:
         raise InputError(f"{where}: unknown station {name!r}. Known: {', '.join(network.demands)}.")
 
 
-def _check(customers: int) -> None:
+def check_customers(customers: int) -> None:
+    """Refuse a network without customers."""
     if not customers >= 1:
         raise InputError(f"a closed network needs at least 1 customer, got {customers}.")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
+from foretrain.statistics import normal_at_hazard
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +36,13 @@ class Distribution(Protocol):
 
     def below(self, seconds: Floats) -> Floats:
         """Probability of a value of at most so many seconds. [time]"""
+        ...
+
+    def at_hazard(self, hazards: Floats) -> Floats:
+        """Seconds that a value exceeds with probability exp(-hazard). [hazard]
+
+        So the distribution is that of this function of an exponential value of mean 1.
+        """
         ...
 
     def draw(self, random: Random) -> float:
@@ -69,6 +77,10 @@ class Constant:
         """A step at the value. [time]"""
         return (seconds >= self.value).astype(np.float64)
 
+    def at_hazard(self, hazards: Floats) -> Floats:
+        """Seconds that a value exceeds with probability exp(-hazard). [hazard]"""
+        return np.full_like(hazards, self.value)
+
     def draw(self, random: Random) -> float:
         """The value."""
         return self.value
@@ -99,6 +111,10 @@ class Exponential:
         """Probability of at most so many seconds. [time]"""
         rest = np.maximum(seconds - self.least, 0.0)
         return -np.expm1(-rest / (self.mean - self.least))
+
+    def at_hazard(self, hazards: Floats) -> Floats:
+        """Seconds that a value exceeds with probability exp(-hazard). [hazard]"""
+        return self.least + (self.mean - self.least) * hazards
 
     def draw(self, random: Random) -> float:
         """One value."""
@@ -136,6 +152,10 @@ class Normal:
         from scipy.special import ndtr
 
         return np.asarray(ndtr((seconds - self.mean) / self.deviation))
+
+    def at_hazard(self, hazards: Floats) -> Floats:
+        """Seconds that a value exceeds with probability exp(-hazard). [hazard]"""
+        return self.mean + self.deviation * normal_at_hazard(hazards)
 
     def draw(self, random: Random) -> float:
         """One value; the tail below 0 is cut off."""
@@ -177,6 +197,11 @@ class LogNormal:
         with np.errstate(divide="ignore"):
             return np.asarray(ndtr((np.log(np.maximum(seconds, 0.0)) - middle) / deviation))
 
+    def at_hazard(self, hazards: Floats) -> Floats:
+        """Seconds that a value exceeds with probability exp(-hazard). [hazard]"""
+        middle, deviation = self._logarithm
+        return np.exp(middle + deviation * normal_at_hazard(hazards))
+
     def draw(self, random: Random) -> float:
         """One value."""
         middle, deviation = self._logarithm
@@ -212,6 +237,10 @@ class Weibull:
     def below(self, seconds: Floats) -> Floats:
         """Probability of at most so many seconds. [time]"""
         return np.asarray(-np.expm1(-((np.maximum(seconds, 0.0) / self.scale) ** self.shape)))
+
+    def at_hazard(self, hazards: Floats) -> Floats:
+        """Seconds that a value exceeds with probability exp(-hazard). [hazard]"""
+        return np.asarray(self.scale * hazards ** (1.0 / self.shape))
 
     def draw(self, random: Random) -> float:
         """One value."""
@@ -253,6 +282,10 @@ class Pareto:
         """Probability of at most so many seconds. [time]"""
         return np.asarray(1.0 - (self.least / np.maximum(seconds, self.least)) ** self.shape)
 
+    def at_hazard(self, hazards: Floats) -> Floats:
+        """Seconds that a value exceeds with probability exp(-hazard). [hazard]"""
+        return self.least * np.exp(hazards / self.shape)
+
     def draw(self, random: Random) -> float:
         """One value."""
         return self.least * random.paretovariate(self.shape)
@@ -288,6 +321,11 @@ class Samples:
         """Share of the values of at most so many seconds. [time]"""
         ranks = np.searchsorted(np.sort(self.values), seconds, side="right")
         return np.asarray(ranks / len(self.values), np.float64)
+
+    def at_hazard(self, hazards: Floats) -> Floats:
+        """Seconds that a value exceeds with probability exp(-hazard). [hazard]"""
+        ranks = np.ceil(-np.expm1(-hazards) * len(self.values)).astype(int)
+        return np.asarray(np.sort(self.values)[np.maximum(ranks, 1) - 1])
 
     def draw(self, random: Random) -> float:
         """One of the values."""
