@@ -112,6 +112,8 @@ def test_a_mesh_shares_links_that_transfers_have_in_common():
     flows = [Flow(1.0, pair, Events().run, now=0.0) for pair in [(0, 4), (0, 5), (1, 5)]]
     rates = max_min_rates(flows, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
     assert list(rates.values()) == [0.5, 0.5, 0.5]
+    rates = max_min_rates(flows, [1.0, 1.0, 1.0, 1.0, 0.1, 3.0])
+    assert list(rates.values()) == pytest.approx([0.1, 0.9, 1.0])
     rates = max_min_rates(flows, [1.0, 1.0, 1.0, 1.0, 1.0, 3.0])
     assert sorted(rates.values()) == [0.5, 0.5, 1.0]
 

@@ -11,12 +11,12 @@ LINK = 2.0
 
 
 def recorded(number, forward):
-    """A pull of 2 B beside a first operation that needs nothing; then a pass, a push, an update."""
+    """A pull of 1.5 B beside an operation that needs nothing; then a pass, a push, an update."""
     return RecordedStep(
         number=number,
         operations=(
             RecordedOperation(
-                name="pull", resource=StepResource.DOWNLINK, start=0.0, end=1.0, size=2.0
+                name="pull", resource=StepResource.DOWNLINK, start=0.0, end=1.0, size=1.5
             ),
             RecordedOperation(name="read", resource=StepResource.COMPUTE, start=0.0, end=0.75),
             RecordedOperation(
@@ -25,7 +25,7 @@ def recorded(number, forward):
             ),
             RecordedOperation(
                 name="push", resource=StepResource.UPLINK, start=1.0 + forward, end=2.0 + forward,
-                size=2.0, after=("pass",),
+                size=1.5, after=("pass",),
             ),
             RecordedOperation(
                 name="update", resource=StepResource.SERVER, start=2.0 + forward,
@@ -36,9 +36,14 @@ def recorded(number, forward):
 
 
 PROFILE = Profile(
-    name="by hand", nodes=2, samples=3.0, link=LINK, steps=(recorded(0, 2.0), recorded(1, 4.0))
+    name="by hand",
+    nodes=2,
+    samples=3.0,
+    link=LINK,
+    latency=0.25,
+    steps=(recorded(0, 2.0), recorded(1, 4.0)),
 )
-SERVERS = Servers(link=LINK)
+SERVERS = Servers(link=LINK, latency=0.25)
 RECORDED = 1.0 + 3.0 + 1.0 + 0.5
 """Seconds of a recorded step on average."""
 
@@ -50,7 +55,7 @@ def coarse(overlap):
 def test_phases_are_what_operations_add_up_to():
     training = coarse(overlap=False)
     assert training.worker.compute.mean == 0.75 + 3.0
-    assert (training.worker.pulled, training.worker.pushed) == (2.0, 2.0)
+    assert (training.worker.pulled, training.worker.pushed) == (1.5, 1.5)
     assert training.servers.update == 0.5
     assert training.worker.samples == 3.0
 
@@ -85,3 +90,17 @@ def test_each_simulated_step_is_one_of_those_recorded():
     assert found.step_variance == pytest.approx(0.0, abs=1e-12)
     both = simulate(coarse(overlap=False), 1, steps=4_000, seed=1, recorded=PROFILE.steps)
     assert both.step_variance == pytest.approx(1.0, rel=0.05)
+
+
+def test_of_two_computations_the_one_that_stands_first_begins():
+    operations = (
+        RecordedOperation(name="first", resource=StepResource.COMPUTE, start=0.0, end=1.0),
+        RecordedOperation(name="second", resource=StepResource.COMPUTE, start=0.0, end=1.0),
+        RecordedOperation(
+            name="push", resource=StepResource.UPLINK, start=0.0, end=0.0, size=10.0,
+            after=("first",),
+        ),
+    )  # fmt: skip
+    step = RecordedStep(number=0, operations=operations)
+    found = simulate(coarse(overlap=False), 1, steps=40, seed=0, recorded=[step])
+    assert found.step == pytest.approx(1.0 + 0.25 + 10.0 / LINK)

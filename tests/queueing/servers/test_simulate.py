@@ -117,6 +117,20 @@ def test_backup_workers_leave_the_slowest_behind(backup):
     assert rate(training, 12, steps=4_000) == pytest.approx(expected, rel=0.02)
 
 
+def test_gradients_that_come_too_late_are_dropped():
+    """Both compute; one pushes and has its gradients applied; those of the other wait in vain."""
+    training = with_server(
+        Constant(1.0), updates=Updates(backup=1), pulled=0.0, pushed=1.0, update=10.0
+    )
+    assert rate(training, 2, policy=LinkPolicy.FIFO) == pytest.approx(1.0 / (1.0 + 1.0 + 10.0))
+
+
+def test_whoever_is_left_behind_stops_computing():
+    training = with_server(Samples((1.0, 100.0)), updates=Updates(backup=3), pulled=0.0, pushed=0.0)
+    found = simulate(training, 4, steps=200, seed=0)
+    assert found.utilisation["worker compute"] == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("stale", [0, 1, 5])
 def test_bounded_staleness_follows_the_recursion_of_its_definition(stale):
     """A step begins when one's own last and all of `stale` + 1 steps ago have ended."""

@@ -90,9 +90,12 @@ class PhasedWorker:
         self._steps.context.computed(self._index, self._pulled_at)
 
     def _pushed(self) -> None:
-        if not self.left:
-            self._pushed_at = self._events.now
-            self._servers.apply(self._update, self._applied)
+        self._pushed_at = self._events.now
+        self._servers.apply(self._update, self._applied, self._stays)
+
+    def _stays(self) -> bool:
+        """Whether its gradients are wanted; of a step that was left they are dropped."""
+        return not self.left
 
     def _applied(self) -> None:
         if self.left:

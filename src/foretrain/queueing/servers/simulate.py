@@ -76,12 +76,11 @@ def simulate(
     tally = Tally(events, steps=steps * together)
 
     def start(index: int) -> None:
-        if tally.over:
-            return
         if members[index].under_way:
             members[index].leave()
             members[index] = make(index)
-        members[index].begin()
+        if not tally.over:
+            members[index].begin()
 
     shared = Steps(
         context=context,
