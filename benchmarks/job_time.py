@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from random import Random
 from statistics import fmean
 
+from foretrain.distributions import Distribution, Exponential, Normal, Samples
 from foretrain.events import Events
 from foretrain.queueing.barriers import barrier
-from foretrain.queueing.distributions import Distribution, Exponential, Normal, Samples
 from foretrain.statistics import mean_interval
 from foretrain.step.interruptions import Interruption, daly, expected_seconds, young
 

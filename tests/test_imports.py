@@ -37,7 +37,7 @@ EDGES = {"study", "app", "ensemble/run", "ensemble/nodes", "ensemble/train.py"}
 BESIDE = {
     "search/best_plans.py": {"time"},  # says how long it took
     "search/mixed.py": {"time"},
-    "queueing/distributions.py": {"random"},  # draws from a generator that it is given
+    "distributions.py": {"random"},  # draws from a generator that it is given
     "queueing/servers/simulate.py": {"random"},  # makes one of a seed
     "jobs/case.py": {"time", "os"},  # and keeps a library's chatter off the answer
 }

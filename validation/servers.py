@@ -18,10 +18,8 @@ from benchmarks.tenth import chooser
 from numpy.typing import NDArray
 from validation.parts.claims import Claim, table
 
-from foretrain.queueing.distributions import LogNormal
-from foretrain.queueing.servers.simulate import simulate
-from foretrain.queueing.servers.tally import SimulatedTraining
-from foretrain.queueing.training import (
+from foretrain.distributions import LogNormal
+from foretrain.plan.servers import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
     Exchange,
@@ -30,6 +28,8 @@ from foretrain.queueing.training import (
     Updates,
     Worker,
 )
+from foretrain.queueing.servers.simulate import simulate
+from foretrain.queueing.servers.tally import SimulatedTraining
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 MOST = 0.02

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from foretrain.queueing.distributions import (
+from foretrain.distributions import (
     Constant,
     Exponential,
     LogNormal,

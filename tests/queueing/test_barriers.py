@@ -12,9 +12,7 @@ from scipy.integrate import quad
 from scipy.special import gamma
 from tests.queueing.laws import EVERY, SMOOTH, distributions
 
-from foretrain.errors import InputError
-from foretrain.queueing.barriers import barrier, best_backup, order_statistic
-from foretrain.queueing.distributions import (
+from foretrain.distributions import (
     Constant,
     Exponential,
     LogNormal,
@@ -23,6 +21,8 @@ from foretrain.queueing.distributions import (
     Samples,
     Weibull,
 )
+from foretrain.errors import InputError
+from foretrain.queueing.barriers import barrier, best_backup, order_statistic
 from foretrain.statistics import largest_normal
 
 counts = st.integers(1, 200)

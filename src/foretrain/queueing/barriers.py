@@ -10,8 +10,7 @@ from math import inf
 
 import numpy as np
 
-from foretrain.errors import InputError
-from foretrain.queueing.distributions import (
+from foretrain.distributions import (
     Constant,
     Distribution,
     Exponential,
@@ -19,6 +18,7 @@ from foretrain.queueing.distributions import (
     Pareto,
     Samples,
 )
+from foretrain.errors import InputError
 from foretrain.statistics import OrderStatistic, exponential_order, left_at_each, order_weights
 
 

@@ -13,11 +13,11 @@ from math import inf, log
 
 import numpy as np
 
+from foretrain.distributions import Distribution, Floats
+from foretrain.plan.servers import Exchange, Servers, Training, Worker
 from foretrain.queueing.barriers import barrier, order_statistic
 from foretrain.queueing.birth_death import shared_pace
 from foretrain.queueing.closed import ClosedNetwork, mean_values
-from foretrain.queueing.distributions import Distribution, Floats
-from foretrain.queueing.training import Exchange, Servers, Training, Worker
 from foretrain.show.table import label
 from foretrain.show.words import per_second
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from foretrain.queueing.distributions import Exponential
+from foretrain.distributions import Exponential
+from foretrain.plan.servers import ASYNCHRONOUS, Servers, Training, Worker
 from foretrain.queueing.servers.simulate import simulate
-from foretrain.queueing.training import ASYNCHRONOUS, Servers, Training, Worker
 
 
 def by_mean_values(workers, *, delay, demands):

@@ -7,11 +7,10 @@ layer 1 and 2 take 4 and 1 seconds, back through 2 and 1 one second each.
 import pytest
 from tests.recorded_steps import TWO_LAYERS, carry, compute
 
+from foretrain.distributions import Constant
 from foretrain.measured.profile import RecordedStep, StepResource
-from foretrain.queueing.distributions import Constant
-from foretrain.queueing.servers.policies import LinkPolicy
+from foretrain.plan.servers import SYNCHRONOUS, LinkPolicy, Servers, Training, Worker
 from foretrain.queueing.servers.simulate import simulate
-from foretrain.queueing.training import SYNCHRONOUS, Servers, Training, Worker
 
 WINDOW = 2.0
 

@@ -3,9 +3,9 @@
 import pytest
 
 from foretrain.measured.profile import Profile, RecordedOperation, RecordedStep, StepResource
+from foretrain.plan.servers import ASYNCHRONOUS, Servers
 from foretrain.queueing.servers.profiled import coarse_training
 from foretrain.queueing.servers.simulate import simulate
-from foretrain.queueing.training import ASYNCHRONOUS, Servers
 
 LINK = 2.0
 

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foretrain.distributions import Constant, Exponential, Samples, Weibull
 from foretrain.errors import InputError
-from foretrain.queueing.distributions import Constant, Exponential, Samples, Weibull
-from foretrain.queueing.servers.policies import LinkPolicy
-from foretrain.queueing.servers.simulate import simulate
-from foretrain.queueing.training import (
+from foretrain.plan.servers import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
     Exchange,
+    LinkPolicy,
     Servers,
     Training,
     Updates,
     Worker,
 )
+from foretrain.queueing.servers.simulate import simulate
 from foretrain.statistics import harmonic
 
 seconds = st.floats(0.01, 10.0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from foretrain.plan.servers import Training
 from foretrain.queueing.servers.peers import Peers
 from foretrain.queueing.servers.sides import ServerSide
 from foretrain.queueing.servers.spans import Context
 from foretrain.queueing.servers.tally import Tally
-from foretrain.queueing.training import Training
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from foretrain.queueing.training import Updates
+from foretrain.plan.servers import Updates
 
 Start = Callable[[int], None]
 

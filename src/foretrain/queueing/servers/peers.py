@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
 
+from foretrain.plan.servers import Training
 from foretrain.queueing.servers.sides import joined, links_used, node_mesh
 from foretrain.queueing.servers.spans import Context
-from foretrain.queueing.training import Training
 
 Exchanged = Callable[[float], None]
 """What happens after an exchange; takes the time at which it really began."""

@@ -7,30 +7,14 @@ equally; a policy says which of a connection's messages are under way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Protocol
 
 from foretrain.events import Action
+from foretrain.plan.servers import LinkPolicy
 from foretrain.queueing.servers.links import SharedLink
 
 FIRST_WINDOW = 65_535.0
 """Bytes of a message that are sent before a receiver says go on. Source: rfc9113, section 6.9.2."""
-
-
-class LinkPolicy(StrEnum):
-    """Who gets a link on which several messages are under way."""
-
-    FAIR = "fair"
-    """All share it equally: connections a server's link, messages a connection."""
-    FIFO = "fifo"
-    """The one that was asked for first has all of it that its worker can take, whosever it is."""
-    WINDOWS = "windows"
-    """The first window of each message in the order of requests, the rest in turns.
-
-    Source: rfc9113, section 5.2: streams of one connection under flow control.
-    """
-    ORDER = "order"
-    """The one that is needed first has all of its connection. Source: hashemi2019, abstract."""
 
 
 class MessageInFlight:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from statistics import fmean
 
+from foretrain.distributions import Samples
 from foretrain.measured.profile import Profile, RecordedStep, StepResource
-from foretrain.queueing.distributions import Samples
-from foretrain.queueing.training import SYNCHRONOUS, Servers, Training, Updates, Worker
+from foretrain.plan.servers import SYNCHRONOUS, Servers, Training, Updates, Worker
 
 
 def coarse_training(

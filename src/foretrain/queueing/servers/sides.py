@@ -11,12 +11,12 @@ from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Action
+from foretrain.plan.servers import LinkPolicy, Servers, Worker
 from foretrain.queueing.servers.cores import ServerCores, Wanted
 from foretrain.queueing.servers.links import FifoLink, SharedLink
 from foretrain.queueing.servers.mesh import Mesh
-from foretrain.queueing.servers.policies import ORDERS, Connection, LinkPolicy
+from foretrain.queueing.servers.policies import ORDERS, Connection
 from foretrain.queueing.servers.spans import EVERY, Context
-from foretrain.queueing.training import Servers, Worker
 
 
 class ServerSide(Protocol):

@@ -10,15 +10,15 @@ from typing import Protocol
 from foretrain.errors import InputError
 from foretrain.events import Events
 from foretrain.measured.profile import RecordedStep
+from foretrain.plan.servers import Exchange, LinkPolicy, Training
 from foretrain.queueing.servers.coarse import PeerWorker, PhasedWorker, Steps
 from foretrain.queueing.servers.fine import GraphWorker, step_graph
 from foretrain.queueing.servers.gate import gate
 from foretrain.queueing.servers.peers import Pairs, Peers, Ring
-from foretrain.queueing.servers.policies import FIRST_WINDOW, LinkPolicy
+from foretrain.queueing.servers.policies import FIRST_WINDOW
 from foretrain.queueing.servers.sides import Colocated, OwnNodes, ServerSide
 from foretrain.queueing.servers.spans import Context, Recording
 from foretrain.queueing.servers.tally import FEWEST, SimulatedTraining, Tally
-from foretrain.queueing.training import Exchange, Training
 
 
 class Member(Protocol):

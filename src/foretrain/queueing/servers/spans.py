@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from foretrain.events import Action, Events
-from foretrain.queueing.servers.policies import LinkPolicy
+from foretrain.plan.servers import LinkPolicy
 
 EVERY = -1
 """Stands for each of the servers, where all do the same at the same moments."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from foretrain.distributions import Distribution
 from foretrain.errors import InputError
-from foretrain.queueing.distributions import Distribution
 
 
 class Exchange(StrEnum):
@@ -26,6 +26,22 @@ class Exchange(StrEnum):
     """Nobody: workers add them up among themselves, all at once."""
     PAIRWISE = "pairwise"
     """Nobody: a worker averages its parameters with one other's at a time. Source: lian2018."""
+
+
+class LinkPolicy(StrEnum):
+    """Who gets a link on which several messages are under way."""
+
+    FAIR = "fair"
+    """All share it equally: connections a server's link, messages a connection."""
+    FIFO = "fifo"
+    """The one that was asked for first has all of it that its worker can take, whosever it is."""
+    WINDOWS = "windows"
+    """The first window of each message in the order of requests, the rest in turns.
+
+    Source: rfc9113, section 5.2: streams of one connection under flow control.
+    """
+    ORDER = "order"
+    """The one that is needed first has all of its connection. Source: hashemi2019, abstract."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,7 @@ from scipy import stats
 from scipy.integrate import quad
 from tests.queueing.laws import EVERY, SMOOTH, distributions
 
-from foretrain.errors import InputError
-from foretrain.queueing.distributions import (
+from foretrain.distributions import (
     Constant,
     Exponential,
     LogNormal,
@@ -22,6 +21,7 @@ from foretrain.queueing.distributions import (
     Samples,
     Weibull,
 )
+from foretrain.errors import InputError
 
 every = pytest.mark.parametrize("law", EVERY, ids=str)
 smooth = pytest.mark.parametrize("law", SMOOTH, ids=str)
