@@ -15,7 +15,17 @@ SOURCE = Path(__file__).parents[1] / "src" / "foretrain"
 TRANSPORT = SOURCE.parent / "batchcast"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-BASE = ("answers", "errors", "events", "plugins", "remark", "statistics", "throughput", "units")
+BASE = (
+    "answers",
+    "distributions",
+    "errors",
+    "events",
+    "plugins",
+    "remark",
+    "statistics",
+    "throughput",
+    "units",
+)
 WINGS = (
     "workload", "cluster", "plan", "trainers", "measured", "coefficients", "study", "launch",
     "show", "step", "search", "queueing", "ensemble", "jobs", "evidence", "app",

@@ -22,7 +22,7 @@ from foretrain.distributions import LogNormal
 from foretrain.plan.servers import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
-    Exchange,
+    Aggregation,
     Servers,
     Training,
     Updates,
@@ -125,11 +125,11 @@ def served(updates: Updates, *, cores: int) -> Training:
     return Training(worker=worker, servers=servers, updates=updates)
 
 
-def among_peers(exchange: Exchange, updates: Updates) -> Training:
+def among_peers(aggregation: Aggregation, updates: Updates) -> Training:
     """Training without servers."""
-    size = AVERAGING if exchange is Exchange.PAIRWISE else PUSH
+    size = AVERAGING if aggregation is Aggregation.PAIRWISE else PUSH
     worker = Worker(compute=COMPUTE, samples=1.0, pulled=size, pushed=size, link=1.0)
-    return Training(worker=worker, exchange=exchange, updates=updates, latency=LATENCY)
+    return Training(worker=worker, aggregation=aggregation, updates=updates, latency=LATENCY)
 
 
 def closed_network(workers: int, *, delay: float, demands: Sequence[float]) -> float:
@@ -248,12 +248,12 @@ COMBINATIONS = (
     ),
     Combination(
         name="synchronous, a ring",
-        training=lambda _: among_peers(Exchange.ALL_REDUCE, SYNCHRONOUS),
+        training=lambda _: among_peers(Aggregation.ALL_REDUCE, SYNCHRONOUS),
         rate=ring,
     ),
     Combination(
         name="asynchronous, pairs",
-        training=lambda _: among_peers(Exchange.PAIRWISE, ASYNCHRONOUS),
+        training=lambda _: among_peers(Aggregation.PAIRWISE, ASYNCHRONOUS),
         rate=pairs,
     ),
     Combination(

@@ -17,7 +17,7 @@ from foretrain.distributions import Distribution
 from foretrain.errors import InputError
 
 
-class Exchange(StrEnum):
+class Aggregation(StrEnum):
     """Who adds up gradients."""
 
     SERVERS = "servers"
@@ -136,22 +136,24 @@ class Training:
 
     Attributes:
         worker: every worker's step.
-        exchange: who adds up gradients.
+        aggregation: who adds up gradients.
         servers: those that do, where servers do.
         updates: when a worker may go on.
         latency: seconds before the first byte of a message between workers arrives.
     """
 
     worker: Worker
-    exchange: Exchange = Exchange.SERVERS
+    aggregation: Aggregation = Aggregation.SERVERS
     servers: Servers | None = None
     updates: Updates = SYNCHRONOUS
     latency: float = 0.0
 
     def __post_init__(self) -> None:
-        if (self.exchange is Exchange.SERVERS) != (self.servers is not None):
-            raise InputError("Training.servers belongs to exchange = 'servers', and to no other.")
-        if self.exchange is Exchange.ALL_REDUCE and self.updates.stale != 0:
+        if (self.aggregation is Aggregation.SERVERS) != (self.servers is not None):
+            raise InputError(
+                "Training.servers belongs to aggregation = 'servers', and to no other."
+            )
+        if self.aggregation is Aggregation.ALL_REDUCE and self.updates.stale != 0:
             raise InputError("An all-reduce is synchronous: nobody goes on before all have come.")
         if not self.latency >= 0:
             raise InputError(f"Training.latency must be at least 0 s, got {self.latency}.")

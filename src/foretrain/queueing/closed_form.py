@@ -14,7 +14,7 @@ from math import inf, log
 import numpy as np
 
 from foretrain.distributions import Distribution, Floats
-from foretrain.plan.servers import Exchange, Servers, Training, Worker
+from foretrain.plan.servers import Aggregation, Servers, Training, Worker
 from foretrain.queueing.barriers import barrier, order_statistic
 from foretrain.queueing.birth_death import shared_pace
 from foretrain.queueing.closed import ClosedNetwork, mean_values
@@ -99,7 +99,7 @@ def by_formula(training: Training, workers: int) -> FormulaThroughput:
     """
     samples, servers = training.worker.samples, training.servers
     if servers is None:
-        ring = training.exchange is Exchange.ALL_REDUCE
+        ring = training.aggregation is Aggregation.ALL_REDUCE
         rate = ring_rate(training, workers) if ring else pairwise_rate(training, workers)
         most = workers / training.worker.compute.mean
         limit = LINK if ring and rate < 0.5 * most else COMPUTE if rate > 0.5 * most else BARRIER

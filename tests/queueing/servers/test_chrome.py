@@ -9,7 +9,7 @@ from foretrain.distributions import Exponential
 from foretrain.plan.servers import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
-    Exchange,
+    Aggregation,
     LinkPolicy,
     Servers,
     Training,
@@ -30,9 +30,11 @@ CASES = {
     "queue": (Training(worker=WORKER, servers=SERVERS), {"policy": LinkPolicy.FIFO}),
     "backup": (Training(worker=WORKER, servers=SERVERS, updates=Updates(backup=2)), {}),
     "colocated": (Training(worker=WORKER, servers=COLOCATED, updates=SYNCHRONOUS), {}),
-    "ring": (Training(worker=WORKER, exchange=Exchange.ALL_REDUCE, latency=0.01), {}),
+    "ring": (Training(worker=WORKER, aggregation=Aggregation.ALL_REDUCE, latency=0.01), {}),
     "pairs": (
-        Training(worker=WORKER, exchange=Exchange.PAIRWISE, updates=ASYNCHRONOUS, latency=0.01),
+        Training(
+            worker=WORKER, aggregation=Aggregation.PAIRWISE, updates=ASYNCHRONOUS, latency=0.01
+        ),
         {},
     ),
     "operations": (

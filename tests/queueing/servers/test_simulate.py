@@ -13,7 +13,7 @@ from foretrain.errors import InputError
 from foretrain.plan.servers import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
-    Exchange,
+    Aggregation,
     LinkPolicy,
     Servers,
     Training,
@@ -174,7 +174,7 @@ def test_nobody_is_further_ahead_than_the_bound():
 @settings(max_examples=20)
 def test_a_ring_begins_when_the_slowest_has_come(workers, pushed, latency):
     worker = Worker(compute=Constant(0.5), samples=2.0, pulled=0.0, pushed=pushed, link=4.0)
-    training = Training(worker=worker, exchange=Exchange.ALL_REDUCE, latency=latency)
+    training = Training(worker=worker, aggregation=Aggregation.ALL_REDUCE, latency=latency)
     found = simulate(training, workers, steps=40, seed=0)
     hops = 2 * (workers - 1)
     step = 0.5 + hops * (latency + pushed / workers / 4.0)
@@ -185,7 +185,7 @@ def test_a_ring_begins_when_the_slowest_has_come(workers, pushed, latency):
 def test_two_that_average_are_a_closed_network_of_two_customers():
     """One station, which is the link between them: D (1 + Q(1)), by hand. Source: reiser1980."""
     worker = Worker(compute=Exponential(mean=1.0), samples=1.0, pulled=1.0, pushed=1.0, link=1.0)
-    training = Training(worker=worker, exchange=Exchange.PAIRWISE, updates=ASYNCHRONOUS)
+    training = Training(worker=worker, aggregation=Aggregation.PAIRWISE, updates=ASYNCHRONOUS)
     expected = 2.0 / (1.0 + 1.0 * (1.0 + 0.5))
     assert rate(training, 2, steps=20_000) == pytest.approx(expected, rel=0.02)
 
@@ -256,6 +256,8 @@ def test_colocated_servers_have_no_policy_but_fairness():
 
 def test_peers_have_no_backup_workers():
     worker = Worker(compute=Constant(1.0), samples=1.0, pulled=1.0, pushed=1.0, link=1.0)
-    training = Training(worker=worker, exchange=Exchange.ALL_REDUCE, updates=Updates(backup=1))
+    training = Training(
+        worker=worker, aggregation=Aggregation.ALL_REDUCE, updates=Updates(backup=1)
+    )
     with pytest.raises(InputError, match="those are for servers"):
         rate(training, 3)

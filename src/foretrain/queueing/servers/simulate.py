@@ -10,7 +10,7 @@ from typing import Protocol
 from foretrain.errors import InputError
 from foretrain.events import Events
 from foretrain.measured.profile import RecordedStep
-from foretrain.plan.servers import Exchange, LinkPolicy, Training
+from foretrain.plan.servers import Aggregation, LinkPolicy, Training
 from foretrain.queueing.servers.coarse import PeerWorker, PhasedWorker, Steps
 from foretrain.queueing.servers.fine import GraphWorker, step_graph
 from foretrain.queueing.servers.gate import gate
@@ -21,7 +21,7 @@ from foretrain.queueing.servers.spans import Context, Recording
 from foretrain.queueing.servers.tally import FEWEST, SimulatedTraining, Tally
 
 
-class Member(Protocol):
+class SimulatedWorker(Protocol):
     """A worker, for whoever lets it go on.
 
     Attributes:
@@ -106,11 +106,11 @@ def simulate(
 
 def _members(
     shared: Steps, random: Random, recorded: Sequence[RecordedStep]
-) -> tuple[Callable[[int], Member], Callable[[float], Mapping[str, float]]]:
+) -> tuple[Callable[[int], SimulatedWorker], Callable[[float], Mapping[str, float]]]:
     """What makes a worker, and what tells how much of links and cores was used."""
     training, context = shared.training, shared.context
     if training.servers is None:
-        ring = training.exchange is Exchange.ALL_REDUCE
+        ring = training.aggregation is Aggregation.ALL_REDUCE
         peers: Peers = (
             Ring(training, context) if ring else Pairs(training, context, pick=random.randrange)
         )
@@ -140,6 +140,6 @@ def _check(training: Training, workers: int, *, steps: int, window: float, recor
         raise InputError(f"window must be above 0 B, got {window}.")
     if training.servers is None and (recorded or training.updates.backup):
         raise InputError(
-            f"exchange = '{training.exchange}' takes neither recorded operations nor backup"
+            f"aggregation = '{training.aggregation}' takes neither recorded operations nor backup"
             " workers; those are for servers."
         )
