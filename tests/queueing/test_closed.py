@@ -138,6 +138,15 @@ def test_even_service_waits_less_and_uneven_service_more(service):
     assert (uneven <= exact * (1 + 1e-12)).all()
 
 
+@given(network=networks, variation=st.floats(0.0, 5.0))
+def test_every_customer_is_somewhere_with_general_service_too(network, variation):
+    variations = dict.fromkeys(network.demands, variation)
+    found = residual_mean_values(network, MOST, variations=variations)
+    waiting = np.sum(list(found.queues.values()), axis=0)
+    np.testing.assert_allclose(found.throughput * network.think + waiting, ALL, rtol=1e-9)
+    assert (found.throughput <= network.capacity).all()
+
+
 @pytest.mark.parametrize("variation", [0.0, 0.25, 0.5])
 def test_residual_service_is_near_the_exact_single_server_but_at_the_knee(variation):
     """Up to the knee and from twice the knee on within 3 and 0.1 %, between within 6 %."""

@@ -183,18 +183,23 @@ def recursion(
             it 0. [station]
     """
     check_customers(customers)
-    demands, most = tuple(network.demands.values()), network.capacity
+    demands = tuple(network.demands.values())
+    busiest = max(range(len(demands)), key=demands.__getitem__, default=0)
     ones, zeros = [1.0] * len(demands), [0.0] * len(demands)
     parts = tuple(zip(demands, own or ones, late or zeros, strict=True))
-    think, before, queues = network.think, 0.0, [0.0] * len(demands)
+    think, most = network.think, network.capacity
+    before, queues = 0.0, [0.0] * len(demands)
     throughputs, rows = [], []
     for number in range(1, customers + 1):
         times = [
             demand * (mine + queue + before * demand * left)
             for (demand, mine, left), queue in zip(parts, queues, strict=True)
         ]
-        before = min(number / (think + sum(times)), most)
+        cycle = think + sum(times)
+        before = min(number / cycle, most)
         queues = [before * time for time in times]
+        if before == most:  # whom an approximation would let through waits at the bottleneck
+            queues[busiest] += number - before * cycle
         throughputs.append(before)
         rows.append(queues)
     return np.array(throughputs), np.array(rows).reshape(customers, len(demands)).T
