@@ -34,6 +34,10 @@ MEMORIES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Weights of time over traffic, and of memory over the least pace: any give a bound, so there are
 few of them. With more, bounds are tighter and take longer."""
 
+NEVER = 1e60
+"""What more segments than neurons add to each sum: more than any limit, and a number, so that it
+may be weighed by 0."""
+
 SLACK = 1.0 + 1e-12
 """By how much more than a known cut takes a bound may be: sums round differently by their order."""
 
@@ -45,12 +49,12 @@ class Cutting:
     Attributes:
         machines: as many as some layer has segments.
         threads: of each machine.
-        steps: what a layer adds, by segments of the layer before and its own; infinite where it has
+        steps: what a layer adds, by segments of the layer before and its own; `NEVER` where it has
             fewer neurons. [sum, layer, before, segments]
         limits: samples that a machine has under way, bytes per second of its link, bytes of its
             memory. [sum]
         beside: seconds per sample in which links move weights.
-        weights: of the sums over their limits. [bound, sum]
+        weights: of each sum over its limit. [bound, sum]
         ahead: the least weighted sum of all later layers. [bound, layer, segments]
         memory_ahead: the least memory of all later layers. [layer, segments]
     """
@@ -117,8 +121,7 @@ def cutting_of(
             costs.weights[here] + threads * costs.context[here],
         ]
     )
-    # Where a layer has too few neurons, no weight may make up for it.
-    steps = np.where(np.isinf(compute), np.inf, steps)
+    steps = np.where(np.isinf(compute), NEVER, steps)
     limits = np.array([float(threads), machine.link, machine.memory])
     alone = _ahead(steps)
     least = (steps[:, 0, 0] + alone[:, 0]).min(axis=1) / limits
@@ -126,8 +129,6 @@ def cutting_of(
     weights = np.array(
         [(time, 1.0 - time, memory * unit) for time, memory in product(TIMES, MEMORIES)]
     )
-    finite = np.where(np.isinf(steps), 0.0, steps) / limits[:, None, None, None]
-    weighed = np.tensordot(weights, finite, axes=1) + np.where(np.isinf(compute), np.inf, 0.0)
     return Cutting(
         machines=machines,
         threads=threads,
@@ -135,7 +136,7 @@ def cutting_of(
         limits=limits,
         beside=beside,
         weights=weights,
-        ahead=_ahead(weighed),
+        ahead=_ahead(np.tensordot(weights / limits, steps, axes=1)),
         memory_ahead=alone[MEMORY],
     )
 
@@ -212,17 +213,14 @@ def quickest_cut(cutting: Cutting, *, most: float) -> QuickestCut:
 def _known(cutting: Cutting) -> float:
     """The pace of the best cut on all machines that weights lead to; infinite if none fits."""
     _, layers, _, machines = cutting.steps.shape
-    limits = cutting.limits[:, np.newaxis, np.newaxis]
-    place = np.zeros(len(cutting.weights), np.intp)
-    cuts, sums = [], np.zeros((len(place), 3))
+    weights = cutting.weights / cutting.limits
+    place = np.zeros(len(weights), np.intp)
+    cuts, sums = [], np.zeros_like(weights)
     for layer in range(layers):
-        steps = cutting.steps[:, layer, place].transpose(1, 0, 2)
-        with np.errstate(invalid="ignore"):
-            weighed = np.einsum("cs,scp->cp", cutting.weights, steps.transpose(1, 0, 2) / limits)
-        # An infinite step times a weight of 0 is no number: it is still no step.
-        weighed = np.where(np.isnan(weighed), np.inf, weighed) + cutting.ahead[:, layer]
+        steps = cutting.steps[:, layer, place]
+        weighed = np.einsum("ws,swn->wn", weights, steps) + cutting.ahead[:, layer]
         place = weighed.argmin(axis=1)
-        sums += steps[np.arange(len(place)), :, place]
+        sums += steps[:, np.arange(len(place)), place].T
         cuts.append(place)
     filled = np.max(cuts, axis=0) == machines - 1
     fits = filled & (sums[:, MEMORY] <= cutting.limits[MEMORY])
@@ -231,7 +229,7 @@ def _known(cutting: Cutting) -> float:
 
 def _first(cutting: Cutting) -> _Beginnings:
     """Every number of segments of the first layer."""
-    own = np.flatnonzero(np.isfinite(cutting.steps[SAMPLE, 0, 0]))
+    own = np.flatnonzero(cutting.steps[SAMPLE, 0, 0] < NEVER)
     return _Beginnings(
         segments=own[:, np.newaxis],
         sums=cutting.steps[:, 0, 0, own].T,
@@ -241,7 +239,7 @@ def _first(cutting: Cutting) -> _Beginnings:
 
 def _grown(kept: _Beginnings, cutting: Cutting, *, layer: int) -> _Beginnings:
     """Every beginning with every number of segments of the layer after it."""
-    own = np.flatnonzero(np.isfinite(cutting.steps[SAMPLE, layer, 0]))
+    own = np.flatnonzero(cutting.steps[SAMPLE, layer, 0] < NEVER)
     rows = np.repeat(np.arange(len(kept.sums)), len(own))
     last = np.tile(own, len(kept.sums))
     return _Beginnings(
