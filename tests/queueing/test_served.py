@@ -49,6 +49,8 @@ JOB = ServedJob(
 
 def test_a_step_of_one_worker_as_worked_by_hand():
     assert own_seconds(TRAINING) == pytest.approx(0.2 + 0.002 + 0.3 + 0.03, rel=1e-12)
+    three = replace(TRAINING, servers=replace(TRAINING.servers, count=3))
+    assert own_seconds(three) == pytest.approx(0.2 + 0.002 + 0.3 + 0.01, rel=1e-12)
     assert server_demand(TRAINING) == pytest.approx(2e8 / 2e9, rel=1e-12)
     assert server_knee(TRAINING) == pytest.approx(5.32, rel=1e-12)
 
