@@ -13,10 +13,10 @@ from random import Random
 
 from validation.queues.played import Away, InTurn, cycles
 
+from foretrain.distributions import Distribution
 from foretrain.events import Events
 from foretrain.queueing.birth_death import shared_pace
 from foretrain.queueing.closed import ClosedNetwork
-from foretrain.queueing.distributions import Distribution
 
 
 @dataclass(frozen=True, kw_only=True)

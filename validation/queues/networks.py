@@ -18,8 +18,8 @@ from typing import NamedTuple
 from validation.parts.claims import Claim
 from validation.queues.engines import ENGINES, PlayedNetwork
 
+from foretrain.distributions import Distribution, Exponential, LogNormal, Weibull
 from foretrain.queueing.closed import mean_values
-from foretrain.queueing.distributions import Distribution, Exponential, LogNormal, Weibull
 from foretrain.statistics import student_quantile
 
 NETWORKS = 20

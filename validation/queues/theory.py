@@ -23,9 +23,9 @@ from validation.queues.played import (
 )
 from validation.scheduling.theory import SEEDS, WARM_UP, Result, judged
 
+from foretrain.distributions import Constant, Distribution, LogNormal, Weibull
 from foretrain.events import Events
 from foretrain.queueing.closed import ClosedNetwork, mean_values
-from foretrain.queueing.distributions import Constant, Distribution, LogNormal, Weibull
 from foretrain.queueing.fifo import exponential_response, general_response, shared_response
 from foretrain.queueing.finite_source import machine_repair, repair_throughput
 from foretrain.queueing.fork_join import fork_join_response

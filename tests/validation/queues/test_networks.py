@@ -18,7 +18,7 @@ from validation.queues.networks import (
     theory,
 )
 
-from foretrain.queueing.distributions import Exponential
+from foretrain.distributions import Exponential
 from foretrain.queueing.finite_source import machine_repair
 
 needs("simpy")
