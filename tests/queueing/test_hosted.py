@@ -65,17 +65,25 @@ def test_the_slowest_of_some_lies_where_drawn_ones_do(count):
     assert slowest_normal(count) == pytest.approx(drawn, abs=0.03)  # an approximation
 
 
+RUNS = [
+    replace(RUN, alone=alone, devices=devices, hosts=hosts, servers=hosts, reads=reads)
+    for alone in (0.2, 0.8)
+    for devices in (2, 4, 8)
+    for hosts in (1, 4)
+    for reads in (False, True)
+]
+STEPS = [SYSTEM.step(run).total for run in RUNS]
+
+
 def test_a_system_is_found_again_from_its_own_steps():
-    runs = [
-        replace(RUN, alone=alone, devices=devices, hosts=hosts, servers=hosts, reads=reads)
-        for alone in (0.2, 0.8)
-        for devices in (2, 4, 8)
-        for hosts in (1, 4)
-        for reads in (False, True)
-    ]
-    found = fit_hosted(runs, [SYSTEM.step(run).total for run in runs])
+    found = fit_hosted(RUNS, STEPS)
     for name in ("uneven", "host", "network", "reading"):
         assert getattr(found, name) == pytest.approx(getattr(SYSTEM, name), rel=0.05)
+
+
+def test_one_run_that_went_wrong_does_not_decide():
+    found = fit_hosted(RUNS, [*STEPS[:-1], 3 * STEPS[-1]])
+    assert found.rate(RUN) == pytest.approx(SYSTEM.rate(RUN), rel=0.03)
 
 
 def test_what_no_run_shows_stays_where_the_fit_began():

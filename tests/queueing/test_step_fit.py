@@ -23,9 +23,13 @@ MANY = ((4, 4), (4, 4, 4, 4), (2, 2, 2, 2, 2, 2), (4,) * 16)
 def seen(placement, batch, factor=1.0):
     step, sync = TRUE.times(placement, batch)
     return TimedStep(
-        nodes=len(placement), devices=sum(placement), batch=batch, step=step * factor,
-        sync=step * factor - (step - sync), placement=placement,
-    )  # fmt: skip
+        nodes=len(placement),
+        devices=sum(placement),
+        batch=batch,
+        step=step * factor,
+        sync=sync * factor,
+        placement=placement,
+    )
 
 
 STEPS = [seen(placement, batch) for placement in FEW for batch in TRUE.batches]
@@ -50,6 +54,11 @@ def test_all_measured_times_by_a_factor_multiply_every_prediction(factor):
     slow = [replace(each, step=each.step * factor, sync=each.sync * factor) for each in STEPS]
     said, plain = (fit_steps(each).model.times((4, 4, 4), 20)[0] for each in (slow, STEPS))
     assert said == pytest.approx(plain * factor, rel=1e-3)
+
+
+def test_how_much_of_a_step_is_computing_is_known_from_what_was_measured_of_it():
+    pair = seen((1, 1), 64)
+    assert fit_steps([pair]).model.times((1, 1), 64)[1] == pytest.approx(pair.sync, rel=0.1)
 
 
 def test_one_step_alone_is_met():

@@ -160,7 +160,7 @@ def fit_steps(steps: Sequence[TimedStep]) -> FittedSteps:
     errors = residuals(found.x)[len(steps) : 2 * len(steps)] * TYPICAL
     return FittedSteps(
         model=_model(found.x, batches),
-        scatter=_scatter(errors),
+        scatter=_scatter(errors, numbers=len(begin)),
         seen=max(each.devices for each in steps),
         _numbers=found.x,
         _covariance=np.linalg.inv(found.jac.T @ found.jac),
@@ -205,13 +205,15 @@ def _model(numbers: Floats, batches: tuple[int, ...]) -> StepModel:
     )  # fmt: skip
 
 
-def _scatter(errors: Floats) -> float:
+def _scatter(errors: Floats, *, numbers: int) -> float:
     """Standard deviation of errors, from their median distance: the farthest do not decide.
 
-    A few steps that happen to agree do not show that all will: see `BEFORE`.
+    As many of them as there are fitted numbers say nothing, and a few that happen to agree do not
+    show that all will: see `BEFORE`.
     """
     own = float(np.median(np.abs(errors))) / HALF_WITHIN
-    return float(np.sqrt((len(errors) * own**2 + BEFORE * TYPICAL**2) / (len(errors) + BEFORE)))
+    free = max(len(errors) - numbers, 0)
+    return float(np.sqrt((len(errors) * own**2 + BEFORE * TYPICAL**2) / (free + BEFORE)))
 
 
 def _slope(of: Callable[[Floats], float], at: Floats) -> Floats:
