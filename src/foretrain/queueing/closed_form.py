@@ -8,8 +8,8 @@ their gradients to serve. Without servers a ring follows the barrier, or two wor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from math import inf, log
+from dataclasses import dataclass
+from math import log
 
 import numpy as np
 
@@ -18,11 +18,9 @@ from foretrain.plan.servers import Aggregation, Servers, Training, Worker
 from foretrain.queueing.barriers import barrier, order_statistic
 from foretrain.queueing.birth_death import shared_pace
 from foretrain.queueing.closed import ClosedNetwork, mean_values
-from foretrain.show.table import label
-from foretrain.show.words import per_second
 
-EGRESS, CORES, INGRESS = "servers' links out", "servers' cores", "servers' links in"
-COMPUTE, LINK, BARRIER = "compute", "workers' links", "waiting for the slowest"
+EGRESS, CORES, INGRESS = "servers' egress", "servers' cores", "servers' ingress"
+COMPUTE, LINK, BARRIER = "computing", "workers' links", "waiting for the slowest"
 
 EXACT = 64
 """Workers up to which the end of a synchronous step is integrated exactly, in a time that grows
@@ -42,15 +40,13 @@ class FormulaThroughput:
 
     Attributes:
         throughput: samples per second; None where no formula holds.
-        low: that it is not below, samples per second; 0 where nothing is known.
         high: that it does not exceed, samples per second.
         limit: what costs most beside computing, or computing itself.
     """
 
-    throughput: float | None = field(metadata=label("formula", per_second, number=True))
-    low: float
-    high: float = field(metadata=label("at most", per_second, number=True, spare=2))
-    limit: str = field(metadata=label("limit", spare=1))
+    throughput: float | None
+    high: float
+    limit: str
 
 
 def closed_network(training: Training) -> ClosedNetwork:
@@ -98,19 +94,15 @@ def by_formula(training: Training, workers: int) -> FormulaThroughput:
     a barrier); patarasuk2009, equation 4 (rings).
     """
     samples, servers = training.worker.samples, training.servers
-    if servers is None:
-        ring = training.aggregation is Aggregation.ALL_REDUCE
-        rate = ring_rate(training, workers) if ring else pairwise_rate(training, workers)
+    if servers is None or servers.colocated:
         most = workers / training.worker.compute.mean
-        limit = LINK if ring and rate < 0.5 * most else COMPUTE if rate > 0.5 * most else BARRIER
+        alone = _without_servers(training, workers) if servers is None else None
         return FormulaThroughput(
-            throughput=rate * samples, low=0.0, high=most * samples, limit=limit
+            throughput=None if alone is None else alone * samples,
+            high=most * samples,
+            limit="" if alone is None else COMPUTE if alone > 0.5 * most else LINK,
         )
-    if servers.colocated:
-        most = min(workers / training.worker.compute.mean, inf)
-        return FormulaThroughput(throughput=None, low=0.0, high=most * samples, limit="")
     network = closed_network(training)
-    most = min(workers / network.alone, network.capacity)
     rate: float | None = None
     if training.updates.stale is None:
         rate = float(mean_values(network, workers).throughput[-1])
@@ -118,10 +110,15 @@ def by_formula(training: Training, workers: int) -> FormulaThroughput:
         rate = synchronous_rate(training, workers)
     return FormulaThroughput(
         throughput=None if rate is None else rate * samples,
-        low=0.0,
-        high=most * samples,
+        high=min(workers / network.alone, network.capacity) * samples,
         limit=_limit(training, network, workers, rate=rate),
     )
+
+
+def _without_servers(training: Training, workers: int) -> float:
+    """Steps per second of workers that exchange with one another."""
+    ring = training.aggregation is Aggregation.ALL_REDUCE
+    return (ring_rate if ring else pairwise_rate)(training, workers)
 
 
 def _limit(training: Training, network: ClosedNetwork, workers: int, *, rate: float | None) -> str:
@@ -154,15 +151,18 @@ def synchronous_rate(training: Training, workers: int) -> float:
     slowest = barrier(worker.compute, workers=workers, backup=training.updates.backup).mean
     by_links = _all_done(worker.compute, workers, counted=counted, each=sent)
     met = (by_links - slowest) / sent if sent else 0.0
-    by_cores = _all_done(worker.compute, workers, counted=counted, each=update)
-    done = max(
-        by_links - sent + update * max(servers.cores, met), by_cores + (servers.cores - 1) * update
-    )
-    return counted / (2.0 * servers.latency + pulled + done + worker.pushed / taken)
+    done = by_links - sent + update * max(servers.cores, met)
+    if update > sent:
+        by_cores = _all_done(worker.compute, workers, counted=counted, each=update)
+        done = max(done, by_cores + (servers.cores - 1) * update)
+    seconds = 2.0 * servers.latency + pulled + done + worker.pushed / taken
+    return float(counted / seconds)
 
 
 def _all_done(compute: Distribution, workers: int, *, counted: int, each: float) -> float:
     """Mean seconds until so many gradients are served, one after the other."""
+    if not each:
+        return order_statistic(compute, rank=counted, count=workers).mean
     if counted == workers <= EXACT:
         return mean_of(
             lambda seconds: all_served(compute, seconds, workers, each=each),
@@ -206,7 +206,8 @@ def all_served(compute: Distribution, seconds: Floats, workers: int, *, each: fl
         state = np.einsum("tm,tmk->tk", state, ways * chance**some * (1.0 - chance) ** others)
         state[:, :number] = 0.0
         before = now
-    return state.sum(axis=1)
+    found: Floats = state.sum(axis=1)
+    return found
 
 
 def ring_rate(training: Training, workers: int) -> float:
@@ -217,7 +218,7 @@ def ring_rate(training: Training, workers: int) -> float:
     worker, hops = training.worker, 2.0 * (workers - 1)
     slowest = barrier(worker.compute, workers=workers).mean
     moved = hops / workers * worker.pushed / worker.link
-    return workers / (slowest + hops * training.latency + moved)
+    return float(workers / (slowest + hops * training.latency + moved))
 
 
 def pairwise_rate(training: Training, workers: int) -> float:
@@ -242,7 +243,7 @@ def pairwise_rate(training: Training, workers: int) -> float:
     # D = alone (1 + met D / (delay + D)), a quadratic equation in D.
     less = delay - alone * (1.0 + met)
     seconds = 0.5 * (-less + (less * less + 4.0 * alone * delay) ** 0.5)
-    return workers / (delay + seconds)
+    return float(workers / (delay + seconds))
 
 
 def mean_of(below: Callable[[Floats], Floats], seconds: Floats) -> float:
