@@ -80,6 +80,12 @@ def test_two_servers_are_exact(load):
     assert found == pytest.approx(two_servers(load, most=60), rel=1e-6)
 
 
+def test_four_servers_at_half_load_are_those_of_the_published_scaling():
+    """By hand: two servers take 11.5/8 x 2 s; H4/H2 is 25/18, of which 2/11 of -7/18 goes off."""
+    found = fork_join_response(0.5, mean=1.0, servers=4)
+    assert found == pytest.approx((25 / 18 - 7 / 18 * 2 / 11) * 2.875, rel=1e-12)
+
+
 @given(servers=counts)
 def test_one_customer_waits_for_the_slowest_of_its_shards_only(servers):
     found = fork_join_means(NETWORK, 1, shards={"servers": servers})

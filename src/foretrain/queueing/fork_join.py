@@ -30,7 +30,8 @@ def fork_join_means(
 
     An approximation, for exponential service, that is exact for one shard and for one customer: who
     arrives waits for those before it as at one server, and then for the slowest of its own shards.
-    Beside simulations its throughput is too low near the knee: by 1 % with two servers, 4 % with 16.
+    Beside simulations its throughput is too low near the knee, by 1 % with two servers and 4 %
+    with 16.
 
     Source: varki1999.
     """
