@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from foretrain.errors import InputError
 from foretrain.queueing.distributions import Constant
-from foretrain.queueing.placements import Rack, Torus, placed_step, placement_spread
+from foretrain.queueing.placements import ABSENT, Rack, Torus, placed_step, placement_spread
 from foretrain.queueing.training import ASYNCHRONOUS, Servers, Training, Worker
 
 TORUS = Torus(sides=(4, 3, 5), bandwidths=(2e9, 1e9, 3e9), per_router=2)
@@ -40,15 +40,16 @@ def walked(torus: Torus, source: int, target: int) -> set[int]:
 @given(source=nodes_of_the_torus, target=nodes_of_the_torus)
 def test_messages_take_the_way_that_is_walked_step_by_step(source, target):
     (path,) = TORUS.paths(np.array([source]), np.array([target]))
-    links = [link for link in path.tolist() if link < len(TORUS.capacities)]
+    links = [link for link in path.tolist() if link != ABSENT]
     assert len(links) == len(set(links))
     assert set(links) == walked(TORUS, source, target)
 
 
 def test_links_along_each_side_have_its_bandwidth():
     (path,) = TORUS.paths(np.array([0]), np.array([TORUS.nodes - 1]))
-    passed = [TORUS.capacities[link] for link in path if link < len(TORUS.capacities)]
-    assert passed == [2e9, 1e9, 3e9]
+    passed = TORUS.capacities(path)
+    assert passed[path != ABSENT].tolist() == [2e9, 1e9, 3e9]
+    assert np.isinf(passed[path == ABSENT]).all()
 
 
 def test_three_workers_and_two_servers_on_a_rack_as_worked_by_hand():

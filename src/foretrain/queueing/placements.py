@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from foretrain.errors import InputError
 from foretrain.queueing.training import Training
 
+ABSENT = -1
+"""The place of a link that a message does not need."""
+
 BOXES = 8
 """Boxes of a torus that are tried."""
 
@@ -37,13 +40,12 @@ class Fabric(Protocol):
         """How many there are."""
         ...
 
-    @property
-    def capacities(self) -> Floats:
-        """Bytes per second of each link, one direction, inside the network. [link]"""
+    def paths(self, sources: Nodes, targets: Nodes) -> Links:
+        """The links that messages pass, and `ABSENT` where they pass none. [flow, hop]"""
         ...
 
-    def paths(self, sources: Nodes, targets: Nodes) -> Links:
-        """The links that messages pass; as many as there are where they pass none. [flow, hop]"""
+    def capacities(self, links: Links) -> Floats:
+        """Bytes per second of links, one direction; infinite where one is `ABSENT`. [link]"""
         ...
 
     def packed(self, count: int) -> Iterator[Nodes]:
@@ -65,14 +67,13 @@ class Rack:
         if not self.nodes >= 1:
             raise InputError(f"Rack.nodes must be at least 1, got {self.nodes}.")
 
-    @property
-    def capacities(self) -> Floats:
-        """None that could be full."""
-        return np.zeros(0)
-
     def paths(self, sources: Nodes, targets: Nodes) -> Links:
-        """None. [flow, 0]"""
+        """None that could be full. [flow, 0]"""
         return np.zeros((len(sources), 0), np.intp)
+
+    def capacities(self, links: Links) -> Floats:
+        """No link limits. [link]"""
+        return np.full(len(links), inf)
 
     def packed(self, count: int) -> Iterator[Nodes]:
         """Any are as close as others."""
@@ -117,16 +118,10 @@ class Torus:
         """How many there are."""
         return self.routers * self.per_router
 
-    @property
-    def capacities(self) -> Floats:
-        """By router, side and way: up, then down."""
-        return np.tile(np.repeat(self.bandwidths, 2), self.routers)
-
     def paths(self, sources: Nodes, targets: Nodes) -> Links:
         """By side: a hop for each router that a message may have to pass. [flow, hop]"""
         here = np.array(np.unravel_index(sources // self.per_router, self.sides))
         there = np.array(np.unravel_index(targets // self.per_router, self.sides))
-        absent = self.routers * 2 * len(self.sides)
         found = []
         for side, length in enumerate(self.sides):
             up = (there[side] - here[side]) % length
@@ -137,9 +132,14 @@ class Torus:
             at[side] = (at[side] + np.where(down, -1, 1)[:, np.newaxis] * hop) % length
             router = np.ravel_multi_index(tuple(at), self.sides)
             link = (router * len(self.sides) + side) * 2 + down[:, np.newaxis]
-            found.append(np.where(hop < steps[:, np.newaxis], link, absent))
+            found.append(np.where(hop < steps[:, np.newaxis], link, ABSENT))
             here[side] = there[side]
         return np.concatenate(found, axis=1)
+
+    def capacities(self, links: Links) -> Floats:
+        """Links are numbered by router, side and way: up, then down. [link]"""
+        along = np.array(self.bandwidths)[links // 2 % len(self.sides)]
+        return np.where(links == ABSENT, inf, along)
 
     def packed(self, count: int) -> Iterator[Nodes]:
         """Boxes of routers, with all nodes of a router and with fewer, which have more links each.
@@ -269,10 +269,10 @@ def _byte_seconds(
         leave: bytes per second of a source's connection.
         enter: bytes per second of a target's.
     """
-    capacities = np.append(fabric.capacities, inf)
     paths = fabric.paths(sources, targets)
-    shared = np.bincount(paths.ravel(), minlength=len(capacities)) / capacities
-    between = shared[paths].max(axis=1, initial=0.0)
+    links, place, messages = np.unique(paths, return_inverse=True, return_counts=True)
+    shared = messages / fabric.capacities(links)
+    between = shared[place].reshape(paths.shape).max(axis=1, initial=0.0)
     ends = np.maximum(_alike(sources) / leave, _alike(targets) / enter)
     return np.asarray(np.maximum(between, ends), np.float64)
 
