@@ -28,6 +28,7 @@ from foretrain.queueing.replicas import (
     servers_needed,
 )
 from foretrain.queueing.segments import (
+    MOST_SEGMENTS,
     Machine,
     ReplicaCost,
     SegmentCosts,
@@ -177,9 +178,8 @@ def cheapest(
             break
         plans = _plans(asked, shape, within=deadline)[0]
         timely = [plan for plan in plans if float(plan.time.total) <= deadline]
-        found = sorted([*found, *timely], key=lambda plan: (cost_of(plan, prices), *_rank(plan)))[
-            :1
-        ]
+        known = [*found, *timely]
+        found = sorted(known, key=lambda plan: (cost_of(plan, prices), *_rank(plan)))[:1]
     if not found:
         earliest = provision(layers, machine, training, machines=machines, most=1).best
         raise NoPlanFits(
@@ -219,11 +219,15 @@ class _Asked:
         one = epoch_time(pace, self.machine, self.training, replicas=replicas, servers=servers)
         return one.times(self.training.epochs)
 
-    def beside(self, machines: int) -> float:
-        """Seconds per sample in which links of a replica move weights while it computes."""
-        if not self.training.overlapped:
-            return 0.0
-        return float(self._exchange(machines))
+    def cutting(self, machines: int, threads: int) -> Cutting:
+        """How a replica of some machines and threads may be cut."""
+        return cutting_of(
+            self.costs,
+            self.machine,
+            machines=machines,
+            threads=threads,
+            beside=float(self._exchange(machines)) if self.training.overlapped else 0.0,
+        )
 
     def least(self, pace: float, *, machines: int) -> float:
         """Seconds of all epochs with replicas of a pace, where no server keeps them waiting.
@@ -241,13 +245,9 @@ class _Asked:
 
         The work of the replicas costs the same with few of them as with many.
         """
-        size = shape.cutting.machines
-        work = (
-            self.training.epochs
-            * self.training.samples
-            * (shape.cutting.pace + self._exposed(size))
-        )
-        least = work * size * prices.worker + shape.least * prices.server
+        samples = self.training.epochs * self.training.samples
+        work = samples * (shape.pace + self._exposed(shape.machines))
+        least = work * shape.machines * prices.worker + shape.least * prices.server
         return least * (1.0 - ROUNDING)
 
     def _share(self, machines: int) -> float:
@@ -276,8 +276,11 @@ def _asked(
     *,
     machines: int,
 ) -> _Asked:
-    if not machines >= 2:
-        raise InputError(f"machines must be at least 2, a replica and a server, got {machines}.")
+    if not 2 <= machines <= MOST_SEGMENTS + 1:
+        raise InputError(
+            f"machines must number from 2, a replica and a server, to {MOST_SEGMENTS + 1},"
+            f" got {machines}."
+        )
     costs = segment_costs(layers, machine, most=machines - 1)
     return _Asked(layers=layers, machine=machine, training=training, machines=machines, costs=costs)
 
@@ -287,11 +290,15 @@ class _Shape:
     """A replica of some machines and threads, not cut yet.
 
     Attributes:
-        cutting: how it may be cut.
+        machines: as many as some layer has segments.
+        threads: of each machine.
+        pace: seconds between two samples below which no cut that fits is.
         least: seconds below which no plan with such replicas is.
     """
 
-    cutting: Cutting
+    machines: int
+    threads: int
+    pace: float
     least: float
 
 
@@ -300,27 +307,23 @@ def _shapes(asked: _Asked) -> list[_Shape]:
     found = []
     sizes = product(range(1, asked.machines), range(1, asked.machine.cores + 1))
     for size, threads in sizes:
-        cutting = cutting_of(
-            asked.costs,
-            asked.machine,
-            machines=size,
-            threads=threads,
-            beside=asked.beside(size),
-        )
+        cutting = asked.cutting(size, threads)
         if cutting.memory <= asked.machine.memory:
-            least = asked.least(cutting.pace, machines=size) * (1.0 - ROUNDING)
-            found.append(_Shape(cutting=cutting, least=least))
+            pace = cutting.pace
+            least = asked.least(pace, machines=size) * (1.0 - ROUNDING)
+            found.append(_Shape(machines=size, threads=threads, pace=pace, least=least))
     return sorted(found, key=lambda shape: shape.least)
 
 
 def _plans(asked: _Asked, shape: _Shape, *, within: float) -> tuple[list[Provision], int]:
     """Plans of one shape of a replica that may take so long, and how many were priced."""
-    cutting = shape.cutting
-    found = quickest_cut(cutting, most=asked.pace(within, machines=cutting.machines))
+    # Tables of all shapes at once would be large: those of one are made again in a millisecond.
+    cutting = asked.cutting(shape.machines, shape.threads)
+    found = quickest_cut(cutting, most=asked.pace(within, machines=shape.machines))
     if not found.segments:
         return [], found.priced
     replica = chosen_cost(
-        asked.costs, asked.machine, segments=found.segments, threads=cutting.threads
+        asked.costs, asked.machine, segments=found.segments, threads=shape.threads
     )
     pace = Pace(
         sample=replica.sample,
