@@ -133,18 +133,18 @@ def provision(
     """
     if not most >= 1:
         raise InputError(f"most must be at least 1 plan, got {most}.")
-    asked = _asked(layers, machine, training, machines=machines)
+    search = _begun(layers, machine, training, machines=machines)
     found: list[Provision] = []
     priced, within = 0, inf
-    for shape in _shapes(asked):
+    for shape in _shapes(search):
         # Bounds ascend: what comes later is no quicker than the last that would be kept.
         if shape.least > within:
             break
-        plans, more = _plans(asked, shape, within=within)
+        plans, more = _plans(search, shape, within=within)
         found, priced = sorted([*found, *plans], key=_rank)[:most], priced + more
         within = float(found[-1].time.total) if len(found) == most else inf
     if not found:
-        raise NoPlanFits(_too_large(asked))
+        raise NoPlanFits(_too_large(search))
     space = plan_space(layers, machines=machines, cores=machine.cores)
     return Provisioned(plans=tuple(found), priced=priced, space=space)
 
@@ -171,12 +171,12 @@ def cheapest(
     Raises:
         NoPlanFits: nothing is done in time; the message says what would be the earliest.
     """
-    asked = _asked(layers, machine, training, machines=machines)
+    search = _begun(layers, machine, training, machines=machines)
     found: list[Provision] = []
-    for shape in sorted(_shapes(asked), key=lambda shape: asked.least_cost(shape, prices)):
-        if found and asked.least_cost(shape, prices) > cost_of(found[0], prices):
+    for shape in sorted(_shapes(search), key=lambda shape: search.least_cost(shape, prices)):
+        if found and search.least_cost(shape, prices) > cost_of(found[0], prices):
             break
-        plans = _plans(asked, shape, within=deadline)[0]
+        plans = _plans(search, shape, within=deadline)[0]
         timely = [plan for plan in plans if float(plan.time.total) <= deadline]
         known = [*found, *timely]
         found = sorted(known, key=lambda plan: (cost_of(plan, prices), *_rank(plan)))[:1]
@@ -195,17 +195,17 @@ def _rank(plan: Provision) -> tuple[float, ...]:
     return (float(plan.time.total), plan.machines, replica.machines, replica.threads, plan.replicas)
 
 
-def _too_large(asked: _Asked) -> str:
-    weights = sum(layer.weights for layer in asked.layers) * asked.machine.value
+def _too_large(search: _Search) -> str:
+    weights = sum(layer.weights for layer in search.layers) * search.machine.value
     return (
-        f"no replica fits: {len(asked.layers)} layers with {weights:g} B of weights, cut over at"
-        f" most {asked.machines - 1} machines of {asked.machine.memory:g} B. Take more machines or"
+        f"no replica fits: {len(search.layers)} layers with {weights:g} B of weights, cut over at"
+        f" most {search.machines - 1} machines of {search.machine.memory:g} B. Take more machines or"
         " larger ones."
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Asked:
+class _Search:
     """What is asked, with tables of what segments cost."""
 
     layers: Sequence[DivisibleLayer]
@@ -269,20 +269,22 @@ class _Asked:
         return (self.machines - 1) // machines
 
 
-def _asked(
+def _begun(
     layers: Sequence[DivisibleLayer],
     machine: Machine,
     training: ReplicatedTraining,
     *,
     machines: int,
-) -> _Asked:
+) -> _Search:
     if not 2 <= machines <= MOST_SEGMENTS + 1:
         raise InputError(
             f"machines must number from 2, a replica and a server, to {MOST_SEGMENTS + 1},"
             f" got {machines}."
         )
     costs = segment_costs(layers, machine, most=machines - 1)
-    return _Asked(layers=layers, machine=machine, training=training, machines=machines, costs=costs)
+    return _Search(
+        layers=layers, machine=machine, training=training, machines=machines, costs=costs
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -302,28 +304,28 @@ class _Shape:
     least: float
 
 
-def _shapes(asked: _Asked) -> list[_Shape]:
+def _shapes(search: _Search) -> list[_Shape]:
     """Machines and threads of a replica that may fit, the quickest first."""
     found = []
-    sizes = product(range(1, asked.machines), range(1, asked.machine.cores + 1))
+    sizes = product(range(1, search.machines), range(1, search.machine.cores + 1))
     for size, threads in sizes:
-        cutting = asked.cutting(size, threads)
-        if cutting.memory <= asked.machine.memory:
+        cutting = search.cutting(size, threads)
+        if cutting.memory <= search.machine.memory:
             pace = cutting.pace
-            least = asked.least(pace, machines=size) * (1.0 - ROUNDING)
+            least = search.least(pace, machines=size) * (1.0 - ROUNDING)
             found.append(_Shape(machines=size, threads=threads, pace=pace, least=least))
     return sorted(found, key=lambda shape: shape.least)
 
 
-def _plans(asked: _Asked, shape: _Shape, *, within: float) -> tuple[list[Provision], int]:
+def _plans(search: _Search, shape: _Shape, *, within: float) -> tuple[list[Provision], int]:
     """Plans of one shape of a replica that may take so long, and how many were priced."""
     # Tables of all shapes at once would be large: those of one are made again in a millisecond.
-    cutting = asked.cutting(shape.machines, shape.threads)
-    found = quickest_cut(cutting, most=asked.pace(within, machines=shape.machines))
+    cutting = search.cutting(shape.machines, shape.threads)
+    found = quickest_cut(cutting, most=search.pace(within, machines=shape.machines))
     if not found.segments:
         return [], found.priced
     replica = chosen_cost(
-        asked.costs, asked.machine, segments=found.segments, threads=shape.threads
+        search.costs, search.machine, segments=found.segments, threads=shape.threads
     )
     pace = Pace(
         sample=replica.sample,
@@ -332,11 +334,11 @@ def _plans(asked: _Asked, shape: _Shape, *, within: float) -> tuple[list[Provisi
         machines=replica.machines,
     )
     plans = []
-    for replicas in range(1, asked.most_replicas(replica.machines) + 1):
-        room = asked.machines - replicas * replica.machines
-        enough = servers_needed(pace, asked.machine, asked.training, replicas=replicas)
+    for replicas in range(1, search.most_replicas(replica.machines) + 1):
+        room = search.machines - replicas * replica.machines
+        enough = servers_needed(pace, search.machine, search.training, replicas=replicas)
         for servers in range(1, min(room, max(1, ceil(enough))) + 1):
-            time = asked.seconds(pace, replicas=replicas, servers=servers)
+            time = search.seconds(pace, replicas=replicas, servers=servers)
             plans.append(Provision(replica=replica, replicas=replicas, servers=servers, time=time))
     return plans, found.priced + len(plans)
 
