@@ -199,8 +199,8 @@ def _too_large(search: _Search) -> str:
     weights = sum(layer.weights for layer in search.layers) * search.machine.value
     return (
         f"no replica fits: {len(search.layers)} layers with {weights:g} B of weights, cut over at"
-        f" most {search.machines - 1} machines of {search.machine.memory:g} B. Take more machines or"
-        " larger ones."
+        f" most {search.machines - 1} machines of {search.machine.memory:g} B. Take more or larger"
+        " machines."
     )
 
 
