@@ -203,8 +203,10 @@ def test_what_cannot_be_in_time_is_refused_with_the_earliest_end():
 
 def test_what_is_wrong_with_a_question_is_named():
     layers, machine, training, _ = case(0)
-    with pytest.raises(InputError, match="machines must be at least 2"):
-        provision(layers, machine, training, machines=1)
+    for machines in (1, 130):
+        told = f"machines must number from 2, a replica and a server, to 129, got {machines}"
+        with pytest.raises(InputError, match=told):
+            provision(layers, machine, training, machines=machines)
     with pytest.raises(InputError, match="most must be at least 1 plan, got 0"):
         provision(layers, machine, training, machines=3, most=0)
     with pytest.raises(InputError, match=r"MachinePrices\.server must be at least 0"):

@@ -93,7 +93,21 @@ def test_a_job_takes_what_its_parts_take():
 
 
 def test_a_given_step_takes_the_place_of_the_bound():
-    assert served_time(JOB, nodes=4, step=lambda nodes: 0.1 * nodes).steps == pytest.approx(1000.0)
+    time = served_time(JOB, nodes=4, step=lambda training, nodes: nodes * training.servers.count)
+    assert time.steps == pytest.approx(10_000.0)
+
+
+def test_a_given_step_decides_what_is_found_and_what_would_help():
+    def step(training, nodes):
+        return 100.0 if nodes > 2 else 1.0
+
+    (best,) = (
+        finding.values["nodes"]
+        for finding in scaling_findings(JOB, most=64, step=step)
+        if finding.kind is ScalingCause.BEST_COUNT
+    )
+    assert best == 2
+    assert {f.values["nodes"] for f in what_if_findings(JOB, most=64, step=step)} == {2}
 
 
 def test_cores_and_the_file_system_may_keep_a_step_waiting():

@@ -168,9 +168,9 @@ def _all_done(compute: Distribution, workers: int, *, counted: int, each: float)
             lambda seconds: all_served(compute, seconds, workers, each=each),
             _times(compute, workers, after=workers * each),
         )
-    ranks = np.unique(np.linspace(1, counted, min(counted, EXACT)).astype(int))
+    ranks = sorted({*np.linspace(1, counted, min(counted, EXACT)).astype(int).tolist()})
     return max(
-        order_statistic(compute, rank=int(rank), count=workers).mean + (counted - rank + 1) * each
+        order_statistic(compute, rank=rank, count=workers).mean + (counted - rank + 1) * each
         for rank in ranks
     )
 

@@ -28,6 +28,7 @@ from foretrain.queueing.replicas import (
     servers_needed,
 )
 from foretrain.queueing.segments import (
+    MOST_SEGMENTS,
     Machine,
     ReplicaCost,
     SegmentCosts,
@@ -132,18 +133,18 @@ def provision(
     """
     if not most >= 1:
         raise InputError(f"most must be at least 1 plan, got {most}.")
-    asked = _asked(layers, machine, training, machines=machines)
+    search = _begun(layers, machine, training, machines=machines)
     found: list[Provision] = []
     priced, within = 0, inf
-    for shape in _shapes(asked):
+    for shape in _shapes(search):
         # Bounds ascend: what comes later is no quicker than the last that would be kept.
         if shape.least > within:
             break
-        plans, more = _plans(asked, shape, within=within)
+        plans, more = _plans(search, shape, within=within)
         found, priced = sorted([*found, *plans], key=_rank)[:most], priced + more
         within = float(found[-1].time.total) if len(found) == most else inf
     if not found:
-        raise NoPlanFits(_too_large(asked))
+        raise NoPlanFits(_too_large(search))
     space = plan_space(layers, machines=machines, cores=machine.cores)
     return Provisioned(plans=tuple(found), priced=priced, space=space)
 
@@ -170,16 +171,15 @@ def cheapest(
     Raises:
         NoPlanFits: nothing is done in time; the message says what would be the earliest.
     """
-    asked = _asked(layers, machine, training, machines=machines)
+    search = _begun(layers, machine, training, machines=machines)
     found: list[Provision] = []
-    for shape in sorted(_shapes(asked), key=lambda shape: asked.least_cost(shape, prices)):
-        if found and asked.least_cost(shape, prices) > cost_of(found[0], prices):
+    for shape in sorted(_shapes(search), key=lambda shape: search.least_cost(shape, prices)):
+        if found and search.least_cost(shape, prices) > cost_of(found[0], prices):
             break
-        plans = _plans(asked, shape, within=deadline)[0]
+        plans = _plans(search, shape, within=deadline)[0]
         timely = [plan for plan in plans if float(plan.time.total) <= deadline]
-        found = sorted([*found, *timely], key=lambda plan: (cost_of(plan, prices), *_rank(plan)))[
-            :1
-        ]
+        known = [*found, *timely]
+        found = sorted(known, key=lambda plan: (cost_of(plan, prices), *_rank(plan)))[:1]
     if not found:
         earliest = provision(layers, machine, training, machines=machines, most=1).best
         raise NoPlanFits(
@@ -195,17 +195,17 @@ def _rank(plan: Provision) -> tuple[float, ...]:
     return (float(plan.time.total), plan.machines, replica.machines, replica.threads, plan.replicas)
 
 
-def _too_large(asked: _Asked) -> str:
-    weights = sum(layer.weights for layer in asked.layers) * asked.machine.value
+def _too_large(search: _Search) -> str:
+    weights = sum(layer.weights for layer in search.layers) * search.machine.value
     return (
-        f"no replica fits: {len(asked.layers)} layers with {weights:g} B of weights, cut over at"
-        f" most {asked.machines - 1} machines of {asked.machine.memory:g} B. Take more machines or"
-        " larger ones."
+        f"no replica fits: {len(search.layers)} layers with {weights:g} B of weights, cut over at"
+        f" most {search.machines - 1} machines of {search.machine.memory:g} B. Take more or larger"
+        " machines."
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Asked:
+class _Search:
     """What is asked, with tables of what segments cost."""
 
     layers: Sequence[DivisibleLayer]
@@ -219,11 +219,15 @@ class _Asked:
         one = epoch_time(pace, self.machine, self.training, replicas=replicas, servers=servers)
         return one.times(self.training.epochs)
 
-    def beside(self, machines: int) -> float:
-        """Seconds per sample in which links of a replica move weights while it computes."""
-        if not self.training.overlapped:
-            return 0.0
-        return float(self._exchange(machines))
+    def cutting(self, machines: int, threads: int) -> Cutting:
+        """How a replica of some machines and threads may be cut."""
+        return cutting_of(
+            self.costs,
+            self.machine,
+            machines=machines,
+            threads=threads,
+            beside=float(self._exchange(machines)) if self.training.overlapped else 0.0,
+        )
 
     def least(self, pace: float, *, machines: int) -> float:
         """Seconds of all epochs with replicas of a pace, where no server keeps them waiting.
@@ -241,13 +245,9 @@ class _Asked:
 
         The work of the replicas costs the same with few of them as with many.
         """
-        size = shape.cutting.machines
-        work = (
-            self.training.epochs
-            * self.training.samples
-            * (shape.cutting.pace + self._exposed(size))
-        )
-        least = work * size * prices.worker + shape.least * prices.server
+        samples = self.training.epochs * self.training.samples
+        work = samples * (shape.pace + self._exposed(shape.machines))
+        least = work * shape.machines * prices.worker + shape.least * prices.server
         return least * (1.0 - ROUNDING)
 
     def _share(self, machines: int) -> float:
@@ -269,17 +269,22 @@ class _Asked:
         return (self.machines - 1) // machines
 
 
-def _asked(
+def _begun(
     layers: Sequence[DivisibleLayer],
     machine: Machine,
     training: ReplicatedTraining,
     *,
     machines: int,
-) -> _Asked:
-    if not machines >= 2:
-        raise InputError(f"machines must be at least 2, a replica and a server, got {machines}.")
+) -> _Search:
+    if not 2 <= machines <= MOST_SEGMENTS + 1:
+        raise InputError(
+            f"machines must number from 2, a replica and a server, to {MOST_SEGMENTS + 1},"
+            f" got {machines}."
+        )
     costs = segment_costs(layers, machine, most=machines - 1)
-    return _Asked(layers=layers, machine=machine, training=training, machines=machines, costs=costs)
+    return _Search(
+        layers=layers, machine=machine, training=training, machines=machines, costs=costs
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -287,40 +292,40 @@ class _Shape:
     """A replica of some machines and threads, not cut yet.
 
     Attributes:
-        cutting: how it may be cut.
+        machines: as many as some layer has segments.
+        threads: of each machine.
+        pace: seconds between two samples below which no cut that fits is.
         least: seconds below which no plan with such replicas is.
     """
 
-    cutting: Cutting
+    machines: int
+    threads: int
+    pace: float
     least: float
 
 
-def _shapes(asked: _Asked) -> list[_Shape]:
+def _shapes(search: _Search) -> list[_Shape]:
     """Machines and threads of a replica that may fit, the quickest first."""
     found = []
-    sizes = product(range(1, asked.machines), range(1, asked.machine.cores + 1))
+    sizes = product(range(1, search.machines), range(1, search.machine.cores + 1))
     for size, threads in sizes:
-        cutting = cutting_of(
-            asked.costs,
-            asked.machine,
-            machines=size,
-            threads=threads,
-            beside=asked.beside(size),
-        )
-        if cutting.memory <= asked.machine.memory:
-            least = asked.least(cutting.pace, machines=size) * (1.0 - ROUNDING)
-            found.append(_Shape(cutting=cutting, least=least))
+        cutting = search.cutting(size, threads)
+        if cutting.memory <= search.machine.memory:
+            pace = cutting.pace
+            least = search.least(pace, machines=size) * (1.0 - ROUNDING)
+            found.append(_Shape(machines=size, threads=threads, pace=pace, least=least))
     return sorted(found, key=lambda shape: shape.least)
 
 
-def _plans(asked: _Asked, shape: _Shape, *, within: float) -> tuple[list[Provision], int]:
+def _plans(search: _Search, shape: _Shape, *, within: float) -> tuple[list[Provision], int]:
     """Plans of one shape of a replica that may take so long, and how many were priced."""
-    cutting = shape.cutting
-    found = quickest_cut(cutting, most=asked.pace(within, machines=cutting.machines))
+    # Tables of all shapes at once would be large: those of one are made again in a millisecond.
+    cutting = search.cutting(shape.machines, shape.threads)
+    found = quickest_cut(cutting, most=search.pace(within, machines=shape.machines))
     if not found.segments:
         return [], found.priced
     replica = chosen_cost(
-        asked.costs, asked.machine, segments=found.segments, threads=cutting.threads
+        search.costs, search.machine, segments=found.segments, threads=shape.threads
     )
     pace = Pace(
         sample=replica.sample,
@@ -329,11 +334,11 @@ def _plans(asked: _Asked, shape: _Shape, *, within: float) -> tuple[list[Provisi
         machines=replica.machines,
     )
     plans = []
-    for replicas in range(1, asked.most_replicas(replica.machines) + 1):
-        room = asked.machines - replicas * replica.machines
-        enough = servers_needed(pace, asked.machine, asked.training, replicas=replicas)
+    for replicas in range(1, search.most_replicas(replica.machines) + 1):
+        room = search.machines - replicas * replica.machines
+        enough = servers_needed(pace, search.machine, search.training, replicas=replicas)
         for servers in range(1, min(room, max(1, ceil(enough))) + 1):
-            time = asked.seconds(pace, replicas=replicas, servers=servers)
+            time = search.seconds(pace, replicas=replicas, servers=servers)
             plans.append(Provision(replica=replica, replicas=replicas, servers=servers, time=time))
     return plans, found.priced + len(plans)
 

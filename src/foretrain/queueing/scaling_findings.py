@@ -59,7 +59,7 @@ def scaling_findings(
     Args:
         job: the job.
         most: nodes that there are, at least 1.
-        step: seconds of a step by the number of nodes; None for the bound.
+        step: how long a step takes; None for the bound.
 
     Returns:
         What shows: that start-up dominates, where the best count from fewer nodes on.
@@ -150,18 +150,22 @@ def what_ifs(job: ServedJob) -> dict[str, ServedJob]:
     }
 
 
-def what_if_findings(job: ServedJob, *, most: int) -> tuple[ScalingFinding, ...]:
+def what_if_findings(
+    job: ServedJob, *, most: int, step: Steps | None = None
+) -> tuple[ScalingFinding, ...]:
     """What each change would make of a job, the most helpful first.
 
     Args:
         job: the job.
         most: nodes that there are, at least 1.
+        step: how long a step takes; None for the bound.
     """
-    now = float(served_time(job, nodes=best_count(job, most=most)).total)
+    now = float(served_time(job, nodes=best_count(job, most=most, step=step), step=step).total)
     found = []
     for name, changed in what_ifs(job).items():
-        best = best_count(changed, most=most)
-        total, knee = float(served_time(changed, nodes=best).total), server_knee(changed.training)
+        best = best_count(changed, most=most, step=step)
+        total = float(served_time(changed, nodes=best, step=step).total)
+        knee = server_knee(changed.training)
         told = "no quicker" if total >= now else f"{1.0 - total / now:.0%} quicker"
         found.append(
             ScalingFinding(

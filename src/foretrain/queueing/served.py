@@ -138,8 +138,8 @@ class ServedTime:
         return self.start.total + self.steps
 
 
-Steps = Callable[[int], float]
-"""Seconds of a step of each worker, by their number."""
+Steps = Callable[[Training, int], float]
+"""Seconds of a step of each of some workers, from a formula or a simulation."""
 
 
 def served_time(job: ServedJob, *, nodes: int, step: Steps | None = None) -> ServedTime:
@@ -148,11 +148,13 @@ def served_time(job: ServedJob, *, nodes: int, step: Steps | None = None) -> Ser
     Args:
         job: the job.
         nodes: how many, at least 1.
-        step: seconds of a step, from a formula or a simulation; None for the bound.
+        step: how long a step takes; None for the bound.
     """
     if not nodes >= 1:
         raise InputError(f"nodes must be at least 1, got {nodes}.")
-    seconds = step(nodes) if step else float(step_bound(job, nodes=float(nodes)).total)
+    seconds = (
+        step(job.training, nodes) if step else float(step_bound(job, nodes=float(nodes)).total)
+    )
     steps = job.epochs * job.data.samples / (nodes * job.training.worker.samples)
     start = start_time(
         job.start, job.data, nodes=float(nodes), barrier=job.training.updates.stale == 0
@@ -183,8 +185,7 @@ def start_knee(job: ServedJob, *, most: int) -> int:
         job: the job.
         most: nodes that there are, at least 1; also the answer if there is no such number.
     """
-    alone = own_seconds(job.training)
-    return best_count(job, most=most, step=lambda nodes: alone)
+    return best_count(job, most=most, step=lambda training, _: own_seconds(training))
 
 
 def server_knee(training: Training) -> float:
