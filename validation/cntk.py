@@ -24,6 +24,7 @@ from validation.parts.claims import Claim, table
 from foretrain.cluster.cluster import Storage
 from foretrain.distributions import Constant
 from foretrain.plan.servers import ASYNCHRONOUS, Servers, Training, Worker
+from foretrain.plan.startup import Access, StartUp
 from foretrain.queueing.scaling_findings import (
     DOMINATES,
     scaling_findings,
@@ -36,7 +37,6 @@ from foretrain.queueing.served import (
     served_time,
     server_knee,
 )
-from foretrain.queueing.startup import Access, StartUp
 from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Data

@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import fmean
 
 from validation.parts.claims import Claim, table
+from validation.parts.hosted import HostedRun, HostedSystem, fit_hosted
 
-from foretrain.queueing.hosted import HostedRun, HostedSystem, fit_hosted
 from foretrain.workload.library.entries import build
 
 FILE = Path(__file__).parent / "tables" / "parameter_server.csv"

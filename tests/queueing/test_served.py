@@ -12,6 +12,7 @@ from foretrain.cluster.cluster import Storage
 from foretrain.distributions import Constant
 from foretrain.errors import InputError
 from foretrain.plan.servers import ASYNCHRONOUS, Exchange, Servers, Training, Worker
+from foretrain.plan.startup import Access, StartUp
 from foretrain.queueing.scaling_findings import (
     ScalingCause,
     scaling_findings,
@@ -28,7 +29,6 @@ from foretrain.queueing.served import (
     start_knee,
     step_bound,
 )
-from foretrain.queueing.startup import Access, StartUp
 from foretrain.workload.workload import Data
 
 TRAINING = Training(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.queueing.steps import Links, StepModel, TimedStep, exchange
+from foretrain.queueing.steps import ExchangeLinks, StepModel, TimedStep, exchange
 
 MODEL = StepModel(
     batches=(10, 20), seconds=(0.2, 0.3), crowding=0.1, near=0.2, far=0.4, pair=1.5, jitter=0.0,
@@ -71,7 +71,7 @@ def test_all_times_by_a_factor_divide_a_step_by_it(factor, placement, batch):
 
 
 def test_a_row_of_a_table_equals_the_placement_alone():
-    links = Links(near=0.2, far=0.4, pair=1.5, jitter=0.3)
+    links = ExchangeLinks(near=0.2, far=0.4, pair=1.5, jitter=0.3)
     nodes, devices = np.array([1.0, 1, 2, 3, 16]), np.array([1.0, 4, 2, 5, 64])
     alone = [exchange(links, float(n), float(d)) for n, d in zip(nodes, devices, strict=True)]
     np.testing.assert_array_equal(exchange(links, nodes, devices), alone)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from foretrain.errors import InputError
 from foretrain.measured.profile import RecordedStep
 from foretrain.plan.servers import LinkPolicy, Training
+from foretrain.plan.startup import StartUp
 from foretrain.plan.study import Study
+from foretrain.workload.workload import Data
 
 WASTE = 0.005
 """Share of a step's samples that an update which its gradients have not seen wastes, where nobody
@@ -15,6 +17,25 @@ says it: assumed. It depends on network, learning rate and how far training has 
 
 FEWEST_STEPS = 40
 """Steps of a worker below which batch means tell nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeJob:
+    """A training from its start to its end.
+
+    Attributes:
+        start: what nodes do before the first step.
+        data: the data set.
+        epochs: how many, above 0.
+        cores: of a node, that prepare samples; None where preparing never limits.
+        held: share of what a step reads that nodes hold since the start, from 0 to 1.
+    """
+
+    start: StartUp
+    data: Data
+    epochs: float = 1.0
+    cores: int | None = None
+    held: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +54,7 @@ class ScaleStudy:
         waste: share of a step's samples that is lost for each update of others that its gradients
             have not seen.
         recorded: steps of a profile that are replayed; without any, the phases of a step.
+        job: the whole training, of which the best number of nodes is asked too; None without.
         assumed: in words, what a reader filled in.
     """
 
@@ -44,6 +66,7 @@ class ScaleStudy:
     policy: LinkPolicy = LinkPolicy.FAIR
     waste: float = WASTE
     recorded: tuple[RecordedStep, ...] = ()
+    job: WholeJob | None = None
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -169,10 +169,11 @@ def _all_done(compute: Distribution, workers: int, *, counted: int, each: float)
             _times(compute, workers, after=workers * each),
         )
     ranks = sorted({*np.linspace(1, counted, min(counted, EXACT)).astype(int).tolist()})
-    return max(
+    ends = (
         order_statistic(compute, rank=rank, count=workers).mean + (counted - rank + 1) * each
         for rank in ranks
     )
+    return float(max(ends))
 
 
 def all_served(compute: Distribution, seconds: Floats, workers: int, *, each: float) -> Floats:

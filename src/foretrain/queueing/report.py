@@ -7,11 +7,21 @@ from collections.abc import Iterator
 from foretrain.measured.scale_study import ScaleStudy
 from foretrain.plan.servers import Aggregation, Training
 from foretrain.queueing.closed_form import CORES
-from foretrain.queueing.scale import Scaled, ScaleKnee
+from foretrain.queueing.scaled import BestCount, Scaled, ScaleKnee
 from foretrain.show.lines import scaling
-from foretrain.show.report import AnswerReport, Block, Drawing, Note, Paper, ReportSection, Strong
+from foretrain.show.report import (
+    AnswerReport,
+    Block,
+    Bullets,
+    Drawing,
+    Note,
+    Paper,
+    ReportSection,
+    Strong,
+)
 from foretrain.show.table import table
-from foretrain.show.words import count, per_second, percent
+from foretrain.show.words import count, per_second, percent, written
+from foretrain.units import SECONDS
 
 
 def scale_report(study: ScaleStudy, answer: Scaled) -> AnswerReport:
@@ -37,6 +47,10 @@ def _sections(answer: Scaled) -> Iterator[ReportSection]:
     drawn = Paper(_plot(answer)) if len(answer.points) > 1 else Note("")
     yield ReportSection(name="points", title="", body=(scheme(answer.training), points, drawn))
     yield ReportSection(name="knee", title="What limits", body=tuple(_limits(answer)))
+    if answer.best is not None:
+        told = Bullets(tuple(each.sentence for each in answer.best.findings))
+        body = (best_sentence(answer.best), told)
+        yield ReportSection(name="job", title="The whole job", body=body)
     changes = table(answer.what_ifs, "change", "knee", "throughput", "gain", legend=True)
     yield ReportSection(
         name="what-ifs",
@@ -45,6 +59,14 @@ def _sections(answer: Scaled) -> Iterator[ReportSection]:
     )
     notes = tuple(Note(f"{text[0].upper()}{text[1:]}.") for text in answer.assumed)
     yield ReportSection(name="assumed", title="", body=notes)
+
+
+def best_sentence(best: BestCount) -> str:
+    """On how many nodes the job ends first."""
+    return (
+        f"It ends first on {count(best.nodes, 'node')}, after {written(SECONDS, best.seconds)}, of"
+        f" which {written(SECONDS, best.start)} before the first step."
+    )
 
 
 def scheme(training: Training) -> str:

@@ -3,140 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 
 from foretrain.cluster.fewer import fewer
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.distributions import Constant
 from foretrain.errors import InputError
-from foretrain.measured.scale_study import ScaleStudy
+from foretrain.measured.scale_study import ScaleStudy, WholeJob
 from foretrain.plan.servers import ASYNCHRONOUS, Aggregation, Servers, Training, Worker
 from foretrain.plan.study import Study
 from foretrain.queueing.closed_form import COMPUTE, CORES, by_formula, closed_network
+from foretrain.queueing.scaled import BestCount, ScaleChange, Scaled, ScaleKnee, ScalePoint
+from foretrain.queueing.scaling_findings import scaling_findings, what_if_findings
+from foretrain.queueing.served import ServedJob, best_count, served_time
 from foretrain.queueing.servers.simulate import simulate
 from foretrain.queueing.servers.tally import SimulatedTraining
 from foretrain.search.best_plans import best_plans
-from foretrain.show.table import label, labelled
-from foretrain.show.words import per_second, percent, signed_percent, whole
 from foretrain.step.collectives.network import network
 from foretrain.step.estimate import estimate
 from foretrain.study.coefficients import DEFAULT
-from foretrain.units import SECONDS
-
-
-def one_place(number: float) -> str:
-    """A number with one digit behind the point."""
-    return f"{number:,.1f}"
-
-
-RATE = "rate"
-"""The group of columns that have one unit."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScalePoint:
-    """What a number of workers do together.
-
-    Attributes:
-        workers: how many.
-        throughput: samples per second, as simulated or, with all-reduces of a model, of the best
-            plan.
-        low: that it exceeds with 97.5 % probability (a plan: with 90 %).
-        high: that it stays below with 97.5 % (a plan: with 90 %).
-        variance: of the samples per second from one round of steps to the next; None of a plan.
-        formula: samples per second by a formula; None where none holds.
-        most: samples per second that no way of updating exceeds; None of a plan.
-        useful: samples per second less what staleness wastes: those that as many samples of
-            synchronous training would teach as much as.
-        efficiency: of a worker, over that of a worker of the fewest.
-        step: seconds from a worker's step to its next.
-        limit: what keeps them from doing more.
-        utilisation: of each kind of resource, in the simulation.
-    """
-
-    workers: int = field(metadata=label("workers", whole))
-    throughput: float = field(
-        metadata=label("samples/s", per_second, meaning="simulated", group=RATE)
-    )
-    low: float
-    high: float
-    variance: float | None
-    formula: float | None = field(metadata=label("formula", per_second, group=RATE))
-    most: float | None = field(
-        metadata=label(
-            "bound", per_second, spare=2, group=RATE, meaning="no way of updating does more"
-        )
-    )
-    useful: float = field(
-        metadata=label("useful", per_second, meaning="less what staleness wastes", group=RATE)
-    )
-    efficiency: float = field(
-        metadata=label("efficiency", percent, short="eff.", meaning="of a worker over one alone")
-    )
-    step: float = field(metadata=label("step", SECONDS))
-    limit: str = field(metadata=label("limit"))
-    utilisation: Mapping[str, float]
-
-    @property
-    @labelled("interval", number=True, spare=1, meaning="95 %")
-    def interval(self) -> str:
-        """Where the throughput lies."""
-        return f"{per_second(self.low)} to {per_second(self.high)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaleKnee:
-    """Where more workers begin to wait for one another.
-
-    Attributes:
-        workers: beyond which each more takes as much from the others as it adds.
-        limit: what they wait for.
-        throughput: samples per second that no number of workers exceeds.
-    """
-
-    workers: float
-    limit: str
-    throughput: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaleChange:
-    """What one change would do, by formulas.
-
-    Attributes:
-        change: what is changed.
-        knee: workers beyond which they wait for one another then; None without such a number.
-        throughput: samples per second of the most workers; None where no formula holds.
-        gain: of it, over that without the change.
-    """
-
-    change: str = field(metadata=label("what if"))
-    knee: float | None = field(
-        metadata=label("knee", one_place, meaning="workers beyond which they wait", number=True)
-    )
-    throughput: float | None = field(metadata=label("samples/s", per_second))
-    gain: float | None = field(metadata=label("gain", signed_percent))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scaled:
-    """Throughput as a function of the number of workers.
-
-    Attributes:
-        training: what was asked, with what an estimate says of a worker.
-        points: by numbers of workers, ascending.
-        knee: of training with servers; None where nobody waits, or where no formula holds.
-        bounds: samples per second that no number of workers exceeds, by what sets it.
-        what_ifs: one change each, the most helpful first.
-        assumed: in words, what a reader filled in.
-    """
-
-    training: Training
-    points: tuple[ScalePoint, ...]
-    knee: ScaleKnee | None
-    bounds: Mapping[str, float]
-    what_ifs: tuple[ScaleChange, ...]
-    assumed: tuple[str, ...] = ()
 
 
 def scale(
@@ -183,6 +68,7 @@ def scale(
         knee=_knee(training),
         bounds=_bounds(training),
         what_ifs=tuple(_what_ifs(training, study.workers[-1])),
+        best=_best(study.job, training, study.workers[-1]) if study.job else None,
         assumed=study.assumed,
     )
 
@@ -318,6 +204,35 @@ def _bounds(training: Training) -> Mapping[str, float]:
     return {name: samples / each for name, each in seconds.items() if each > 0}
 
 
+def _best(job: WholeJob, training: Training, most: int) -> BestCount:
+    """On how many nodes the whole job ends first, and what limits it."""
+    served = ServedJob(
+        start=job.start,
+        training=training,
+        data=job.data,
+        epochs=job.epochs,
+        cores=job.cores,
+        held=job.held,
+    )
+    nodes = best_count(served, most=most, step=_step_by_formula)
+    time = served_time(served, nodes=nodes, step=_step_by_formula)
+    limits = scaling_findings(served, most=most, step=_step_by_formula)
+    helps = what_if_findings(served, most=most, step=_step_by_formula)
+    return BestCount(
+        nodes=nodes,
+        seconds=float(time.total),
+        start=float(time.start.total),
+        findings=(*limits, *helps),
+    )
+
+
+def _step_by_formula(training: Training, workers: int) -> float:
+    """Seconds of a step of each of some workers; without a formula, those of the bound."""
+    found = by_formula(training, workers)
+    rate = found.high if found.throughput is None else found.throughput
+    return workers * training.worker.samples / rate
+
+
 def _what_ifs(training: Training, workers: int) -> Iterator[ScaleChange]:
     """One change each, the most helpful first; only where servers are."""
     if training.servers is None or training.servers.colocated:
@@ -350,7 +265,7 @@ def _changes(training: Training, servers: Servers) -> Iterator[tuple[str, Traini
     halved = replace(worker, pulled=worker.pulled / 2.0, pushed=worker.pushed / 2.0)
     yield "half the bytes (16 bits in place of 32)", replace(training, worker=halved)
     yield "twice the batch of a worker", replace(training, worker=_larger(worker))
-    if CORES == closed_network(training).bottleneck:
+    if closed_network(training).bottleneck == CORES:
         more = replace(servers, cores=2 * servers.cores)
         yield "twice the cores of a server", replace(training, servers=more)
     if training.updates.stale is not None:

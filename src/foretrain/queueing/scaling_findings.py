@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from foretrain.plan.startup import Access
 from foretrain.queueing.served import (
     ServedJob,
     Steps,
@@ -14,7 +15,6 @@ from foretrain.queueing.served import (
     server_demand,
     server_knee,
 )
-from foretrain.queueing.startup import Access
 
 DOMINATES = 0.5
 """Share of a job's time from which on start-up dominates it: more than everything else."""

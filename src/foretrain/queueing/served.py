@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.plan.servers import Training
-from foretrain.queueing.startup import StartTime, StartUp, start_time
+from foretrain.plan.startup import StartUp
+from foretrain.queueing.startup import StartTime, start_time
 from foretrain.workload.workload import Data
 
 Number = float | NDArray[np.float64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.queueing.steps import (
-    Links,
+    ExchangeLinks,
     Placement,
     StepModel,
     TimedStep,
@@ -50,7 +50,7 @@ ONE_IN_TEN = 1.2816
 """Standard deviations above which a value of ten lies, of a normal distribution."""
 
 
-class Belief(NamedTuple):
+class PriorBelief(NamedTuple):
     """What is thought of a number's logarithm before anything is measured."""
 
     mean: float
@@ -58,12 +58,12 @@ class Belief(NamedTuple):
 
 
 BELIEFS = (
-    Belief(log(0.05), 1.0),  # crowding
-    Belief(0.0, 3.0),  # near, against a tenth of what is computed: hardly known
-    Belief(0.0, 3.0),  # far, against all of it: hardly known
-    Belief(0.0, 1.0),  # pair: two nodes are like more
-    Belief(log(0.2), 1.0),  # jitter
-    Belief(0.0, 1.0),  # overlap beyond 1
+    PriorBelief(log(0.05), 1.0),  # crowding
+    PriorBelief(0.0, 3.0),  # near, against a tenth of what is computed: hardly known
+    PriorBelief(0.0, 3.0),  # far, against all of it: hardly known
+    PriorBelief(0.0, 1.0),  # pair: two nodes are like more
+    PriorBelief(log(0.2), 1.0),  # jitter
+    PriorBelief(0.0, 1.0),  # overlap beyond 1
 )
 """Of the six numbers of a StepModel, within a factor of e or, of the links, e^3. Assumed."""
 
@@ -184,7 +184,7 @@ def _residuals(
     """Errors of computing, of steps, and distances from what is believed, each in its deviation."""
     crowding, near, far, pair, jitter, overlap = np.exp(numbers[-len(BELIEFS) :])
     computing = crowded(np.exp(numbers)[columns.place], crowding, columns.busiest)
-    exchanging = exchange(Links(near, far, pair, jitter), columns.nodes, columns.devices)
+    exchanging = exchange(ExchangeLinks(near, far, pair, jitter), columns.nodes, columns.devices)
     step = hidden(computing, exchanging, 1.0 + overlap)
     deviations = np.array([belief.deviation for belief in BELIEFS])
     return np.concatenate(

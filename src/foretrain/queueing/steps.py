@@ -115,7 +115,7 @@ class StepModel:
     def times(self, placement: Placement, batch: int) -> Times:
         """Of one pass over a batch per device, on so many devices of each node."""
         computing = float(crowded(self._alone(batch), self.crowding, max(placement)))
-        links = Links(self.near, self.far, self.pair, self.jitter)
+        links = ExchangeLinks(self.near, self.far, self.pair, self.jitter)
         exchanging = exchange(links, len(placement), sum(placement))
         step = float(hidden(computing, exchanging, self.overlap))
         return step, step - computing
@@ -137,7 +137,7 @@ class StepModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class ExchangeLinks:
     """What an exchange depends on but its place, as `StepModel` says."""
 
     near: float
@@ -151,7 +151,7 @@ def crowded(computing: Number, crowding: float, busiest: Number) -> Number:
     return computing * (1.0 + crowding * (busiest - 1.0))
 
 
-def exchange(links: Links, nodes: Number, devices: Number) -> Number:
+def exchange(links: ExchangeLinks, nodes: Number, devices: Number) -> Number:
     """Seconds of exchanging gradients in a ring; 0 for a single device. [step]
 
     Of n devices each passes on 2 (n - 1) / n of all gradients. An exponential share of that is as

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Final
 
+from foretrain.cluster.cluster import Storage
 from foretrain.distributions import (
     Constant,
-    Distribution,
-    Exponential,
-    LogNormal,
-    Normal,
-    Pareto,
     Samples,
-    Weibull,
 )
-from foretrain.errors import InputError, nearest
+from foretrain.errors import InputError
 from foretrain.measured.profile import Profile, StepResource
-from foretrain.measured.scale_study import WASTE, ScaleStudy
+from foretrain.measured.scale_study import WASTE, ScaleStudy, WholeJob
 from foretrain.plan.servers import (
     SYNCHRONOUS,
     Aggregation,
     LinkPolicy,
     Servers,
     Training,
-    Updates,
     Worker,
 )
+from foretrain.plan.startup import Access, StartUp
 from foretrain.plan.study import Study
 from foretrain.remark import assumed
 from foretrain.study.documents import read_toml
-from foretrain.study.keys import Count, Reads, reader
-from foretrain.study.problems import Problems, check_sections, inner, validated
+from foretrain.study.keys import Count, Reads, ratio, reader
+from foretrain.study.problems import Problems, check_sections, validated
 from foretrain.study.profiles import read_profile
+from foretrain.study.spread import SomeSeconds, SomeUpdates
 from foretrain.study.study import study_from
-from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS, SHARE, as_written
+from foretrain.study.workload import SomeSamples
+from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS, SHARE
+from foretrain.workload.workload import Data
 
-SECTIONS: Final = ("scale", "worker", "servers", "workload", "cluster", "plan")
+SECTIONS: Final = ("scale", "worker", "servers", "start", "workload", "cluster", "plan")
 MODEL: Final = ("workload", "cluster", "plan")
 
 NO_WORKER: Final = (
@@ -49,88 +47,10 @@ NO_WORKER: Final = (
 )
 TWO_WORKERS: Final = "stands beside [workload]. Both say what a worker does; keep one."
 NO_SERVERS: Final = "is for aggregation = 'servers'. Leave it out."
+NO_JOB: Final = "is for servers on nodes of their own. Leave it out."
 NO_LINK: Final = 'is missing. Write the bandwidth of a connection, such as "10 Gb/s".'
-UPDATES: Final = '"synchronous", "asynchronous", { stale = 4 } or { backup = 2 }'
-SPREADS: Final = (
-    '"200 ms", or { mean = "200 ms" } with deviation = "20 ms" and law = "normal" or "lognormal",'
-    ' with shape = 1.5 and law = "weibull" or "pareto", or with least = "100 ms" and law ='
-    ' "exponential"; or { samples = ["190 ms", "210 ms"] }'
-)
 STAND_IN: Final = Worker(compute=Constant(1.0), samples=1.0, pulled=0.0, pushed=0.0, link=1.0)
 """What stands for a worker whose seconds and bytes an estimate will say."""
-
-
-def read_updates(value: object) -> Updates:
-    """When a worker may go on.
-
-    Raises:
-        InputError: it is none of the forms.
-    """
-    if value in {"synchronous", "asynchronous"}:
-        return SYNCHRONOUS if value == "synchronous" else Updates(stale=None)
-    known = ("stale", "backup")
-    if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in known:
-        raise InputError(f"{as_written(value)} is not known. Write {UPDATES}.")
-    ((name, number),) = value.items()
-    if isinstance(number, bool) or not isinstance(number, int):
-        raise InputError(f"{name} is {as_written(number)}, which is not a whole number.")
-    return Updates(stale=number) if name == "stale" else Updates(backup=number)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpreadSection:
-    """A distribution, as it is written."""
-
-    mean: Annotated[float, SECONDS] | None = None
-    law: str = ""
-    deviation: Annotated[float, SECONDS] | None = None
-    least: Annotated[float, SECONDS] = 0.0
-    shape: float | None = None
-    samples: tuple[Annotated[float, SECONDS], ...] = ()
-
-
-def read_distribution(value: object) -> Distribution:
-    """Seconds that vary, or do not.
-
-    Raises:
-        InputError: it is none of the forms.
-    """
-    if not isinstance(value, Mapping):
-        return Constant(SECONDS.read(value))
-    said = inner(SpreadSection, value)
-    if said.samples:
-        return Samples(said.samples)
-    if said.mean is None:
-        raise InputError(f"{as_written(value)} has no mean. Write {SPREADS}.")
-    law = said.law or ("constant" if said.deviation is None else "normal")
-    if law not in LAWS:
-        raise InputError(
-            f"unknown law {as_written(law)}.{nearest(law, LAWS)} Known: {', '.join(LAWS)}."
-        )
-    return LAWS[law](said.mean, said)
-
-
-def _needed(said: SpreadSection, name: str, example: str) -> float:
-    value = getattr(said, name)
-    if value is None:
-        raise InputError(f"a {said.law or 'normal'} law needs {name} = {example} beside its mean.")
-    return float(value)
-
-
-LAWS: Final[Mapping[str, Callable[[float, SpreadSection], Distribution]]] = {
-    "constant": lambda mean, _: Constant(mean),
-    "exponential": lambda mean, said: Exponential(mean=mean, least=said.least),
-    "normal": lambda mean, said: Normal(mean=mean, deviation=_needed(said, "deviation", '"20 ms"')),
-    "lognormal": lambda mean, said: LogNormal(
-        mean=mean, deviation=_needed(said, "deviation", '"20 ms"')
-    ),
-    "weibull": lambda mean, said: Weibull(mean=mean, shape=_needed(said, "shape", "1.5")),
-    "pareto": lambda mean, said: Pareto(mean=mean, shape=_needed(said, "shape", "1.5")),
-}
-
-
-SomeUpdates = Annotated[Updates, Reads(read_updates, {"description": UPDATES})]
-SomeSeconds = Annotated[Distribution, Reads(read_distribution, {"description": SPREADS})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +91,49 @@ class ServersSection:
     update: Annotated[float, SECONDS] = 0.0
     cores: Count = 1
     colocated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartSection:
+    """The whole job, as it is written; `StartUp`, `Data` and `WholeJob` have the meanings."""
+
+    samples: SomeSamples
+    sample_bytes: Annotated[float, BYTES] | None = None
+    prepare: Annotated[float, SECONDS] | None = None
+    epochs: Annotated[float, ratio(below=1e6)] = 1.0
+    cores: Count | None = None
+    held: Annotated[float, SHARE] = 1.0
+    access: Annotated[Access, Reads(reader(Access), {"type": "string"})] = Access.UNSHARDED
+    read: Annotated[float, BYTES_PER_SECOND]
+    total_read: Annotated[float, BYTES_PER_SECOND] | None = None
+    files: Count | None = None
+    opening: Annotated[float, SECONDS] = 0.0
+    launch: Annotated[float, SECONDS] = 0.0
+    node_launch: Annotated[float, SECONDS] = 0.0
+    local: Annotated[float, BYTES_PER_SECOND] | None = None
+
+    def job(self, link: float | None, latency: float) -> WholeJob:
+        """What it means.
+
+        Args:
+            link: bytes per second between two nodes, for a broadcast.
+            latency: seconds before the first byte between them arrives.
+        """
+        start = StartUp(
+            storage=Storage(read=self.read, write=self.read, total_read=self.total_read),
+            access=self.access,
+            files=float(self.files or 0),
+            opening=self.opening,
+            launch=self.launch,
+            node_launch=self.node_launch,
+            link=link,
+            latency=latency,
+            local=self.local,
+        )
+        data = Data(samples=self.samples, sample_bytes=self.sample_bytes, prepare=self.prepare)
+        return WholeJob(
+            start=start, data=data, epochs=self.epochs, cores=self.cores, held=self.held
+        )
 
 
 def read_scale_study(path: Path | str, *, today: date | None = None) -> ScaleStudy:
@@ -222,6 +185,8 @@ class _ScaleReader:
                 updates=how.updates,
                 latency=how.latency,
             )
+            job = self._job(worker, servers)
+            problems.check()
             return ScaleStudy(
                 training=training,
                 workers=tuple(sorted(set(how.workers))),
@@ -231,10 +196,26 @@ class _ScaleReader:
                 policy=how.links,
                 waste=self._waste(how),
                 recorded=profile.steps if profile else (),
+                job=job,
                 assumed=tuple(self.assumed),
             )
         problems.check()
         raise AssertionError("a study that was refused has a problem")
+
+    def _job(self, worker: Worker, servers: Servers | None) -> WholeJob | None:
+        """The whole job, where the study asks for it."""
+        if "start" not in self.document:
+            return None
+        if servers is None or servers.colocated:
+            self.problems.add("start", NO_JOB)
+            return None
+        written = self.document["start"]
+        said = validated(StartSection, written, path="start", problems=self.problems)
+        link = None if worker is STAND_IN else worker.link
+        if said is not None and not self.problems.found:
+            with self.problems.noting("start", fields={}):
+                return said.job(link, servers.latency)
+        return None
 
     def _waste(self, how: ScaleSection) -> float:
         """What staleness wastes; assumed, and said so, where gradients are stale."""

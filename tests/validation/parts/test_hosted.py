@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from validation.parts.hosted import HostedRun, HostedSystem, fit_hosted, slowest_normal
 
 from foretrain.errors import InputError
-from foretrain.queueing.hosted import HostedRun, HostedSystem, fit_hosted, slowest_normal
 
 RUN = HostedRun(alone=0.8, samples=64, parameters=1e9, devices=4, hosts=2, servers=2, reads=True)
 SYSTEM = HostedSystem(uneven=0.05, host=1e10, network=5e9, reading=1000.0)
