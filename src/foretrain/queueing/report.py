@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from foretrain.measured.scale_study import ScaleStudy
-from foretrain.plan.servers import Aggregation, Training
+from foretrain.plan.servers import Aggregation
 from foretrain.queueing.closed_form import CORES
 from foretrain.queueing.scaled import BestCount, Scaled, ScaleKnee
 from foretrain.show.lines import scaling
@@ -35,7 +35,7 @@ def scale_report(study: ScaleStudy, answer: Scaled) -> AnswerReport:
         kind="Scale",
         title=f"Throughput of {count(answer.points[0].workers, 'worker')} to"
         f" {count(answer.points[-1].workers, 'worker')}",
-        subtitle=scheme(answer.training),
+        subtitle=scheme(answer),
         sections=tuple(_sections(answer)),
         coefficients=study.model is not None,
     )
@@ -45,7 +45,7 @@ def _sections(answer: Scaled) -> Iterator[ReportSection]:
     shown = ("workers", "throughput", "interval", "formula", "most", "useful", "efficiency", "step")
     points = table(answer.points, *shown, "limit", legend=True)
     drawn = Paper(_plot(answer)) if len(answer.points) > 1 else Note("")
-    yield ReportSection(name="points", title="", body=(scheme(answer.training), points, drawn))
+    yield ReportSection(name="points", title="", body=(scheme(answer), points, drawn))
     yield ReportSection(name="knee", title="What limits", body=tuple(_limits(answer)))
     if answer.best is not None:
         told = Bullets(tuple(each.sentence for each in answer.best.findings))
@@ -69,18 +69,18 @@ def best_sentence(best: BestCount) -> str:
     )
 
 
-def scheme(training: Training) -> str:
+def scheme(answer: Scaled) -> str:
     """How the workers train, in a sentence."""
-    updates = training.updates
+    updates = answer.updates
     when = "synchronously" if updates.stale == 0 else "asynchronously"
     if updates.stale:
         when = f"at most {count(updates.stale, 'step')} apart"
     backup = f", without waiting for the last {updates.backup}" if updates.backup else ""
-    servers = training.servers
+    servers = answer.servers
     if servers is not None:
         place = " on the workers' nodes" if servers.colocated else ""
         return f"Workers train {when} with {count(servers.count, 'server')}{place}{backup}."
-    if training.aggregation is Aggregation.PAIRWISE:
+    if answer.aggregation is Aggregation.PAIRWISE:
         return f"Workers train {when} and average their parameters in pairs."
     return "Workers train synchronously and add up gradients in a ring."
 
@@ -88,7 +88,7 @@ def scheme(training: Training) -> str:
 def _limits(answer: Scaled) -> Iterator[Block]:
     """The knee and what makes it, and how well the most workers do."""
     if answer.knee is not None:
-        barrier = answer.training.updates.stale == 0
+        barrier = answer.updates.stale == 0
         yield Strong(knee_sentence(answer.knee, barrier=barrier))
     last, best = answer.points[-1], max(answer.points, key=lambda each: each.useful)
     yield (

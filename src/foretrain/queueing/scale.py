@@ -13,7 +13,14 @@ from foretrain.measured.scale_study import ScaleStudy, WholeJob
 from foretrain.plan.servers import ASYNCHRONOUS, Aggregation, Servers, Training, Worker
 from foretrain.plan.study import Study
 from foretrain.queueing.closed_form import COMPUTE, CORES, by_formula, closed_network
-from foretrain.queueing.scaled import BestCount, ScaleChange, Scaled, ScaleKnee, ScalePoint
+from foretrain.queueing.scaled import (
+    BestCount,
+    ScaleChange,
+    Scaled,
+    ScaledWorker,
+    ScaleKnee,
+    ScalePoint,
+)
 from foretrain.queueing.scaling_findings import scaling_findings, what_if_findings
 from foretrain.queueing.served import ServedJob, best_count, served_time
 from foretrain.queueing.servers.simulate import simulate
@@ -63,13 +70,26 @@ def scale(
         efficiency = point.throughput / workers / unit
         points.append(replace(point, efficiency=efficiency, useful=useful))
     return Scaled(
-        training=training,
+        worker=_told(training.worker),
+        aggregation=training.aggregation,
+        updates=training.updates,
+        servers=training.servers,
         points=tuple(points),
         knee=_knee(training),
         bounds=_bounds(training),
         what_ifs=tuple(_what_ifs(training, study.workers[-1])),
         best=_best(study.job, training, study.workers[-1]) if study.job else None,
         assumed=study.assumed,
+    )
+
+
+def _told(worker: Worker) -> ScaledWorker:
+    return ScaledWorker(
+        compute=worker.compute.mean,
+        samples=worker.samples,
+        pulled=worker.pulled,
+        pushed=worker.pushed,
+        link=worker.link,
     )
 
 
@@ -80,7 +100,7 @@ def staleness(training: Training, workers: int) -> float:
     one has updated once; whom a bound on staleness stops, it stops before that. A pair that
     averages has missed what its other half has learned.
 
-    Source: zhang2016, section 3: the mean staleness of n asynchronous workers is n - 1.
+    Source: zhang2016 (from memory) measures about n; n - 1 follows where workers are alike.
     """
     if training.updates.stale == 0:
         return 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from foretrain.plan.servers import Training
+from foretrain.plan.servers import Aggregation, Servers, Updates
 from foretrain.queueing.scaling_findings import ScalingFinding
 from foretrain.show.table import label, labelled
 from foretrain.show.words import per_second, percent, signed_percent, whole
@@ -124,11 +124,33 @@ class BestCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledWorker:
+    """What each worker does in a step, as said or as an estimate says.
+
+    Attributes:
+        compute: seconds of its forward and backward pass, on average.
+        samples: of its batch.
+        pulled: bytes of parameters that it receives.
+        pushed: bytes of gradients that it sends.
+        link: bytes per second of its connection, in each direction.
+    """
+
+    compute: float
+    samples: float
+    pulled: float
+    pushed: float
+    link: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scaled:
     """Throughput as a function of the number of workers.
 
     Attributes:
-        training: what was asked, with what an estimate says of a worker.
+        worker: what each does.
+        aggregation: who adds up gradients.
+        updates: when a worker may go on.
+        servers: those that do, where servers do.
         points: by numbers of workers, ascending.
         knee: of training with servers; None where nobody waits, or where no formula holds.
         bounds: samples per second that no number of workers exceeds, by what sets it.
@@ -138,7 +160,10 @@ class Scaled:
         assumed: in words, what a reader filled in.
     """
 
-    training: Training
+    worker: ScaledWorker
+    aggregation: Aggregation
+    updates: Updates
+    servers: Servers | None
     points: tuple[ScalePoint, ...]
     knee: ScaleKnee | None
     bounds: Mapping[str, float]

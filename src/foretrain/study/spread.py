@@ -36,7 +36,7 @@ def read_updates(value: object) -> Updates:
     Raises:
         InputError: it is none of the forms.
     """
-    if value in {"synchronous", "asynchronous"}:
+    if isinstance(value, str) and value in {"synchronous", "asynchronous"}:
         return SYNCHRONOUS if value == "synchronous" else Updates(stale=None)
     known = ("stale", "backup")
     if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in known:
