@@ -450,7 +450,7 @@ def doors() -> tuple[Door, ...]:
             share=3,
         ),
         Door(
-            name="profile",
+            name="worker-profile",
             reads=("study/profiles.py:read_profile",),
             seeds=(Seed(name="profile.json", text=seeds.PROFILE, form="json"),),
             use=replayed_steps,
