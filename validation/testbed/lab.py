@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +65,7 @@ class Lab:
     Attributes:
         nodes: how many.
         rate: bytes per second on the wire of each node's link, in each direction.
+        other_rates: of nodes whose links have another rate, by their rank.
         urgency: real-time priority of the nodes' processes, so that the machine's other work does
             not disturb them; 0 for none.
         prefix: that all names begin with.
@@ -72,6 +73,7 @@ class Lab:
 
     nodes: int
     rate: float
+    other_rates: Mapping[int, float] = field(default_factory=dict)
     urgency: int = 5
     prefix: str = field(default_factory=lambda: f"ft{os.getpid()}")
 
@@ -179,8 +181,9 @@ class Lab:
             ],
             inside,
         )
-        _tool("tc", _shaped("eth0", self.rate), inside)
-        _tool("tc", _shaped(port, self.rate), self._switch)
+        rate = self.other_rates.get(rank, self.rate)
+        _tool("tc", _shaped("eth0", rate), inside)
+        _tool("tc", _shaped(port, rate), self._switch)
 
     def _hardware_address(self, rank: int) -> str:
         found = _out(["ip", "-n", self._node(rank), "-j", "link", "show", "eth0"])
