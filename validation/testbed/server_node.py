@@ -10,7 +10,7 @@ A job is a table with a `kind`; all nodes run the same jobs, and each prints wha
     send    seconds in which `size` bytes go from one node to another, several times
     apply   seconds in which a server adds gradients of `size` bytes to parameters
     train   of a worker: when each step ended, how late it woke, and how long it then exchanged;
-            of a server: what it applied, and what went over its link
+            of a server: what it applied; of both: what went over their links
 """
 
 from __future__ import annotations
@@ -96,17 +96,20 @@ def _train(rank: int, connections: Connections, job: Job) -> Mapping[str, Any]:
     workers = range(SERVERS, SERVERS + job["workers"])
     begin = torch.tensor([perf_counter() + SOON], dtype=torch.float64)
     dist.broadcast(begin, 0)  # all nodes are on one machine, so they share its clock
+    before = _counters()
     if rank < job["servers"]:
-        return Server(job, {worker: connections[rank, worker] for worker in workers}).serve()
-    if rank in workers:
+        found = Server(job, {worker: connections[rank, worker] for worker in workers}).serve()
+    elif rank in workers:
         servers = {server: connections[server, rank] for server in range(job["servers"])}
-        return _work(servers, job, begin=begin.item(), seed=f"{job['seed']} {rank}")
-    return {}
+        found = _work(servers, job, begin=begin.item(), seed=f"{job['seed']} {rank}")
+    else:
+        found = {}
+    return {**found, **{name: value - before[name] for name, value in _counters().items()}}
 
 
 def _work(
     servers: Mapping[int, dist.ProcessGroup], job: Job, *, begin: float, seed: str
-) -> dict[str, list[float]]:
+) -> dict[str, Any]:
     """Take steps until the time is over.
 
     Args:
@@ -160,16 +163,14 @@ class Server:
         self._gate = Condition()
         self._ended: dict[int, float] = dict.fromkeys(workers, 0)
 
-    def serve(self) -> dict[str, float]:
+    def serve(self) -> dict[str, Any]:
         """Serve all workers until each has had its last step."""
-        before = _counters()
         threads = [Thread(target=self._serve, args=(worker,)) for worker in self._workers]
         for each in threads:
             each.start()
         for each in threads:
             each.join()
-        counted = {name: value - before[name] for name, value in _counters().items()}
-        return {**counted, "applied": self._parameters.mean(dtype=torch.float64).item()}
+        return {"applied": self._parameters.mean(dtype=torch.float64).item()}
 
     def _serve(self, worker: int) -> None:
         group, message, on = self._workers[worker], torch.empty(len(self._parameters) + 1), True

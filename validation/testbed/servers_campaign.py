@@ -134,7 +134,7 @@ def _run(case: ServersCase, found: Sequence[Found], *, load: float) -> dict[str,
         "late": round(late, 6),
         "applied": [each["applied"] for each in servers],
         "wire": round(wire, 4),
-        "again": sum(each["again"] for each in found if each),
+        "again": sum(each["again"] for each in found),
         "ends": [[round(1e3 * end, 1) for end in each["ends"]] for each in workers],
         "disturbed": _disturbed(late=late, wire=wire)
         + [f"{each['applied']} of {steps}" for each in servers if each["applied"] != steps],
