@@ -1,7 +1,7 @@
 """Real parameter servers on emulated nodes: predicted throughput beside what was measured.
 
-    python -m validation.servers_testbed            # the recorded runs; needs neither root nor torch
-    python -m validation.servers_testbed --measure  # anew, with root, and records: 13 minutes
+    python -m validation.servers_testbed            # recorded runs; needs neither root nor torch
+    python -m validation.servers_testbed --measure  # runs anew, with root, and records: 13 minutes
 
 Predictions are simulated from a calibration on other runs, and are recorded before the cases run.
 The exit status is 1 if the mean or the largest error is above what it must be.
@@ -20,11 +20,12 @@ from random import SystemRandom
 from statistics import fmean, median
 from typing import Any
 
-from foretrain.queueing.servers.simulate import simulate
-from foretrain.queueing.training import Servers, Training, Updates, Worker
 from validation.parts.pages import put_between
 from validation.testbed.servers import CASES, NETWORKS, ServersCase, distribution
 from validation.testbed.servers_campaign import rate
+
+from foretrain.queueing.servers.simulate import simulate
+from foretrain.queueing.training import Servers, Training, Updates, Worker
 
 RECORD = Path(__file__).parent / "tables" / "servers" / "emulated.json"
 PAGE = Path(__file__).parents[1] / "docs" / "background" / "servers-testbed.md"
@@ -164,7 +165,7 @@ def shown_in(page: str, found: Sequence[ServersRow]) -> str:
 
 def _measure() -> None:
     """Calibrate, predict and record that, and only then run the cases and record them."""
-    from validation.testbed.campaign import about
+    from validation.parts.processors import this_machine
     from validation.testbed.lab import missing
     from validation.testbed.servers_campaign import calibrated, measured
 
@@ -172,7 +173,7 @@ def _measure() -> None:
         sys.exit(f"Nothing was measured: {reason}. The record stays as it was.")
     calibrations = {network: calibrated(network) for network in NETWORKS}
     record = {
-        "about": about(),
+        "about": this_machine(),
         "calibrations": list(calibrations.values()),
         "predictions": {
             "rates": [predicted(case, calibrations[case.network]) for case in CASES],
