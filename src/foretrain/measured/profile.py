@@ -59,21 +59,23 @@ class RecordedOperation:
     def __post_init__(self) -> None:
         if not 0 <= self.start < inf:
             raise InputError(
-                f"RecordedOperation.start of '{self.name}' must be at least 0 s, got {self.start}."
+                "RecordedOperation.start must be finite and at least 0 s, got"
+                f" {self.start} for '{self.name}'."
             )
         if not self.start <= self.end < inf:
             raise InputError(
-                f"RecordedOperation.end of '{self.name}' must be at least its start,"
-                f" {self.start:g} s, got {self.end}."
+                "RecordedOperation.end must be finite and at least its start,"
+                f" {self.start:g} s, got {self.end} for '{self.name}'."
             )
         if not 0 <= self.size < inf:
             raise InputError(
-                f"RecordedOperation.size of '{self.name}' must be at least 0 B, got {self.size}."
+                "RecordedOperation.size must be finite and at least 0 B, got"
+                f" {self.size} for '{self.name}'."
             )
         if self.size and self.resource not in LINKS:
             raise InputError(
-                f"RecordedOperation.size of '{self.name}' is {self.size:g} B, but only links carry"
-                f" bytes: {', '.join(LINKS)}."
+                f"RecordedOperation.size must be 0 B but on {' and '.join(LINKS)}, got"
+                f" {self.size:g} for '{self.name}'."
             )
 
     @property
@@ -103,20 +105,22 @@ class RecordedStep:
         twice = [name for name, times in names.items() if times > 1]
         if twice:
             raise InputError(
-                f"RecordedStep.operations names '{twice[0]}' twice; each needs its own."
+                "RecordedStep.operations must each have a name of its own:"
+                f" '{twice[0]}' is there twice."
             )
         for each in self.operations:
             missing = [name for name in each.after if name not in names]
             if missing:
                 raise InputError(
-                    f"RecordedStep.operations: '{each.name}' waits for '{missing[0]}', which is not"
-                    f" recorded.{nearest(missing[0], list(names))}"
+                    f"RecordedStep.operations hold '{each.name}', which waits for '{missing[0]}':"
+                    f" that is not recorded.{nearest(missing[0], list(names))}"
                 )
         try:
             TopologicalSorter({each.name: each.after for each in self.operations}).prepare()
         except CycleError as error:
             raise InputError(
-                f"RecordedStep.operations wait for one another: {' after '.join(error.args[1])}."
+                "RecordedStep.operations must not wait for one another:"
+                f" {' before '.join(error.args[1])}."
             ) from None
 
     @property
@@ -160,7 +164,9 @@ class Profile:
         if not 0 < self.samples < inf:
             raise InputError(f"Profile.samples must be above 0, got {self.samples}.")
         if not 0 <= self.latency < inf:
-            raise InputError(f"Profile.latency must be at least 0 s, got {self.latency}.")
+            raise InputError(
+                f"Profile.latency must be finite and at least 0 s, got {self.latency}."
+            )
         if self.link is not None and not 0 < self.link < inf:
             raise InputError(f"Profile.link must be above 0 B/s, got {self.link}.")
         if (self.link is None) != (self.nodes == 1):

@@ -90,9 +90,12 @@ class PhasedWorker:
         self._steps.context.computed(self._index, self._pulled_at)
 
     def _pushed(self) -> None:
-        if not self.left:
-            self._pushed_at = self._events.now
-            self._servers.apply(self._update, self._applied)
+        self._pushed_at = self._events.now
+        self._servers.apply(self._update, self._applied, self._stays)
+
+    def _stays(self) -> bool:
+        """Whether its gradients are wanted; of a step that was left they are dropped."""
+        return not self.left
 
     def _applied(self) -> None:
         if self.left:
@@ -100,6 +103,7 @@ class PhasedWorker:
         tally = self._steps.tally
         now = self._events.now
         if tally.warm:
+            tally.phased += 1
             phases = tally.phases
             phases["wait"] += self._begun - self._ended
             phases["pull"] += self._pulled_at - self._begun
@@ -155,6 +159,7 @@ class PeerWorker:
     def _exchanged(self, exchange_began: float) -> None:
         tally, now = self._steps.tally, self._steps.context.events.now
         if tally.warm:
+            tally.phased += 1
             tally.phases["compute"] += self._computed_at - self._begun
             tally.phases["exchange"] += now - exchange_began
             tally.phases["wait"] += exchange_began - self._computed_at + self._begun - self._ended

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from foretrain.events import Action
 from foretrain.queueing.servers.spans import Context
+
+Wanted = Callable[[], bool]
 
 
 class ServerCores:
@@ -30,29 +33,34 @@ class ServerCores:
         self._events = context.events
         self._server = server
         self._free = list(range(count))[::-1]
-        self._queue: deque[tuple[float, Action]] = deque()
+        self._queue: deque[tuple[float, Action, Wanted]] = deque()
 
-    def work(self, seconds: float, done: Action) -> None:
+    def work(self, seconds: float, done: Action, wanted: Wanted) -> None:
         """Do a piece of work as soon as a core is free.
 
         Args:
             seconds: of one core.
             done: what happens then.
+            wanted: asked when a core is free: whether it still has to be done.
         """
-        self._queue.append((seconds, done))
-        if self._free:
-            self._begin()
+        self._queue.append((seconds, done, wanted))
+        self._begin()
 
     def _begin(self) -> None:
-        core, start = self._free.pop(), self._events.now
-        seconds, done = self._queue.popleft()
+        """Begin what is wanted as long as a core is free."""
+        while self._free and self._queue:
+            seconds, done, wanted = self._queue.popleft()
+            if wanted():
+                self._occupy(self._free.pop(), seconds, done)
+
+    def _occupy(self, core: int, seconds: float, done: Action) -> None:
+        start = self._events.now
 
         def end() -> None:
             self.busy += seconds
             self._context.applied(self._server, core, start)
             self._free.append(core)
-            if self._queue:
-                self._begin()
-            done()
+            done()  # may make others unwanted
+            self._begin()
 
         self._events.after(seconds, end)

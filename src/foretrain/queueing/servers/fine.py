@@ -118,7 +118,7 @@ class GraphWorker:
                 case StepResource.COMPUTE:
                     heappush(self._ready, place)
                 case StepResource.SERVER:
-                    self._servers.apply(amount, done)
+                    self._servers.apply(amount, done, self._stays)
                 case StepResource.DOWNLINK:
                     self._servers.pull(self._index, amount, done, rank=graph.ranks[place])
                 case StepResource.UPLINK:
@@ -128,6 +128,10 @@ class GraphWorker:
             events = self._steps.context.events
             self._begun = events.now
             self._computing = events.after(graph.amounts[place], partial(self._computed, place))
+
+    def _stays(self) -> bool:
+        """Whether its gradients are wanted; of a step that was left they are dropped."""
+        return not self.left
 
     def _computed(self, place: int) -> None:
         self._computing = -1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from random import Random
 from typing import Protocol
 
 from foretrain.queueing.servers.sides import joined, links_used, node_mesh
@@ -78,17 +77,17 @@ class Pairs:
     Source: lian2018, algorithm 1.
     """
 
-    def __init__(self, training: Training, context: Context, *, random: Random) -> None:
+    def __init__(self, training: Training, context: Context, *, pick: Callable[[int], int]) -> None:
         """Nobody exchanges.
 
         Args:
             training: sizes, links and latency.
             context: of the simulation.
-            random: draws partners.
+            pick: a whole number from 0 on, below another, at random.
         """
         self._training = training
         self._context = context
-        self._random = random
+        self._pick = pick
         self._mesh = node_mesh(training.worker, context)
 
     def exchange(self, worker: int, done: Exchanged) -> None:
@@ -98,7 +97,7 @@ class Pairs:
         if context.workers == 1:
             events.after(0.0, end)
             return
-        partner = self._random.randrange(context.workers - 1)
+        partner = self._pick(context.workers - 1)
         partner += partner >= worker
         part = joined(2, end)
         sizes = self._training.worker.pushed, self._training.worker.pulled

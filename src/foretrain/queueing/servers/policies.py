@@ -27,10 +27,10 @@ class LinkPolicy(StrEnum):
     WINDOWS = "windows"
     """The first window of each message in the order of requests, the rest in turns.
 
-    Source: li2020a, section 3: HTTP/2 streams in one connection.
+    Source: rfc9113, section 5.2: streams of one connection under flow control.
     """
     ORDER = "order"
-    """The one that is needed first has all of its connection. Source: hashemi2019, section 4."""
+    """The one that is needed first has all of its connection. Source: hashemi2019, abstract."""
 
 
 class MessageInFlight:

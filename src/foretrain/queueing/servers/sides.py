@@ -11,7 +11,7 @@ from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Action
-from foretrain.queueing.servers.cores import ServerCores
+from foretrain.queueing.servers.cores import ServerCores, Wanted
 from foretrain.queueing.servers.links import DirectedLink, FifoLink, SharedLink
 from foretrain.queueing.servers.mesh import Mesh
 from foretrain.queueing.servers.policies import ORDERS, Connection, LinkPolicy
@@ -37,8 +37,8 @@ class ServerSide(Protocol):
         """Carry some bytes of gradients to the servers; otherwise as `pull`."""
         ...
 
-    def apply(self, seconds: float, done: Action) -> None:
-        """Let the servers' cores work for some core seconds in all."""
+    def apply(self, seconds: float, done: Action, wanted: Wanted) -> None:
+        """Let the servers' cores work for some core seconds in all, unless not wanted any more."""
         ...
 
     def used(self, seconds: float) -> Mapping[str, float]:
@@ -132,9 +132,9 @@ class OwnNodes:
         else:
             self._up.send(worker, size, done, rank=rank)
 
-    def apply(self, seconds: float, done: Action) -> None:
-        """Let the servers' cores work for some core seconds in all."""
-        self._cores.work(seconds / self._servers.count, done)
+    def apply(self, seconds: float, done: Action, wanted: Wanted) -> None:
+        """Let the servers' cores work for some core seconds in all, unless not wanted any more."""
+        self._cores.work(seconds / self._servers.count, done, wanted)
 
     def used(self, seconds: float) -> Mapping[str, float]:
         """Utilisation of links and cores over so many seconds, by kind."""
@@ -152,7 +152,8 @@ class OwnNodes:
 class Colocated:
     """Servers on the workers' nodes, in turn, which share the workers' links.
 
-    A server's own part of what its node's worker asks for crosses no link.
+    A server's own part of what its node's worker asks for crosses no link. Servers apply a worker's
+    gradients when all of them have come.
     """
 
     def __init__(self, servers: Servers, worker: Worker, context: Context) -> None:
@@ -185,11 +186,11 @@ class Colocated:
         """Carry some bytes of gradients to the servers; otherwise as `pull`."""
         self._carry([(worker, home) for home in self._homes], size, done)
 
-    def apply(self, seconds: float, done: Action) -> None:
-        """Let the servers' cores work for some core seconds in all."""
+    def apply(self, seconds: float, done: Action, wanted: Wanted) -> None:
+        """Let the servers' cores work for some core seconds in all, unless not wanted any more."""
         part = joined(self._servers.count, done)
         for cores in self._cores:
-            cores.work(seconds / self._servers.count, part)
+            cores.work(seconds / self._servers.count, part, wanted)
 
     def used(self, seconds: float) -> Mapping[str, float]:
         """Utilisation of links and cores over so many seconds, by kind."""

@@ -76,12 +76,11 @@ def simulate(
     tally = Tally(events, steps=steps * together)
 
     def start(index: int) -> None:
-        if tally.over:
-            return
         if members[index].under_way:
             members[index].leave()
             members[index] = make(index)
-        members[index].begin()
+        if not tally.over:
+            members[index].begin()
 
     shared = Steps(
         context=context,
@@ -112,7 +111,9 @@ def _members(
     training, context = shared.training, shared.context
     if training.servers is None:
         ring = training.exchange is Exchange.ALL_REDUCE
-        peers: Peers = Ring(training, context) if ring else Pairs(training, context, random=random)
+        peers: Peers = (
+            Ring(training, context) if ring else Pairs(training, context, pick=random.randrange)
+        )
         return lambda index: PeerWorker(index, shared, peers), peers.used
     side: ServerSide
     if training.servers.colocated:

@@ -85,9 +85,20 @@ class Tally:
         warm: whether steps count.
         computed: seconds of all computations.
         phases: seconds of each, summed over the steps that count.
+        phased: how many steps that is.
     """
 
-    __slots__ = ("_ended", "_events", "_steps", "_warm", "computed", "over", "phases", "warm")
+    __slots__ = (
+        "_ended",
+        "_events",
+        "_steps",
+        "_warm",
+        "computed",
+        "over",
+        "phased",
+        "phases",
+        "warm",
+    )
 
     def __init__(self, events: Events, *, steps: int) -> None:
         """Nothing has ended.
@@ -99,6 +110,7 @@ class Tally:
         self.over = False
         self.warm = False
         self.computed = 0.0
+        self.phased = 0
         self.phases = dict.fromkeys((each.name for each in fields(StepPhases)), 0.0)
         self._events = events
         self._steps = steps
@@ -127,7 +139,6 @@ class Tally:
         gaps = batch_means(rounds, batches=BATCHES)
         mean, amount = fmean(rounds), together * samples
         short, long = student_interval(gaps)
-        counted = len(rounds) * together
         return SimulatedTraining(
             workers=workers,
             throughput=amount / mean,
@@ -136,7 +147,9 @@ class Tally:
             variance=variance(amount / each for each in rounds if each > 0),
             step=mean * workers / together,
             step_variance=variance(rounds),
-            phases=StepPhases(**{name: total / counted for name, total in self.phases.items()}),
+            phases=StepPhases(
+                **{name: total / max(self.phased, 1) for name, total in self.phases.items()}
+            ),
             utilisation=utilisation,
             seconds=self._events.now,
         )
