@@ -24,10 +24,14 @@ from validation.parts.pages import put_between
 from validation.testbed.servers import CASES, NETWORKS, ServersCase, distribution
 from validation.testbed.servers_campaign import rate
 
+from foretrain.queueing.servers.policies import LinkPolicy
 from foretrain.queueing.servers.simulate import simulate
 from foretrain.queueing.training import Servers, Training, Updates, Worker
 
-RECORD = Path(__file__).parent / "tables" / "servers" / "emulated.json"
+RECORDS = Path(__file__).parent / "tables" / "servers"
+RECORD = RECORDS / "emulated.json"
+FIRST = RECORDS / "first.json"
+"""The first campaign, for which links were predicted to be shared fairly."""
 PAGE = Path(__file__).parents[1] / "docs" / "background" / "servers-testbed.md"
 MARKS = ("<!-- python -m validation.servers_testbed --measure -->", "<!-- end of the table -->")
 """Around the table on the page."""
@@ -83,7 +87,9 @@ def holds(errors: Sequence[float]) -> bool:
     return fmean(sizes) <= MUST_MEAN and max(sizes) <= MUST_WORST
 
 
-def predicted(case: ServersCase, calibration: Mapping[str, Any]) -> float:
+def predicted(
+    case: ServersCase, calibration: Mapping[str, Any], *, policy: LinkPolicy = LinkPolicy.BUFFERED
+) -> float:
     """Steps per second of all workers, simulated from what a calibration measured."""
     small = next(
         each
@@ -108,7 +114,7 @@ def predicted(case: ServersCase, calibration: Mapping[str, Any]) -> float:
         ),
         updates=Updates(stale=case.stale),
     )
-    return simulate(training, case.workers, steps=STEPS, seed=SEED).throughput
+    return simulate(training, case.workers, steps=STEPS, seed=SEED, policy=policy).throughput
 
 
 def rows(record: Mapping[str, Any]) -> list[ServersRow]:

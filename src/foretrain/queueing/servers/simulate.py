@@ -67,7 +67,7 @@ def simulate(
 
     Source: law2015, section 9.5.3.
     """
-    _check(training, workers, steps=steps, window=window, recorded=bool(recorded))
+    _check(training, workers, steps=steps, window=window, policy=policy, recorded=bool(recorded))
     events, random = Events(), Random(seed)
     context = Context(
         events=events, workers=workers, policy=policy, window=window, recording=recording
@@ -126,7 +126,15 @@ def _members(
     return lambda index: GraphWorker(index, shared, side, draw_graph=draw_graph), side.used
 
 
-def _check(training: Training, workers: int, *, steps: int, window: float, recorded: bool) -> None:
+def _check(
+    training: Training,
+    workers: int,
+    *,
+    steps: int,
+    window: float,
+    policy: LinkPolicy,
+    recorded: bool,
+) -> None:
     if not workers > training.updates.backup:
         raise InputError(
             f"workers must be at least 1 and more than backup, {training.updates.backup},"
@@ -136,6 +144,10 @@ def _check(training: Training, workers: int, *, steps: int, window: float, recor
         raise InputError(f"steps must be at least {FEWEST}, got {steps}.")
     if not window > 0:
         raise InputError(f"window must be above 0 B, got {window}.")
+    if policy is LinkPolicy.BUFFERED and recorded:
+        raise InputError(
+            "policy = 'buffered' takes one message of a worker at a time, and no recorded operations."
+        )
     if training.servers is None and (recorded or training.updates.backup):
         raise InputError(
             f"exchange = '{training.exchange}' takes neither recorded operations nor backup"
