@@ -146,7 +146,8 @@ def _check(
         raise InputError(f"window must be above 0 B, got {window}.")
     if policy is LinkPolicy.BUFFERED and recorded:
         raise InputError(
-            "policy = 'buffered' takes one message of a worker at a time, and no recorded operations."
+            "policy = 'buffered' takes one message of a worker at a time, so no recorded"
+            " operations. Take 'fair' for them."
         )
     if training.servers is None and (recorded or training.updates.backup):
         raise InputError(
