@@ -207,7 +207,7 @@ def pairs(workers: int) -> float:
     2 p / (n - 1). Exchanges that meet halve each other's rate, so one takes
     D (1 + p (3 n - 5) / (n - 1)). Exact for two workers only as a closed network; to first order in
     p for more, while links are busy at most a fifth of the time and exchanges that meet hardly ever
-    meet a third: at a third of the time it is 4 % too low already, at a half 14 %. There is no
+    meet a third: at a third of the time it is up to 5 % too low, at a half up to 15 %. There is no
     closed form then: which exchanges meet is a random graph.
     """
     if workers == 1:

@@ -4,18 +4,10 @@ from dataclasses import replace
 from math import inf, nan
 
 import pytest
+from tests.recorded_steps import FORWARD, PROFILE, PULL, STEP
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import Profile, RecordedOperation, RecordedStep, StepResource
-
-PULL = RecordedOperation(
-    name="pull", resource=StepResource.DOWNLINK, start=0.5, end=1.5, size=8.0, layer=1
-)
-FORWARD = RecordedOperation(
-    name="forward", resource=StepResource.COMPUTE, start=1.5, end=4.0, after=("pull",)
-)
-STEP = RecordedStep(number=3, operations=(PULL, FORWARD))
-PROFILE = Profile(name="small", nodes=2, samples=32.0, link=8.0, steps=(STEP,))
+from foretrain.measured.profile import RecordedStep, StepResource
 
 
 def test_a_step_lasts_from_its_first_start_to_its_last_end():

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.measured.test_profile import PROFILE
+from tests.recorded_steps import PROFILE
 
 from foretrain.errors import InputError
 from foretrain.measured.profile import Profile, RecordedOperation, RecordedStep, StepResource

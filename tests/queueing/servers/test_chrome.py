@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.queueing.servers.test_policies import TWO_LAYERS
+from tests.recorded_steps import TWO_LAYERS
 
 from foretrain.queueing.distributions import Exponential
 from foretrain.queueing.servers.chrome import chrome_trace, trace_utilisation

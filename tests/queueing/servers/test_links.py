@@ -1,5 +1,6 @@
 """Links and cores: worked by hand, and one sum of servers against each of them."""
 
+from functools import partial
 from itertools import accumulate
 from random import Random
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from foretrain.events import Events
 from foretrain.queueing.servers.links import FifoLink, SharedLink
 from foretrain.queueing.servers.mesh import Flow, Mesh, max_min_rates
+from foretrain.queueing.servers.policies import Connection, EqualShares
 from foretrain.queueing.servers.sides import joined
 
 arrivals = st.lists(st.tuples(st.floats(0.0, 3.0), st.floats(0.1, 5.0)), min_size=1, max_size=12)
@@ -28,6 +30,33 @@ def ends(events, send, jobs):
     return [found[number] for number in range(len(jobs))]
 
 
+def send_to(link, worker, size, done):
+    if isinstance(link, FifoLink):
+        link.send(size, done, worker=worker)
+    else:
+        link.send(size, done)
+
+
+def test_what_a_worker_cannot_take_goes_to_the_next_in_the_queue():
+    """Rates 2, 1 and nothing: the second waits for the rest of the link, the last for a turn."""
+    events = Events()
+    link = FifoLink(events, capacity=3.0, most=2.0)
+    jobs = [(0.0, 4.0), (0.0, 4.0), (0.0, 4.0)]
+    found = ends(events, partial(send_to, link), jobs)
+    second = 2.0 + (4.0 - 2.0) / 2.0
+    last = second + (4.0 - (second - 2.0) * 1.0) / 2.0
+    assert found == [4.0 / 2.0, second, last]
+    assert link.carried == 3 * 4.0
+
+
+def test_messages_of_one_worker_queue_for_its_own_link():
+    events = Events()
+    link = FifoLink(events, capacity=9.0, most=2.0)
+    jobs = [(0.0, 4.0), (0.0, 4.0)]
+    found = ends(events, lambda _, size, done: link.send(size, done, worker=0), jobs)
+    assert found == [2.0, 4.0]
+
+
 def test_a_transfer_that_is_joined_goes_on_at_half_the_rate():
     events = Events()
     link = SharedLink(events, capacity=1.0, most=1.0)
@@ -40,6 +69,19 @@ def test_a_transfer_is_no_quicker_than_the_link_of_its_worker():
     link = SharedLink(events, capacity=10.0, most=2.0)
     found = ends(events, lambda _, size, done: link.send(size, done), [(0.0, 4.0), (0.0, 6.0)])
     assert found == [4.0 / 2.0, 6.0 / 2.0]
+
+
+def test_three_messages_of_a_connection_share_what_is_left_of_two():
+    events = Events()
+    link = SharedLink(events, capacity=1.0, most=1.0)
+    connection = Connection(link, EqualShares(), window=0.0)
+    found = ends(
+        events,
+        lambda _, size, done: connection.send(size, done, rank=0),
+        [(0.0, 4.0), (0.0, 4.0), (2.0, 2.0)],
+    )
+    third = 2.0 + 3 * 2.0
+    assert found == pytest.approx([third + 2 * (4.0 - 1.0 - 2.0)] * 2 + [third])
 
 
 def test_what_is_withdrawn_tells_what_is_left():
@@ -62,7 +104,8 @@ def test_any_order_of_transfers_keeps_a_link_busy_as_long(jobs):
     for kind in (SharedLink, FifoLink):
         events = Events()
         link = kind(events, capacity=2.0, most=2.0)
-        found.append(max(ends(events, lambda _, size, done, to=link: to.send(size, done), jobs)))
+        send = partial(send_to, link)
+        found.append(max(ends(events, send, jobs)))
         assert link.carried == pytest.approx(sum(size for _, size in jobs))
     busy_until = [*accumulate(sorted(jobs), lambda end, job: max(end, job[0]) + job[1] / 2.0,
                               initial=0.0)][-1]  # fmt: skip

@@ -5,42 +5,16 @@ layer 1 and 2 take 4 and 1 seconds, back through 2 and 1 one second each.
 """
 
 import pytest
+from tests.recorded_steps import TWO_LAYERS, carry, compute
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import RecordedOperation, RecordedStep, StepResource
+from foretrain.measured.profile import RecordedStep, StepResource
 from foretrain.queueing.distributions import Constant
 from foretrain.queueing.servers.policies import LinkPolicy
 from foretrain.queueing.servers.simulate import simulate
 from foretrain.queueing.training import SYNCHRONOUS, Servers, Training, Worker
 
 WINDOW = 2.0
-
-
-def compute(name, seconds, *after):
-    return RecordedOperation(
-        name=name, resource=StepResource.COMPUTE, start=0.0, end=seconds, after=after
-    )
-
-
-def carry(name, resource, size, *, layer, after=()):
-    return RecordedOperation(
-        name=name, resource=resource, start=0.0, end=0.0, size=size, layer=layer, after=after
-    )
-
-
-TWO_LAYERS = RecordedStep(
-    number=0,
-    operations=(
-        carry("pull 2", StepResource.DOWNLINK, 4.0, layer=2),
-        carry("pull 1", StepResource.DOWNLINK, 1.0, layer=1),
-        compute("forward 1", 4.0, "pull 1"),
-        compute("forward 2", 1.0, "pull 2", "forward 1"),
-        compute("backward 2", 1.0, "forward 2"),
-        carry("push 2", StepResource.UPLINK, 4.0, layer=2, after=("backward 2",)),
-        compute("backward 1", 1.0, "backward 2"),
-        carry("push 1", StepResource.UPLINK, 1.0, layer=1, after=("backward 1",)),
-    ),
-)
 
 
 def trained(*, pulled=0.0, pushed=0.0, seconds=0.0):

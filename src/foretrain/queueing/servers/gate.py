@@ -70,7 +70,7 @@ class StaleGate:
         if not self._behind[self._slowest]:
             del self._behind[self._slowest]
             self._slowest += 1
-        for ended in sorted(self._waiting):
+        for ended in list(self._waiting):
             if ended <= self._slowest + self._stale:
                 for each in self._waiting.pop(ended):
                     self._start(each)

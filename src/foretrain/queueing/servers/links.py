@@ -9,30 +9,9 @@ rates by progressive filling).
 
 from __future__ import annotations
 
-from collections import deque
 from heapq import heappop, heappush
-from typing import Protocol
 
 from foretrain.events import Action, Events
-
-
-class DirectedLink(Protocol):
-    """One direction of a server's link.
-
-    Attributes:
-        carried: bytes so far.
-    """
-
-    carried: float
-
-    def send(self, size: float, done: Action) -> object:
-        """Begin a transfer.
-
-        Args:
-            size: bytes, at least 0.
-            done: what happens when the last of them has come.
-        """
-        ...
 
 
 class SharedLink:
@@ -120,10 +99,28 @@ class SharedLink:
             done()
 
 
-class FifoLink:
-    """A link that carries one transfer at a time, in the order in which they were asked for."""
+class QueuedMessage:
+    """A message that waits or is under way; all that a queue knows of it."""
 
-    __slots__ = ("_events", "_queue", "_rate", "carried")
+    __slots__ = ("done", "left", "rate", "worker")
+
+    def __init__(self, size: float, worker: int, done: Action) -> None:
+        """It waits."""
+        self.left = size
+        self.rate = 0.0
+        self.worker = worker
+        self.done = done
+
+
+class FifoLink:
+    """A link that carries messages in the order in which they were asked for.
+
+    The first gets as much as its worker's link takes; what is left of the rate goes to the next one
+    of another worker, and so on.
+    """
+
+    __slots__ = ("_capacity", "_event", "_events", "_most", "_queue", "_since", "_spare",
+                 "_under_way", "carried")  # fmt: skip
 
     def __init__(self, events: Events, *, capacity: float, most: float) -> None:
         """Nothing is under way.
@@ -131,25 +128,63 @@ class FifoLink:
         Args:
             events: the clock.
             capacity: bytes per second of the link.
-            most: bytes per second of a transfer, which its worker's link allows.
+            most: bytes per second of a worker's link.
         """
         self.carried = 0.0
         self._events = events
-        self._rate = min(capacity, most)
-        self._queue: deque[tuple[float, Action]] = deque()
+        self._capacity = self._spare = capacity
+        self._most = most
+        self._queue: list[QueuedMessage] = []
+        self._under_way: list[QueuedMessage] = []
+        self._since = 0.0
+        self._event = -1
 
-    def send(self, size: float, done: Action) -> None:
-        """Begin a transfer of some bytes when those before it have ended."""
-        self._queue.append((size, done))
-        if len(self._queue) == 1:
-            self._begin()
+    def send(self, size: float, done: Action, *, worker: int) -> None:
+        """Begin a message of some bytes as soon as those before it let it."""
+        self._queue.append(QueuedMessage(size, worker, done))
+        if self._spare > 0:
+            self._advance()
+            self._expect()
 
-    def _begin(self) -> None:
-        self._events.after(self._queue[0][0] / self._rate, self._end)
+    def _advance(self) -> None:
+        seconds = self._events.now - self._since
+        self._since = self._events.now
+        for message in self._under_way:
+            carried = min(message.rate * seconds, message.left)
+            message.left -= carried
+            self.carried += carried
+
+    def _expect(self) -> None:
+        """Say who is under way, and ask for the next end."""
+        self._under_way, self._spare = [], self._capacity
+        busy: set[int] = set()
+        for message in self._queue:
+            if message.worker not in busy:
+                busy.add(message.worker)
+                message.rate = min(self._most, self._spare)
+                self._under_way.append(message)
+                self._spare -= message.rate
+                if self._spare < ROUNDED * self._capacity:
+                    self._spare = 0.0
+                    break
+        self._events.cancel(self._event)
+        if self._under_way:
+            first = min(message.left / message.rate for message in self._under_way)
+            self._event = self._events.after(first, self._end)
 
     def _end(self) -> None:
-        size, done = self._queue.popleft()
-        self.carried += size
-        if self._queue:
-            self._begin()
-        done()
+        first = min(message.left / message.rate for message in self._under_way)
+        for message in self._under_way:
+            carried = message.left if message.left / message.rate <= first else message.rate * first
+            message.left -= carried
+            self.carried += carried
+        self._since = self._events.now
+        ended = [message for message in self._under_way if not message.left]
+        self._queue = [message for message in self._queue if message not in ended]
+        self._expect()
+        for message in ended:
+            message.done()
+
+
+ROUNDED = 1e-12
+"""Share of a link's rate that rounding may leave over."""

@@ -23,7 +23,7 @@ class LinkPolicy(StrEnum):
     FAIR = "fair"
     """All share it equally: connections a server's link, messages a connection."""
     FIFO = "fifo"
-    """The one that was asked for first has all of it, whosever it is."""
+    """The one that was asked for first has all of it that its worker can take, whosever it is."""
     WINDOWS = "windows"
     """The first window of each message in the order of requests, the rest in turns.
 

@@ -13,7 +13,7 @@ from foretrain.errors import InputError
 from foretrain.events import Action
 from foretrain.queueing.servers.buffered import IntoServers, OutOfServers
 from foretrain.queueing.servers.cores import ServerCores, Wanted
-from foretrain.queueing.servers.links import DirectedLink, FifoLink, SharedLink
+from foretrain.queueing.servers.links import FifoLink, SharedLink
 from foretrain.queueing.servers.mesh import Mesh
 from foretrain.queueing.servers.policies import ORDERS, Connection, LinkPolicy
 from foretrain.queueing.servers.spans import EVERY, Context
@@ -72,7 +72,7 @@ class ServerLink:
         """
         rates = {"capacity": servers.count * servers.link, "most": worker.link}
         self._connections: Sequence[Connection] = ()
-        self._link: DirectedLink
+        self._link: SharedLink | FifoLink
         if context.policy is LinkPolicy.FIFO:
             self._link = FifoLink(context.events, **rates)
             return
@@ -96,6 +96,8 @@ class ServerLink:
         """Begin a message."""
         if self._connections:
             self._connections[worker].send(size, done, rank=rank)
+        elif isinstance(self._link, FifoLink):
+            self._link.send(size, done, worker=worker)
         else:
             self._link.send(size, done)
 
