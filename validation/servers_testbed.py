@@ -1,7 +1,8 @@
 """Real parameter servers on emulated nodes: predicted throughput beside what was measured.
 
     python -m validation.servers_testbed            # recorded runs; needs neither root nor torch
-    python -m validation.servers_testbed --measure  # runs anew, with root, and records: 13 minutes
+    python -m validation.servers_testbed --measure  # runs anew, with root, and records: 12 minutes
+    python -m validation.servers_testbed --deep     # where messages were lost, with deep queues
 
 Predictions are simulated from a calibration on other runs, and are recorded before the cases run.
 The exit status is 1 if the mean or the largest error is above what it must be.
@@ -21,8 +22,10 @@ from statistics import fmean, median
 from typing import Any
 
 from validation.parts.pages import put_between
+from validation.parts.processors import this_machine
+from validation.testbed.lab import QUEUE, missing
 from validation.testbed.servers import CASES, NETWORKS, ServersCase, distribution
-from validation.testbed.servers_campaign import rate
+from validation.testbed.servers_campaign import calibrated, measured, rate
 
 from foretrain.queueing.servers.policies import LinkPolicy
 from foretrain.queueing.servers.simulate import simulate
@@ -39,6 +42,8 @@ MUST_MEAN, MUST_WORST = 0.10, 0.20
 """Errors of the throughput that must not be exceeded."""
 STEPS, SEED = 1000, 21
 """Of each simulation."""
+DEEP = 16 * QUEUE
+"""Bytes of queues that lose nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +77,18 @@ class ServersRow:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 1 if an error is above what it must be."""
+    if {"--measure", "--deep"} & {*arguments} and (reason := missing()):
+        sys.exit(f"Nothing was measured: {reason}. The record stays as it was.")
+    if "--deep" in arguments:
+        print("\n".join(_deep()))
+        return 0
     if "--measure" in arguments:
         _measure()
-    found = rows(json.loads(RECORD.read_text("utf-8")))
+    found, first = (rows(json.loads(path.read_text("utf-8"))) for path in (RECORD, FIRST))
     print("\n".join(table(found)))
+    print(f"replayed today: {_summary([row.error for row in found])}")
+    print(f"the first campaign, before its runs: {_summary([row.blind_error for row in first])}")
+    print(f"the first campaign, replayed today: {_summary([row.error for row in first])}")
     if "--measure" in arguments:
         PAGE.write_text(shown_in(PAGE.read_text("utf-8"), found), "utf-8")
     return int(not holds([row.error for row in found]))
@@ -137,15 +150,16 @@ def rows(record: Mapping[str, Any]) -> list[ServersRow]:
 
 
 def table(found: Sequence[ServersRow]) -> Iterator[str]:
-    """The rows and what they come to, in words."""
-    yield f"{'training':75}{'measured':>10}{'predicted':>11}{'error':>8}"
+    """The rows and what they come to, in words, as predicted before the runs."""
+    yield f"{'training':82}{'measured':>10}{'predicted':>11}{'error':>8}"
     for row in found:
         yield (
-            f"{_name(row.case):75}{row.measured:8.2f}/s{row.simulated:9.2f}/s{row.error:+8.1%}"
+            f"{_name(row.case):82}{row.measured:8.2f}/s{row.predicted:9.2f}/s"
+            f"{row.blind_error:+8.1%}"
             f"{'  disturbed: ' + '; '.join(row.disturbed) if row.disturbed else ''}"
         )
-    yield f"{len(found)} cases: {_summary([row.error for row in found])}"
-    yield f"as recorded before the runs: {_summary([row.blind_error for row in found])}"
+    summary = _summary([row.blind_error for row in found])
+    yield f"{len(found)} cases, predicted before they ran: {summary}"
 
 
 def _summary(errors: Sequence[float]) -> str:
@@ -171,12 +185,6 @@ def shown_in(page: str, found: Sequence[ServersRow]) -> str:
 
 def _measure() -> None:
     """Calibrate, predict and record that, and only then run the cases and record them."""
-    from validation.parts.processors import this_machine
-    from validation.testbed.lab import missing
-    from validation.testbed.servers_campaign import calibrated, measured
-
-    if reason := missing():
-        sys.exit(f"Nothing was measured: {reason}. The record stays as it was.")
     calibrations = {network: calibrated(network) for network in NETWORKS}
     record = {
         "about": this_machine(),
@@ -189,9 +197,26 @@ def _measure() -> None:
     _write(record)
     seed = str(SystemRandom().randrange(10**9))
     began = _now()
-    by_network = {network: iter(measured(network, seed=seed)) for network in NETWORKS}
-    runs = [next(by_network[case.network]) for case in CASES]
+    by_network: dict[str, dict[str, ServersCase]] = {network: {} for network in NETWORKS}
+    for at, case in enumerate(CASES):
+        by_network[case.network][f"{seed} {at}"] = case
+    done = {network: iter(measured(network, cases)) for network, cases in by_network.items()}
+    runs = [next(done[case.network]) for case in CASES]
     _write({**record, "seed": seed, "began": began, "ended": _now(), "runs": runs})
+
+
+def _deep() -> Iterator[str]:
+    """Cases of which the switch lost most bytes, with queues that hold all that is under way."""
+    record = json.loads(RECORD.read_text("utf-8"))
+    (calibration,) = (each for each in record["calibrations"] if each["network"] == "500")
+    cases = {
+        f"deep {at}": case
+        for at, case in enumerate(CASES)
+        if case.network == "500" and case.workers * case.size > 2 * QUEUE * case.servers
+    }
+    runs = measured("500", cases, queue=DEEP)
+    for case, run in zip(cases.values(), runs, strict=True):
+        yield f"{_name(case):82}{rate(run):8.2f}/s{predicted(case, calibration):9.2f}/s"
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""How parameter servers on emulated nodes are measured: what is needed to predict, then the cases.
+"""How parameter servers on emulated nodes are measured: what is needed to predict, then cases.
 
 A calibration sends, applies and trains with next to nothing; none of its runs is one of the cases.
 """
@@ -11,9 +11,8 @@ from os import getloadavg
 from statistics import fmean, median, quantiles
 from typing import Any
 
-from validation.testbed.lab import Lab
+from validation.testbed.lab import QUEUE, Lab
 from validation.testbed.servers import (
-    CASES,
     MEBI,
     NETWORKS,
     SECONDS,
@@ -37,11 +36,11 @@ EXTRA = 0.03
 Found = Mapping[str, Any]
 
 
-def lab(network: str) -> Lab:
+def lab(network: str, *, queue: int = QUEUE) -> Lab:
     """Servers first, then as many workers as any case has."""
     links = NETWORKS[network]
     servers = dict.fromkeys(range(SERVERS), links.servers)
-    return Lab(nodes=SERVERS + max(WORKERS), rate=links.workers, other_rates=servers)
+    return Lab(nodes=SERVERS + max(WORKERS), rate=links.workers, other_rates=servers, queue=queue)
 
 
 def calibrated(network: str) -> dict[str, Any]:
@@ -95,30 +94,33 @@ def _over_workers(answers: Sequence[Sequence[Found]], job: int, what: str) -> fl
     return fmean(median(values) for values in found)
 
 
-def measured(network: str, *, seed: str) -> list[dict[str, Any]]:
-    """The runs of all cases of a network, as they are recorded; a disturbed one is repeated once.
+def measured(
+    network: str, cases: Mapping[str, ServersCase], *, queue: int = QUEUE
+) -> list[dict[str, Any]]:
+    """The runs of cases of a network, as they are recorded; a disturbed one is repeated once.
 
     Args:
         network: its name.
-        seed: of the workers' computations.
+        cases: by the seed of their workers' computations.
+        queue: bytes that may wait for a link.
     """
-    cases = [case for case in CASES if case.network == network]
-    with lab(network) as nodes:
-        runs = _runs(nodes, cases, seed=seed)
-        again = [case for case, run in zip(cases, runs, strict=True) if run["disturbed"]]
-        repeated = iter(_runs(nodes, again, seed=f"{seed} again") if again else [])
+    with lab(network, queue=queue) as nodes:
+        runs = _runs(nodes, cases)
+        pairs = zip(cases.items(), runs, strict=True)
+        again = {f"{seed} again": case for (seed, case), run in pairs if run["disturbed"]}
+        repeated = iter(_runs(nodes, again) if again else [])
     return [next(repeated) | {"repeated": True} if run["disturbed"] else run for run in runs]
 
 
-def _runs(nodes: Lab, cases: Sequence[ServersCase], *, seed: str) -> list[dict[str, Any]]:
+def _runs(nodes: Lab, cases: Mapping[str, ServersCase]) -> list[dict[str, Any]]:
     jobs = [
-        {**asdict(case), "kind": "train", "seconds": SECONDS, "seed": f"{seed} {CASES.index(case)}"}
-        for case in cases
+        {**asdict(case), "kind": "train", "seconds": SECONDS, "seed": seed}
+        for seed, case in cases.items()
     ]
     answers = nodes.run(PROGRAM, jobs, timeout=60.0 + 2.0 * SECONDS * len(jobs))
     return [
         _run(case, [each[at] for each in answers], load=getloadavg()[0])
-        for at, case in enumerate(cases)
+        for at, case in enumerate(cases.values())
     ]
 
 
