@@ -66,7 +66,7 @@ def calibrated(network: str) -> dict[str, Any]:
         "network": network,
         "load": getloadavg()[0],
         "size": LARGE,
-        "sent": dict(zip(ends, sent, strict=False)),
+        "sent": dict(zip(ends, sent[:-1], strict=True)),
         "apply": {"size": MEBI, "seconds": sent[-1]},
         "small": small,
     }
