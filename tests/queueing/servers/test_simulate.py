@@ -1,6 +1,7 @@
 """Training with many workers: laws, limits, and other people's formulas."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from foretrain.errors import InputError
 from foretrain.queueing.distributions import Constant, Exponential, Samples, Weibull
 from foretrain.queueing.servers.policies import LinkPolicy
 from foretrain.queueing.servers.simulate import simulate
+from foretrain.queueing.servers.spans import Recording
 from foretrain.queueing.training import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
@@ -129,6 +131,19 @@ def test_whoever_is_left_behind_stops_computing():
     training = with_server(Samples((1.0, 100.0)), updates=Updates(backup=3), pulled=0.0, pushed=0.0)
     found = simulate(training, 4, steps=200, seed=0)
     assert found.utilisation["worker compute"] == pytest.approx(1.0)
+
+
+def test_what_a_step_that_was_left_still_sends_shares_the_link_of_its_worker():
+    training = with_server(
+        Samples((0.01, 1.5)), updates=Updates(backup=1), pulled=0.0, pushed=3.0, link=1.0, count=99
+    )
+    recording = Recording()
+    simulate(training, 2, steps=40, seed=0, recording=recording)
+    for worker in range(2):
+        pushes = [it for it in recording.transfers if it.source == worker]
+        for first, second in pairwise(sorted(pushes, key=lambda it: it.start)):
+            both = max(first.end, second.end) - first.start
+            assert first.size + second.size <= both * 1.0 * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("stale", [0, 1, 5])

@@ -3,8 +3,7 @@
 A transfer goes over one direction of a server's link and of its worker's link. Servers that are
 alike, and get equal parts of everything at the same moments, are one link of their summed rate.
 
-Sources: kleinrock1976, section 4.4 (processor sharing); bertsekas1992, section 6.5.2 (max-min fair
-rates by progressive filling).
+Source: kleinrock1976, section 4.4 (processor sharing).
 """
 
 from __future__ import annotations

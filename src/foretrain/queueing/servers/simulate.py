@@ -119,7 +119,9 @@ def _members(
     if training.servers.colocated:
         side = Colocated(training.servers, training.worker, context)
     else:
-        side = OwnNodes(training.servers, training.worker, context, messages=bool(recorded))
+        # What a step that was left has begun to send goes on beside the next step's.
+        several = bool(recorded or training.updates.backup)
+        side = OwnNodes(training.servers, training.worker, context, messages=several)
     if not recorded:
         return lambda index: PhasedWorker(index, shared, side), side.used
     draw_graph = partial(random.choice, [step_graph(step) for step in recorded])
