@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from foretrain.cluster.cluster import Storage
 from foretrain.distributions import Constant
 from foretrain.errors import InputError
-from foretrain.plan.servers import ASYNCHRONOUS, Exchange, Servers, Training, Worker
+from foretrain.plan.servers import ASYNCHRONOUS, Aggregation, Servers, Training, Worker
 from foretrain.plan.startup import Access, StartUp
 from foretrain.queueing.scaling_findings import (
     ScalingCause,
@@ -169,7 +169,7 @@ def test_what_ifs_come_by_what_they_gain():
         ({"cores": 0}, "ServedJob.cores must be at least 1, got 0"),
         ({"held": 1.5}, "ServedJob.held must lie from 0 to 1, got 1.5"),
         (
-            {"training": Training(worker=TRAINING.worker, exchange=Exchange.ALL_REDUCE)},
+            {"training": Training(worker=TRAINING.worker, aggregation=Aggregation.ALL_REDUCE)},
             "ServedJob.training must have servers",
         ),
         (

@@ -42,6 +42,8 @@ class LinkPolicy(StrEnum):
     """
     ORDER = "order"
     """The one that is needed first has all of its connection. Source: hashemi2019, abstract."""
+    BUFFERED = "buffered"
+    """Senders go at their own links' rates; a switch keeps what a receiver cannot take yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

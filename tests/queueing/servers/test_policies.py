@@ -8,6 +8,7 @@ import pytest
 from tests.recorded_steps import TWO_LAYERS, carry, compute
 
 from foretrain.distributions import Constant
+from foretrain.errors import InputError
 from foretrain.measured.profile import RecordedStep, StepResource
 from foretrain.plan.servers import SYNCHRONOUS, LinkPolicy, Servers, Training, Worker
 from foretrain.queueing.servers.simulate import simulate
@@ -83,7 +84,7 @@ def test_two_workers_share_a_link_or_queue_for_it(policy, pulled, computed, push
     assert found.throughput == pytest.approx(2.0 / (pulled + computed + pushed), rel=1e-9)
 
 
-@pytest.mark.parametrize("policy", list(LinkPolicy))
+@pytest.mark.parametrize("policy", sorted(set(LinkPolicy) - {LinkPolicy.BUFFERED}))
 def test_messages_of_one_layer_take_the_same_time_under_each_policy(policy):
     step = RecordedStep(
         number=0,
@@ -95,6 +96,12 @@ def test_messages_of_one_layer_take_the_same_time_under_each_policy(policy):
     )
     found = simulate(trained(), 1, steps=40, seed=0, policy=policy, recorded=[step])
     assert found.throughput == pytest.approx(1.0 / 8.0, rel=1e-9)
+
+
+def test_buffers_of_a_switch_do_not_go_with_recorded_operations():
+    step = RecordedStep(number=0, operations=(compute("forward", 2.0),))
+    with pytest.raises(InputError, match="no recorded operations"):
+        simulate(trained(), 1, steps=40, seed=0, policy=LinkPolicy.BUFFERED, recorded=[step])
 
 
 def test_a_larger_window_than_any_message_is_the_order_of_requests():

@@ -12,6 +12,7 @@ from typing import Protocol
 from foretrain.errors import InputError
 from foretrain.events import Action
 from foretrain.plan.servers import LinkPolicy, Servers, Worker
+from foretrain.queueing.servers.buffered import IntoServers, OutOfServers
 from foretrain.queueing.servers.cores import ServerCores, Wanted
 from foretrain.queueing.servers.links import FifoLink, SharedLink
 from foretrain.queueing.servers.mesh import Mesh
@@ -52,7 +53,13 @@ class ServerLink:
     __slots__ = ("_connections", "_link")
 
     def __init__(
-        self, servers: Servers, worker: Worker, context: Context, *, messages: bool
+        self,
+        servers: Servers,
+        worker: Worker,
+        context: Context,
+        *,
+        inward: bool,
+        messages: bool,
     ) -> None:
         """Nothing is under way.
 
@@ -60,6 +67,7 @@ class ServerLink:
             servers: whose rates add up.
             worker: whose link bounds what it gets.
             context: of the simulation.
+            inward: whether to the servers.
             messages: whether a worker may have several messages under way.
         """
         rates = {"capacity": servers.count * servers.link, "most": worker.link}
@@ -67,6 +75,9 @@ class ServerLink:
         self._link: SharedLink | FifoLink
         if context.policy is LinkPolicy.FIFO:
             self._link = FifoLink(context.events, **rates)
+            return
+        if context.policy is LinkPolicy.BUFFERED:
+            self._link = (IntoServers if inward else OutOfServers)(context.events, **rates)
             return
         self._link = link = SharedLink(context.events, **rates)
         if messages:
@@ -112,8 +123,8 @@ class OwnNodes:
         self._servers = servers
         self._worker = worker
         self._context = context
-        self._down = ServerLink(servers, worker, context, messages=messages)
-        self._up = ServerLink(servers, worker, context, messages=messages)
+        self._down = ServerLink(servers, worker, context, inward=False, messages=messages)
+        self._up = ServerLink(servers, worker, context, inward=True, messages=messages)
         self._cores = ServerCores(context, count=servers.cores, server=EVERY)
 
     def pull(self, worker: int, size: float, done: Action, *, rank: int = 0) -> None:

@@ -67,7 +67,7 @@ def simulate(
 
     Source: law2015, section 9.5.3.
     """
-    _check(training, workers, steps=steps, window=window, recorded=bool(recorded))
+    _check(training, workers, steps=steps, window=window, policy=policy, recorded=bool(recorded))
     events, random = Events(), Random(seed)
     context = Context(
         events=events, workers=workers, policy=policy, window=window, recording=recording
@@ -128,7 +128,15 @@ def _members(
     return lambda index: GraphWorker(index, shared, side, draw_graph=draw_graph), side.used
 
 
-def _check(training: Training, workers: int, *, steps: int, window: float, recorded: bool) -> None:
+def _check(
+    training: Training,
+    workers: int,
+    *,
+    steps: int,
+    window: float,
+    policy: LinkPolicy,
+    recorded: bool,
+) -> None:
     if not workers > training.updates.backup:
         raise InputError(
             f"workers must be at least 1 and more than backup, {training.updates.backup},"
@@ -138,6 +146,11 @@ def _check(training: Training, workers: int, *, steps: int, window: float, recor
         raise InputError(f"steps must be at least {FEWEST}, got {steps}.")
     if not window > 0:
         raise InputError(f"window must be above 0 B, got {window}.")
+    if policy is LinkPolicy.BUFFERED and recorded:
+        raise InputError(
+            "policy = 'buffered' takes one message of a worker at a time, so no recorded"
+            " operations. Take 'fair' for them."
+        )
     if training.servers is None and (recorded or training.updates.backup):
         raise InputError(
             f"aggregation = '{training.aggregation}' takes neither recorded operations nor backup"
