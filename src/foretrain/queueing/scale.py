@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 from foretrain.cluster.fewer import fewer
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.distributions import Constant
+from foretrain.distributions import Constant, LogNormal
 from foretrain.errors import InputError
 from foretrain.measured.scale_study import ScaleStudy, WholeJob
 from foretrain.plan.servers import ASYNCHRONOUS, Aggregation, Servers, Training, Worker
@@ -190,8 +190,12 @@ def _of_model(study: ScaleStudy, model: Study, coefficients: Coefficients) -> Tr
     link = outer.share * outer.below
     learned = model.workload
     trained = sum(layer.repeats * layer.trainable for layer in learned.model.layers)
+    seconds = found.step_time - found.parts.update - found.parts.input
+    # From pass to pass and from device to device: without it, equal workers would meet for ever.
+    known = coefficients
+    spread = known.picture_steps.straggling if learned.model.dimensions else known.step.spread
     worker = Worker(
-        compute=Constant(found.step_time - found.parts.update - found.parts.input),
+        compute=LogNormal(mean=seconds, deviation=spread * seconds),
         samples=float(learned.global_batch),
         pulled=trained * learned.precision.value_bytes,
         pushed=trained * learned.gradients.wire_bytes,
