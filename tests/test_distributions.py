@@ -100,7 +100,7 @@ def test_values_rise_with_the_hazard(law):
         (Pareto(mean=1.5, shape=3.0), stats.pareto(3.0)),
         (Normal(mean=3.0, deviation=0.5), stats.norm(3.0, 0.5)),
     ],
-    ids=str,
+    ids=["lognormal", "weibull", "pareto", "normal"],
 )
 def test_shares_and_moments_are_those_of_scipy(law, theirs):
     times = np.linspace(0.1, 9.0, 50)
