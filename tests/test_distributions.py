@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
-from tests.queueing.laws import EVERY, SMOOTH, distributions
 
 from foretrain.distributions import (
     Constant,
@@ -22,6 +21,7 @@ from foretrain.distributions import (
     Weibull,
 )
 from foretrain.errors import InputError
+from tests.queueing.laws import EVERY, SMOOTH, distributions
 
 every = pytest.mark.parametrize("law", EVERY, ids=str)
 smooth = pytest.mark.parametrize("law", SMOOTH, ids=str)

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.needs import needs
 from validation.parts.pages import plain
 
 from foretrain.study.coefficients import SHIPPED
@@ -32,6 +31,7 @@ from foretrain.study.ensemble_study import read_ensemble_study
 from foretrain.study.queue_study import read_queue_study
 from foretrain.study.scale_study import read_scale_study
 from foretrain.study.study import read_study, study_from
+from tests.needs import needs
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "validation", "benchmarks", "examples", "src")

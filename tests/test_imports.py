@@ -9,6 +9,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
 from tests.parsed import nodes, tree
 
 SOURCE = Path(__file__).parents[1] / "src" / "foretrain"

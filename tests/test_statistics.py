@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from tests.examples import few
 
 from foretrain.errors import InputError
 from foretrain.statistics import (
@@ -21,6 +20,7 @@ from foretrain.statistics import (
     student_interval,
     student_quantile,
 )
+from tests.examples import few
 
 COUNTS = st.integers(1, 100_000)
 TIMES = st.floats(1e-3, 1e3)

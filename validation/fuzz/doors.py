@@ -147,6 +147,13 @@ def scaled(path: Path) -> None:
     shown(study, scale(few))
 
 
+def drawn_of_curve(path: Path) -> None:
+    """A throughput curve behind a sound study of jobs that are drawn of it."""
+    study = path.with_name("queue.toml")
+    study.write_text(seeds.CURVED.replace("curve.json", path.name), "utf-8")
+    simulated(study)
+
+
 def replayed_steps(path: Path) -> None:
     """A profile of one worker behind a sound study."""
     study = path.with_name("scale.toml")
@@ -448,6 +455,12 @@ def doors() -> tuple[Door, ...]:
             seeds=(_toml(seeds.SCALE), _toml(seeds.SCALED_MODEL)),
             use=scaled,
             share=3,
+        ),
+        Door(
+            name="curve",
+            reads=("study/curves.py:read_curve",),
+            seeds=(Seed(name="curve.json", text=seeds.CURVE, form="json"),),
+            use=drawn_of_curve,
         ),
         Door(
             name="worker-profile",

@@ -279,6 +279,23 @@ nodes = 4
 [plan]
 micro_batch = 8
 """
+CURVED: Final = """
+[fleet]
+nodes = 4
+devices = 1
+[jobs]
+draw = 8
+[[jobs.models]]
+name = "known"
+curve = "curve.json"
+samples = 1000000
+[simulation]
+policies = ["fifo", "srtf"]
+loads = [0.8]
+"""
+CURVE: Final = """{"schema": "foretrain/scale/1", "foretrain": "0.1.0", "points": [
+{"workers": 1, "throughput": 200.0, "low": 190.0, "high": 210.0, "variance": 100.0},
+{"workers": 4, "throughput": 700.0, "low": 690.0, "high": 710.0, "variance": null}]}"""
 PROFILED: Final = """
 [scale]
 workers = [2]

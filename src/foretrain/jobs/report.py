@@ -42,10 +42,9 @@ def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
     yield ReportSection(name="replay", title="The log beside its simulation", body=(replayed,))
     models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
     for model, curve in zip(models, answer.curves, strict=True):
-        plan, asked = curve.asked.plan, model.study
-        yield from _curve(
-            curve, " ".join(sentences(plan, asked.workload)) if plan and asked else ""
-        )
+        plan = curve.asked.plan
+        told = sentences(plan, model.planned.workload) if plan else ()
+        yield from _curve(curve, " ".join(told))
     for place, point in enumerate(answer.points):
         body = (responses(point),)
         yield ReportSection(name=f"responses-{place}", title=title(point), body=body)
@@ -59,8 +58,8 @@ def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
     if answer.capacity is not None:
         asked = capacity_title(answer.capacity)
         yield ReportSection(name="capacity", title=asked, body=(capacity_table(answer.capacity),))
-    told: tuple[Block, ...] = (*answer.findings, Note(speed(answer)))
-    yield ReportSection(name="findings", title="What follows", body=told)
+    follows: tuple[Block, ...] = (*answer.findings, Note(speed(answer)))
+    yield ReportSection(name="findings", title="What follows", body=follows)
 
 
 def responses(point: LoadPoint) -> Table:

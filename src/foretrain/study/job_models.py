@@ -82,9 +82,8 @@ def known_model(
         return None
     with problems.noting(path):
         curve = read_curve(folder / section.curve, section.name, per_worker=section.per_worker)
-        counts = tuple(
-            each for each in curve.counts if not section.counts or each in section.counts
-        )
+        wanted = section.counts or curve.counts
+        counts = tuple(each for each in curve.counts if each in wanted)
         if section.devices is not None and section.devices not in counts:
             raise InputError(
                 f"devices is {section.devices}, and the curve knows {', '.join(map(str, counts))}."
