@@ -2,7 +2,7 @@
 
     python -m validation.servers_testbed            # recorded runs; needs neither root nor torch
     python -m validation.servers_testbed --measure  # runs anew, with root, and records: 12 minutes
-    python -m validation.servers_testbed --deep     # where messages were lost, with deep queues
+    python -m validation.servers_testbed --shallow  # one case with queues that lose bytes
 
 Predictions are simulated from a calibration on other runs, and are recorded before the cases run.
 The exit status is 1 if the mean or the largest error is above what it must be.
@@ -42,8 +42,6 @@ MUST_MEAN, MUST_WORST = 0.10, 0.20
 """Errors of the throughput that must not be exceeded."""
 STEPS, SEED = 1000, 21
 """Of each simulation."""
-DEEP = 16 * QUEUE
-"""Bytes of queues that lose nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +75,10 @@ class ServersRow:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 1 if an error is above what it must be."""
-    if {"--measure", "--deep"} & {*arguments} and (reason := missing()):
+    if {"--measure", "--shallow"} & {*arguments} and (reason := missing()):
         sys.exit(f"Nothing was measured: {reason}. The record stays as it was.")
-    if "--deep" in arguments:
-        print("\n".join(_deep()))
+    if "--shallow" in arguments:
+        print("\n".join(_shallow()))
         return 0
     if "--measure" in arguments:
         _measure()
@@ -205,16 +203,16 @@ def _measure() -> None:
     _write({**record, "seed": seed, "began": began, "ended": _now(), "runs": runs})
 
 
-def _deep() -> Iterator[str]:
-    """Cases of which the switch lost most bytes, with queues that hold all that is under way."""
+def _shallow() -> Iterator[str]:
+    """Cases whose messages overflow queues of an ordinary size."""
     record = json.loads(RECORD.read_text("utf-8"))
     (calibration,) = (each for each in record["calibrations"] if each["network"] == "500")
     cases = {
-        f"deep {at}": case
+        f"shallow {at}": case
         for at, case in enumerate(CASES)
         if case.network == "500" and case.workers * case.size > 2 * QUEUE * case.servers
     }
-    runs = measured("500", cases, queue=DEEP)
+    runs = measured("500", cases, queue=QUEUE)
     for case, run in zip(cases.values(), runs, strict=True):
         yield f"{_name(case):82}{rate(run):8.2f}/s{predicted(case, calibration):9.2f}/s"
 

@@ -72,7 +72,7 @@ class ServerLink:
         """
         rates = {"capacity": servers.count * servers.link, "most": worker.link}
         self._connections: Sequence[Connection] = ()
-        self._link: SharedLink | FifoLink
+        self._link: SharedLink | FifoLink | IntoServers | OutOfServers
         if context.policy is LinkPolicy.FIFO:
             self._link = FifoLink(context.events, **rates)
             return
