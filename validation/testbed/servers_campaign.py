@@ -25,6 +25,8 @@ from validation.testbed.servers import (
 PROGRAM = ["-m", "validation.testbed.server_node"]
 SMALL, LARGE = 1024, 8 * MEBI
 """Bytes of a message that only starts, and of one that shows the bandwidth."""
+DEEP = 16 * QUEUE
+"""Bytes of queues that lose nothing, whatever is under way."""
 TIMES = 7
 LIGHT = {"kind": "exponential", "mean": 0.02, "least": 0.01}
 """Computations between small messages, so that these rarely meet."""
@@ -36,7 +38,7 @@ EXTRA = 0.03
 Found = Mapping[str, Any]
 
 
-def lab(network: str, *, queue: int = QUEUE) -> Lab:
+def lab(network: str, *, queue: int = DEEP) -> Lab:
     """Servers first, then as many workers as any case has."""
     links = NETWORKS[network]
     servers = dict.fromkeys(range(SERVERS), links.servers)
@@ -95,7 +97,7 @@ def _over_workers(answers: Sequence[Sequence[Found]], job: int, what: str) -> fl
 
 
 def measured(
-    network: str, cases: Mapping[str, ServersCase], *, queue: int = QUEUE
+    network: str, cases: Mapping[str, ServersCase], *, queue: int = DEEP
 ) -> list[dict[str, Any]]:
     """The runs of cases of a network, as they are recorded; a disturbed one is repeated once.
 
