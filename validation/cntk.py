@@ -37,6 +37,7 @@ from foretrain.queueing.served import (
     served_time,
     server_knee,
 )
+from foretrain.queueing.servers.simulate import simulate
 from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Data
@@ -61,6 +62,9 @@ MOST = 64
 
 FEW, KNEE, TWICE = (3, 6), (12.0, 20.0), (1.8, 2.2)
 """Best counts, knees, and ratios of knees that are consistent with the findings."""
+
+PATIENT = 100
+"""Steps of each worker that are simulated."""
 
 Values = Mapping[str, float]
 
@@ -162,6 +166,30 @@ def claims() -> Iterator[Claim]:
         most=TWICE[1],
         write=lambda value: f"{value:.3f}",
     )
+    one, two = simulated_knees(job.training)
+    yield Claim(name="server knee, simulated", figure=one, least=KNEE[0], most=KNEE[1], write=nodes)
+    yield Claim(
+        name="twice the servers, simulated: knee over knee",
+        figure=two / one,
+        least=TWICE[0],
+        most=TWICE[1],
+        write=lambda value: f"{value:.3f}",
+    )
+
+
+def simulated_knees(training: Training) -> tuple[float, float]:
+    """What all servers do together over what one worker does, simulated; and with twice as many.
+
+    Far beyond the knee all servers are busy; one worker alone waits for nobody.
+    """
+    knees = []
+    for each in (training, doubled(training)):
+        one, many = (
+            simulate(each, workers, steps=PATIENT, seed=0).throughput
+            for workers in (1, 4 * round(server_knee(each)))
+        )
+        knees.append(many / one)
+    return knees[0], knees[1]
 
 
 def reported() -> Iterator[str]:

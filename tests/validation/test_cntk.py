@@ -1,6 +1,5 @@
 """CNTK on Blue Waters: what is published of it, and what must hold of our case."""
 
-import pytest
 from tests.validation.published import numbers
 
 from foretrain.queueing.served import best_count, server_knee
@@ -43,15 +42,6 @@ def test_a_claim_fails_where_an_input_makes_it_untrue():
 
 
 def test_twice_the_servers_serve_twice_the_nodes_in_the_simulation_too():
-    simulate = pytest.importorskip("foretrain.queueing.servers.simulate").simulate
-    _, job = stated()
-    knees = []
-    for training in (job.training, cntk.doubled(job.training)):
-        # Far beyond the knee all servers are busy; one worker alone waits for nobody.
-        one, many = (
-            simulate(training, workers, steps=PATIENT, seed=0).throughput
-            for workers in (1, 4 * round(server_knee(training)))
-        )
-        knees.append(many / one)
-    assert cntk.KNEE[0] <= knees[0] <= cntk.KNEE[1]
-    assert cntk.TWICE[0] <= knees[1] / knees[0] <= cntk.TWICE[1]
+    one, two = cntk.simulated_knees(stated()[1].training)
+    assert cntk.KNEE[0] <= one <= cntk.KNEE[1]
+    assert cntk.TWICE[0] <= two / one <= cntk.TWICE[1]
