@@ -2,7 +2,7 @@
 
 A training is played on the event kernel: it works, stands still for checkpoints that are stored
 with or after that, fails at random, goes back and restarts. Its goodput must be that of the formula
-within 1 %, and so must the expected maxima of `statistics` against the mean of maxima drawn.
+within 1 %, and so must the expected maxima of `barriers` against the mean of maxima drawn.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from collections.abc import Iterator
 from random import Random
 from statistics import fmean
 
+from foretrain.distributions import Distribution, Exponential, Normal, Samples
 from foretrain.events import Events
-from foretrain.statistics import (
-    largest_exponential,
-    largest_normal,
-    largest_of_samples,
-    mean_interval,
-)
+from foretrain.queueing.barriers import barrier
+from foretrain.statistics import mean_interval
 from foretrain.step.interruptions import Interruption, daly, expected_seconds, young
 
 SEED = 20261121
 LIMIT = 0.01
 STRETCHES = 100_000
 DRAWS = 40_000
-SAMPLES = tuple(1.0 + 0.02 * (place % 7) ** 2 for place in range(50))
+LAWS: dict[str, Distribution] = {
+    "normal": Normal(mean=1.0, deviation=0.1),
+    "exponential": Exponential(mean=1.0),
+    "from samples": Samples(tuple(1.0 + 0.02 * (place % 7) ** 2 for place in range(50))),
+}
 CASES = {
     "16,384 devices that fail every 2.7 h": Interruption(
         rate=1 / 9800, pause=20.0, lag=0.0, restart=700.0
@@ -101,22 +102,9 @@ def goodputs(
 def maxima(count: int, *, draws: int = DRAWS) -> Iterator[tuple[str, float, list[float]]]:
     """The expected maximum of so many values by the formulas, and maxima drawn."""
     random = Random(SEED)
-    some = range(count)
-    yield (
-        "normal",
-        largest_normal(count, mean=1.0, deviation=0.1),
-        [max(random.gauss(1.0, 0.1) for _ in some) for _ in range(draws)],
-    )
-    yield (
-        "exponential",
-        largest_exponential(count, mean=1.0),
-        [max(random.expovariate(1.0) for _ in some) for _ in range(draws)],
-    )
-    yield (
-        "from samples",
-        largest_of_samples(count, SAMPLES),
-        [max(random.choices(SAMPLES, k=count)) for _ in range(draws)],
-    )
+    for name, law in LAWS.items():
+        drawn = [max(law.draw(random) for _ in range(count)) for _ in range(draws)]
+        yield name, barrier(law, workers=count).mean, drawn
 
 
 def main() -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
 from tests.examples import MORE
 
 # Some eighty programs are started, and each would compile all that it imports once more.

@@ -2,9 +2,6 @@
 
 from dataclasses import replace
 
-from tests.builders import FABRIC, H100, NVLINK
-from tests.small import gpt, llama
-
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.cluster.link import Level
@@ -12,6 +9,8 @@ from foretrain.cluster.mixed import Mixed
 from foretrain.plan.plan import Sharding
 from foretrain.plan.study import Space, Study
 from foretrain.workload.workload import Workload
+from tests.builders import FABRIC, H100, NVLINK
+from tests.small import gpt, llama
 
 SPACE = Space(context=(1,), sharding=(Sharding.NONE, Sharding.OPTIMIZER), shard=(0,))
 

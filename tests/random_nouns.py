@@ -4,7 +4,6 @@ from itertools import pairwise
 from math import gcd, prod
 
 from hypothesis import strategies as st
-from tests.random_models import models
 
 from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.device import Device, Peak
@@ -26,6 +25,7 @@ from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.gradients import CODECS, top
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision, Workload
+from tests.random_models import models
 
 often = st.sampled_from([True, True, False])
 

@@ -7,8 +7,6 @@ from math import prod
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
-from tests.random_models import models
-from tests.random_nouns import codecs, devices, hosts, links, sizes
 
 from foretrain.cluster.cluster import Cluster, Storage
 from foretrain.cluster.link import Level, Topology
@@ -24,6 +22,8 @@ from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Data, Optimizer, Precision, Workload
+from tests.random_models import models
+from tests.random_nouns import codecs, devices, hosts, links, sizes
 
 MOST = 6_000
 """Plans of the largest random space."""

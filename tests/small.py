@@ -6,8 +6,6 @@
 
 from dataclasses import replace
 
-from tests.builders import FABRIC, H100, NVLINK
-
 from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.enumeration import plan_tables, with_orders
@@ -24,6 +22,7 @@ from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.feed_forward import FeedForward
 from foretrain.workload.parts.language_model import Decoder, LanguageModel, decoder, language_model
 from foretrain.workload.workload import Workload
+from tests.builders import FABRIC, H100, NVLINK
 
 CLASSIC = Space(
     context=(1,),

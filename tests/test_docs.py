@@ -24,13 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.needs import needs
 from validation.parts.pages import plain
 
 from foretrain.study.coefficients import SHIPPED
 from foretrain.study.ensemble_study import read_ensemble_study
 from foretrain.study.queue_study import read_queue_study
+from foretrain.study.scale_study import read_scale_study
 from foretrain.study.study import read_study, study_from
+from tests.needs import needs
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "validation", "benchmarks", "examples", "src")
@@ -118,7 +119,11 @@ def test_toml_snippets_are_studies_or_parts_of_one(page, tmp_path):
         if snippet.language == "toml":
             part = tomllib.loads(snippet.text)
             if snippet.title:
-                kinds = {"jobs": read_queue_study, "ensemble": read_ensemble_study}
+                kinds = {
+                    "jobs": read_queue_study,
+                    "ensemble": read_ensemble_study,
+                    "scale": read_scale_study,
+                }
                 read = next((kinds[key] for key in kinds if key in part), read_study)
                 read(tmp_path / snippet.title)
                 continue

@@ -8,13 +8,13 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
-from tests.ensemble.run.studies import study
 
 from batchcast.errors import MissingPackage
 from foretrain import attach, ensemble_estimate, ensemble_run, share
 from foretrain.app.doctor import Health, doctor
 from foretrain.ensemble.nodes.pipeline import input_pipeline
 from foretrain.errors import EXTRAS, MissingExtra, missing
+from tests.ensemble.run.studies import study
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 AUTO = "device = 'auto'"

@@ -9,13 +9,24 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
 from tests.parsed import nodes, tree
 
 SOURCE = Path(__file__).parents[1] / "src" / "foretrain"
 TRANSPORT = SOURCE.parent / "batchcast"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-BASE = ("answers", "errors", "events", "plugins", "remark", "statistics", "throughput", "units")
+BASE = (
+    "answers",
+    "distributions",
+    "errors",
+    "events",
+    "plugins",
+    "remark",
+    "statistics",
+    "throughput",
+    "units",
+)
 WINGS = (
     "workload", "cluster", "plan", "trainers", "measured", "coefficients", "study", "launch",
     "show", "step", "search", "queueing", "ensemble", "jobs", "evidence", "app",
@@ -37,6 +48,9 @@ EDGES = {"study", "app", "ensemble/run", "ensemble/nodes", "ensemble/train.py"}
 BESIDE = {
     "search/best_plans.py": {"time"},  # says how long it took
     "search/mixed.py": {"time"},
+    "distributions.py": {"random"},  # draws from a generator that it is given
+    "queueing/servers/simulate.py": {"random"},  # makes one of a seed
+    "queueing/placements.py": {"random"},  # makes one of a seed
     "jobs/case.py": {"time", "os"},  # and keeps a library's chatter off the answer
 }
 """What else touches them, and for what."""

@@ -7,55 +7,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from tests.examples import few
 
 from foretrain.errors import InputError
 from foretrain.statistics import (
     batch_means,
+    exponential_order,
     harmonic,
-    largest_exponential,
     largest_normal,
-    largest_of_samples,
     mean_interval,
+    order_weights,
     paired,
     student_interval,
     student_quantile,
 )
+from tests.examples import few
 
 COUNTS = st.integers(1, 100_000)
 TIMES = st.floats(1e-3, 1e3)
 
 
-def largest(name, count, mean=1.0):
-    """The expected maximum under each of the laws, at comparable sizes."""
-    match name:
-        case "normal":
-            return largest_normal(count, mean=mean, deviation=0.2 * mean)
-        case "exponential":
-            return largest_exponential(count, mean=mean)
-    return largest_of_samples(count, [0.8 * mean, mean, 1.2 * mean])
-
-
-EVERY = pytest.mark.parametrize("name", ["normal", "exponential", "samples"])
-
-
-@EVERY
 @few(30)
 @given(count=COUNTS, mean=TIMES)
-def test_slowest_is_at_least_the_mean_and_grows_with_the_number(name, count, mean):
-    assert largest(name, count, mean) >= mean * (1 - 1e-12)
-    assert largest(name, 2 * count, mean) >= largest(name, count, mean) * (1 - 1e-12)
+def test_slowest_is_at_least_the_mean_and_grows_with_the_number(count, mean):
+    fewer, more = (
+        largest_normal(each, mean=mean, deviation=0.2 * mean) for each in (count, 2 * count)
+    )
+    assert mean * (1 - 1e-12) <= fewer < more
 
 
-@EVERY
-def test_slowest_of_one_is_the_mean(name):
-    assert largest(name, 1) == pytest.approx(1.0, rel=1e-12)
+def test_slowest_of_one_is_the_mean():
+    assert largest_normal(1, mean=1.0, deviation=0.2) == pytest.approx(1.0, rel=1e-12)
 
 
-@EVERY
 @given(count=COUNTS, factor=TIMES)
-def test_times_that_are_longer_by_a_factor_have_a_slowest_longer_by_it(name, count, factor):
-    assert largest(name, count, factor) == pytest.approx(factor * largest(name, count), rel=1e-9)
+def test_times_that_are_longer_by_a_factor_have_a_slowest_longer_by_it(count, factor):
+    longer = largest_normal(count, mean=factor, deviation=0.2 * factor)
+    assert longer == pytest.approx(
+        factor * largest_normal(count, mean=1.0, deviation=0.2), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,18 +68,19 @@ def test_harmonic_numbers_are_their_sums_on_both_sides_of_the_series():
         assert harmonic(count) == pytest.approx(sum(1 / n for n in range(1, count + 1)), rel=1e-12)
 
 
-def test_slowest_of_two_draws_from_three_samples_is_that_counted_by_hand():
-    """Of nine pairs of 1, 2, 3 one has the maximum 1, three have 2 and five have 3."""
-    assert largest_of_samples(2, [3.0, 1.0, 2.0]) == pytest.approx((1 + 6 + 15) / 9)
+@few(30)
+@given(count=st.integers(1, 2000), data=st.data())
+def test_exponential_values_by_integration_are_sums_of_gaps(count, data):
+    rank = data.draw(st.integers(1, count))
+    sums, (points, weights) = exponential_order(rank, count), order_weights(rank, count)
+    mean = float(weights @ points)
+    assert mean == pytest.approx(sums.mean, rel=1e-11)
+    assert float(weights @ (points - mean) ** 2) == pytest.approx(sums.variance, rel=1e-10)
 
 
-@pytest.mark.parametrize("count", [2, 8, 64])
-def test_slowest_is_that_of_a_simulation_within_a_percent(count):
-    random, rounds = Random(3), 4000
-    normal = fmean(max(random.gauss(1.0, 0.2) for _ in range(count)) for _ in range(rounds))
-    single = fmean(max(random.expovariate(1.0) for _ in range(count)) for _ in range(rounds * 8))
-    assert largest("normal", count) == pytest.approx(normal, rel=0.01)
-    assert largest("exponential", count) == pytest.approx(single, rel=0.015)
+def test_largest_exponential_value_is_a_harmonic_number():
+    for count in (1, 2, 100, 5000):
+        assert exponential_order(count, count).mean == pytest.approx(harmonic(count), rel=1e-12)
 
 
 def test_interval_holds_the_mean_about_as_often_as_it_says():
@@ -101,10 +91,13 @@ def test_interval_holds_the_mean_about_as_often_as_it_says():
 
 
 def test_what_has_no_answer_is_refused():
-    with pytest.raises(InputError, match="maximum of 0 values"):
-        largest_exponential(0, mean=1.0)
-    with pytest.raises(InputError, match="at least one sample"):
-        largest_of_samples(2, [])
+    with pytest.raises(InputError, match="0 values"):
+        harmonic(0)
+    with pytest.raises(InputError, match="0 values"):
+        largest_normal(0, mean=1.0, deviation=0.1)
+    for rank in (0, 4):
+        with pytest.raises(InputError, match=f"rank must lie from 1 to 3.* got {rank}"):
+            exponential_order(rank, 3)
     with pytest.raises(InputError, match="at least two values"):
         mean_interval([1.0])
 

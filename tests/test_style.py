@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from tests.parsed import nodes
 
 SOURCE = Path(__file__).parents[1] / "src"

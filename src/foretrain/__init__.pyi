@@ -54,5 +54,73 @@ from foretrain.study.queue_study import read_queue_study as read_queue_study
 from foretrain.study.study import read_study as read_study
 from foretrain.workload.graph import Model as Model
 from foretrain.workload.workload import Workload as Workload
+from foretrain.measured.scale_study import (
+    ScaleStudy as ScaleStudy,
+)
+from foretrain.plan.servers import (
+    Servers as Servers,
+    Training as Training,
+    Updates as Updates,
+    Worker as Worker,
+)
+from foretrain.queueing.barriers import (
+    barrier as barrier,
+    best_backup as best_backup,
+)
+from foretrain.queueing.closed import (
+    ClosedNetwork as ClosedNetwork,
+    mean_values as mean_values,
+    residual_mean_values as residual_mean_values,
+)
+from foretrain.queueing.divisible import (
+    DivisibleLayer as DivisibleLayer,
+    divisible_layers as divisible_layers,
+)
+from foretrain.queueing.finite_source import (
+    machine_repair as machine_repair,
+    repair_throughput as repair_throughput,
+)
+from foretrain.queueing.fork_join import (
+    fork_join_means as fork_join_means,
+    fork_join_response as fork_join_response,
+)
+from foretrain.queueing.placements import (
+    Rack as Rack,
+    Torus as Torus,
+    placement_spread as placement_spread,
+)
+from foretrain.queueing.provision import (
+    cheapest as cheapest,
+    provision as provision,
+)
+from foretrain.queueing.replicas import (
+    ReplicatedTraining as ReplicatedTraining,
+)
+from foretrain.queueing.scale import (
+    scale as scale,
+)
+from foretrain.queueing.segments import (
+    Machine as Machine,
+)
+from foretrain.queueing.servers.chrome import (
+    chrome_trace as chrome_trace,
+)
+from foretrain.queueing.servers.profiled import (
+    coarse_training as coarse_training,
+)
+from foretrain.queueing.step_fit import (
+    fit_steps as fit_steps,
+)
+from foretrain.queueing.steps import (
+    TimedStep as TimedStep,
+)
+from foretrain.study.profiles import (
+    read_profile as read_profile,
+    write_profile as write_profile,
+)
+from foretrain.study.scale_study import (
+    read_scale_study as read_scale_study,
+)
+from foretrain.queueing.scaled import Scaled as Scaled
 
 __all__: list[str]

@@ -57,6 +57,7 @@ ANSWERS: Final = (
         "largest", "search.largest", "search.largest:Largest", "search.report.search:largest_report"
     ),
     Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
+    Answer("scale", "queueing.scale", "queueing.scaled:Scaled", "queueing.report:scale_report"),
     Answer("simulate", "jobs.simulate", "jobs.result:Simulated", "jobs.report:simulate_report"),
     Answer(
         "calibrate",

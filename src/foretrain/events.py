@@ -52,8 +52,18 @@ class Events:
         return event
 
     def after(self, delay: float, action: Action, *, priority: int = 0) -> int:
-        """Ask for an action some seconds from now; otherwise as `at`."""
-        return self.at(self.now + delay, action, priority=priority)
+        """Ask for an action some seconds from now; otherwise as `at`.
+
+        Said once more and not by way of `at`: simulations spend a tenth of their time here.
+        """
+        now = self.now
+        time = now + delay
+        assert now <= time < inf, f"event at {time} s, but it is {now} s"
+        event = self._asked
+        self._asked = event + 1
+        self._actions[event] = action
+        heappush(self._queue, (time, priority, event))
+        return event
 
     def cancel(self, event: int) -> bool:
         """Keep an event from happening.
@@ -73,10 +83,14 @@ class Events:
             until: where the clock stops, in seconds; without it, run until nothing is left and
                 let the clock stand at the last event.
         """
-        queue, actions = self._queue, self._actions
-        while queue and queue[0][0] <= until:
-            time, _, event = heappop(queue)
-            action = actions.pop(event, None)
+        queue, taken = self._queue, self._actions.pop
+        while queue:
+            first = heappop(queue)
+            time, _, event = first
+            if time > until:
+                heappush(queue, first)
+                break
+            action = taken(event, None)
             if action is not None:
                 self.now = time
                 action()

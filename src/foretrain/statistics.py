@@ -8,7 +8,7 @@ batches hardly do, and two policies are best told apart on the same jobs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from math import sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 
+Floats = NDArray[np.float64]
+
 # What SciPy knows comes from scipy.special: scipy.stats says it in more words and takes a second
 # to import, which every command would wait for.
 
-REACH = 12
-"""Standard deviations that the integral over a normal distribution covers."""
+REACH = 40
+"""Standard deviations to each side that integrals over an order statistic cover."""
 
-GRID = 64
-"""Its points per standard deviation."""
+GRID = 8
+"""Their points per standard deviation."""
 
 
 def largest_normal(count: int, *, mean: float, deviation: float) -> float:
@@ -36,38 +38,75 @@ def largest_normal(count: int, *, mean: float, deviation: float) -> float:
         mean: of each.
         deviation: standard deviation of each, at least 0.
 
-    Source: david2003, section 3.1: the integral of x n f(x) F(x)^(n - 1), by the trapezoidal rule.
+    Source: david2003, section 3.1.
     """
-    _check(count)
-    points, log_density, log_share = _normal()
-    terms = points * np.exp(log_density + (count - 1) * log_share)
-    return mean + deviation * count * float(terms.sum()) / GRID
+    hazards, weights = order_weights(count, count)
+    return mean + deviation * float(weights @ normal_at_hazard(hazards))
 
 
-def largest_exponential(count: int, *, mean: float) -> float:
-    """Expected maximum of independent exponential values of one mean.
+def normal_at_hazard(hazards: Floats) -> Floats:
+    """What a standard normal value exceeds with probability exp(-hazard). [hazard]"""
+    from scipy.special import ndtri_exp
 
-    Source: david2003, section 2.5: the mean times the harmonic number of `count`.
+    return np.asarray(-ndtri_exp(-hazards))
+
+
+class OrderStatistic(NamedTuple):
+    """The k-th smallest of independent values.
+
+    Attributes:
+        mean: its expected value.
+        variance: expected squared distance from it; infinite where the tail is too heavy.
     """
-    return mean * harmonic(count)
+
+    mean: float
+    variance: float
 
 
-def largest_of_samples(count: int, samples: Sequence[float]) -> float:
-    """Expected maximum of values drawn, with replacement, from what was measured.
+def exponential_order(rank: int, count: int) -> OrderStatistic:
+    """The k-th smallest of independent exponential values of mean 1.
 
     Args:
-        count: how many are drawn, at least 1.
-        samples: what was measured.
+        rank: from 1, the smallest, to `count`, the largest.
+        count: how many values.
 
-    The k-th smallest of m samples is the maximum with probability (k/m)^n - ((k - 1)/m)^n.
-
-    Source: david2003, section 2.1, for the empirical distribution.
+    Source: david2003, section 2.5: between two of them lies an exponential time of the rate of
+    those that are left.
     """
+    gaps = 1.0 / left_at_each(rank, count)
+    return OrderStatistic(float(gaps.sum()), float(gaps @ gaps))
+
+
+def left_at_each(rank: int, count: int) -> Floats:
+    """How many of `count` values are left before the k-th smallest is reached, fewest first."""
     _check(count)
-    if not samples:
-        raise InputError("largest_of_samples needs at least one sample.")
-    shares = np.linspace(0.0, 1.0, len(samples) + 1) ** count
-    return float(np.diff(shares) @ np.sort(samples))
+    if not 1 <= rank <= count:
+        raise InputError(f"rank must lie from 1 to {count}, the number of values, got {rank}.")
+    return np.arange(count - rank + 1.0, count + 1.0)
+
+
+@lru_cache(maxsize=256)
+def order_weights(rank: int, count: int) -> tuple[Floats, Floats]:
+    """Points and weights of integrals over the k-th smallest exponential value of mean 1.
+
+    Any distribution is a rising function of an exponential value, its cumulative hazard, so the
+    same points and weights serve all. The trapezoidal rule in the logarithm of the value, about its
+    mean, is good to some twelve digits for functions as smooth as distributions are.
+
+    Args:
+        rank: from 1, the smallest, to `count`, the largest.
+        count: how many values.
+
+    Source: david2003, section 2.1, for the density.
+    """
+    middle = exponential_order(rank, count)
+    step = np.sqrt(middle.variance) / middle.mean / GRID
+    hazards = middle.mean * np.exp(step * np.arange(-REACH * GRID, REACH * GRID + 1))
+    below = (rank - 1) * np.log(-np.expm1(-hazards)) if rank > 1 else 0.0
+    density = below - (count - rank + 1) * hazards + np.log(hazards)
+    weights = np.exp(density - density.max())
+    counted = weights > 0
+    return hazards[counted], weights[counted] / weights.sum()
 
 
 def harmonic(count: int) -> float:
@@ -176,15 +215,6 @@ def student_quantile(confidence: float, *, freedom: int) -> float:
     return float(stdtrit(freedom, 0.5 + confidence / 2.0))
 
 
-@cache
-def _normal() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Points, logarithms of the normal density there and of the share below. [points]"""
-    from scipy.special import log_ndtr
-
-    points = np.arange(-REACH * GRID, REACH * GRID + 1) / GRID
-    return points, -0.5 * points * points - 0.5 * np.log(2.0 * np.pi), log_ndtr(points)
-
-
 def _check(count: int) -> None:
     if not count >= 1:
-        raise InputError(f"the maximum of {count} values does not exist; give at least 1.")
+        raise InputError(f"{count} values have no largest; give at least 1.")

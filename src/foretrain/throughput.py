@@ -162,6 +162,7 @@ class Point:
         kind: of the devices; `ANY` where that does not matter.
         low: the rate that it exceeds with 90 % probability; the rate itself where unknown.
         high: the rate that it exceeds with 10 %.
+        variance: of the rate from one step to the next; None where unknown.
     """
 
     devices: int
@@ -170,6 +171,7 @@ class Point:
     kind: str = ANY
     low: float | None = None
     high: float | None = None
+    variance: float | None = None
 
     def __post_init__(self) -> None:
         if not self.devices >= 1:

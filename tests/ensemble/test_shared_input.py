@@ -29,6 +29,7 @@ def shortened(study):
 
 STUDY = shortened(read_queue_study(EXAMPLE))
 ENSEMBLE = STUDY.jobs.models[-1]
+ALL = STUDY.fleet.devices
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_input_is_chosen_for_every_number_of_devices(answer):
 
 def test_a_link_that_is_slow_holds_all_members_back():
     slow = replace(ENSEMBLE, prepared=10 * ENSEMBLE.prepared, counts=(64, 128))
-    curve = curve_of(slow)
+    curve = curve_of(slow, devices=ALL)
     assert [point.input.parts for point in curve.points] == [1, 2]
     for point in curve.points:
         assert point.low <= point.rate <= point.high
@@ -63,7 +64,7 @@ def test_a_link_that_is_slow_holds_all_members_back():
 def test_members_that_would_lie_across_nodes_unevenly_are_left_out_with_the_reason():
     workload = replace(ENSEMBLE.study.workload, global_batch=960)
     study = replace(ENSEMBLE.study, workload=workload)
-    curve = curve_of(replace(ENSEMBLE, study=study, members=4, counts=(4, 24)))
+    curve = curve_of(replace(ENSEMBLE, study=study, members=4, counts=(4, 24)), devices=ALL)
     assert [point.devices for point in curve.points] == [4]
     assert "members of 6 devices do not fill nodes of 8" in curve.refused[24]
 
@@ -80,7 +81,7 @@ def test_hosts_without_a_core_to_spare_feed_no_ensemble():
     busy = replace(cluster, host=replace(cluster.host, cores=8))
     study = replace(ENSEMBLE.study, cluster=busy)
     with pytest.raises(NoPlanFits, match="none is left to prepare samples"):
-        curve_of(replace(ENSEMBLE, study=study, counts=(8,)))
+        curve_of(replace(ENSEMBLE, study=study, counts=(8,)), devices=ALL)
 
 
 def test_the_terminal_tells_plan_curve_queue_and_input(answer):

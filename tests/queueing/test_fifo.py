@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.queueing.fifo import exponential_response, general_response, waits
+from foretrain.queueing.fifo import (
+    exponential_response,
+    general_response,
+    shared_response,
+    waits,
+)
 
 loads = st.floats(0.01, 0.97)
 servers = st.integers(1, 60)
@@ -53,3 +58,17 @@ def test_times_that_are_longer_by_a_factor_make_responses_longer_by_it(load, cou
 def test_a_queue_that_grows_for_ever_is_refused(load):
     with pytest.raises(InputError, match="loads from 0 to below 1"):
         general_response(load, mean=1.0, square=2.0)
+
+
+@given(load=loads)
+def test_jobs_that_share_wait_as_long_as_exponential_ones_in_turn(load):
+    shared = shared_response(load / 3.0, mean=3.0)
+    assert shared == pytest.approx(exponential_response(load / 3.0, mean=3.0, servers=1), rel=1e-12)
+
+
+def test_one_server_at_a_load_of_four_fifths_takes_five_service_times():
+    """M/M/1: 1 / (1 - 0.8), and with equal times 1 + 0.8 / (2 x 0.2) by the textbook."""
+    assert exponential_response(0.8, mean=1.0, servers=1) == pytest.approx(5.0, rel=1e-12)
+    assert general_response(0.8, mean=1.0, square=1.0) == pytest.approx(3.0, rel=1e-12)
+    with pytest.raises(InputError, match="loads from 0 to below 1"):
+        shared_response(1.0, mean=1.0)

@@ -137,6 +137,30 @@ def simulated(path: Path) -> None:
     shown(study, simulate(study))
 
 
+def scaled(path: Path) -> None:
+    """A study of throughput against workers."""
+    from foretrain.queueing.scale import scale
+    from foretrain.study.scale_study import read_scale_study
+
+    study = read_scale_study(path, today=TODAY)
+    few = replace(study, workers=study.workers[:2], steps=min(study.steps, 50))
+    shown(study, scale(few))
+
+
+def drawn_of_curve(path: Path) -> None:
+    """A throughput curve behind a sound study of jobs that are drawn of it."""
+    study = path.with_name("queue.toml")
+    study.write_text(seeds.CURVED.replace("curve.json", path.name), "utf-8")
+    simulated(study)
+
+
+def replayed_steps(path: Path) -> None:
+    """A profile of one worker behind a sound study."""
+    study = path.with_name("scale.toml")
+    study.write_text(seeds.PROFILED.replace("profile.json", path.name), "utf-8")
+    scaled(study)
+
+
 def replayed(text: str) -> Use:
     """A log behind a sound study."""
 
@@ -424,6 +448,25 @@ def doors() -> tuple[Door, ...]:
             ),
             use=simulated,
             share=5,
+        ),
+        Door(
+            name="scale-study",
+            reads=("study/scale_study.py:read_scale_study",),
+            seeds=(_toml(seeds.SCALE), _toml(seeds.SCALED_MODEL)),
+            use=scaled,
+            share=3,
+        ),
+        Door(
+            name="curve",
+            reads=("study/curves.py:read_curve",),
+            seeds=(Seed(name="curve.json", text=seeds.CURVE, form="json"),),
+            use=drawn_of_curve,
+        ),
+        Door(
+            name="worker-profile",
+            reads=("study/profiles.py:read_profile",),
+            seeds=(Seed(name="profile.json", text=seeds.PROFILE, form="json"),),
+            use=replayed_steps,
         ),
         Door(
             name="ensemble-study",

@@ -237,6 +237,80 @@ round = "6 min"
 admit = "10 s"
 failures = { between = "30 d", repair = "1 h", checkpoint = "10 min" }
 """
+SCALE: Final = """
+[scale]
+workers = [1, 3]
+updates = { stale = 1 }
+links = "fifo"
+steps = 40
+waste = "1 %"
+[worker]
+compute = { mean = "20 ms", deviation = "4 ms", law = "lognormal" }
+samples = 64
+pulled = "10 MB"
+pushed = "10 MB"
+link = "20 Gb/s"
+[servers]
+count = 2
+latency = "50 us"
+update = "1 ms"
+cores = 2
+[start]
+samples = 1000
+sample_bytes = "110 kB"
+read = "1 GB/s"
+total_read = "4 GB/s"
+files = 1000
+opening = "1 ms"
+access = "staggered"
+"""
+SCALED_MODEL: Final = """
+[scale]
+workers = [1, 2]
+steps = 40
+[workload]
+model = "resnet-50"
+global_batch = 64
+image = 224
+precision = "fp16"
+[cluster]
+name = "dgx-a100"
+nodes = 4
+[plan]
+micro_batch = 8
+"""
+CURVED: Final = """
+[fleet]
+nodes = 4
+devices = 1
+[jobs]
+draw = 8
+[[jobs.models]]
+name = "known"
+curve = "curve.json"
+samples = 1000000
+[simulation]
+policies = ["fifo", "srtf"]
+loads = [0.8]
+"""
+CURVE: Final = """{"schema": "foretrain/scale/1", "foretrain": "0.1.0", "points": [
+{"workers": 1, "throughput": 200.0, "low": 190.0, "high": 210.0, "variance": 100.0},
+{"workers": 4, "throughput": 700.0, "low": 690.0, "high": 710.0, "variance": null}]}"""
+PROFILED: Final = """
+[scale]
+workers = [2]
+steps = 40
+updates = "asynchronous"
+[worker]
+profile = "profile.json"
+link = "1 GB/s"
+"""
+PROFILE: Final = """{"schema": "foretrain/profile/1", "name": "two", "nodes": 2, "samples": 32,
+"link": 1.25e9, "latency": 5e-5, "steps": [{"number": 0, "operations": [
+{"name": "pull", "resource": "downlink", "start": 0, "end": 0.08, "size": 1e7, "layer": 1},
+{"name": "forward", "resource": "compute", "start": 0.08, "end": 0.1, "after": ["pull"]},
+{"name": "push", "resource": "uplink", "start": 0.1, "end": 0.2, "size": 1e7, "after": ["forward"]},
+{"name": "apply", "resource": "server", "start": 0.2, "end": 0.21, "after": ["push"]}]}]}"""
 LOGGED: Final = """
 [fleet]
 nodes = 4

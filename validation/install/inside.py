@@ -16,7 +16,7 @@ import sys
 import tempfile
 import tomllib
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import requires, version
 from pathlib import Path
@@ -142,6 +142,8 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
     table.write_text("\n".join([rows[0], *few]))
     study = [ran, "--coefficients", mine]
     fitted = [table, "--kind", "llm_training", "--workers", 2, "--coefficients", mine]
+    served, mine_too = checkout / "examples/parameter-servers.toml", ["--html", page]
+    mine_too += ["--coefficients", mine]
     return {
         "doctor": [[], ["--json"]],
         "catalogue": [[], ["llama-3-8b"], ["dgx-h100", "--json"]],
@@ -159,6 +161,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
             [*study, "--html", page, "--keep", 2, "--why-not", "tp8", "--robust", "--exhaustive"],
             [ran, "--json"],
         ],
+        "scale": [[checkout / "examples/parameter-servers.toml", "--json"], [served, *mine_too]],
         "simulate": [
             [queue, "--html", page, "--keep", folder / "kept", "--coefficients", mine],
             [queue, "--json", "--workers", 2, "--keep", folder / "kept"],
@@ -204,11 +207,18 @@ def examples_work(checkout: Path, folder: Path) -> Iterator[str]:
             copy = folder / file.name
             copy.write_text(with_fewer(text))
             yield from fine(foretrain("simulate", copy), str(name))
-        elif "workload" in held:
-            for verb in ("search",) if "search" in held else ("search", "estimate"):
+        elif "workload" in held or "scale" in held:
+            for verb in verbs_of(held):
                 yield from fine(foretrain(verb, file), f"{verb} {name}")
         elif not any(f'"{file.name}"' in other for other in texts.values()):
             yield f"{name}: nothing that is run reads it"
+
+
+def verbs_of(held: Mapping[str, object]) -> tuple[str, ...]:
+    """Commands that a study is for."""
+    if "scale" in held:
+        return ("scale",)
+    return ("search",) if "search" in held else ("search", "estimate")
 
 
 def with_fewer(text: str) -> str:

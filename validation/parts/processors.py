@@ -1,9 +1,13 @@
-"""How busy the processors of this machine are, as Linux counts it."""
+"""This machine: how busy its processors are, as Linux counts it, and what a record says of it."""
 
 from __future__ import annotations
 
 import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 
 def busy_seconds() -> float:
@@ -16,3 +20,14 @@ def busy_seconds() -> float:
 def kernel() -> str:
     """The version of Linux, without what a builder put behind it."""
     return os.uname().release.partition("-")[0]
+
+
+def this_machine() -> dict[str, Any]:
+    """Machine, versions and date of a record."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "cores": os.cpu_count(),
+        "kernel": kernel(),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+    }

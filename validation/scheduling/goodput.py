@@ -10,10 +10,11 @@ from math import ceil
 from typing import NamedTuple
 
 from validation.scheduling.learning import Learning
-from validation.scheduling.profile import Placement, Profile
+from validation.scheduling.profile import Profile
 from validation.scheduling.steps import Steps
 
 from foretrain.errors import InputError
+from foretrain.queueing.steps import Placement
 
 CANDIDATES = 50
 """Total batches that are tried, in geometric steps. Source: adaptdl, its goodput (from memory)."""

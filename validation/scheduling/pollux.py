@@ -28,7 +28,7 @@ from validation.scheduling.goodput import Goodput, limits
 from validation.scheduling.learning import Learning
 from validation.scheduling.pollux_jobs import MostFree, Truth
 from validation.scheduling.profile import Profile, Submission
-from validation.scheduling.steps import MeasuredSteps, Steps, fitted
+from validation.scheduling.steps import MeasuredSteps, Steps
 
 from foretrain.cluster.fleet import fleet
 from foretrain.jobs.policies.gittins import tiresias
@@ -37,6 +37,7 @@ from foretrain.jobs.policies.pollux import Pollux
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
+from foretrain.queueing.step_fit import fit_steps
 from foretrain.throughput import Curve
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "pollux"
@@ -88,7 +89,7 @@ def learnt(application: str, seed: int) -> Steps:
     """Its steps as a job of the seed models them, from a share of the measurements."""
     steps = profile(application).steps
     kept = np.random.default_rng(seed).random(len(steps)) < SEEN
-    return fitted([step for step, keep in zip(steps, kept, strict=True) if keep])
+    return fit_steps([step for step, keep in zip(steps, kept, strict=True) if keep]).model
 
 
 @cache

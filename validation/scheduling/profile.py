@@ -6,40 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from foretrain.errors import InputError
-
-Placement = tuple[int, ...]
-"""Devices on each node that a job uses."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedStep:
-    """One measured step, of one pass over a batch.
-
-    Attributes:
-        nodes: how many take part.
-        devices: of all nodes.
-        batch: samples of each device.
-        step: seconds of the whole step.
-        sync: seconds of it in which gradients are exchanged and nothing is computed.
-        placement: devices on each node; empty where the source does not tell.
-    """
-
-    nodes: int
-    devices: int
-    batch: int
-    step: float
-    sync: float
-    placement: Placement = ()
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.nodes <= self.devices:
-            raise InputError(
-                f"TimedStep.nodes must lie from 1 to {self.devices}, got {self.nodes}."
-            )
-        if not self.batch >= 1:
-            raise InputError(f"TimedStep.batch must be at least 1, got {self.batch}.")
-        if not 0 <= self.sync < self.step:
-            raise InputError(f"TimedStep.sync must lie from 0 to {self.step}, got {self.sync}.")
+from foretrain.queueing.steps import TimedStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

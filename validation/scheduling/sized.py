@@ -118,19 +118,6 @@ NODES = 16
 """Points of the quadrature in each."""
 
 
-def shared_response(arrivals: float, *, mean: float) -> float:
-    """Mean response time of M/G/1 where all jobs share the server equally, in seconds.
-
-    Args:
-        arrivals: jobs per second.
-        mean: of the service time, in seconds; its law does not matter.
-
-    Source: kleinrock1976, section 4.4: processor sharing.
-    """
-    check(arrivals * mean)
-    return mean / (1.0 - arrivals * mean)
-
-
 def srtf_response(arrivals: float, *, service: Exponentials) -> float:
     """Mean response time of M/G/1 where the job with the least time left runs, in seconds.
 

@@ -22,7 +22,6 @@ from validation.scheduling.sized import (
     hyperexponential,
     las_levels_response,
     las_response,
-    shared_response,
     srtf_response,
 )
 
@@ -35,7 +34,7 @@ from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Job, Trace
-from foretrain.queueing.fifo import exponential_response, general_response
+from foretrain.queueing.fifo import exponential_response, general_response, shared_response
 from foretrain.statistics import batch_means, student_interval
 from foretrain.throughput import PowerLaw
 
@@ -195,26 +194,26 @@ def _works(service: Exponentials | None, random: Generator, jobs: int) -> list[f
     return works
 
 
+def judged(name: str, result: Result) -> Iterator[Claim]:
+    """How sure a mean is, and whether theory lies where it should."""
+    yield Claim(
+        name=f"{name}: half-width",
+        figure=result.half_width,
+        most=HALF_WIDTH,
+        write="{:.2%}".format,
+    )
+    yield Claim(
+        name=f"{name}: simulated over theory",
+        figure=fmean(result.means) / result.theory - 1.0,
+        write="{:+.2%}".format,
+    )
+    yield Claim(name=f"{name}: inside 99.9 %", figure=float(result.inside), least=1.0)
+
+
 def claims() -> Iterator[Claim]:
-    """How sure each mean is, and whether theory lies where it should."""
+    """Those of every case."""
     for case in CASES:
-        result = tried(case, jobs=case.jobs)
-        yield Claim(
-            name=f"{case.name}, load {case.load:g}: half-width",
-            figure=result.half_width,
-            most=HALF_WIDTH,
-            write="{:.2%}".format,
-        )
-        yield Claim(
-            name=f"{case.name}, load {case.load:g}: simulated over theory",
-            figure=fmean(result.means) / result.theory - 1.0,
-            write="{:+.2%}".format,
-        )
-        yield Claim(
-            name=f"{case.name}, load {case.load:g}: inside 99.9 %",
-            figure=float(result.inside),
-            least=1.0,
-        )
+        yield from judged(f"{case.name}, load {case.load:g}", tried(case, jobs=case.jobs))
 
 
 def main() -> int:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
-from os import cpu_count, getloadavg
+from os import getloadavg
 from typing import Any
 
-from validation.parts.processors import kernel
+from validation.parts.processors import this_machine
 from validation.testbed.lab import Lab
 
 RATE = 500e6 / 8
@@ -123,15 +120,7 @@ def measured(nodes: int) -> dict[str, Any]:
 
 def about() -> dict[str, Any]:
     """Machine, versions and date of a record."""
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "cores": cpu_count(),
-        "kernel": kernel(),
-        "python": platform.python_version(),
-        "torch": version("torch"),
-        "rate": RATE,
-        "batch": BATCH,
-    }
+    return {**this_machine(), "rate": RATE, "batch": BATCH}
 
 
 def _operations(nodes: int) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,8 @@ PAYLOAD = 1448
 """Bytes of it that are TCP's payload, with time stamps."""
 BURST = 15000
 """Bytes that may leave at once: ten frames. More would make small messages too quick."""
+QUEUE = 4 * 2**20
+"""Bytes that may wait for a link; what comes beyond them is lost, and TCP sends it again."""
 SHORT = "4,128 0 0 0,37 1 0 100,6 0 0 4294967295,6 0 0 0"
 """BPF: frames of at most 100 bytes. Acknowledgements that wait behind data halve two-way rates."""
 QUIET = {
@@ -65,6 +67,8 @@ class Lab:
     Attributes:
         nodes: how many.
         rate: bytes per second on the wire of each node's link, in each direction.
+        other_rates: of nodes whose links have another rate, by their rank.
+        queue: bytes that may wait for each direction of a link.
         urgency: real-time priority of the nodes' processes, so that the machine's other work does
             not disturb them; 0 for none.
         prefix: that all names begin with.
@@ -72,6 +76,8 @@ class Lab:
 
     nodes: int
     rate: float
+    other_rates: Mapping[int, float] = field(default_factory=dict)
+    queue: int = QUEUE
     urgency: int = 5
     prefix: str = field(default_factory=lambda: f"ft{os.getpid()}")
 
@@ -179,8 +185,9 @@ class Lab:
             ],
             inside,
         )
-        _tool("tc", _shaped("eth0", self.rate), inside)
-        _tool("tc", _shaped(port, self.rate), self._switch)
+        rate = self.other_rates.get(rank, self.rate)
+        _tool("tc", _shaped("eth0", rate, queue=self.queue), inside)
+        _tool("tc", _shaped(port, rate, queue=self.queue), self._switch)
 
     def _hardware_address(self, rank: int) -> str:
         found = _out(["ip", "-n", self._node(rank), "-j", "link", "show", "eth0"])
@@ -233,7 +240,7 @@ def _neighbours(rank: int, addresses: Sequence[str]) -> list[str]:
     ]
 
 
-def _shaped(device: str, rate: float) -> list[str]:
+def _shaped(device: str, rate: float, *, queue: int) -> list[str]:
     """HTB at a rate, acknowledgements first."""
     limit = f"htb rate {round(8 * rate)}bit burst {BURST} cburst {BURST} quantum 60000"
     return [
@@ -241,8 +248,8 @@ def _shaped(device: str, rate: float) -> list[str]:
         f"class add dev {device} parent 1: classid 1:1 {limit}",
         f"class add dev {device} parent 1:1 classid 1:10 {limit} prio 0",
         f"class add dev {device} parent 1:1 classid 1:20 {limit} prio 1",
-        f"qdisc add dev {device} parent 1:10 bfifo limit 4194304",
-        f"qdisc add dev {device} parent 1:20 bfifo limit 4194304",
+        f"qdisc add dev {device} parent 1:10 bfifo limit {queue}",
+        f"qdisc add dev {device} parent 1:20 bfifo limit {queue}",
         f'filter add dev {device} parent 1: protocol ip prio 1 bpf bytecode "{SHORT}" flowid 1:10',
     ]
 

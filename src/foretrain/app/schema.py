@@ -26,6 +26,12 @@ from foretrain.study.keys import NOT_YET
 from foretrain.study.offers import NodeList, NodeRange
 from foretrain.study.plan import PlanSection
 from foretrain.study.queue_study import JobsSection, NodesSection, SimulationSection
+from foretrain.study.scale_study import (
+    ScaleSection,
+    ServersSection,
+    StartSection,
+    WorkerSection,
+)
 from foretrain.study.scenario import KEY as SCENARIO
 from foretrain.study.study import NEEDED, JobSection, SearchSection
 from foretrain.study.workload import WorkloadSection
@@ -33,6 +39,7 @@ from foretrain.study.workload import WorkloadSection
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 STUDY: Final = "study"
 QUEUE: Final = "queue-study"
+SCALE: Final = "scale-study"
 ENSEMBLE: Final = "ensemble-study"
 Schema = dict[str, Any]
 
@@ -52,12 +59,13 @@ def schema_of(verb: str) -> Schema:
     """The JSON Schema of a verb's document, or of a study.
 
     Args:
-        verb: one of `ANSWERS`; or study, queue-study, which `simulate` reads, or ensemble-study.
+        verb: one of `ANSWERS`; or study, queue-study, which `simulate` reads, scale-study or
+            ensemble-study.
 
     Raises:
         InputError: if no such document exists.
     """
-    studies = {STUDY: _study, QUEUE: _queue, ENSEMBLE: _ensemble}
+    studies = {STUDY: _study, QUEUE: _queue, SCALE: _scale, ENSEMBLE: _ensemble}
     results = {entry.name: entry.result for entry in ANSWERS}
     known = [*results, *studies]
     if verb not in known:
@@ -107,6 +115,29 @@ def _study() -> Schema:
         "type": "object",
         "properties": {**sections, SCENARIO: {"type": "array", "items": scenario}},
         "required": list(NEEDED),
+        "additionalProperties": False,
+        "$defs": shared,
+    }
+
+
+def _scale() -> Schema:
+    """The sections of a study of throughput against workers."""
+    sections = {
+        "scale": _record(ScaleSection, "validation"),
+        "worker": _record(WorkerSection, "validation"),
+        "servers": _record(ServersSection, "validation"),
+        "start": _record(StartSection, "validation"),
+        "workload": _record(WorkloadSection, "validation"),
+        "cluster": _cluster(),
+        "plan": _record(PlanSection, "validation"),
+    }
+    shared = {
+        name: body for each in sections.values() for name, body in each.pop("$defs", {}).items()
+    }
+    return {
+        "type": "object",
+        "properties": sections,
+        "required": ["scale"],
         "additionalProperties": False,
         "$defs": shared,
     }

@@ -242,10 +242,11 @@ def alone(model: JobModel) -> Study:
     Reading stays in it, as for a job of its own: what one member has read, the others find in the
     memory of the host.
     """
-    workload = model.study.workload
+    study = model.planned
+    workload = study.workload
     assert workload.data
     read = replace(workload.data, prepare=None)
-    return replace(model.study, workload=replace(workload, data=read))
+    return replace(study, workload=replace(workload, data=read))
 
 
 def shared_input(model: JobModel, devices: int, member: Ranked) -> SharedInput:
@@ -259,7 +260,8 @@ def shared_input(model: JobModel, devices: int, member: Ranked) -> SharedInput:
     Raises:
         InputError: where members do not fill nodes evenly, or no core is left for their input.
     """
-    cluster, data = model.study.cluster, model.study.workload.data
+    cluster, workload = model.planned.cluster, model.planned.workload
+    data = workload.data
     assert data
     assert data.prepare
     assert model.prepared
@@ -274,7 +276,7 @@ def shared_input(model: JobModel, devices: int, member: Ranked) -> SharedInput:
                 prepare=data.prepare,
                 train=0.0,
                 sample_bytes=model.prepared,
-                batch=model.study.workload.global_batch,
+                batch=workload.global_batch,
             ),
             loaders=loaders_of(prepare=data.prepare, sample_bytes=model.prepared),
             cores=cores_for(cluster, devices),

@@ -30,13 +30,15 @@ MOST = 0.25
 def curve_of(
     model: JobModel,
     *,
+    devices: int,
     coefficients: Coefficients = DEFAULT,
     tell: Callable[[str, int], None] | None = None,
 ) -> ModelCurve:
-    """The best plan of a model on each of its counts of devices.
+    """The best plan of a model on each of its counts of devices, or what is known without plans.
 
     Args:
-        model: the model, its workload and space.
+        model: the model, its workload and space, or its throughput.
+        devices: of the fleet.
         coefficients: how well hardware and software do.
         tell: told the model and the devices before each search.
 
@@ -45,21 +47,14 @@ def curve_of(
     """
     points: list[CurvePoint] = []
     refused: dict[int, str] = {}
-    for devices in model.counts:
+    for count in model.counts:
         if tell is not None:
-            tell(model.name, devices)
+            tell(model.name, count)
         try:
-            # The best plan on so many devices; of a member, on its share of them.
-            whole = alone(model) if model.members > 1 else model.study
-            cluster = fewer(whole.cluster, devices // model.members)
-            study = replace(whole, cluster=cluster, offers=(), job=None)
-            best = best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
-            fed = shared_input(model, devices, best) if model.members > 1 else None
+            points.append(_at(model, count, before=points, coefficients=coefficients))
         except (NoPlanFits, InputError) as error:
-            refused[devices] = str(error).partition("\n")[0]
-        else:
-            points.append(_point(best, devices, before=points, fed=fed))
-    asks, why = _asks(model, points, refused)
+            refused[count] = str(error).partition("\n")[0]
+    asks, why = _asks(model, points, refused, devices=devices)
     return ModelCurve(
         name=model.name,
         points=tuple(points),
@@ -68,6 +63,31 @@ def curve_of(
         refused=refused,
         members=model.members,
     )
+
+
+def _at(
+    model: JobModel, count: int, *, before: list[CurvePoint], coefficients: Coefficients
+) -> CurvePoint:
+    """What so many devices do: as is known, or by the best plan on them."""
+    if model.study is None:
+        assert model.curve, "a model without a study and a curve was not refused"
+        known = next(each for each in model.curve.points if each.devices == count)
+        unit = before[0].rate / before[0].devices if before else known.rate / count
+        return CurvePoint(
+            devices=count,
+            rate=known.rate,
+            low=known.rate if known.low is None else known.low,
+            high=known.rate if known.high is None else known.high,
+            efficiency=known.rate / count / unit,
+            plan=None,
+        )
+    # The best plan on so many devices; of a member, on its share of them.
+    whole = alone(model) if model.members > 1 else model.study
+    cluster = fewer(whole.cluster, count // model.members)
+    study = replace(whole, cluster=cluster, offers=(), job=None)
+    best = best_plans(study, coefficients=coefficients, keep=1, trade_offs=False).best
+    fed = shared_input(model, count, best) if model.members > 1 else None
+    return _point(best, count, before=before, fed=fed)
 
 
 def throughput(curve: ModelCurve) -> ThroughputCurve:
@@ -99,7 +119,9 @@ def _point(
     )
 
 
-def _asks(model: JobModel, points: list[CurvePoint], refused: dict[int, str]) -> tuple[int, str]:
+def _asks(
+    model: JobModel, points: list[CurvePoint], refused: dict[int, str], *, devices: int
+) -> tuple[int, str]:
     """How many devices a job asks for, and why."""
     if not points:
         told = " ".join(f"On {count}: {why}" for count, why in refused.items())
@@ -108,7 +130,7 @@ def _asks(model: JobModel, points: list[CurvePoint], refused: dict[int, str]) ->
         if model.asks in refused:
             raise NoPlanFits(f"{model.name} on {model.asks} devices: {refused[model.asks]}")
         return model.asks, "as the study says"
-    room = MOST * model.study.cluster.devices
+    room = MOST * devices
     few = [point for point in points if point.devices <= room] or points[:1]
     worth = [point for point in few if point.efficiency >= WORTH]
     if worth[-1] is few[-1]:

@@ -42,7 +42,9 @@ def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
     yield ReportSection(name="replay", title="The log beside its simulation", body=(replayed,))
     models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
     for model, curve in zip(models, answer.curves, strict=True):
-        yield from _curve(curve, " ".join(sentences(curve.asked.plan, model.study.workload)))
+        plan = curve.asked.plan
+        told = sentences(plan, model.planned.workload) if plan else ()
+        yield from _curve(curve, " ".join(told))
     for place, point in enumerate(answer.points):
         body = (responses(point),)
         yield ReportSection(name=f"responses-{place}", title=title(point), body=body)
@@ -56,8 +58,8 @@ def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
     if answer.capacity is not None:
         asked = capacity_title(answer.capacity)
         yield ReportSection(name="capacity", title=asked, body=(capacity_table(answer.capacity),))
-    told: tuple[Block, ...] = (*answer.findings, Note(speed(answer)))
-    yield ReportSection(name="findings", title="What follows", body=told)
+    follows: tuple[Block, ...] = (*answer.findings, Note(speed(answer)))
+    yield ReportSection(name="findings", title="What follows", body=follows)
 
 
 def responses(point: LoadPoint) -> Table:
@@ -115,12 +117,16 @@ def _curve(curve: ModelCurve, plan: str) -> Iterator[ReportSection]:
     several = curve.members > 1
     whose = f" of each of {curve.members} members" if several else ""
     each = f", {curve.asks // curve.members} for each member" if several else ""
-    shown = ("devices", "rate", "interval", "efficiency", *plan_columns(curve.points))
+    planned = bool(plan)
+    columns = plan_columns(curve.points) if planned else ()
+    shown = ("devices", "rate", "interval", "efficiency", *columns)
+    what = f"the best plan{whose}" if planned else "samples per second"
+    told = f"On {count(curve.asks, 'device')}, which a job asks for{each}: {plan}"
     yield ReportSection(
         name=f"curve-{curve.name}",
-        title=f"{curve.name}: the best plan{whose} on each number of devices",
+        title=f"{curve.name}: {what} on each number of devices",
         body=(
-            Paper(f"On {count(curve.asks, 'device')}, which a job asks for{each}: {plan}"),
+            *([Paper(told)] if planned else []),
             table(curve.points, *shown),
             *(Note(f"{devices} devices: {why}") for devices, why in sorted(curve.refused.items())),
         ),

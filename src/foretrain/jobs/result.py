@@ -180,7 +180,8 @@ class CurvePoint:
         low: of its 10-90 % interval.
         high: likewise.
         efficiency: rate per device over that of the first point.
-        plan: the plan; of an ensemble, that of each member on its share of the devices.
+        plan: the plan; of an ensemble, that of each member on its share of the devices; None where
+            the throughput was known without one.
         input: how the members of an ensemble are fed; None for a single model.
     """
 
@@ -191,7 +192,7 @@ class CurvePoint:
     efficiency: float = field(
         metadata=label("efficiency", percent, meaning="of a device, over the first row")
     )
-    plan: Plan
+    plan: Plan | None
     input: SharedInput | None = None
 
     @property

@@ -67,7 +67,7 @@ def simulate(
             name=model.name,
             curve=throughput(curve),
             asks=curve.asks,
-            samples=model.study.workload.samples or 0.0,
+            samples=model.amount,
             vary=model.vary,
             share=model.share,
         )
@@ -126,7 +126,10 @@ def _curves(study: QueueStudy, coefficients: Coefficients, tell: Tell) -> tuple[
         done += 1
         tell("searches", done, total)
 
-    return tuple(curve_of(model, coefficients=coefficients, tell=told) for model in models)
+    devices = study.fleet.devices
+    return tuple(
+        curve_of(model, devices=devices, coefficients=coefficients, tell=told) for model in models
+    )
 
 
 def _cases(study: QueueStudy, kinds: tuple[JobKind, ...]) -> tuple[QueueCase, ...]:

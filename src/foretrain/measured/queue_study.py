@@ -10,6 +10,7 @@ from foretrain.cluster.fleet import Fleet, NodeFailures
 from foretrain.errors import InputError
 from foretrain.measured.job import Log
 from foretrain.plan.study import Study
+from foretrain.throughput import ThroughputCurve
 
 
 class Placement(StrEnum):
@@ -36,7 +37,8 @@ class JobModel:
 
     Attributes:
         name: of the model.
-        study: workload, cluster and space of plans; a search answers it for every count.
+        study: workload, cluster and space of plans; a search answers it for every count. None where
+            the throughput is known.
         share: of the jobs, above 0; shares of all models are scaled to 1.
         counts: devices to look at, ascending.
         asks: devices that a job asks for; None for as many as it uses well.
@@ -44,16 +46,33 @@ class JobModel:
         members: 1, or those of an ensemble: so many train at once, on equal shares of the
             devices and over one input; batch, plan and amount are those of one member.
         prepared: bytes of a sample as members of an ensemble get it; None for a single model.
+        curve: samples per second that are known of every count, in place of a study.
+        samples: that a job trains on, with a curve.
     """
 
     name: str
-    study: Study
+    study: Study | None = None
     share: float
     counts: tuple[int, ...]
     asks: int | None = None
     vary: float = 1.0
     members: int = 1
     prepared: float | None = None
+    curve: ThroughputCurve | None = None
+    samples: float | None = None
+
+    @property
+    def planned(self) -> Study:
+        """The study of a model whose throughput is not known."""
+        assert self.study, "a model whose throughput is known has no study"
+        return self.study
+
+    @property
+    def amount(self) -> float:
+        """Samples that a job trains on."""
+        known = self.study.workload.samples if self.study else self.samples
+        assert known is not None, "a model without an amount was not refused"
+        return known
 
     def __post_init__(self) -> None:
         # Refuse an ensemble whose input or whose share of the devices cannot be told.
@@ -64,19 +83,25 @@ class JobModel:
                 f"JobModel.counts of {self.name} must be multiples of its {self.members} members,"
                 f" got {self.counts}."
             )
-        data = self.study.workload.data
+        if not self.share > 0:
+            raise InputError(f"JobModel.share must be above 0, got {self.share}.")
+        if not self.vary >= 0:
+            raise InputError(f"JobModel.vary must be at least 0, got {self.vary}.")
+        if (self.study is None) != (self.curve is not None and self.samples is not None):
+            raise InputError(f"{self.name} needs JobModel.study, or a curve and samples.")
+        if self.study is not None:
+            self._check(self.study)
+
+    def _check(self, study: Study) -> None:
+        data = study.workload.data
         if self.members > 1 and not (self.prepared and data and data.prepare):
             raise InputError(
                 f"the ensemble {self.name} needs JobModel.prepared, bytes of a prepared sample,"
                 " and a workload whose data say what preparing one takes."
             )
-        if self.members > 1 and self.study.cluster.host is None:
+        if self.members > 1 and study.cluster.host is None:
             raise InputError(f"the ensemble {self.name} needs a cluster that says its host.")
-        if not self.share > 0:
-            raise InputError(f"JobModel.share must be above 0, got {self.share}.")
-        if not self.vary >= 0:
-            raise InputError(f"JobModel.vary must be at least 0, got {self.vary}.")
-        if self.study.workload.samples is None:
+        if study.workload.samples is None:
             raise InputError(f"the workload of {self.name} needs an amount, such as '90 epochs'.")
 
 

@@ -1,4 +1,7 @@
-"""Queues in the order of arrival: Erlang's delay formula, Pollaczek and Khinchine's mean."""
+"""Queues with arrivals from outside: first come first served, and shared by all who are there.
+
+Erlang's delay formula, Pollaczek and Khinchine's mean, and that of processor sharing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def waits(offered: float, *, servers: int) -> float:
 
 
 def exponential_response(arrivals: float, *, mean: float, servers: int) -> float:
-    """Mean response time of M/M/c in seconds.
+    """Mean response time of M/M/c in seconds; of M/M/1 with one server.
 
     Args:
         arrivals: jobs per second.
@@ -47,6 +50,19 @@ def general_response(arrivals: float, *, mean: float, square: float) -> float:
     """
     check(arrivals * mean)
     return mean + arrivals * square / (2.0 * (1.0 - arrivals * mean))
+
+
+def shared_response(arrivals: float, *, mean: float) -> float:
+    """Mean response time of M/G/1 where all jobs share the server equally, in seconds.
+
+    Args:
+        arrivals: jobs per second.
+        mean: of the service time, in seconds; its law does not matter.
+
+    Source: kleinrock1976, section 4.4: processor sharing.
+    """
+    check(arrivals * mean)
+    return mean / (1.0 - arrivals * mean)
 
 
 def check(load: float) -> None:

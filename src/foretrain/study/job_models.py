@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
@@ -12,9 +13,11 @@ from foretrain.cluster.fewer import even, fewer
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.queue_study import JobModel
 from foretrain.plan.study import Study
+from foretrain.study.curves import read_curve
 from foretrain.study.keys import Count, ratio
 from foretrain.study.problems import Problems
 from foretrain.study.study import study_from
+from foretrain.study.workload import SomeSamples
 from foretrain.units import BYTES, SHARE
 
 NO_ENSEMBLE: Final = "is 1, which is no ensemble. Leave it out, or say at least 2."
@@ -35,6 +38,9 @@ NO_COUNTS: Final = (
 )
 
 
+BESIDE_CURVE: Final = "stands beside a curve, which already says what devices do. Leave it out."
+NO_SAMPLES: Final = "is missing. A curve says samples per second; say how many a job trains on."
+
 Ratio = Annotated[float, ratio(below=1e6)]
 
 
@@ -43,7 +49,10 @@ class ModelSection:
     """Jobs of one model, as they are written; `JobModel` has the meanings."""
 
     name: str
-    workload: dict[str, Any]
+    workload: dict[str, Any] = field(default_factory=dict)
+    curve: str | None = None
+    samples: SomeSamples | None = None
+    per_worker: Count = 1
     plan: dict[str, Any] = field(default_factory=dict)
     share: Ratio = 1.0
     counts: tuple[Count, ...] = ()
@@ -51,6 +60,44 @@ class ModelSection:
     vary: Annotated[float, SHARE] = 1.0
     members: Count | None = None
     prepared: Annotated[float, BYTES] | None = None
+
+
+def known_model(
+    section: ModelSection, folder: Path, *, path: str, problems: Problems
+) -> JobModel | None:
+    """Jobs whose throughput is known; None where a mistake, noted in the problems, hides it.
+
+    Args:
+        section: as it is written, with a curve.
+        folder: that relative paths are relative to.
+        path: of the section, for messages.
+        problems: takes mistakes.
+    """
+    assert section.curve is not None
+    for key in ("workload", "plan", "members", "prepared"):
+        if getattr(section, key):
+            problems.add(f"{path}.{key}", BESIDE_CURVE)
+    if section.samples is None:
+        problems.add(f"{path}.samples", NO_SAMPLES)
+        return None
+    with problems.noting(path):
+        curve = read_curve(folder / section.curve, section.name, per_worker=section.per_worker)
+        wanted = section.counts or curve.counts
+        counts = tuple(each for each in curve.counts if each in wanted)
+        if section.devices is not None and section.devices not in counts:
+            raise InputError(
+                f"devices is {section.devices}, and the curve knows {', '.join(map(str, counts))}."
+            )
+        return JobModel(
+            name=section.name,
+            curve=curve,
+            samples=section.samples,
+            share=section.share,
+            counts=counts,
+            asks=section.devices,
+            vary=section.vary,
+        )
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from foretrain.measured.queue_study import (
 from foretrain.plugins import imported
 from foretrain.study.cluster import read_cluster
 from foretrain.study.documents import read_toml
-from foretrain.study.job_models import ModelReader, ModelSection, Ratio
+from foretrain.study.job_models import ModelReader, ModelSection, Ratio, known_model
 from foretrain.study.keys import Count
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
@@ -295,6 +295,10 @@ class _QueueReader:
         """The models; mistakes, noted in the problems, hide those that have them."""
         for place, section in enumerate(sections):
             path = f"jobs.models[{place}]"
+            if section.curve is not None:
+                known = known_model(section, self.folder, path=path, problems=self.problems)
+                yield from [known] if known else []
+                continue
             if cluster is None:
                 self.problems.add(path, NO_PLANS)
                 continue

@@ -1,6 +1,8 @@
 """A small profile: two epochs, batches of 4 and 8, steps on a plane."""
 
-from validation.scheduling.profile import Epoch, Profile, TimedStep
+from validation.scheduling.profile import Epoch, Profile
+
+from foretrain.queueing.steps import TimedStep
 
 
 def step(nodes, devices, batch):

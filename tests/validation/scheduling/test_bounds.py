@@ -5,7 +5,6 @@ from math import inf, nan
 import pytest
 from tests.jobs.runs import dispatched, job, rigid_trace, trace
 from validation.scheduling.goodput import Limits
-from validation.scheduling.steps import StepModel
 
 from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
@@ -24,10 +23,6 @@ from foretrain.throughput import Amdahl, Point, PowerLaw, rigid
 LENGTH = {
     **{"median": 1.0, "spread": 1.0, "tail": 0.5, "begins": 10.0, "index": 1.0},
     "longest": 20.0,
-}
-STEP = {
-    **{"compute": 1.0, "sample": 1.0, "near": 1.0, "near_more": 1.0},
-    **{"far": 1.0, "far_more": 1.0, "overlap": 2.0},
 }
 MIX = {"sizes": (JobSize(devices=1, share=1.0),), "length": Length(**LENGTH)}
 BETWEEN = {"between": 1.0, "repair": 1.0, "checkpoint": 1.0}
@@ -62,12 +57,6 @@ BOUNDS = [
     (Sia, {}, "delay", (0.0,), (-SMALL,)),
     (Rules, {}, "period", (SMALL,), (0.0, nan)),
     (Rules, {}, "renewal", (0.0,), (-SMALL, nan)),
-    *(
-        (StepModel, STEP, name, (0.0, 1.0), (-SMALL,))
-        for name in ("compute", "sample", "near", "near_more", "far", "far_more")
-    ),
-    (StepModel, STEP | {"compute": 0.0}, "sample", (SMALL,), (0.0,)),
-    (StepModel, STEP, "overlap", (1.0,), (BELOW,)),
     *(
         (Limits, {"smallest": 2, "largest": 4, "least": 2, "most": 4}, name, ends, beyond)
         for name, ends, beyond in (

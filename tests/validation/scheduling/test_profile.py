@@ -1,9 +1,10 @@
 """Profiles of training: what their measurements allow, by hand."""
 
 import pytest
-from validation.scheduling.profile import Epoch, Profile, Submission, TimedStep
+from validation.scheduling.profile import Epoch, Profile, Submission
 
 from foretrain.errors import InputError
+from foretrain.queueing.steps import TimedStep
 
 
 def timed(devices, batch, *, nodes=1, **others):

@@ -9,11 +9,10 @@ from validation.scheduling.sized import (
     hyperexponential,
     las_levels_response,
     las_response,
-    shared_response,
     srtf_response,
 )
 
-from foretrain.queueing.fifo import general_response
+from foretrain.queueing.fifo import general_response, shared_response
 
 loads = st.floats(0.02, 0.95)
 variations = st.floats(1.0, 30.0)

@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from validation.scheduling.profile import Epoch, Profile, Submission, TimedStep
+from validation.scheduling.profile import Epoch, Profile, Submission
 
 from foretrain.errors import InputError
+from foretrain.queueing.steps import TimedStep
 from foretrain.study.csv import records
 from foretrain.study.problems import Problems
 from foretrain.study.reading import read_text

@@ -1,0 +1,1 @@
+"""Training with many workers, event by event."""

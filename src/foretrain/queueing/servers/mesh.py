@@ -1,0 +1,134 @@
+"""A mesh: transfers that each use two of many links, at max-min fair rates.
+
+Where servers stand on workers' nodes, and where workers exchange with one another, a link is shared
+by transfers that come from anywhere. A transfer gets as much as it can without taking from one that
+has less. What is not connected to a change keeps its rates.
+
+Source: bertsekas1992, section 6.5.2: progressive filling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from heapq import heapify, heappop, heappush
+
+from foretrain.events import Action, Events
+
+AFTER_ALL = 1
+"""Rates are settled once everything of an instant has happened."""
+
+
+class Flow:
+    """A transfer under way; all that a mesh knows of it."""
+
+    __slots__ = ("done", "event", "left", "links", "rate", "since")
+
+    def __init__(self, size: float, links: tuple[int, int], done: Action, *, now: float) -> None:
+        """It has not got a rate yet."""
+        self.left = size
+        self.links = links
+        self.done = done
+        self.rate = 0.0
+        self.since = now
+        self.event = -1
+
+
+class Mesh:
+    """Links, each with the transfers that use it.
+
+    Attributes:
+        carried: bytes over each link, of transfers that have begun.
+    """
+
+    def __init__(self, events: Events, capacities: Sequence[float]) -> None:
+        """Nothing is under way.
+
+        Args:
+            events: the clock.
+            capacities: bytes per second of each link.
+        """
+        self.carried = [0.0] * len(capacities)
+        self._events = events
+        self._capacities = capacities
+        # Dictionaries keep the order of arrival, and so every run the same history.
+        self._on: list[dict[Flow, None]] = [{} for _ in capacities]
+        self._changed: set[int] = set()
+
+    def send(self, size: float, links: tuple[int, int], done: Action) -> None:
+        """Begin a transfer of some bytes over two links."""
+        flow = Flow(size, links, done, now=self._events.now)
+        for link in links:
+            self._on[link][flow] = None
+            self.carried[link] += size
+        self._change(links)
+
+    def _change(self, links: Iterable[int]) -> None:
+        if not self._changed:
+            self._events.after(0.0, self._settle, priority=AFTER_ALL)
+        self._changed.update(links)
+
+    def _settle(self) -> None:
+        """New rates for what is connected to the links that changed."""
+        links = self._connected()
+        flows = {flow: None for link in links for flow in self._on[link]}
+        now = self._events.now
+        for flow, rate in max_min_rates(flows, self._capacities).items():
+            if rate != flow.rate:
+                flow.left = max(flow.left - flow.rate * (now - flow.since), 0.0)
+                flow.rate, flow.since = rate, now
+                self._events.cancel(flow.event)
+                flow.event = self._events.after(flow.left / rate, partial(self._end, flow))
+
+    def _connected(self) -> list[int]:
+        found = dict.fromkeys(sorted(self._changed))
+        self._changed.clear()
+        ahead = list(found)
+        while ahead:
+            for flow in self._on[ahead.pop()]:
+                for link in flow.links:
+                    if link not in found:
+                        found[link] = None
+                        ahead.append(link)
+        return list(found)
+
+    def _end(self, flow: Flow) -> None:
+        for link in flow.links:
+            del self._on[link][flow]
+        self._change(flow.links)
+        flow.done()
+
+
+def max_min_rates(flows: Iterable[Flow], capacities: Sequence[float]) -> dict[Flow, float]:
+    """The rates at which nobody can have more but from one that has less.
+
+    Args:
+        flows: transfers, with the two links of each.
+        capacities: bytes per second of each link.
+
+    Source: bertsekas1992, section 6.5.2.
+    """
+    using: dict[int, dict[Flow, None]] = {}
+    for flow in flows:
+        for link in flow.links:
+            using.setdefault(link, {})[flow] = None
+    left = {link: capacities[link] for link in using}
+    shares = [(left[link] / len(its), link) for link, its in using.items()]
+    heapify(shares)
+    rates: dict[Flow, float] = {}
+    while shares:
+        share, link = heappop(shares)
+        its = using[link]
+        if not its:
+            continue
+        # Shares only grow while others are filled: one that is out of date comes again, later.
+        now = left[link] / len(its)
+        if now > share:
+            heappush(shares, (now, link))
+            continue
+        for flow in list(its):
+            rates[flow] = share
+            for each in flow.links:
+                using[each].pop(flow, None)
+                left[each] -= share
+    return rates

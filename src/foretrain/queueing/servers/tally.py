@@ -1,0 +1,161 @@
+"""What a simulation of training gave: throughput with its interval, phases, utilisation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from statistics import fmean, variance
+
+from foretrain.events import Events
+from foretrain.statistics import batch_means, student_interval
+
+WARM_UP = 0.1
+"""Share of the steps, from the first on, that is not counted."""
+
+BATCHES = 20
+"""Batches whose means give the interval. Source: law2015, section 9.5.3."""
+
+FEWEST = 40
+"""Steps of a worker below which batches would be too short to tell anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPhases:
+    """Seconds of a worker's step on average, by what the worker does.
+
+    Attributes:
+        pull: from asking for parameters until it has them.
+        compute: the forward and backward pass.
+        push: from the end of the pass until servers have the gradients.
+        update: from then until they are applied, the queue for a core included.
+        exchange: with other workers, where there are no servers.
+        wait: for other workers.
+    """
+
+    pull: float = 0.0
+    compute: float = 0.0
+    push: float = 0.0
+    update: float = 0.0
+    exchange: float = 0.0
+    wait: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Seconds from one step to the next."""
+        return self.pull + self.compute + self.push + self.update + self.exchange + self.wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedTraining:
+    """What a number of workers did.
+
+    Attributes:
+        workers: how many.
+        throughput: samples per second after the warm-up.
+        low: what it exceeds with 97.5 % probability.
+        high: what it stays below with 97.5 %.
+        variance: of the samples per second, from one round of as many steps as there are workers
+            to the next.
+        step: seconds from a worker's step to its next, on average.
+        step_variance: of the seconds that a round takes.
+        phases: of a step; with operations that overlap there are none.
+        utilisation: of each kind of resource, over all of the simulation: of a worker's compute the
+            share of time, of links and cores what they did over what they could have done.
+        seconds: that were simulated.
+    """
+
+    workers: int
+    throughput: float
+    low: float
+    high: float
+    variance: float
+    step: float
+    step_variance: float
+    phases: StepPhases
+    utilisation: Mapping[str, float]
+    seconds: float
+
+
+class Tally:
+    """Counts what workers have done.
+
+    Attributes:
+        over: whether as many steps have ended as were asked for.
+        warm: whether steps count.
+        computed: seconds of all computations.
+        phases: seconds of each, summed over the steps that count.
+        phased: how many steps that is.
+    """
+
+    __slots__ = (
+        "_ended",
+        "_events",
+        "_steps",
+        "_warm",
+        "computed",
+        "over",
+        "phased",
+        "phases",
+        "warm",
+    )
+
+    def __init__(self, events: Events, *, steps: int) -> None:
+        """Nothing has ended.
+
+        Args:
+            events: the clock.
+            steps: of all workers together.
+        """
+        self.over = False
+        self.warm = False
+        self.computed = 0.0
+        self.phased = 0
+        self.phases = dict.fromkeys((each.name for each in fields(StepPhases)), 0.0)
+        self._events = events
+        self._steps = steps
+        self._warm = int(WARM_UP * steps)
+        self._ended: list[float] = []
+
+    def end(self) -> None:
+        """A step has ended, and its samples count."""
+        self._ended.append(self._events.now)
+        ended = len(self._ended)
+        self.warm = ended >= self._warm
+        self.over = ended >= self._steps
+
+    def result(
+        self, *, workers: int, together: int, samples: float, utilisation: Mapping[str, float]
+    ) -> SimulatedTraining:
+        """What it comes to.
+
+        Args:
+            workers: how many.
+            together: steps of a round.
+            samples: of a step.
+            utilisation: by kind of resource.
+        """
+        rounds = self._rounds(together)
+        gaps = batch_means(rounds, batches=BATCHES)
+        mean, amount = fmean(rounds), together * samples
+        short, long = student_interval(gaps)
+        return SimulatedTraining(
+            workers=workers,
+            throughput=amount / mean,
+            low=amount / long,
+            high=amount / short if short > 0 else float("inf"),
+            variance=variance(amount / each for each in rounds if each > 0),
+            step=mean * workers / together,
+            step_variance=variance(rounds),
+            phases=StepPhases(
+                **{name: total / max(self.phased, 1) for name, total in self.phases.items()}
+            ),
+            utilisation=utilisation,
+            seconds=self._events.now,
+        )
+
+    def _rounds(self, together: int) -> Sequence[float]:
+        """Seconds of each round after the warm-up."""
+        first = self._warm // together * together
+        ends = [self._ended[at] for at in range(first + together - 1, len(self._ended), together)]
+        return [after - before for before, after in pairwise(ends)]

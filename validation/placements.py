@@ -1,0 +1,86 @@
+"""A step on random nodes of a torus like that of Blue Waters, and of a rack.
+
+    python -m validation.placements                      # 1,000 placements a row
+    python -m validation.placements --draws 100 --seed 1
+
+The training is that of `validation.cntk`, synchronous, with one server, with four, and with 16 of
+which nothing is judged. Printed are what one placement in ten stays below, the median, what one in
+ten exceeds, and nodes that lie together; the exit status is 1 if those are slower than the median.
+Jobs beside are not counted, so what is printed is the spread that distance alone makes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from time import process_time
+
+from foretrain.plan.servers import SYNCHRONOUS, Training
+from foretrain.queueing.placements import Fabric, Rack, Torus, placement_spread
+from validation import cntk
+
+BLUE_WATERS = Torus(
+    sides=(24, 24, 24),
+    # From memory: links along y have half as many lanes.
+    bandwidths=(75e9 / 8, 37.5e9 / 8, 75e9 / 8),
+    per_router=2,
+)
+"""From memory, as all of it: 13,824 Gemini routers of two nodes each."""
+
+RACK = Rack(nodes=96)
+"""As many nodes as one cabinet of it has: 24 blades of 4 (from memory)."""
+
+WORKERS = (1, 2, 4, 8, 16, 32, 64)
+SERVERS = (1, 4)
+
+MANY = 16
+"""Servers of which nothing is judged. With as many workers, packed nodes are 0.3 % slower than the
+median: a node at a corner sends all its messages over one link, which carries 9.4 GB/s where the
+node's own connection carries 9.6. Alone in the machine, nodes far apart have links to spare."""
+
+SLACK = 1.0 + 1e-9
+"""Rounding: where servers' connections limit, all placements take equally long."""
+
+
+def training_with(servers: int) -> Training:
+    """The training of the case, synchronous."""
+    job = cntk.job_of({**cntk.inputs("fact"), **cntk.inputs("assumed")})
+    assert job.training.servers
+    many = replace(job.training.servers, count=servers)
+    return replace(job.training, servers=many, updates=SYNCHRONOUS)
+
+
+def kept(name: str, fabric: Fabric, *, servers: int, draws: int, seed: int) -> bool:
+    """Print the spread for each number of workers; whether packed nodes are never slower."""
+    training, kept = training_with(servers), True
+    for workers in WORKERS:
+        start = process_time()
+        found = placement_spread(training, fabric, workers=workers, draws=draws, seed=seed)
+        sound = found.packed <= SLACK * found.p50
+        kept = kept and sound
+        print(
+            f"{name:<6}{servers:>2} servers {workers:>3} workers   p10 {found.p10:.4f} s"
+            f"   p50 {found.p50:.4f} s   p90 {found.p90:.4f} s   packed {found.packed:.4f} s"
+            f"   {'' if sound else 'slower than the median'} ({process_time() - start:.1f} s)"
+        )
+    return kept
+
+
+def main(arguments: list[str]) -> bool:
+    """Print both networks; whether packed nodes are never slower than the median."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args(arguments)
+    verdicts = [
+        kept(name, fabric, servers=servers, draws=asked.draws, seed=asked.seed)
+        for name, fabric in (("torus", BLUE_WATERS), ("rack", RACK))
+        for servers in SERVERS
+    ]
+    kept("torus", BLUE_WATERS, servers=MANY, draws=asked.draws, seed=asked.seed)
+    return all(verdicts)
+
+
+if __name__ == "__main__":
+    sys.exit(not main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Queues: formulas beside simulations of ours and of others."""
