@@ -43,4 +43,5 @@ def test_replicas_of_one_device_reduce_everything_together():
 )
 def test_networks_have_the_tensors_that_frameworks_count(network, tensors):
     model = build(network, image=224)
-    assert sum(layer.repeats * layer.tensors for layer in model.layers) == tensors
+    counts = (layer.repeats * each.tensors for layer in model.layers for each in layer.operators)
+    assert sum(counts) == tensors

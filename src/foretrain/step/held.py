@@ -203,9 +203,10 @@ def _loads(
     weights[0] = weights[0] - model.tied * setting.workload.precision.value_bytes * once
     trained[0] = trained[0] - model.tied_trained * once
     ends = weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros_like(weights[0])
+    tensors = np.array([[float(sum(o.tensors for o in each.operators))] for each in model.layers])
     return Loads(
         layers=weighted(counts, np.ones_like(kept)),
-        tensors=weighted(counts, np.array([[float(layer.tensors)] for layer in model.layers])),
+        tensors=weighted(counts, tensors),
         weights=weights,
         trained=trained,
         kept=weighted(counts[:body], kept[:body]),

@@ -60,11 +60,6 @@ class Layer:
         """Parameters of one such layer that are trained."""
         return sum(operator.trainable for operator in self.operators)
 
-    @property
-    def tensors(self) -> int:
-        """Tensors of parameters that are trained of one such layer."""
-        return sum(operator.tensors for operator in self.operators)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
