@@ -110,8 +110,12 @@ def test_row_of_a_table_equals_the_group_alone(name, of, others):
 def test_no_algorithm_without_switches_that_add_beats_the_bytes_that_must_arrive(name, of, size):
     members, net = of
     count = members[-1][0]
-    crossed = zip([np.ones(1), *members[:-1]], members, net.wires, strict=True)
-    widest = sum(wire.share for below, here, wire in crossed if here > below)
+    levels = zip([np.ones(1), *members[:-1]], members, net.wires, strict=True)
+    crossed = [(below[0], wire) for below, here, wire in levels if here > below]
+    # All members send at once, save that of neighbours in a line only the last leaves a unit: it
+    # has the shares of those below, as far as its own port goes.
+    alone = TABLE[name][0] is Pattern.SEND
+    widest = sum(min(w.alone, below * w.share) if alone else w.share for below, w in crossed)
     passes = 2 if TABLE[name][0] is Pattern.ALL_REDUCE else 1
     if count > 1 and "in-network" not in name:
         least = passes * (count - 1) / count * size / widest
