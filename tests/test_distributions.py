@@ -19,6 +19,7 @@ from foretrain.distributions import (
     Pareto,
     Samples,
     Weibull,
+    stretched,
 )
 from foretrain.errors import InputError
 from tests.queueing.laws import EVERY, SMOOTH, distributions
@@ -133,3 +134,10 @@ def test_a_tail_may_be_too_heavy_for_a_variance():
 def test_what_cannot_be_a_distribution_is_named_with_what_is_allowed(wrong, told):
     with pytest.raises(InputError, match=told):
         wrong()
+
+
+@every
+def test_values_that_take_twice_as_long_have_twice_the_mean_and_deviation(law):
+    twice = stretched(law, 2.0)
+    assert twice.mean == pytest.approx(2 * law.mean)
+    assert twice.variance == pytest.approx(4 * law.variance)

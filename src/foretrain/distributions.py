@@ -7,7 +7,7 @@ same noun.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, gamma, inf, log, sqrt
 from random import Random
 from typing import Protocol
@@ -330,6 +330,27 @@ class Samples:
     def draw(self, random: Random) -> float:
         """One of the values."""
         return random.choice(self.values)
+
+
+def stretched(of: Distribution, factor: float) -> Distribution:
+    """The law of values that each take so many times as long.
+
+    Args:
+        of: what they are drawn from.
+        factor: above 0.
+    """
+    match of:
+        case Constant():
+            return Constant(factor * of.value)
+        case Samples():
+            return Samples(tuple(factor * value for value in of.values))
+        case Exponential():
+            return Exponential(mean=factor * of.mean, least=factor * of.least)
+        case Normal() | LogNormal():
+            return replace(of, mean=factor * of.mean, deviation=factor * of.deviation)
+        case Weibull() | Pareto():
+            return replace(of, mean=factor * of.mean)
+    raise AssertionError(f"the law {of} cannot be stretched")
 
 
 def _at_least(name: str, value: float) -> None:

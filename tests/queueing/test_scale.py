@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.distributions import LogNormal
+from foretrain.distributions import Exponential, LogNormal, Pareto
 from foretrain.errors import InputError
 from foretrain.measured.scale_study import ScaleStudy, WholeJob
 from foretrain.plan.servers import (
@@ -14,6 +14,7 @@ from foretrain.plan.servers import (
     Aggregation,
     Servers,
     Training,
+    Updates,
     Worker,
 )
 from foretrain.queueing.scale import scale, staleness
@@ -124,3 +125,69 @@ def test_whole_job_ends_first_on_few_nodes_where_all_read_everything():
     kinds = [each.kind for each in answer.best.findings]
     assert kinds[:3] == ["start-up", "best count", "server"]
     assert isinstance(study.job, WholeJob)
+
+
+def test_mistakes_in_a_model_are_told_by_their_keys(tmp_path):
+    text = MODEL.format(batch=512, more="").replace("image", "imag")
+    with pytest.raises(InputError, match=r"workload\.imag: unknown key"):
+        read_scale_study(written(tmp_path, text))
+
+
+def whole(**changes):
+    """The example's whole job, with something changed of it, of its training or of the study."""
+    study = replace(read_scale_study(EXAMPLE), steps=40, workers=(3, 16))
+    of_job = {key: changes.pop(key) for key in ("data", "cores", "held") if key in changes}
+    of_training = {"updates": changes.pop("updates")} if "updates" in changes else {}
+    training = replace(study.training, **of_training)
+    return replace(study, job=replace(study.job, **of_job), training=training, **changes)
+
+
+def test_input_that_is_prepared_slowly_holds_a_job_back():
+    data = replace(whole().job.data, prepare=1.0)
+    quick, slow = scale(whole()).best, scale(whole(data=data, cores=1)).best
+    assert slow.seconds > 10 * quick.seconds
+
+
+def test_staleness_has_its_price_in_a_whole_job_too():
+    cheap, dear = scale(whole(waste=0.0)).best, scale(whole(waste=0.5)).best
+    assert dear.nodes < cheap.nodes
+    assert dear.seconds > cheap.seconds
+
+
+def test_whole_job_with_backup_workers_needs_more_nodes_than_those():
+    assert scale(whole(updates=Updates(backup=2))).best.nodes > 2
+
+
+def test_nothing_exceeds_its_bound_where_the_slowest_are_left_behind():
+    step = replace(WORKER, compute=Pareto(mean=0.2, shape=1.2), pulled=1e-5, pushed=1e-5)
+    training = replace(SERVED, worker=step, updates=Updates(backup=5))
+    (point,) = scale(replace(STUDY, training=training, workers=(20,))).points
+    assert point.formula is None
+    assert point.throughput <= point.most * 1.05
+
+
+def test_pairs_that_wait_for_all_have_no_formula():
+    pairs = Training(worker=WORKER, aggregation=Aggregation.PAIRWISE)
+    assert all(each.formula is None for each in scale(replace(STUDY, training=pairs)).points)
+
+
+def test_larger_batches_do_not_take_the_slowest_away():
+    step = replace(WORKER, compute=Exponential(mean=0.2), pulled=1e-6, pushed=1e-6)
+    training = replace(SERVED, worker=step, updates=SYNCHRONOUS)
+    found = scale(replace(STUDY, training=training)).what_ifs
+    batch = next(each for each in found if each.change == "twice the batch of a worker")
+    assert batch.gain == pytest.approx(0.0, abs=0.01)
+
+
+def test_limit_is_what_takes_the_time_beside_computing():
+    step = replace(WORKER, compute=Exponential(mean=0.2))
+    ring = Training(worker=replace(step, pushed=1e-6), aggregation=Aggregation.ALL_REDUCE)
+    limits = [each.limit for each in scale(replace(STUDY, training=ring)).points]
+    assert (limits[0], limits[-1]) == ("computing", "waiting for the slowest")
+    slow = Training(worker=replace(step, pushed=5.0), aggregation=Aggregation.ALL_REDUCE)
+    assert scale(replace(STUDY, training=slow)).points[-1].limit == "workers' links"
+
+
+def test_more_steps_than_can_be_simulated_are_refused():
+    with pytest.raises(InputError, match="more than 10,000,000"):
+        replace(STUDY, workers=(10**6,))

@@ -148,7 +148,7 @@ def test_what_ifs_change_one_thing_each():
         "stagger the reading",
         "broadcast the input",
         "double the servers",
-        "exchange single bits",
+        "send gradients of one bit (other weights)",
     }
     for changed in what_ifs(JOB).values():
         assert (changed.start == JOB.start) != (changed.training == TRAINING)

@@ -72,6 +72,8 @@ def test_updates_are_a_word_or_a_number_of_steps_or_workers():
         (("steps = 40", "updates = { backup = 2 }"), "more than the backup workers, 2, got 1"),
         (("[worker]", "[servers]\ncount = 0\n[worker]"), "servers.count: 0 is not between"),
         (('compute = "200 ms"', 'profile = "none.json"'), "none.json"),
+        (("steps = 40", 'latency = "1 ms"'), "With servers, write servers.latency"),
+        (("samples = 2", 'samples = 2\nprofile = "none.json"'), "stands beside a profile"),
         (("[worker]", "[workload]\nmodel = 'resnet-50'\n[worker]"), "keep one"),
     ],
 )

@@ -12,8 +12,11 @@ from foretrain.plan.study import Study
 from foretrain.workload.workload import Data
 
 WASTE = 0.005
-"""Share of a step's samples that an update which its gradients have not seen wastes, where nobody
-says it: assumed. It depends on network, learning rate and how far training has come."""
+"""Samples more that are needed, as a share, for each update that gradients have not seen, where
+nobody says it: assumed. It depends on network, learning rate and how far training has come."""
+
+MOST_STEPS = 10_000_000
+"""Steps of all workers that are simulated: some minutes."""
 
 FEWEST_STEPS = 40
 """Steps of a worker below which batch means tell nothing."""
@@ -51,7 +54,7 @@ class ScaleStudy:
         steps: of each worker that are simulated, on average.
         seed: of the simulation.
         policy: of the servers' links.
-        waste: share of a step's samples that is lost for each update of others that its gradients
+        waste: samples more that are needed, as a share, for each update of others that gradients
             have not seen.
         recorded: steps of a profile that are replayed; without any, the phases of a step.
         job: the whole training, of which the best number of nodes is asked too; None without.
@@ -79,6 +82,12 @@ class ScaleStudy:
                     f"ScaleStudy.workers must be at least 1 and more than the backup workers,"
                     f" {few - 1}, got {count}."
                 )
+        steps = self.steps * sum(self.workers)
+        if steps > MOST_STEPS:
+            raise InputError(
+                f"ScaleStudy.steps of all workers together are {steps:,}, more than {MOST_STEPS:,}:"
+                " ask for fewer workers or fewer steps."
+            )
         if not 0 <= self.waste < 1:
             raise InputError(f"ScaleStudy.waste must be at least 0 and below 1, got {self.waste}.")
         if not self.steps >= FEWEST_STEPS:

@@ -68,6 +68,9 @@ class Updates:
             raise InputError("Updates.backup is for synchronous updates, where stale is 0.")
 
 
+MOST = 100_000
+"""Servers, and cores of one, that are taken for meant."""
+
 SYNCHRONOUS = Updates()
 ASYNCHRONOUS = Updates(stale=None)
 
@@ -123,8 +126,10 @@ class Servers:
 
     def __post_init__(self) -> None:
         for name in ("count", "cores"):
-            if not getattr(self, name) >= 1:
-                raise InputError(f"Servers.{name} must be at least 1, got {getattr(self, name)}.")
+            if not 1 <= getattr(self, name) <= MOST:
+                raise InputError(
+                    f"Servers.{name} must be from 1 to {MOST:,}, got {getattr(self, name)}."
+                )
         if not self.link > 0:
             raise InputError(f"Servers.link must be above 0 B/s, got {self.link}.")
         for name in ("latency", "update"):

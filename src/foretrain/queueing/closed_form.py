@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log
+from math import inf, log
 
 import numpy as np
 
@@ -41,12 +41,10 @@ class FormulaThroughput:
     Attributes:
         throughput: samples per second; None where no formula holds.
         high: that it does not exceed, samples per second.
-        limit: what costs most beside computing, or computing itself.
     """
 
     throughput: float | None
     high: float
-    limit: str
 
 
 def closed_network(training: Training) -> ClosedNetwork:
@@ -83,8 +81,8 @@ def by_formula(training: Training, workers: int) -> FormulaThroughput:
 
     Bounds hold for every way of updating: no barrier makes servers or workers quicker. Exact for
     asynchronous updates where links are shared equally and cores serve exponential times or never
-    queue, and for synchronous ones without a queue at the cores; no formula for bounded staleness
-    and for servers on the workers' nodes.
+    queue, and for synchronous ones without a queue at the cores; no formula for bounded staleness,
+    backup workers, pairs that wait for all, and servers on the workers' nodes.
 
     Args:
         training: what each does in a step, with whom.
@@ -95,43 +93,42 @@ def by_formula(training: Training, workers: int) -> FormulaThroughput:
     """
     samples, servers = training.worker.samples, training.servers
     if servers is None or servers.colocated:
-        most = workers / training.worker.compute.mean
-        alone = _without_servers(training, workers) if servers is None else None
-        return FormulaThroughput(
-            throughput=None if alone is None else alone * samples,
-            high=most * samples,
-            limit="" if alone is None else COMPUTE if alone > 0.5 * most else LINK,
-        )
-    network = closed_network(training)
-    rate: float | None = None
-    if training.updates.stale is None:
-        rate = float(mean_values(network, workers).throughput[-1])
-    elif training.updates.stale == 0:
-        rate = synchronous_rate(training, workers)
+        rate = _without_servers(training, workers) if servers is None else None
+        high = workers / training.worker.compute.mean if training.worker.compute.mean else inf
+    else:
+        rate, high = _with_servers(training, workers), _bound(training, workers)
     return FormulaThroughput(
-        throughput=None if rate is None else rate * samples,
-        high=min(workers / network.alone, network.capacity) * samples,
-        limit=_limit(training, network, workers, rate=rate),
+        throughput=None if rate is None else rate * samples, high=high * samples
     )
 
 
-def _without_servers(training: Training, workers: int) -> float:
-    """Steps per second of workers that exchange with one another."""
-    ring = training.aggregation is Aggregation.ALL_REDUCE
-    return (ring_rate if ring else pairwise_rate)(training, workers)
+def _with_servers(training: Training, workers: int) -> float | None:
+    """Steps per second with servers of their own; none where no formula holds."""
+    if training.updates.stale is None:
+        return float(mean_values(closed_network(training), workers).throughput[-1])
+    if training.updates.stale == 0 and not training.updates.backup:
+        return synchronous_rate(training, workers)
+    return None
 
 
-def _limit(training: Training, network: ClosedNetwork, workers: int, *, rate: float | None) -> str:
-    """What keeps so many workers from doing more."""
-    if workers >= network.knee and network.bottleneck is not None:
-        return network.bottleneck
-    alone = workers / network.alone
-    if training.updates.stale == 0 and rate is not None and rate < 0.8 * alone:
-        return BARRIER
-    return COMPUTE
+def _bound(training: Training, workers: int) -> float:
+    """Steps per second that no way of updating exceeds, but leaving more workers behind."""
+    network, backup = closed_network(training), training.updates.backup
+    compute = training.worker.compute
+    seconds = network.alone
+    if backup:
+        seconds += barrier(compute, workers=workers, backup=backup).mean - compute.mean
+    return min((workers - backup) / seconds, network.capacity)
 
 
-def synchronous_rate(training: Training, workers: int) -> float:
+def _without_servers(training: Training, workers: int) -> float | None:
+    """Steps per second of workers that exchange with one another; none for pairs with a barrier."""
+    if training.aggregation is Aggregation.ALL_REDUCE:
+        return ring_rate(training, workers)
+    return pairwise_rate(training, workers) if training.updates.stale is None else None
+
+
+def synchronous_rate(training: Training, workers: int, *, exact: int = EXACT) -> float:
     """Steps per second of workers with servers and a barrier; those of backup workers do not count.
 
     All pull at once, so links are busy for as long as all their bytes take. Gradients come as
@@ -139,7 +136,7 @@ def synchronous_rate(training: Training, workers: int) -> float:
     with backup workers, when enough have. Links that are shared equally end those messages together
     that met, so their updates follow one another: as many as fill the time since the slowest came.
 
-    Source: noe1972 up to `EXACT` workers without backups; beyond, the largest over j of the j-th
+    Source: noe1972 up to `exact` workers without backups; beyond, the largest over j of the j-th
     computation's mean end and what is left to serve then, which is a little too soon (Jensen).
     """
     servers, worker = _served(training)
@@ -149,21 +146,23 @@ def synchronous_rate(training: Training, workers: int) -> float:
     pulled = max(workers * worker.pulled / most, worker.pulled / taken)
     update, sent = servers.update / servers.count / servers.cores, worker.pushed / most
     slowest = barrier(worker.compute, workers=workers, backup=training.updates.backup).mean
-    by_links = _all_done(worker.compute, workers, counted=counted, each=sent)
+    by_links = _all_done(worker.compute, workers, counted=counted, each=sent, exact=exact)
     met = (by_links - slowest) / sent if sent else 0.0
     done = by_links - sent + update * max(servers.cores, met)
     if update > sent:
-        by_cores = _all_done(worker.compute, workers, counted=counted, each=update)
+        by_cores = _all_done(worker.compute, workers, counted=counted, each=update, exact=exact)
         done = max(done, by_cores + (servers.cores - 1) * update)
     seconds = 2.0 * servers.latency + pulled + done + worker.pushed / taken
     return float(counted / seconds)
 
 
-def _all_done(compute: Distribution, workers: int, *, counted: int, each: float) -> float:
+def _all_done(
+    compute: Distribution, workers: int, *, counted: int, each: float, exact: int
+) -> float:
     """Mean seconds until so many gradients are served, one after the other."""
     if not each:
         return order_statistic(compute, rank=counted, count=workers).mean
-    if counted == workers <= EXACT:
+    if counted == workers <= exact:
         return mean_of(
             lambda seconds: all_served(compute, seconds, workers, each=each),
             _times(compute, workers, after=workers * each),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from foretrain.measured.scale_study import ScaleStudy
 from foretrain.plan.servers import Aggregation
-from foretrain.queueing.closed_form import CORES
 from foretrain.queueing.scaled import BestCount, Scaled, ScaleKnee
 from foretrain.show.lines import scaling
 from foretrain.show.report import (
@@ -90,10 +89,12 @@ def _limits(answer: Scaled) -> Iterator[Block]:
     if answer.knee is not None:
         barrier = answer.updates.stale == 0
         yield Strong(knee_sentence(answer.knee, barrier=barrier))
-    last, best = answer.points[-1], max(answer.points, key=lambda each: each.useful)
+    first, last = answer.points[0], answer.points[-1]
+    best = max(answer.points, key=lambda each: each.useful)
+    alone = "one alone" if first.workers == 1 else f"one of {first.workers}"
     yield (
         f"{count(last.workers, 'worker')} do {per_second(last.throughput)} samples/s, each"
-        f" {percent(last.efficiency)} of what one alone does; what limits them: {last.limit}."
+        f" {percent(last.efficiency)} of what {alone} does; what limits them: {last.limit}."
     )
     if best is not last:
         yield (
@@ -104,14 +105,13 @@ def _limits(answer: Scaled) -> Iterator[Block]:
 
 def knee_sentence(knee: ScaleKnee, *, barrier: bool) -> str:
     """Where more workers begin to wait, and for what."""
-    verb = "are" if knee.limit == CORES else "is"
     waiting = (
         f"behind a barrier devices and the {knee.limit} take turns, so that it is never reached"
         if barrier
-        else f"from there on the {knee.limit} {verb} busy all the time"
+        else f"beyond it each worker waits longer for the {knee.limit}"
     )
     return (
-        f"The knee is at {knee.workers:.1f} workers: no number of them does more than"
+        f"The knee is at {knee.workers:,.1f} workers: no number of them does more than"
         f" {per_second(knee.throughput)} samples/s, and {waiting}."
     )
 

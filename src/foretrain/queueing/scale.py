@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cache
+from math import inf
 
 from foretrain.cluster.fewer import fewer
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.distributions import Constant, LogNormal
+from foretrain.distributions import LogNormal, stretched
 from foretrain.errors import InputError
 from foretrain.measured.scale_study import ScaleStudy, WholeJob
 from foretrain.plan.servers import ASYNCHRONOUS, Aggregation, Servers, Training, Worker
 from foretrain.plan.study import Study
-from foretrain.queueing.closed_form import COMPUTE, CORES, by_formula, closed_network
+from foretrain.queueing.closed import mean_values
+from foretrain.queueing.closed_form import (
+    BARRIER,
+    COMPUTE,
+    CORES,
+    LINK,
+    by_formula,
+    closed_network,
+    synchronous_rate,
+)
 from foretrain.queueing.scaled import (
     BestCount,
     ScaleChange,
@@ -22,13 +33,16 @@ from foretrain.queueing.scaled import (
     ScalePoint,
 )
 from foretrain.queueing.scaling_findings import scaling_findings, what_if_findings
-from foretrain.queueing.served import ServedJob, best_count, served_time
+from foretrain.queueing.served import ServedJob, best_count, served_time, staleness
 from foretrain.queueing.servers.simulate import simulate
 from foretrain.queueing.servers.tally import SimulatedTraining
 from foretrain.search.best_plans import best_plans
 from foretrain.step.collectives.network import network
 from foretrain.step.estimate import estimate
 from foretrain.study.coefficients import DEFAULT
+
+MOSTLY = 0.8
+"""Share of a step from which on computing is what takes the time."""
 
 
 def scale(
@@ -78,7 +92,7 @@ def scale(
         knee=_knee(training),
         bounds=_bounds(training),
         what_ifs=tuple(_what_ifs(training, study.workers[-1])),
-        best=_best(study.job, training, study.workers[-1]) if study.job else None,
+        best=_best(study, study.job, training) if study.job else None,
         assumed=study.assumed,
     )
 
@@ -91,22 +105,6 @@ def _told(worker: Worker) -> ScaledWorker:
         pushed=worker.pushed,
         link=worker.link,
     )
-
-
-def staleness(training: Training, workers: int) -> float:
-    """Updates of others, on average, that a worker's gradients have not seen when they are applied.
-
-    Workers that are alike take turns, so between a worker's pull and the end of its push each other
-    one has updated once; whom a bound on staleness stops, it stops before that. A pair that
-    averages has missed what its other half has learned.
-
-    Source: zhang2016 (from memory) measures about n; n - 1 follows where workers are alike.
-    """
-    if training.updates.stale == 0:
-        return 0.0
-    if training.aggregation is Aggregation.PAIRWISE:
-        return min(1.0, workers - 1.0)
-    return workers - 1.0
 
 
 def _simulated(study: ScaleStudy, training: Training, workers: int) -> ScalePoint:
@@ -133,21 +131,39 @@ def _simulated(study: ScaleStudy, training: Training, workers: int) -> ScalePoin
         useful=0.0,
         efficiency=1.0,
         step=found.step,
-        limit=said.limit if phased and said.limit else _busiest(found),
+        limit=_limit(found, training),
         utilisation=found.utilisation,
     )
 
 
-def _busiest(found: SimulatedTraining) -> str:
-    """The resource that is used most, where that is more than computing."""
-    name = max(found.utilisation, key=lambda each: found.utilisation[each])
-    return COMPUTE if name == "worker compute" else name
+def _limit(found: SimulatedTraining, training: Training) -> str:
+    """What keeps workers from doing more: computing, or what they wait for longest beside it.
+
+    Where servers are busy beyond the knee, their busiest part; operations that overlap have no
+    phases, so the resource that is used most is named.
+    """
+    phases, servers = found.phases, training.servers
+    if not phases.total:
+        name = max(found.utilisation, key=lambda each: found.utilisation[each])
+        return COMPUTE if name == "worker compute" else name
+    knee = _knee(training)
+    if knee is not None and found.workers >= knee.workers:
+        return knee.limit
+    waits = {
+        "links" if servers else LINK: phases.pull + phases.push + phases.exchange,
+        CORES: phases.update,
+        BARRIER: phases.wait,
+    }
+    longest = max(waits, key=lambda each: waits[each])
+    return COMPUTE if phases.compute >= MOSTLY * phases.total else longest
 
 
 def _planned(study: Study, workers: int, coefficients: Coefficients) -> ScalePoint:
     """What the best plan on so many nodes does."""
     cluster = fewer(study.cluster, workers * study.cluster.node_devices)
-    asked = replace(study, cluster=cluster, offers=(), job=None)
+    # As many samples for each worker, however many there are.
+    learned = replace(study.workload, global_batch=workers * study.workload.global_batch)
+    asked = replace(study, cluster=cluster, workload=learned, offers=(), job=None)
     best = best_plans(asked, coefficients=coefficients, keep=1, trade_offs=False).best.estimate
     parts = {each.name: getattr(best.parts, each.name) for each in fields(best.parts)}
     return ScalePoint(
@@ -228,8 +244,9 @@ def _bounds(training: Training) -> Mapping[str, float]:
     return {name: samples / each for name, each in seconds.items() if each > 0}
 
 
-def _best(job: WholeJob, training: Training, most: int) -> BestCount:
+def _best(study: ScaleStudy, job: WholeJob, training: Training) -> BestCount:
     """On how many nodes the whole job ends first, and what limits it."""
+    most = study.workers[-1]
     served = ServedJob(
         start=job.start,
         training=training,
@@ -237,11 +254,20 @@ def _best(job: WholeJob, training: Training, most: int) -> BestCount:
         epochs=job.epochs,
         cores=job.cores,
         held=job.held,
+        waste=study.waste,
     )
-    nodes = best_count(served, most=most, step=_step_by_formula)
-    time = served_time(served, nodes=nodes, step=_step_by_formula)
-    limits = scaling_findings(served, most=most, step=_step_by_formula)
-    helps = what_if_findings(served, most=most, step=_step_by_formula)
+
+    @cache
+    def steps(asked: Training) -> Sequence[float]:
+        return _steps_by_formula(asked, most)
+
+    def step(asked: Training, workers: int) -> float:
+        return steps(asked)[workers - 1]
+
+    nodes = best_count(served, most=most, step=step)
+    time = served_time(served, nodes=nodes, step=step)
+    limits = scaling_findings(served, most=most, step=step)
+    helps = what_if_findings(served, most=most, step=step)
     return BestCount(
         nodes=nodes,
         seconds=float(time.total),
@@ -250,11 +276,22 @@ def _best(job: WholeJob, training: Training, most: int) -> BestCount:
     )
 
 
-def _step_by_formula(training: Training, workers: int) -> float:
-    """Seconds of a step of each of some workers; without a formula, those of the bound."""
-    found = by_formula(training, workers)
-    rate = found.high if found.throughput is None else found.throughput
-    return workers * training.worker.samples / rate
+def _steps_by_formula(training: Training, most: int) -> Sequence[float]:
+    """Seconds of a step of each of 1, 2, ... workers; without a formula, those of the bound."""
+    counts = range(1, most + 1)
+    if training.updates.stale is None:
+        rates = mean_values(closed_network(training), most).throughput
+        return [workers / rate for workers, rate in zip(counts, rates.tolist(), strict=True)]
+    backup, samples = training.updates.backup, training.worker.samples
+    if training.updates.stale == 0 and not backup:
+        return [workers / synchronous_rate(training, workers, exact=0) for workers in counts]
+    # Fewer workers than are waited for train nothing.
+    return [
+        (workers - backup) * samples / by_formula(training, workers).high
+        if workers > backup
+        else inf
+        for workers in counts
+    ]
 
 
 def _what_ifs(training: Training, workers: int) -> Iterator[ScaleChange]:
@@ -287,8 +324,10 @@ def _changes(training: Training, servers: Servers) -> Iterator[tuple[str, Traini
         replace(training, servers=replace(servers, count=2 * servers.count)),
     )
     halved = replace(worker, pulled=worker.pulled / 2.0, pushed=worker.pushed / 2.0)
-    yield "half the bytes (16 bits in place of 32)", replace(training, worker=halved)
-    yield "twice the batch of a worker", replace(training, worker=_larger(worker))
+    yield "half the bytes", replace(training, worker=halved)
+    longer = stretched(worker.compute, 2.0)
+    larger = replace(worker, samples=2.0 * worker.samples, compute=longer)
+    yield "twice the batch of a worker", replace(training, worker=larger)
     if closed_network(training).bottleneck == CORES:
         more = replace(servers, cores=2 * servers.cores)
         yield "twice the cores of a server", replace(training, servers=more)
@@ -297,10 +336,3 @@ def _changes(training: Training, servers: Servers) -> Iterator[tuple[str, Traini
             "asynchronous updates (other weights: stale gradients)",
             replace(training, updates=ASYNCHRONOUS),
         )
-
-
-def _larger(worker: Worker) -> Worker:
-    """Twice the samples in twice the seconds, as a constant of the mean."""
-    return replace(
-        worker, samples=2.0 * worker.samples, compute=Constant(2.0 * worker.compute.mean)
-    )

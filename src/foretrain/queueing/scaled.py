@@ -59,14 +59,16 @@ class ScalePoint:
         metadata=label("useful", per_second, meaning="less what staleness wastes", group=RATE)
     )
     efficiency: float = field(
-        metadata=label("efficiency", percent, short="eff.", meaning="of a worker over one alone")
+        metadata=label(
+            "efficiency", percent, short="eff.", meaning="of a worker over one of the fewest"
+        )
     )
     step: float = field(metadata=label("step", SECONDS))
     limit: str = field(metadata=label("limit"))
     utilisation: Mapping[str, float]
 
     @property
-    @labelled("interval", number=True, spare=1, meaning="95 %")
+    @labelled("interval", number=True, spare=1, meaning="95 % of the mean; of a plan, 80 %")
     def interval(self) -> str:
         """Where the throughput lies."""
         return f"{per_second(self.low)} to {per_second(self.high)}"

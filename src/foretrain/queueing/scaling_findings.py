@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import inf
 
 from foretrain.plan.startup import Access
 from foretrain.queueing.served import (
@@ -142,11 +143,13 @@ def what_ifs(job: ServedJob) -> dict[str, ServedJob]:
         if access is not start.access
     }
     twice = replace(training, servers=replace(servers, count=2 * servers.count))
-    few = replace(worker, pulled=worker.pulled / QUANTIZED, pushed=worker.pushed / QUANTIZED)
+    few = replace(worker, pushed=worker.pushed / QUANTIZED)
     return {
         **found,
         "double the servers": replace(job, training=twice),
-        "exchange single bits": replace(job, training=replace(training, worker=few)),
+        "send gradients of one bit (other weights)": replace(
+            job, training=replace(training, worker=few)
+        ),
     }
 
 
@@ -167,14 +170,18 @@ def what_if_findings(
         total = float(served_time(changed, nodes=best, step=step).total)
         knee = server_knee(changed.training)
         told = "no quicker" if total >= now else f"{1.0 - total / now:.0%} quicker"
+        limit = f", and servers limit beyond {knee:,.1f}" if knee < inf else ""
         found.append(
             ScalingFinding(
                 kind=ScalingCause.WHAT_IF,
                 subject=name,
-                values={"nodes": best, "total": total, "gain": 1.0 - total / now, "knee": knee},
+                values={
+                    **{"nodes": best, "total": total, "gain": 1.0 - total / now},
+                    **({"knee": knee} if knee < inf else {}),
+                },
                 sentence=(
-                    f"If you {name}, the best count is {best} nodes, {total:,.0f} s ({told}), and"
-                    f" servers limit beyond {knee:.1f}."
+                    f"If you {name}, the best count is {best} nodes, {total:,.0f} s"
+                    f" ({told}){limit}."
                 ),
             )
         )

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.plan.servers import Training
+from foretrain.plan.servers import Aggregation, Training
 from foretrain.plan.startup import StartUp
+from foretrain.queueing.closed_form import closed_network
 from foretrain.queueing.startup import StartTime, start_time
 from foretrain.workload.workload import Data
 
@@ -37,6 +38,8 @@ class ServedJob:
         epochs: how many.
         cores: of a node, that prepare samples; None where preparing never limits.
         held: share of what a step reads that nodes hold since the start, from 0 to 1.
+        waste: samples more that are needed for each update that gradients have not seen, as a
+            share of all.
     """
 
     start: StartUp
@@ -45,6 +48,7 @@ class ServedJob:
     epochs: float = 1.0
     cores: int | None = None
     held: float = 1.0
+    waste: float = 0.0
 
     def __post_init__(self) -> None:
         if self.training.servers is None:
@@ -55,6 +59,8 @@ class ServedJob:
             raise InputError(f"ServedJob.epochs must be above 0, got {self.epochs}.")
         if self.cores is not None and not self.cores >= 1:
             raise InputError(f"ServedJob.cores must be at least 1, got {self.cores}.")
+        if not self.waste >= 0:
+            raise InputError(f"ServedJob.waste must be at least 0, got {self.waste}.")
         if not 0 <= self.held <= 1:
             raise InputError(f"ServedJob.held must lie from 0 to 1, got {self.held}.")
 
@@ -81,11 +87,7 @@ class StepBound:
 
 def own_seconds(training: Training) -> float:
     """Seconds of a step of one worker that has the servers for itself."""
-    servers, worker = training.servers, training.worker
-    assert servers, "a training without servers was not refused"
-    link = min(worker.link, servers.count * servers.link)
-    moved = (worker.pulled + worker.pushed) / link
-    return worker.compute.mean + 2.0 * servers.latency + moved + servers.update / servers.count
+    return closed_network(training).alone
 
 
 def server_demand(training: Training) -> float:
@@ -93,11 +95,22 @@ def server_demand(training: Training) -> float:
 
     What it sends, what it receives and what its cores add up go on side by side.
     """
-    servers, worker = training.servers, training.worker
-    assert servers, "a training without servers was not refused"
-    way = servers.count * servers.link
-    update = servers.update / (servers.count * servers.cores)
-    return max(worker.pulled / way, worker.pushed / way, update)
+    return 1.0 / closed_network(training).capacity
+
+
+def staleness(training: Training, workers: int) -> float:
+    """Updates of others, on average, that a worker's gradients have not seen when they are applied.
+
+    Workers that are alike take turns, so between a worker's pull and the end of its push each other
+    one has updated once. A pair that averages has missed what its other half has learned.
+
+    Source: zhang2016 (from memory) measures about n; n - 1 follows where workers are alike.
+    """
+    if training.updates.stale == 0:
+        return 0.0
+    if training.aggregation is Aggregation.PAIRWISE:
+        return min(1.0, workers - 1.0)
+    return workers - 1.0
 
 
 def step_bound(job: ServedJob, *, nodes: Number) -> StepBound:
@@ -153,10 +166,14 @@ def served_time(job: ServedJob, *, nodes: int, step: Steps | None = None) -> Ser
     """
     if not nodes >= 1:
         raise InputError(f"nodes must be at least 1, got {nodes}.")
-    seconds = (
-        step(job.training, nodes) if step else float(step_bound(job, nodes=float(nodes)).total)
-    )
-    steps = job.epochs * job.data.samples / (nodes * job.training.worker.samples)
+    training, bound = job.training, step_bound(job, nodes=float(nodes))
+    # However workers wait for servers, none is quicker than its input.
+    seconds = float(bound.total)
+    if step is not None:
+        seconds = max(step(training, nodes), float(bound.input))
+    counted = nodes - training.updates.backup
+    steps = job.epochs * job.data.samples / (counted * training.worker.samples)
+    steps *= 1.0 + job.waste * staleness(training, nodes)
     start = start_time(
         job.start, job.data, nodes=float(nodes), barrier=job.training.updates.stale == 0
     )
@@ -174,7 +191,7 @@ def best_count(job: ServedJob, *, most: int, step: Steps | None = None) -> int:
     if not most >= 1:
         raise InputError(f"most must be at least 1 node, got {most}.")
     return min(
-        range(1, most + 1),
+        range(job.training.updates.backup + 1, most + 1),
         key=lambda nodes: float(served_time(job, nodes=nodes, step=step).total),
     )
 
@@ -194,4 +211,4 @@ def server_knee(training: Training) -> float:
 
     Source: lazowska1984, section 5.2: the saturation point of a closed network.
     """
-    return own_seconds(training) / server_demand(training)
+    return closed_network(training).knee

@@ -48,6 +48,9 @@ NO_WORKER: Final = (
 TWO_WORKERS: Final = "stands beside [workload]. Both say what a worker does; keep one."
 NO_SERVERS: Final = "is for aggregation = 'servers'. Leave it out."
 NO_JOB: Final = "is for servers on nodes of their own. Leave it out."
+LATENCY: Final = "is that of workers among themselves. With servers, write servers.latency."
+NO_BROADCAST: Final = "broadcast needs the link of a worker. Say what a worker does in [worker]."
+BESIDE_PROFILE: Final = "stands beside a profile, which already says it. Leave it out."
 NO_LINK: Final = 'is missing. Write the bandwidth of a connection, such as "10 Gb/s".'
 STAND_IN: Final = Worker(compute=Constant(1.0), samples=1.0, pulled=0.0, pushed=0.0, link=1.0)
 """What stands for a worker whose seconds and bytes an estimate will say."""
@@ -172,12 +175,15 @@ class _ScaleReader:
             problems.add("worker", TWO_WORKERS if "worker" in document else NO_WORKER)
             problems.check()
         model = self._model() if "workload" in document else None
-        profile, worker = (None, STAND_IN) if model else self._worker()
+        profile, worker = self._worker() if "worker" in document else (None, STAND_IN)
+        if how and how.aggregation is Aggregation.SERVERS and how.latency:
+            problems.add("scale.latency", LATENCY)
         servers = self._servers(how, worker, profile) if how and worker else None
+        job = self._job(worker, servers) if worker else None
         problems.check()
         assert how
         assert worker
-        with problems.noting("scale"):
+        with problems.noting("scale", fields={}):
             training = Training(
                 worker=worker,
                 aggregation=how.aggregation,
@@ -185,8 +191,6 @@ class _ScaleReader:
                 updates=how.updates,
                 latency=how.latency,
             )
-            job = self._job(worker, servers)
-            problems.check()
             return ScaleStudy(
                 training=training,
                 workers=tuple(sorted(set(how.workers))),
@@ -212,6 +216,8 @@ class _ScaleReader:
         written = self.document["start"]
         said = validated(StartSection, written, path="start", problems=self.problems)
         link = None if worker is STAND_IN else worker.link
+        if said and said.access is Access.BROADCAST and link is None:
+            self.problems.add("start.access", NO_BROADCAST)
         if said is not None and not self.problems.found:
             with self.problems.noting("start", fields={}):
                 return said.job(link, servers.latency)
@@ -247,11 +253,13 @@ class _ScaleReader:
             return None, None
         profile = self._profile(said)
         link = said.link or (profile.link if profile else None)
-        needed = () if said.profile else ("compute", "samples", "pulled", "pushed")
-        for key in needed:
-            if getattr(said, key) is None:
-                self.problems.add(f"worker.{key}", "is missing.")
-        if link is None:
+        for key in ("compute", "samples", "pulled", "pushed"):
+            path = f"worker.{key}"
+            if said.profile and getattr(said, key) is not None:
+                self.problems.add(path, BESIDE_PROFILE)
+            if not said.profile and getattr(said, key) is None and not self.problems.touch(path):
+                self.problems.add(path, "is missing.")
+        if link is None and not self.problems.touch("worker"):
             self.problems.add("worker.link", NO_LINK)
         if self.problems.found:
             return None, None

@@ -142,6 +142,10 @@ def _check(
             f"workers must be at least 1 and more than backup, {training.updates.backup},"
             f" got {workers}."
         )
+    step, servers = training.worker, training.servers
+    beside = servers.update + servers.latency if servers else training.latency
+    if not recorded and not step.compute.mean + step.pulled + step.pushed + beside > 0:
+        raise InputError("a worker takes no time for a step; give it a time above 0 s.")
     if not steps >= FEWEST:
         raise InputError(f"steps must be at least {FEWEST}, got {steps}.")
     if not window > 0:
