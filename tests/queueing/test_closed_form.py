@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,8 +22,10 @@ from foretrain.queueing.closed_form import (
     CORES,
     EGRESS,
     INGRESS,
+    all_served,
     by_formula,
     closed_network,
+    mean_of,
     pairwise_rate,
     ring_rate,
     synchronous_rate,
@@ -136,3 +139,20 @@ def test_samples_that_are_measured_stand_for_their_law():
     asked = training(Samples((0.1, 0.2, 0.3)))
     found = simulate(asked, 4, steps=2000, seed=1)
     assert by_formula(asked, 4).throughput == pytest.approx(found.throughput, rel=0.02)
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_the_last_gradient_is_served_as_late_as_random_numbers_say(workers):
+    law, random = LogNormal(mean=0.2, deviation=0.1), np.random.default_rng(1)
+    spread = np.log(1.0 + (law.deviation / law.mean) ** 2)
+    drawn = random.lognormal(np.log(law.mean) - spread / 2, np.sqrt(spread), (100_000, workers))
+    ends = np.zeros(len(drawn))
+    for column in np.sort(drawn, axis=1).T:
+        ends = np.maximum(ends, column) + 0.05
+    times = np.linspace(0.05 * workers, 4.0, 400)
+    mean = mean_of(lambda seconds: all_served(law, seconds, workers, each=0.05), times)
+    assert mean == pytest.approx(ends.mean(), rel=0.003)
+    share = (ends <= 0.4).mean()
+    assert all_served(law, np.array([0.4]), workers, each=0.05)[0] == pytest.approx(
+        share, abs=0.006
+    )

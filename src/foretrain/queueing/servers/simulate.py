@@ -10,6 +10,7 @@ from typing import Protocol
 from foretrain.errors import InputError
 from foretrain.events import Events
 from foretrain.measured.profile import RecordedStep
+from foretrain.measured.scale_study import FEWEST_STEPS
 from foretrain.plan.servers import Aggregation, LinkPolicy, Training
 from foretrain.queueing.servers.coarse import PeerWorker, PhasedWorker, Steps
 from foretrain.queueing.servers.fine import GraphWorker, step_graph
@@ -18,7 +19,7 @@ from foretrain.queueing.servers.peers import Pairs, Peers, Ring
 from foretrain.queueing.servers.policies import FIRST_WINDOW
 from foretrain.queueing.servers.sides import Colocated, OwnNodes, ServerSide
 from foretrain.queueing.servers.spans import Context, Recording
-from foretrain.queueing.servers.tally import FEWEST, SimulatedTraining, Tally
+from foretrain.queueing.servers.tally import SimulatedTraining, Tally
 
 
 class SimulatedWorker(Protocol):
@@ -146,8 +147,8 @@ def _check(
     beside = servers.update + servers.latency if servers else training.latency
     if not recorded and not step.compute.mean + step.pulled + step.pushed + beside > 0:
         raise InputError("a worker takes no time for a step; give it a time above 0 s.")
-    if not steps >= FEWEST:
-        raise InputError(f"steps must be at least {FEWEST}, got {steps}.")
+    if not steps >= FEWEST_STEPS:
+        raise InputError(f"steps must be at least {FEWEST_STEPS}, got {steps}.")
     if not window > 0:
         raise InputError(f"window must be above 0 B, got {window}.")
     if policy is LinkPolicy.BUFFERED and recorded:

@@ -16,9 +16,6 @@ WARM_UP = 0.1
 BATCHES = 20
 """Batches whose means give the interval. Source: law2015, section 9.5.3."""
 
-FEWEST = 40
-"""Steps of a worker below which batches would be too short to tell anything."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepPhases:
