@@ -163,8 +163,9 @@ def test_what_is_left_to_validate_is_run_by_it():
 
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
-def test_python_snippets_print_what_is_shown(page, desk):
+def test_python_snippets_print_what_is_shown(page, desk, monkeypatch):
     lay_files(page, desk)
+    monkeypatch.syspath_prepend(desk)  # where the reader's own modules lie, whatever ran before
     names: dict[str, object] = {"__name__": "snippet"}
     blocks = snippets(page)
     for snippet, following in zip(blocks, [*blocks[1:], None], strict=True):
