@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 from foretrain.measured.case import case_of
+from foretrain.measured.coverage import Assumptions, circumstances_of
 from foretrain.measured.place import Catalogue
 from foretrain.measured.run import MeasuredRun, Place, RunLayout, Subject, TableKind, TrainedNetwork
 from foretrain.study.catalogue import cluster, device
+from foretrain.study.trainers import trainers
+from foretrain.trainers.trainer import recognised
+from foretrain.trainers.vocabulary import OPTIONS
 
-CATALOGUE = Catalogue(device=device, cluster=cluster)
+CATALOGUE = Catalogue(device=device, cluster=cluster, trainers=trainers)
 
 GPT = MeasuredRun(
     id="ours-0001",
@@ -67,6 +71,17 @@ RESNET = MeasuredRun(
 
 def case(run):
     return case_of(run, CATALOGUE)
+
+
+def unset(run, name):
+    """What an option or a habit of the run's trainer is taken to have been."""
+    at = circumstances_of(run)
+    return Assumptions(recognised(at, trainers()), at).of(name).value
+
+
+def words(option, value):
+    """What is said of a run that is taken to have had a value of an option."""
+    return OPTIONS[option].values[value].words
 
 
 def network(**changes):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.measured.runs import GPT, RESNET, case, layout, network
+from tests.measured.runs import GPT, RESNET, case, layout, network, words
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import NotCovered, blanks
@@ -79,7 +79,7 @@ def test_blank_recomputation_is_none_or_in_a_tuned_recipe_as_much_as_memory_asks
         (Recompute.FULL, 0),
     ]
     for run in (layout(recompute=""), RESNET):
-        assert defaults.NO_RECOMPUTE.words in case(run).assumed
+        assert words("recompute", "none") in case(run).assumed
         assert case(run).heavier == ()
     assert case(GPT).heavier == ()
 
@@ -146,17 +146,17 @@ def test_adapters_alone_are_trained_where_the_task_is_lora():
 
 
 @pytest.mark.parametrize(
-    ("framework", "ahead", "name", "default"),
+    ("source", "ahead", "name", "default"),
     [
-        ("Megatron-Core", True, "deepseek-v3-mtp", None),
-        ("Megatron-Core", False, "deepseek-v3", None),
-        ("Megatron-Core", None, "deepseek-v3", defaults.NO_PREDICTION),
-        ("Megatron-Bridge", None, "deepseek-v3-mtp", defaults.PREDICTION_AHEAD),
+        ("ours", True, "deepseek-v3-mtp", None),
+        ("ours", False, "deepseek-v3", None),
+        ("ours", None, "deepseek-v3", defaults.NO_PREDICTION),
+        ("mbridge", None, "deepseek-v3-mtp", defaults.PREDICTION_AHEAD),
     ],
 )
-def test_a_row_says_whether_it_predicts_several_tokens(framework, ahead, name, default):
+def test_a_row_says_whether_it_predicts_several_tokens(source, ahead, name, default):
     told = TrainedNetwork(name="DeepSeek-V3", sequence=4096, token_prediction=ahead)
-    found = case(replace(MOE, network=told, framework=framework))
+    found = case(replace(MOE, network=told, source_id=source))
     assert found.workload.model.name == name
     known = {defaults.NO_PREDICTION.words, defaults.PREDICTION_AHEAD.words}
     assert known & set(found.assumed) == ({default.words} if default else set())
@@ -219,9 +219,11 @@ def test_activations_wait_in_the_host_where_a_row_says_so():
 
 
 def test_blank_chunks_of_mlperfs_decoders_are_single_layers():
-    found = case(replace(layout(interleaving=None), task="pretrain (MLPerf)"))
+    found = case(
+        replace(layout(interleaving=None), task="pretrain (MLPerf)", source_id="mlperf-v3.0")
+    )
     assert found.plan.interleaving == 12
-    assert defaults.FINEST_INTERLEAVING.words in found.assumed
+    assert words("interleaving", "finest") in found.assumed
 
 
 def test_a_blank_device_is_that_of_its_source_if_one_is_known():
@@ -247,7 +249,7 @@ def test_networks_of_images_come_from_the_library_at_their_recipes_size(name, va
 
 def test_the_first_version_of_resnet_is_that_of_the_benchmarks_of_2017():
     run = replace(RESNET, network=TrainedNetwork(name="ResNet-152"))
-    old = replace(run, framework="TensorFlow (tf_cnn_benchmarks)")
+    old = replace(run, source_id="tf-bench-2017")
     assert case(run).workload.model.name == "resnet-152"
     assert case(old).workload.model.name == "resnet-152-v1"
 

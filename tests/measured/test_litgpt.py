@@ -9,7 +9,6 @@ from tests.measured.runs import CATALOGUE
 
 from foretrain.measured.case import case_of
 from foretrain.measured.coverage import NotCovered
-from foretrain.measured.lore import ALLOCATED
 from foretrain.plan.plan import Recompute, Sharding
 from foretrain.study.measurements import read_runs
 from foretrain.trainers.software import SHARED
@@ -72,7 +71,7 @@ def test_stated_sequence_counts():
 
 
 def test_peak_is_what_the_allocator_handed_out():
-    assert all(ALLOCATED.of(run) for run in ROWS.values())
+    assert all(case_of(run, CATALOGUE).prints_allocated for run in ROWS.values())
 
 
 @pytest.mark.parametrize(

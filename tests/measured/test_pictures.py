@@ -1,8 +1,8 @@
 """How software treats pictures, by the names that sources give it."""
 
 import pytest
+from tests.measured.runs import unset
 
-from foretrain.measured.lore import CHANNELS_LAST, WHOLE
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind, TrainedNetwork
 from foretrain.workload.workload import Precision
 
@@ -36,9 +36,9 @@ def run(framework, model="resnet50", *, source="somebody", device="A100 SXM 80GB
     ],
 )
 def test_pictures_are_laid_out_anew_where_channels_come_first(row, precision, expected):
-    assert (precision not in CHANNELS_LAST.of(row)) is expected
+    assert (precision not in unset(row, "channels_last")) is expected
 
 
 def test_compilers_see_all_on_devices_that_run_nothing_else():
-    assert WHOLE.of(run("TensorFlow", device="TPU v4"))
-    assert not WHOLE.of(run("TensorFlow"))
+    assert unset(run("TensorFlow", device="TPU v4"), "program")
+    assert not unset(run("TensorFlow"), "program")

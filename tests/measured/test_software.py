@@ -4,13 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.measured.runs import GPT, case
+from tests.measured.runs import GPT, case, unset
 
-from foretrain.measured import defaults, lore
-from foretrain.measured.coverage import Belief, Lore
+from foretrain.measured import lore
+from foretrain.measured.coverage import Belief, Lore, circumstances_of
 from foretrain.measured.run import Place, SoftwareStack
 from foretrain.study.measurements import read_runs
+from foretrain.study.trainers import trainers
 from foretrain.trainers.software import AttentionKernel, Execution
+from foretrain.trainers.trainer import recognised
+from foretrain.trainers.vocabulary import OPTIONS
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
 TRAINING = ("llm_training", "cnn_training", "other_training", "single_device")
@@ -22,7 +25,21 @@ def execution(framework, **changes):
 
 @pytest.mark.parametrize("table", TRAINING)
 def test_the_software_of_every_row_is_known(table):
-    assert all(lore.EXECUTION.of(run) for run in read_runs(TABLES / f"{table}.csv"))
+    runs = read_runs(TABLES / f"{table}.csv")
+    assert all(recognised(circumstances_of(run), trainers()).recognised for run in runs)
+
+
+@pytest.mark.parametrize("table", TRAINING)
+def test_no_row_is_of_two_families(table):
+    for run in read_runs(TABLES / f"{table}.csv"):
+        at = circumstances_of(run)
+        found = [
+            (bool(where.publisher), each.family)
+            for each in trainers()
+            for where in each.recognised
+            if where.holds(at)
+        ]
+        assert len({family for sure, family in found if sure == max(found)[0]}) == 1, run.framework
 
 
 @pytest.mark.parametrize(
@@ -46,8 +63,8 @@ def test_a_framework_is_of_the_kind_that_its_name_tells(framework, kind):
 
 def test_submissions_to_mlperf_are_tuned_on_gpus_and_compiled_elsewhere():
     run = replace(GPT, framework="MXNet NVIDIA Release 20.06", source_id="mlperf-v0.7")
-    assert lore.EXECUTION.of(run) is Execution.TUNED
-    assert lore.EXECUTION.of(replace(run, place=Place(device="TPU v3"))) is Execution.GRAPH
+    assert unset(run, "execution") is Execution.TUNED
+    assert unset(replace(run, place=Place(device="TPU v3")), "execution") is Execution.GRAPH
 
 
 def test_a_compiler_makes_a_graph_of_an_eager_program_and_leaves_others_as_they_are():
@@ -59,7 +76,8 @@ def test_a_compiler_makes_a_graph_of_an_eager_program_and_leaves_others_as_they_
 def test_an_unknown_name_is_taken_as_eager_and_listed():
     run = replace(GPT, framework="in-house")
     assert case(run).software.execution is Execution.EAGER
-    assert defaults.EAGER_SOFTWARE.words in case(run).assumed
+    assert OPTIONS["execution"].values["eager"].words in case(run).assumed
+    assert case(run).trainer == "any"
 
 
 def test_a_case_knows_graphs_and_the_kernel_of_attention():

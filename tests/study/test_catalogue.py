@@ -18,7 +18,8 @@ from foretrain.study.catalogue import (
     summary,
 )
 
-ENTRIES = [(kind, name) for kind, known in names().items() for name in known]
+HARDWARE = ("devices", "clusters")
+ENTRIES = [(kind, name) for kind in HARDWARE for name in names()[kind]]
 
 
 @pytest.mark.parametrize("name", names()["devices"])

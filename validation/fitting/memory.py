@@ -277,7 +277,7 @@ def memory_row(
         measured=measured,
         counted=counted,
         kept=with_kept - counted,
-        allocated=ALLOCATED.of(run) and not bound,
+        allocated=(case.prints_allocated or ALLOCATED.of(run)) and not bound,
         bound=bound,
     )
 

@@ -88,7 +88,7 @@ def _is_list(value: object) -> TypeGuard[tuple[int, ...]]:
     return isinstance(value, tuple) and all(isinstance(item, int) for item in value)
 
 
-KINDS: Final = ("devices", "clusters", "models")
+KINDS: Final = ("devices", "clusters", "trainers", "models")
 SIZED_BY: Final[Mapping[SampleKind, str]] = {
     SampleKind.TOKENS: "tokens; a study says how many with sequence",
     SampleKind.IMAGE: "an image; a study gives the pixels of its side with image",
@@ -105,8 +105,8 @@ def catalogue(name: str | None = None) -> CatalogueResult:
     """Everything that studies may name, all of one kind, or one entry.
 
     Args:
-        name: an entry or an alias of one; here for this machine; devices, clusters or models for
-            all of them; None for everything.
+        name: an entry or an alias of one; here for this machine; devices, clusters, trainers or
+            models for all of them; None for everything.
 
     Raises:
         InputError: if nothing has that name, or this machine cannot be described.

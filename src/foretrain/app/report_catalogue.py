@@ -12,7 +12,12 @@ from foretrain.show.table import Column, Fact, Table, table
 from foretrain.study.entries import CatalogueEntry, CatalogueResult, Figure
 from foretrain.units import PARAMETERS
 
-PLURALS: Mapping[str, str] = {"device": "Devices", "cluster": "Clusters", "model": "Models"}
+PLURALS: Mapping[str, str] = {
+    "device": "Devices",
+    "cluster": "Clusters",
+    "trainer": "Trainers",
+    "model": "Models",
+}
 SHOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "device": {
         "16-bit": ("peak.bf16", "peak.fp16"),
@@ -21,6 +26,10 @@ SHOWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "power": ("power",),
     },
     "cluster": {"price": ("price",)},
+    "trainer": {
+        "attention": ("options.attention", "options.attention[0]"),
+        "execution": ("options.execution", "options.execution[0]"),
+    },
     "model": {"parameters": ("parameters",), "active": ("active_parameters",)},
 }
 """Columns of the list of a kind: each shows the first of some figures that an entry has."""
@@ -59,7 +68,7 @@ def catalogue_report(_name: str | None, result: CatalogueResult) -> AnswerReport
 
 HINTS: Final = (
     "foretrain catalogue NAME shows an entry's numbers and their sources;",
-    "foretrain catalogue devices, clusters or models lists the main ones of each;",
+    "foretrain catalogue devices, clusters, trainers or models lists the main ones of each;",
     "foretrain catalogue here shows this machine.",
 )
 
@@ -105,10 +114,22 @@ def _entry(entry: CatalogueEntry) -> ReportSection:
         body=(
             tuple(Fact(label=label, text=text) for label, text in _about(entry) if text),
             "",
-            _figures(entry, sources),
+            _lines(entry, sources) if entry.kind == "trainer" else _figures(entry, sources),
             "",
             *(Note(f"[{place}] {source}") for place, source in enumerate(sources, start=1)),
         ),
+    )
+
+
+def _lines(entry: CatalogueEntry, sources: list[str]) -> tuple[Fact, ...]:
+    """What an entry says in words that need a line, each with the place of its source."""
+    return tuple(
+        Fact(
+            label=figure.key,
+            text=f"{figure.value} [{sources.index(figure.source) + 1}]"
+            f"{'' if figure.confidence == 'high' else f', confidence {figure.confidence}'}",
+        )
+        for figure in entry.figures
     )
 
 
@@ -116,6 +137,9 @@ def _about(entry: CatalogueEntry) -> Iterator[tuple[str, str]]:
     """What an entry says in words, under the labels of its lines."""
     yield "What", entry.summary
     yield "Sample", entry.words.get("sample", "")
+    yield "Release", entry.words.get("release", "")
+    yield "Date", entry.words.get("date", "")
+    yield "Container", entry.words.get("container", "")
     yield "Device", entry.words.get("device", entry.words.get("device.name", ""))
     for place, name in enumerate(_levels(entry)):
         # Technology and shape of a level, and what else is said of its link.

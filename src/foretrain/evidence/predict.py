@@ -32,6 +32,7 @@ from foretrain.step.setting import Setting, setting
 from foretrain.step.situation import among, interval
 from foretrain.step.step import factors, step_time
 from foretrain.study.catalogue import cluster, device
+from foretrain.study.trainers import trainers
 from foretrain.units import BYTES
 
 
@@ -63,7 +64,9 @@ def climb(setting: Setting, plans: tuple[Plan, ...]) -> Rung:
 
 
 CATALOGUE = Catalogue(
-    device=lru_cache(maxsize=None)(device), cluster=lru_cache(maxsize=None)(cluster)
+    device=lru_cache(maxsize=None)(device),
+    cluster=lru_cache(maxsize=None)(cluster),
+    trainers=trainers,
 )
 """Entries are read once for all runs."""
 
@@ -80,6 +83,7 @@ class Prediction:
         fits: whether the plan is predicted to fit in memory; None where nothing is said of it.
         remark: what the reader should know; may be empty.
         assumed: every default that stands for a blank.
+        trainer: name of the trainer whose options and habits were assumed; may be empty.
         plan: the plan that is taken to be meant; None unless a step was predicted.
         parts: what its step consists of; None unless a step was predicted.
         situation: what the width of the interval follows from; None unless a step was predicted.
@@ -92,6 +96,7 @@ class Prediction:
     fits: bool | None = None
     remark: str = ""
     assumed: tuple[str, ...] = ()
+    trainer: str = ""
     plan: Plan | None = None
     parts: Parts | None = None
     situation: Situation | None = None
@@ -140,7 +145,7 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         )
     else:
         prediction = _PREDICTORS[run.subject](run, case, coefficients)
-    return replace(prediction, assumed=case.assumed)
+    return replace(prediction, assumed=case.assumed, trainer=case.trainer)
 
 
 def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]:
@@ -175,7 +180,8 @@ def measured_seconds(run: MeasuredRun, case: Case) -> float | None:
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
     """What a source counts: the whole device, or what a framework's allocator says of itself."""
     memory = memory_of_case(case, coefficients)
-    counted = memory.allocated / memory.total if lore.ALLOCATED.of(run) else 1.0
+    allocated = case.prints_allocated or lore.ALLOCATED.of(run)
+    counted = memory.allocated / memory.total if allocated else 1.0
     return Prediction(
         value=counted * memory.total, low=counted * memory.low, high=counted * memory.high
     )

@@ -207,7 +207,8 @@ def _row(run: Row, *, coefficients: Coefficients, played: bool) -> ValidationRow
     unscored = _unscored(run, prediction)
     words = prediction.assumed
     assumed = f"{len(words)} assumed: {', '.join(words)}" if words else ""
-    remarks = [unscored, prediction.remark, assumed]
+    trainer = f"trainer {prediction.trainer}" if prediction.trainer else ""
+    remarks = [unscored, prediction.remark, trainer, assumed]
     return _as_row(
         run,
         prediction,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.measured import defaults, lore
-from foretrain.measured.coverage import Assumptions, NotCovered
+from foretrain.measured.coverage import Assumptions, NotCovered, circumstances_of
 from foretrain.measured.layout import batch_of, plans_of
 from foretrain.measured.litgpt import completed, software_of
 from foretrain.measured.network import model_of, reads_images
@@ -18,6 +18,7 @@ from foretrain.measured.policies import degrees_of, not_understood
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
 from foretrain.plan.plan import Plan
 from foretrain.trainers.software import SHARED, Execution, Software
+from foretrain.trainers.trainer import ANY, recognised
 from foretrain.workload.gradients import CODECS, FP32, GradientCodec
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
@@ -76,6 +77,8 @@ class Case:
             fit; none where the source states what is recomputed.
         assumed: every default that stands for a blank.
         software: habits of the trainer.
+        trainer: name of the trainer's entry.
+        prints_allocated: whether the memory that it prints is what the allocator handed out.
     """
 
     workload: Workload
@@ -84,6 +87,8 @@ class Case:
     heavier: tuple[Plan, ...] = ()
     assumed: tuple[str, ...]
     software: Software = SHARED
+    trainer: str = ANY.name
+    prints_allocated: bool = False
 
     @property
     def plausible(self) -> tuple[Plan, ...]:
@@ -108,7 +113,8 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         run = replace(run, layout=layout, place=place, global_batch=1)
     if lore.BY_LITGPT.of(run):
         run = completed(run)
-    assumptions = Assumptions()
+    at = circumstances_of(run)
+    assumptions = Assumptions(recognised(at, catalogue.trainers()), at)
     if not run.task:
         assumptions.note(defaults.WHOLE_TRAINING.words)
     elif not lore.COVERED.of(run):
@@ -135,6 +141,9 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         heavier=tuple(heavier),
         assumed=assumptions.words,
         software=software,
+        trainer=assumptions.trainer.name,
+        prints_allocated=assumptions.trainer.habit("prints_memory") is not None
+        and assumptions.of("prints_memory").value == "allocated",
     )
 
 
@@ -163,9 +172,10 @@ def _precision(run: MeasuredRun, device: Device, assumptions: Assumptions) -> Pr
         written = PRECISIONS[words]
         if written is Precision.FP16 and device.peak.fp16 is None:
             return assumptions.take(defaults.HALF_STORAGE)
-        automatic = device.peak.tf32 is not None and lore.AUTOMATIC_TF32.of(run)
+        automatic = device.peak.tf32 is not None and assumptions.of("tf32").value
         if written is Precision.FP32 and automatic:
-            return assumptions.take(defaults.TF32_AS_FP32)
+            assumptions.unset("tf32")
+            return Precision.TF32
         return written
     if run.subject is Subject.ACTIVATION_SHARE:
         return assumptions.take(defaults.SIXTEEN_BIT)
@@ -190,27 +200,29 @@ def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
     """How gradients are held and sent; in fp32 where nothing else is known."""
     if run.precision.startswith(PURE):
         return CODECS["bf16"]
-    known = lore.GRADIENTS.of(run)
-    return FP32 if known is None else assumptions.take(known)
+    known: GradientCodec = assumptions.of("gradients").value
+    if known != FP32:
+        assumptions.unset("gradients")
+    return known
 
 
 def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) -> Software:
     pictures = reads_images(run)
-    execution = lore.EXECUTION.of(run)
-    if execution is None:
-        execution = assumptions.take(defaults.EAGER_SOFTWARE)
+    execution = assumptions.of("execution").value
+    if not assumptions.trainer.recognised:
+        assumptions.unset("execution")
     elif execution is Execution.EAGER and run.stack.compiled:
         execution = Execution.GRAPH
     return replace(
-        software_of(run),
-        relays=pictures and precision not in lore.CHANNELS_LAST.of(run),
+        software_of(run, assumptions),
+        relays=pictures and precision not in assumptions.of("channels_last").value,
         compiled=pictures and bool(run.stack.compiled),
-        whole=pictures and lore.WHOLE.of(run),
+        whole=pictures and assumptions.of("program").value,
         execution=execution,
         graphs=bool(run.stack.graphs),
-        overlaps=lore.HABITS.of(run).overlaps,
-        grouped=lore.GROUPED.of(run),
-        once=lore.ONCE.of(run),
-        late=not pictures and lore.LATE.of(run),
+        overlaps=assumptions.of("user_buffers").value,
+        grouped=assumptions.of("expert_products").value,
+        once=assumptions.of("dispatcher").value,
+        late=not pictures and not assumptions.of("overlap_gradients").value,
         kernel=run.stack.attention,
     )

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from foretrain.errors import ForetrainError
 from foretrain.measured.run import MeasuredRun
+from foretrain.trainers.trainer import ANY, Circumstances, Trainer
+from foretrain.trainers.vocabulary import HABITS, OPTIONS, Meaning
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+NOTHING_KNOWN: Final = Circumstances()
 
 
 class NotCovered(ForetrainError):
@@ -33,9 +38,15 @@ class Default(Generic[T_co]):
 
 
 class Assumptions:
-    """Fills blanks and remembers each."""
+    """Fills blanks and remembers each.
 
-    def __init__(self) -> None:
+    Attributes:
+        trainer: what a run leaves open in its software's options, this says.
+        at: what is known of the run.
+    """
+
+    def __init__(self, trainer: Trainer = ANY, at: Circumstances = NOTHING_KNOWN) -> None:
+        self.trainer, self.at = trainer, at
         self._words: list[str] = []
 
     def fill(self, stated: T | None, default: Default[T]) -> T:
@@ -46,6 +57,21 @@ class Assumptions:
         """The default, for what tables have no column for."""
         self.note(default.words)
         return default.value
+
+    def unset(self, option: str) -> Meaning:
+        """What an option of the trainer is taken to have been, which the source does not state."""
+        meaning = self.of(option)
+        self.note(meaning.words)
+        return meaning
+
+    def of(self, name: str) -> Meaning:
+        """What an option of the trainer is when nobody sets it, or a habit, unnoted."""
+        feature = self.trainer.option(name) or self.trainer.habit(name)
+        line = None if feature is None else feature.at(self.at)
+        kind = OPTIONS.get(name) or HABITS[name]
+        if line is None:
+            return next(iter(kind.values.values()))
+        return kind.values[line.value]
 
     def note(self, words: str) -> None:
         """Remembers an assumption in words, once."""
@@ -67,54 +93,28 @@ class Belief(Generic[T_co]):
     Attributes:
         says: what holds of them.
         why: what speaks for it; never that it fits the measurements.
-        framework: of the name of their framework, in lower case.
         source: of the id of their source.
         task: of their task.
         network: of the name of what they train.
-        family: of the family of what they train.
-        device: of the name of their device.
-        precision: of the words for their precision.
-        dispatch: of the words for tokens that an expert has no room for.
         notes: of their notes.
-        container: the first release of their container.
-        since: the first year; runs without a date are not among them.
-        before: the year after the last; runs without a date are not among them.
     """
 
     says: T_co
     why: str
-    framework: str = ""
     source: str = ""
     task: str = ""
     network: str = ""
-    family: str = ""
-    device: str = ""
-    precision: str = ""
-    dispatch: str = ""
     notes: str = ""
-    container: str = ""
-    since: int | None = None
-    before: int | None = None
 
     def holds(self, run: MeasuredRun) -> bool:
         """Whether a run is one of them."""
         texts = (
-            (self.framework, run.framework.lower()),
             (self.source, run.source_id),
             (self.task, run.task),
             (self.network, run.network.name),
-            (self.family, run.network.family),
-            (self.device, run.place.device),
-            (self.precision, run.precision),
-            (self.dispatch, run.layout.dispatch),
             (self.notes, run.notes),
         )
-        return (
-            all(re.search(pattern, text) for pattern, text in texts if pattern)
-            and run.stack.container >= self.container
-            and (self.since is None or (run.year is not None and run.year >= self.since))
-            and (self.before is None or (run.year is not None and run.year < self.before))
-        )
+        return all(re.search(pattern, text) for pattern, text in texts if pattern)
 
 
 class Lore(Generic[T_co]):
@@ -126,6 +126,26 @@ class Lore(Generic[T_co]):
     def of(self, run: MeasuredRun) -> T_co:
         """What is known of a run."""
         return next((each.says for each in self.entries if each.holds(run)), self.otherwise)
+
+
+DATE: Final = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-\d\d)?)?(?!\d)")
+
+
+def circumstances_of(run: MeasuredRun) -> Circumstances:
+    """What is known of a run that entries of trainers may ask for."""
+    date = DATE.match(run.date)
+    return Circumstances(
+        framework=run.framework.lower(),
+        publisher=run.source_id,
+        task=run.task,
+        model=run.network.name,
+        family=run.network.family,
+        device=run.place.device,
+        precision=run.precision,
+        dispatch=run.layout.dispatch,
+        container=run.stack.container,
+        date=date[0] if date else "",
+    )
 
 
 def stated(value: T | None, name: str) -> T:

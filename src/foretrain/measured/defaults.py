@@ -7,14 +7,11 @@ names. Every use is listed in the reason of the row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from foretrain.measured.coverage import Default
-from foretrain.plan.plan import AXES, Recompute, Sends
-from foretrain.trainers.software import Execution
+from foretrain.plan.plan import AXES
 from foretrain.workload.gradients import CODECS
-from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision
 
 WHOLE_TRAINING = Default(
@@ -160,31 +157,10 @@ NODE_DEVICES = Default(
     words="eight devices in a node",
     why="what the nodes of every cluster hold that stands in for those of a row",
 )
-NO_SHARDING = Default(
-    value=0,
-    words="nothing sharded over the data axis",
-    why="what a trainer does unless it is told otherwise",
-)
-OPTIMIZER_SHARDING = Default(
-    value=1,
-    words="the optimizer sharded over the data axis",
-    why="what the recipes of Megatron-Bridge, and of NeMo for MLPerf, do unless a row differs",
-)
-HALF_GRADIENTS = Default(
-    value=CODECS["bf16"],
-    words="gradients added up and reduced in bf16",
-    why="recipes of Megatron-Bridge for the models of its table switch fp32 off (from memory)",
-)
 FP16_GRADIENTS = Default(
     value=CODECS["fp16"],
     words="gradients added up and reduced in fp16",
     why="two bytes a gradient beside fp16 weights (rajbhandari2020, section 3.1)",
-)
-HALF_MESSAGES = Default(
-    value=replace(CODECS["fp16"], held_bytes=4.0),
-    words="gradients sent in fp16",
-    why="Megatron-LM reduces them as its fp16 weights have them, and widens them for the optimizer "
-    "unless told to add up in fp32, which it does for bf16 (from memory)",
 )
 NO_CONTEXT = Default(
     value=1,
@@ -221,68 +197,6 @@ BALANCED_CUT = Default(
     words="layers cut so that the slowest stage is quickest",
     why="they do not divide evenly, and no column says which stage has fewer",
 )
-FINEST_INTERLEAVING: Default[int | None] = Default(
-    value=None,
-    words="as many chunks per stage as it has layers",
-    why="micro-batches of every such row of MLPerf are a multiple of its stages, which only "
-    "interleaving demands (narayanan2021, section 2.2.2); one layer a chunk is from memory",
-)
-NO_INTERLEAVING: Default[int | None] = Default(
-    value=1,
-    words="no interleaving",
-    why="what Megatron-LM does unless it is told otherwise",
-)
-RECOMPUTE_AS_NEEDED = Default(
-    value=(
-        (Recompute.NONE, 1.0),
-        (Recompute.SELECTIVE, 1.0),
-        *((Recompute.FULL, quarters / 4) for quarters in (1, 2, 3, 4)),
-    ),
-    words="the first that fits of no and selective recomputation, and full in ever more layers",
-    why="recipes of Megatron-Bridge and of NeMo for MLPerf are tuned: the least that fits; "
-    "Megatron-LM counts the layers that it recomputes (korthikanti2022, section 5)",
-)
-NO_RECOMPUTE = Default(
-    value=((Recompute.NONE, 1.0),),
-    words="nothing recomputed",
-    why="trainers keep activations unless they are told otherwise",
-)
-NO_SEQUENCE_PARALLEL = Default(
-    value=False,
-    words="no sequence parallelism",
-    why="an option that Megatron-LM has had since 2022 and that is off unless it is named",
-)
-SEQUENCE_PARALLEL = Default(
-    value=True,
-    words="sequence parallelism",
-    why="on in the recipes of NeMo (from 2023) and Megatron-Bridge with a tensor axis",
-)
-PLAIN_ATTENTION = Default(
-    value=Attention.PLAIN,
-    words="plain attention (measured before trainers took up flash attention)",
-    why="dao2022 appeared on 27 May 2022; Megatron-LM took it up at the end of that year and "
-    "PyTorch in March 2023 (from memory)",
-)
-UNFUSED_ATTENTION = Default(
-    value=Attention.PLAIN,
-    words="plain attention (of this software)",
-    why="models of NVIDIA's DeepLearningExamples compute scores, softmax and context one by one",
-)
-FLASH_ATTENTION = Default(
-    value=Attention.FLASH,
-    words="flash attention",
-    why="the default of current trainers",
-)
-BLOCKING_SENDS = Default(
-    value=Sends.BLOCKING,
-    words="sends between stages block",
-    why="Megatron-LM waits for its sends; since 2023 it overlaps them where it interleaves",
-)
-OVERLAPPED_SENDS = Default(
-    value=Sends.OVERLAPPED,
-    words="sends between stages overlap with compute",
-    why="Megatron-LM since 2023 where it interleaves; trainers that schedule by events",
-)
 HEADS_PER_KV_HEAD = Default(
     value=1,
     words="as many key-value heads as heads",
@@ -292,11 +206,6 @@ FOUR_HIDDEN = Default(
     value=4,
     words="feed-forward width of four times the hidden size",
     why="vaswani2017, section 3.3, and every GPT of the tables that states it",
-)
-EAGER_SOFTWARE = Default(
-    value=Execution.EAGER,
-    words="software that launches operators one by one",
-    why="the name of the framework tells nothing; what most programs written for PyTorch do",
 )
 RANK_ORDER = Default(
     value=AXES,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from foretrain.measured import defaults, lore
+from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.policies import (
     Degrees,
@@ -98,7 +98,7 @@ def plans_of(
         sends=(
             Sends.OVERLAPPED
             if degrees.pipeline == 1
-            else assumptions.take(lore.SENDS.of(run)[chunks > 1])
+            else _sends(assumptions, interleaved=chunks > 1)
         ),
     )
     if not cuts_into("even", model.cuttable_layers, degrees.pipeline * chunks):
@@ -110,7 +110,7 @@ def plans_of(
         replace(plan, recompute=recompute, recompute_layers=layers)
         for recompute, layers in recompute_of(run, model, assumptions)
     )
-    if others and run.layout.zero_stage == 3 and lore.SPILLS.of(run):
+    if others and run.layout.zero_stage == 3 and assumptions.of("offload").value is None:
         # Activations go to the host before anything is computed twice.
         return first, replace(first, offload=Offload.ACTIVATIONS), *others
     return first, *others
@@ -121,7 +121,15 @@ def _chunks(run: MeasuredRun, degrees: Degrees, *, layers: int, assumptions: Ass
     if degrees.pipeline == 1:
         return 1
     most = max(1, layers // degrees.pipeline)
-    chunks = run.layout.interleaving or assumptions.take(lore.INTERLEAVING.of(run)) or most
+    chunks = run.layout.interleaving or assumptions.unset("interleaving").value or most
     if chunks > most:
         assumptions.note(defaults.FEWER_CHUNKS.words)
     return min(chunks, most)
+
+
+def _sends(assumptions: Assumptions, *, interleaved: bool) -> Sends:
+    """Whether stages compute while they send, by the trainer's habit."""
+    sends: Sends = assumptions.of("sends").value[interleaved]
+    word = "overlap with compute" if sends is Sends.OVERLAPPED else "block"
+    assumptions.note(f"sends between stages {word}")
+    return sends

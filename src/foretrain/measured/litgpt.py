@@ -11,9 +11,9 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from foretrain.measured import lore
-from foretrain.measured.coverage import NotCovered
+from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.run import MeasuredRun
-from foretrain.trainers.software import CAST_AFTER_UNPACKING, FLAT_SHARDS, SHARED, Software
+from foretrain.trainers.software import SHARED, Software
 from foretrain.workload.eager import eager
 from foretrain.workload.graph import Model
 from foretrain.workload.prompts import Prompt, prompted
@@ -71,10 +71,12 @@ def stored_of(run: MeasuredRun) -> WeightStorage | None:
     return STORAGE[packed] if packed else None
 
 
-def software_of(run: MeasuredRun) -> Software:
+def software_of(run: MeasuredRun, assumptions: Assumptions) -> Software:
     """What the trainer's sharding and its kernels hold."""
     if not lore.BY_LITGPT.of(run):
         return SHARED
     if lore.FULLY_SHARDED.of(run):
-        return FLAT_SHARDS
-    return CAST_AFTER_UNPACKING if stored_of(run) else SHARED
+        flat: bool = assumptions.of("flat").value
+        return replace(SHARED, flat=flat, waits=flat)
+    packed = stored_of(run) is not None
+    return replace(SHARED, unpacked=assumptions.of("unpacked").value if packed else 1)

@@ -20,6 +20,7 @@ from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.defaults import NODE_DEVICES
 from foretrain.measured.policies import left_out
 from foretrain.measured.run import MeasuredRun, Place
+from foretrain.trainers.trainer import Trainer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,15 +138,17 @@ GIGABIT = 1e9 / 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """What is known of hardware, handed in so that nothing here reads a file.
+    """What is known of hardware and trainers, handed in so that nothing here reads a file.
 
     Attributes:
         device: a device by name.
         cluster: a cluster by name and number of nodes.
+        trainers: every trainer.
     """
 
     device: Callable[[str], Device]
     cluster: Callable[[str, int], Cluster]
+    trainers: Callable[[], tuple[Trainer, ...]]
 
 
 def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> Cluster:

@@ -14,7 +14,7 @@ from math import prod
 from types import MappingProxyType
 from typing import Final
 
-from foretrain.measured import defaults, lore
+from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.run import MeasuredRun, RunLayout
 from foretrain.plan.plan import Recompute, Sharding
@@ -147,7 +147,7 @@ def sharding_of(
         return Sharding.NONE, 0
     written = run.layout.zero_stage
     said = stage_of(run.layout.sharding) if written is None else written
-    stage = Sharding(assumptions.fill(said, lore.HABITS.of(run).sharding))
+    stage = Sharding(assumptions.unset("sharding").value if said is None else said)
     group = shard_of(run.layout)
     shard = group if group and stage is not Sharding.NONE else 0
     return stage, 0 if shard == replicas else shard
@@ -157,7 +157,7 @@ def recompute_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> tu
     """What is computed twice, the choices in order of cost."""
     words = first_of(run.layout.recompute)
     if not words:
-        return _rungs(model, assumptions.take(lore.HABITS.of(run).recompute))
+        return _rungs(model, assumptions.unset("recompute").value)
     if words not in RECOMPUTE:
         raise NotCovered(f"recomputation '{words}'")
     share = 0.5 if OTHER_LAYER in words else 1.0
@@ -186,7 +186,7 @@ def sequence_parallel_of(run: MeasuredRun, degrees: Degrees, assumptions: Assump
         return run.layout.sequence_parallel
     if "sequence parallel" in run.layout.recompute:
         return True
-    return assumptions.take(lore.HABITS.of(run).sequence_parallel)
+    return bool(assumptions.unset("sequence_parallel").value)
 
 
 def attention_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Attention:
@@ -202,4 +202,5 @@ def attention_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> At
         return Attention.FLASH
     if words:
         raise NotCovered(f"attention '{words}'")
-    return assumptions.take(lore.ATTENTION.of(run))
+    attention: Attention = assumptions.unset("attention").value[0]
+    return attention

@@ -1,8 +1,9 @@
-"""The catalogue: devices and clusters that foretrain knows by name, with a source per number.
+"""The catalogue: devices, clusters and trainers that foretrain knows by name, with their sources.
 
-A file of `cluster/catalogue` holds a family of entries and the sources they share. An entry looks
+A file of a catalogue folder holds a family of entries and the sources they share. An entry looks
 like the description a user would write, but each number is a table of its value, source and
-confidence (and date, where it ages). An entry that is `like` another one says what differs.
+confidence (and date, where it ages). An entry that is `like` another one says what differs; of a
+trainer's tables (`NESTED`), key by key.
 """
 
 from __future__ import annotations
@@ -28,14 +29,28 @@ Noun = TypeVar("Noun")
 Entry = dict[str, Any]
 ABOUT = ("family", "summary", "aliases", "like")
 OWN = (*ABOUT, "price")
+NESTED = ("can", "options", "habits", "flags")
+"""Tables of which an entry that is like another one keeps the keys that it does not write."""
+
+FOLDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "devices": "cluster/catalogue/devices",
+        "clusters": "cluster/catalogue/clusters",
+        "trainers": "trainers/catalogue",
+    }
+)
+"""Where the entries of each kind lie."""
+
+UNSURE = "from memory"
+"""A source that says so is less to be trusted."""
 
 MAKERS = frozenset({"nvidia", "amd", "instinct", "tesla", "geforce"})
 """What drivers and PyTorch put before the name of a device; it tells none from another."""
 
 
 def names() -> Mapping[str, tuple[str, ...]]:
-    """The names of all entries, by kind: devices and clusters."""
-    return {kind: tuple(entries(kind)) for kind in ("devices", "clusters")}
+    """The names of all entries, by kind: devices, clusters and trainers."""
+    return {kind: tuple(entries(kind)) for kind in FOLDERS}
 
 
 def device(name: str) -> Device:
@@ -89,7 +104,7 @@ def find(kind: str, name: str) -> str:
     """The name under which the catalogue has what a user calls `name`.
 
     Args:
-        kind: devices or clusters.
+        kind: devices, clusters or trainers.
         name: a name or an alias; capitals, blanks and underscores do not matter, nor who made a
             device ("NVIDIA A100-SXM4-80GB", as a driver has it).
 
@@ -179,13 +194,13 @@ def beside(added: Entries) -> Iterator[None]:
 def entries(kind: str) -> Mapping[str, Entry]:
     """All entries of one kind, by name, the user's last."""
     registered, near = _REGISTERED.get(kind, {}), _BESIDE.get().get(kind, {})
-    return {**_shipped(kind), **registered, **near} if registered or near else _shipped(kind)
+    return {**shipped(kind), **registered, **near} if registered or near else shipped(kind)
 
 
 @cache
-def _shipped(kind: str) -> Mapping[str, Entry]:
+def shipped(kind: str) -> Mapping[str, Entry]:
     """Those that come with foretrain, what is like another one completed."""
-    folder = files("foretrain") / "cluster" / "catalogue" / kind
+    folder = files("foretrain").joinpath(*FOLDERS[kind].split("/"))
     found: dict[str, Entry] = {}
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
@@ -199,8 +214,9 @@ def _shipped(kind: str) -> Mapping[str, Entry]:
 
 def _write_sources(value: object, sources: Mapping[str, str]) -> None:
     """Put the source of each figure below a value in the place of the source's key."""
-    if _is_figure(value):
+    if isinstance(value, dict) and "source" in value:
         value["source"] = sources[value["source"]]
+        value.setdefault("confidence", "low" if UNSURE in value["source"] else "high")
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             _write_sources(item, sources)
@@ -211,7 +227,12 @@ def completed(entry: Entry, others: Mapping[str, Entry]) -> Entry:
     if "like" not in entry:
         return entry
     model = completed(others[entry["like"]], others)
-    return {**{key: value for key, value in model.items() if key not in OWN}, **entry}
+    nested = {
+        key: {**model.get(key, {}), **entry.get(key, {})}
+        for key in NESTED
+        if key in model or key in entry
+    }
+    return {**{key: value for key, value in model.items() if key not in OWN}, **entry, **nested}
 
 
 def _spelled(name: str) -> str:
@@ -241,7 +262,7 @@ def _figures(value: object, path: tuple[str | int, ...]) -> Iterator[Figure]:
     if _is_figure(value):
         yield Figure(
             key=written(path),
-            value=value["value"],
+            value=_said(value),
             source=value["source"],
             confidence=value["confidence"],
             date=value.get("date"),
@@ -249,6 +270,16 @@ def _figures(value: object, path: tuple[str | int, ...]) -> Iterator[Figure]:
     elif isinstance(value, dict | list):
         for key, item in _inside(value):
             yield from _figures(item, (*path, key))
+
+
+def _said(figure: Mapping[str, Any]) -> str | int:
+    """The value of a figure, and of what it holds where it does not hold of everything."""
+    value: str | int | list[str] = figure["value"]
+    told = ", ".join(map(str, value)) if isinstance(value, list) else value
+    if where := figure.get("where"):
+        given = ", ".join(f"{name} {text}" for name, text in where.items())
+        return f"{told} ({given})"
+    return told
 
 
 def _inside(value: dict[str, Any] | list[Any]) -> Iterable[tuple[str | int, Any]]:

@@ -31,7 +31,7 @@ class CatalogueEntry:
 
     Attributes:
         name: catalogue name.
-        kind: device, cluster or model.
+        kind: device, cluster, trainer or model.
         family: what it stands among, such as "NVIDIA Hopper".
         summary: one line for people.
         words: what is said of it in words, such as its device and the names of its levels, by key.

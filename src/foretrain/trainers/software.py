@@ -78,12 +78,3 @@ class Software:
 
 SHARED = Software()
 """What plans are priced with: gradients of what is trained, reduced as the plan says."""
-
-FLAT_SHARDS = Software(flat=True, waits=True)
-"""PyTorch's first FSDP, driven without synchronisation between steps.
-
-Source: zhao2023, section 4.2 (flat parameters) and 3.3.4 (accumulation without communication).
-"""
-
-CAST_AFTER_UNPACKING = Software(unpacked=2)
-"""bitsandbytes in 2023 unpacked to fp16 and then cast to bf16 (from memory)."""

@@ -11,13 +11,14 @@ from foretrain.app.output import AsJson
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]", help="One entry with its sources; here; or devices, clusters, models."
+        metavar="[NAME]",
+        help="One entry with its sources; here; or devices, clusters, trainers, models.",
     ),
 ]
 
 
 def catalogue(name: Name = None, *, as_json: AsJson = False) -> None:
-    """List the devices, clusters and models that studies may name."""
+    """List the devices, clusters, trainers and models that studies may name."""
     from foretrain.app import catalogue as verb
     from foretrain.app.output import show, told
     from foretrain.show.provenance import provenance
