@@ -6,9 +6,9 @@ from foretrain.app.catalogue import catalogue
 from foretrain.errors import InputError
 
 
-def test_catalogue_lists_devices_clusters_and_models():
+def test_catalogue_lists_devices_clusters_trainers_and_models():
     entries = catalogue().entries
-    assert {entry.kind for entry in entries} == {"device", "cluster", "model"}
+    assert {entry.kind for entry in entries} == {"device", "cluster", "trainer", "model"}
     assert {"a100-sxm-80gb", "dgx-h100", "llama-3-70b"} <= {entry.name for entry in entries}
     assert all(entry.summary for entry in entries)
 

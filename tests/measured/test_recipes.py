@@ -18,27 +18,44 @@ BRIDGE = replace(
 )
 
 
-def of_model(name, *, device="GB200", dispatch="dropless"):
+def of_model(name, *, device="GB200", dispatch="dropless", container="26.04", precision="bf16"):
     return replace(
         BRIDGE,
         network=replace(GPT.network, name=name),
         place=replace(BRIDGE.place, device=device),
         layout=replace(GPT.layout, dispatch=dispatch),
+        stack=SoftwareStack(container=container),
+        precision=precision,
     )
+
+
+H100 = "H100 SXM 80GB"
 
 
 @pytest.mark.parametrize(
     ("run", "once"),
     [
         (of_model("Qwen3 30B-A3B"), True),
-        (of_model("Qwen3 30B-A3B", device="H100 SXM 80GB"), False),
-        (of_model("DeepSeek-V3", device="H100 SXM 80GB"), True),
+        (of_model("Qwen3 30B-A3B", device=H100), True),
+        (of_model("Qwen3 30B-A3B", device=H100, container="25.11"), False),
+        (of_model("Qwen3 235B-A22B", device=H100), False),
+        (of_model("DeepSeek-V3", device=H100), True),
+        (of_model("DeepSeek-V3", device=H100, container="25.11"), True),
+        (of_model("DeepSeek-V3", device="B200 SXM", container="25.11"), False),
         (of_model("DeepSeek-V3", dispatch="token drop"), False),
+        (of_model("Kimi K2", container="26.02"), False),
+        (of_model("Kimi K2"), True),
+        (of_model("Kimi K2", device=H100), False),
     ],
 )
-def test_tokens_go_once_where_the_recipe_dispatches_by_kernels_of_its_own(run, once):
+def test_tokens_go_once_where_the_recipe_of_the_release_dispatches_by_kernels_of_its_own(run, once):
     assert unset(run, "dispatcher") is once
     assert case(run).software.once is once
+
+
+def test_the_tensor_axis_waits_where_products_have_four_bits():
+    assert case(BRIDGE).software.overlaps
+    assert not case(replace(BRIDGE, precision="nvfp4")).software.overlaps
 
 
 @pytest.mark.parametrize(
