@@ -266,7 +266,8 @@ PLAIN_ATTENTION = Default(
 UNFUSED_ATTENTION = Default(
     value=Attention.PLAIN,
     words="plain attention (of this software)",
-    why="models of NVIDIA's DeepLearningExamples compute scores, softmax and context one by one",
+    why="models of NVIDIA's DeepLearningExamples compute scores, softmax and context one by one, and "
+    "so does Megatron-DeepSpeed unless it is told otherwise",
 )
 FLASH_ATTENTION = Default(
     value=Attention.FLASH,

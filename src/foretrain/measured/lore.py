@@ -215,6 +215,11 @@ SENDS: Final[Lore[tuple[Default[Sends], Default[Sends]]]] = Lore(
 ATTENTION: Final[Lore[Default[Attention]]] = Lore(
     Belief(says=defaults.UNFUSED_ATTENTION, framework=CONTAINERS, why="NVIDIA's examples"),
     Belief(says=defaults.PLAIN_ATTENTION, before=2023, why="before trainers took it up"),
+    Belief(
+        says=defaults.UNFUSED_ATTENTION,
+        framework="megatron-deepspeed",
+        why="its flash attention is an option that is off unless it is named",
+    ),
     otherwise=defaults.FLASH_ATTENTION,
 )
 """The kernel of attention."""
@@ -351,6 +356,26 @@ EXECUTION: Final[Lore[Execution | None]] = Lore(
     otherwise=None,
 )
 """How the software executes; None where its name tells nothing."""
+
+GRAPHS: Final = Lore(
+    Belief(
+        says=True,
+        source=MLPERF,
+        why="NVIDIA's code for the benchmark starts its kernels as CUDA graphs where launches matter",
+    ),
+    otherwise=False,
+)
+"""Whether kernels are started as graphs where a row does not say."""
+
+INTERPRETED: Final = Lore(
+    Belief(
+        says=False,
+        framework="oneflow|mxnet",
+        why="a graph is handed to an executor in C++ before it runs",
+    ),
+    otherwise=True,
+)
+"""Whether an interpreter calls each operator."""
 
 WHOLE: Final = Lore(
     Belief(says=True, device=WHOLE_PROGRAMS, why="XLA, Poplar, SynapseAI, CANN"),
