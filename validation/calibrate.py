@@ -14,23 +14,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from validation.fitting.classes import is_hybrid, is_of_experts
 from validation.images import fittable as of_pictures
 from validation.images import learned
 from validation.parts.cold import FOLDS, HERE, publishers
+from validation.parts.families import kinds_of
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient
 from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable
 from foretrain.evidence.result import Calibrated
+from foretrain.measured.run import MeasuredRun
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 from foretrain.study.measurements import read_runs
 
-TABLES = ("llm_training",)
+TABLES = ("llm_training", "more/llm_training")
 NAME, DATE = "2026-11", "2026-11-22"
 COMMAND = "python -m validation.calibrate"
 FILE = HERE.parent / "src" / "foretrain" / "coefficients" / "sets" / f"{NAME}.toml"
@@ -41,7 +43,7 @@ def main(tables: list[str]) -> int:
     fitting = Fitting(
         free=fittable(),
         kept_apart=kept_apart(),
-        publishers=publishers(),
+        left_out=left_out(publishers()),
         name=NAME,
         date=DATE,
         command=COMMAND,
@@ -58,6 +60,15 @@ def main(tables: list[str]) -> int:
     if not tables:
         write(found)
     return 0
+
+
+def left_out(owners: Mapping[str, str]) -> Callable[[MeasuredRun], frozenset[str]]:
+    """What a run is left out with: its publisher, its software, its generation of devices."""
+
+    def groups(run: MeasuredRun) -> frozenset[str]:
+        return kinds_of(run) | {owners.get(run.source_id, run.source_id)}
+
+    return groups
 
 
 def kept_apart() -> frozenset[str]:
@@ -82,11 +93,12 @@ def write(found: Calibrated) -> None:
     about = "The set that predictions use: what was fitted, over priors.toml. Made by "
     text = as_toml(whole, over=PRIORS, about=about + "validation/calibrate.py.")
     FILE.write_text(text, "utf-8")
-    FOLDS.mkdir(exist_ok=True)
-    for publisher, made in without.items():
-        about = f"Fitted without the runs of {publisher}, over priors.toml."
+    for group, made in without.items():
+        about = f"Fitted without the runs of {group}, over priors.toml."
         text = as_toml(made, over=PRIORS, about=about)
-        (FOLDS / f"{publisher}.toml").write_text(text, "utf-8")
+        file = FOLDS / f"{group}.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
 
 
 def with_pictures(found: Calibrated) -> tuple[Calibration, Mapping[str, Calibration]]:

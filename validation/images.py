@@ -20,6 +20,7 @@ from validation.fitting.images import Measured, Pictures, benches_of, fitted, ta
 from validation.fitting.scaling import scaling
 from validation.fitting.scores import Scored, anchored, score
 from validation.parts.cold import HERE, folds, judged, publishers
+from validation.parts.families import kinds_of
 
 from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.coefficients import Coefficients
@@ -176,6 +177,7 @@ def pictures_of(many: Sequence[Told], one: Sequence[Told]) -> Pictures:
         measured=np.array([run.measured for run, _ in many]),
         sources=tuple(run.source_id for run, _ in many),
         publishers=tuple(owners[run.source_id] for run, _ in many),
+        others=tuple(kinds_of(run) for run, _ in many),
         trainers=tuple(trainer_of(run) for run, _ in many),
         alike=tuple(
             f"{run.source_id}, {run.network.name} {run.network.variant}, "
@@ -186,6 +188,7 @@ def pictures_of(many: Sequence[Told], one: Sequence[Told]) -> Pictures:
             benches=benches_of([case for _, case in one]),
             seconds=np.array([run.measured for run, _ in one]),
             groups=tuple(run.source_id for run, _ in one),
+            others=tuple(kinds_of(run) for run, _ in one),
             update=np.array([UPDATES.of(run) for run, _ in one]),
         ),
     )

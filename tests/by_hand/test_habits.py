@@ -43,7 +43,7 @@ def held(plan, *, software=None, **coefficients):
 
 
 @pytest.mark.parametrize(("plan", "mine"), [(Plan(), 4), (Plan(data=2, expert=2), 2)], ids=str)
-@pytest.mark.parametrize("wait", ["host.launch", "host.gap"])
+@pytest.mark.parametrize("wait", ["host.kernel", "host.gap"])
 def test_expert_with_kernels_of_its_own_has_one_for_each_product(plan, mine, wait):
     """Of a block two products for each expert, and twice as many for the gradients of both factors
     (transformer-engine: grouped products are one kernel instead)."""
@@ -152,7 +152,7 @@ def test_everything_that_takes_time_takes_twice_as_long_at_half_the_pace():
     """One factor for devices, links and hosts: `step.factor`."""
     plan = Plan(data=4, sharding=Sharding.GRADIENTS, offload=Offload.BOTH)
     rates = {"wire": 0.05, "pcie": 0.03, "host": 0.1, "traffic": 0.2}
-    waits = {"host.launch": 3000.0, "host.gap": 200.0, "links.start": 500.0}
+    waits = {"host.launch": 3000.0, "host.checkpoint": 900.0, "host.gap": 200.0, "links.start": 500.0}
     even, slow = (
         timed(plan, coefficients=waits | {"step.factor": factor}, **rates).stages[0]
         for factor in (1.0, 2.0)

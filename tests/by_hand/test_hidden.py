@@ -58,6 +58,16 @@ def saved(exchange, compute):
     return exchange - felt(exchange, compute)
 
 
+def host(kernel):
+    """One that takes so long for every operator, and for every further kernel of one."""
+    return {"host.launch": kernel, "host.kernel": kernel}
+
+
+def meet(device, host):
+    """A pass for which one of two queues is ready so late, and the other so late."""
+    return (device**4 + host**4) ** 0.25
+
+
 def of_layers(values):
     return sum(many * each for many, each in zip(LAYERS, values, strict=True))
 
@@ -115,10 +125,11 @@ KERNEL = 200_000.0
 
 def test_passes_that_wait_for_their_host_save_nothing_that_is_felt_once():
     """Kernels as in the tests of the host below: passes last as long whatever else hides."""
-    known = KNOWN | {"host.launch": KERNEL}
-    (found,) = timed(SHARDED, wire=1.0, coefficients=known).stages
-    assert found.forward == (1 + 2 * 11 + 6) * KERNEL
-    assert found.parameters == 0.0
+    (alone,) = timed(SHARDED, wire=1.0, coefficients=KNOWN).stages
+    (found,) = timed(SHARDED, wire=1.0, coefficients=KNOWN | host(KERNEL)).stages
+    kernels = (1 + 2 * 11 + 6) * KERNEL
+    assert found.forward == pytest.approx(meet(alone.forward, kernels), rel=1e-12)
+    assert found.parameters < 0.1 * alone.parameters
 
 
 def test_layers_that_wait_for_activations_on_the_host_save_nothing_that_is_felt_once():
@@ -136,7 +147,7 @@ def test_layers_that_wait_for_activations_on_the_host_save_nothing_that_is_felt_
 @pytest.mark.parametrize("reshard", [True, False])
 def test_step_takes_no_longer_where_more_may_hide(kernel, wire, reshard):
     plan = replace(SHARDED, reshard=reshard)
-    known = {"host.launch": kernel}
+    known = {"host.launch": kernel, "host.kernel": kernel}
     steps = [
         closed_form(timed(plan, wire=wire, coefficients=known | {"overlap.gradients": share / 4}))
         for share in range(5)
@@ -339,14 +350,39 @@ def test_gradients_leave_beside_the_backward_pass_of_their_layer(pcie):
 def test_host_that_starts_kernels_slowly_sets_the_pace():
     """A kernel each of: lookup; eleven of a block; norm, logits, four of the loss. Backward one
     more for each product with weights, of which a block has four and the head one."""
-    kernel = 200_000.0
-    (found,) = timed(Plan(), coefficients={"host.launch": kernel}).stages
-    assert (1 + 2 * 11 + 6) * kernel > of_layers(FORWARD)
-    assert found.forward == pytest.approx((1 + 2 * 11 + 6) * kernel, rel=1e-12)
-    assert found.backward == pytest.approx((1 + 2 * (11 + 4) + 6 + 1) * kernel, rel=1e-12)
-    (found,) = timed(Plan(), coefficients={"host.launch": 1000.0}).stages
-    assert found.forward == pytest.approx(of_layers(FORWARD), rel=1e-12)
-    assert found.backward == pytest.approx(of_layers(BACKWARD), rel=1e-12)
+    there, back = 1 + 2 * 11 + 6, 1 + 2 * (11 + 4) + 6 + 1
+    for kernel in (1000.0, 200_000.0):
+        (found,) = timed(Plan(), coefficients=host(kernel)).stages
+        forward, backward = of_layers(FORWARD), of_layers(BACKWARD)
+        assert found.forward == pytest.approx(meet(forward, there * kernel), rel=1e-12)
+        assert found.backward == pytest.approx(meet(backward, back * kernel), rel=1e-12)
+    assert there * kernel > forward
+
+
+def test_operator_is_called_once_and_further_kernels_are_started_from_compiled_code():
+    """Gradients of both factors of a product are one call on the way back (paszke2019)."""
+    waits = {"host.launch": 7.0, "host.kernel": 1.0}
+    (found,) = timed(Plan(), flop=meters.QUICK, coefficients=waits).stages
+    assert found.forward == pytest.approx((1 + 2 * 11 + 6) * 7.0, rel=1e-12)
+    assert found.backward == pytest.approx((1 + 2 * 11 + 6) * 7.0 + 2 * 4 + 1, rel=1e-12)
+
+
+def test_layer_that_is_computed_again_keeps_and_restores_random_states():
+    """Of two blocks the whole forward pass, and what a checkpoint takes beside it (chen2016)."""
+    waits = {"host.launch": 7.0, "host.checkpoint": 100.0}
+    plans = Plan(), Plan(recompute=Recompute.FULL)
+    plain, again = (timed(plan, flop=meters.QUICK, coefficients=waits).stages[0] for plan in plans)
+    assert again.backward - plain.backward == pytest.approx(2 * (11 * 7.0 + 100.0), rel=1e-12)
+
+
+def test_every_exchange_of_a_layer_is_called_by_the_host():
+    """Of two blocks two all-reduces in each pass (shoeybi2019, figure 4), of lookup and logits."""
+    plans = Plan(tensor=2), Plan(tensor=2, recompute=Recompute.FULL)
+    waits = {"host.exchange": 5.0}
+    plain, again = (timed(plan, flop=meters.QUICK, coefficients=waits).stages[0] for plan in plans)
+    ends = plain.forward - 2 * 2 * 5.0
+    assert ends % 5.0 == 0.0 and ends <= 3 * 5.0
+    assert again.backward - plain.backward == pytest.approx(2 * 2 * 5.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [1.0, 70_000.0, 200_000.0])
@@ -356,10 +392,10 @@ def test_zero_bubble_puts_off_what_no_other_stage_waits_for(kernel):
     The last stage hands on when both its device and its host are done with gradients of inputs.
     """
     plan = Plan(pipeline=2, schedule=Schedule.ZERO_BUBBLE)
-    found = timed(plan, coefficients={"host.launch": kernel}).stages[1]
+    found = timed(plan, coefficients=host(kernel)).stages[1]
     weights = 2 * 24 * PRODUCTS + 2 * 24 * LOGITS
     inputs = BACKWARD[1] + BACKWARD[2] - weights
-    whole = max(inputs + weights, (11 + 4 + 6 + 1) * kernel)
-    handed_on = max(inputs, (11 + 6) * kernel)
+    whole = meet(inputs + weights, (11 + 4 + 6 + 1) * kernel)
+    handed_on = meet(inputs, (11 + 6) * kernel)
     assert found.backward == pytest.approx(whole, rel=1e-12)
     assert found.weights == pytest.approx(whole - handed_on, rel=1e-12)

@@ -40,11 +40,16 @@ def test_parts_add_up_to_the_step_exactly(question):
     assert found["other"] >= -ROUNDING * seconds(setting, plan)[0]
 
 
+HOST = tuple(
+    f"host.{name}" for name in ("launch", "graph_launch", "kernel", "exchange", "checkpoint")
+)
+
+
 @few(25)
 @given(question=questions())
 def test_nothing_is_left_beside_the_parts_where_the_host_is_quick(question):
     known, [plan] = question
-    quick = dict.fromkeys(("host.launch", "host.graph_launch"), 0.0)
+    quick = dict.fromkeys(HOST, 0.0)
     setting = recalibrated(known, known.coefficients.changed(quick))
     assert abs(parts(setting, plan)["other"]) <= ROUNDING * seconds(setting, plan)[0]
 

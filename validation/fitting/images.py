@@ -13,6 +13,7 @@ fitted with them, and each publisher of many devices is left out in turn.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -36,6 +37,7 @@ from foretrain.evidence.free import Floats, Free, values_of
 from foretrain.measured.case import Case
 from foretrain.step.compute import launches, operator_times
 from foretrain.step.rates import rates
+from foretrain.step.step import together
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.work import DeviceWork
 from foretrain.trainers.software import Execution, Software
@@ -160,7 +162,7 @@ def _passes(bench: Bench, coefficients: Coefficients) -> Floats:
     ):
         busy = bench.of_operators(device_times * exists)
         starting = bench.of_layers(host_times[:, Attention.PLAIN])
-        total += np.maximum(busy, starting)
+        total += together(busy, starting)
     return total
 
 
@@ -196,6 +198,7 @@ class Measured:
         benches: the trainings.
         seconds: of a step, as measured.
         groups: what weighs the same as any other, and is left out whole.
+        others: what else is left out with each.
         update: whether a measured step includes the optimizer's update.
     """
 
@@ -203,6 +206,7 @@ class Measured:
     seconds: Floats
     groups: tuple[str, ...]
     update: NDArray[np.bool_]
+    others: tuple[AbstractSet[str], ...] = ()
 
     def predict(self, coefficients: Coefficients) -> Floats:
         """Log seconds of what was measured. [training]"""
@@ -252,6 +256,7 @@ class Pictures:
         measured: its seconds. [run]
         sources: its source. [run]
         publishers: who published it. [run]
+        others: what else it is left out with: its software, its generation of devices. [run]
         trainers: the code that ran, which has a pace of its own. [run]
         alike: runs of a source that share what a model gets wrong: those of one network on one
             kind of device in one precision, whatever their batch and number of devices. [run]
@@ -263,14 +268,22 @@ class Pictures:
     measured: Floats
     sources: tuple[str, ...]
     publishers: tuple[str, ...]
+    others: tuple[AbstractSet[str], ...]
     trainers: tuple[str, ...]
     alike: tuple[str, ...]
     alone: Measured
 
     @property
-    def owners(self) -> NDArray[np.str_]:
-        """Who is left out together with each row. [row]"""
-        return np.array([*self.publishers, *self.alone.groups])
+    def owners(self) -> tuple[AbstractSet[str], ...]:
+        """Everything that each row is left out with. [row]"""
+        mine = zip(self.publishers, self.others, strict=True)
+        many = [{publisher, *others} for publisher, others in mine]
+        alone = zip(self.alone.groups, self.alone.others, strict=True)
+        return (*many, *({group, *others} for group, others in alone))
+
+    def of(self, group: str) -> NDArray[np.bool_]:
+        """Which rows are left out with a group. [row]"""
+        return np.array([group in each for each in self.owners])
 
     @property
     def rows(self) -> Rows:
@@ -303,7 +316,7 @@ class Fitted:
 
     Attributes:
         whole: fitted to everything.
-        without: fitted without a publisher, by publisher.
+        without: fitted without a publisher or another group, by its name.
     """
 
     whole: Fit
@@ -313,7 +326,7 @@ class Fitted:
         """Seconds of each run on many devices, predicted without its publisher. [run]"""
         found = np.zeros(len(pictures.place))
         for name, fold in self.without.items():
-            mine = np.array(pictures.publishers) == name
+            mine = np.array([name == publisher for publisher in pictures.publishers])
             found = np.where(mine, np.exp(fold.predicted[: len(found)]), found)
         return found
 
@@ -333,11 +346,12 @@ def fitted(
         base: the values of all others.
         without: the same as they are known without a publisher; `base` for who is not named.
     """
-    rows, owners = pictures.rows, pictures.owners
+    rows = pictures.rows
     whole = fit(rows, _predicting(pictures, free, base), start=np.zeros(len(free)))
     folds = {}
-    for name in dict.fromkeys(pictures.publishers):
-        others = replace(rows, weight=np.where(owners == name, 0.0, rows.weight))
+    groups = [{publisher, *others} for publisher, others in zip(pictures.publishers, pictures.others, strict=True)]
+    for name in sorted(frozenset().union(*groups)):
+        others = replace(rows, weight=np.where(pictures.of(name), 0.0, rows.weight))
         ask = _predicting(pictures, free, without.get(name, base))
         folds[name] = refit(whole, others, ask)
     return Fitted(whole=whole, without=folds)
@@ -346,7 +360,7 @@ def fitted(
 def taught_by(found: Fit, pictures: Pictures, place: int, *, without: str = "") -> NDArray[np.intp]:
     """Rows that made a difference to one coefficient, of all but one publisher. [taught]"""
     touched = np.abs(found.slopes[:, place]) > UNTOUCHED
-    return np.flatnonzero(touched & (pictures.owners != without) & (pictures.rows.weight > 0))
+    return np.flatnonzero(touched & ~pictures.of(without) & (pictures.rows.weight > 0))
 
 
 def _predicting(pictures: Pictures, free: Sequence[Free], base: Coefficients) -> Predict:

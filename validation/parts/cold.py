@@ -6,12 +6,11 @@ a publisher without such a set are predicted with the shipped one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
-from validation.fitting.scores import Scored, scored_rows
+from validation.fitting.scores import Scored, grouped, scored_rows
 from validation.parts.publishers import read_publishers
 
 from foretrain.coefficients.coefficients import Coefficients
@@ -44,11 +43,15 @@ def publishers() -> Mapping[str, str]:
     return read_publishers(HERE / "publishers.toml")
 
 
-def folds() -> Mapping[str, Coefficients]:
-    """The set of every publisher that one was fitted without."""
+def folds(kind: str = "") -> Mapping[str, Coefficients]:
+    """The set of every publisher that one was fitted without.
+
+    Args:
+        kind: `software` or `generation` for the sets of those instead.
+    """
     return {
         file.stem: calibration(file.read_text("utf-8"), over=PRIORS, where=file.name).coefficients
-        for file in sorted(FOLDS.glob("*.toml"))
+        for file in sorted((FOLDS / kind).glob("*.toml"))
     }
 
 
@@ -58,32 +61,33 @@ def stand_ins(every: Iterable[Judged], sets: Mapping[str, Coefficients]) -> tupl
     return tuple(sorted(found - set(sets)))
 
 
-def judged(table: str, sets: Mapping[str, Coefficients], *, engine: Engine = map) -> Judged:
+def judged(
+    table: str,
+    sets: Mapping[str, Coefficients],
+    *,
+    engine: Engine = map,
+    group: Callable[[MeasuredRun], str] | None = None,
+) -> Judged:
     """The runs of a table, each predicted with the set of its publisher.
 
     Args:
         table: name of the file, without its end.
         sets: coefficients by publisher; the shipped ones stand for those that are missing.
         engine: applies a function to every item, in order.
+        group: what a run is left out with, where that is not its publisher.
     """
     runs = read_runs(HERE / "tables" / f"{table}.csv")
     known = publishers()
+
+    def publisher(run: MeasuredRun) -> str:
+        return known.get(run.source_id, run.source_id)
+
     found = {
         row.id: row
-        for publisher, its in _by_publisher(runs, known)
+        for name, its in grouped(runs, group or publisher).items()
         for row in validate(
-            its, coefficients=sets.get(publisher, DEFAULT), played=False, engine=engine
+            its, coefficients=sets.get(name, DEFAULT), played=False, engine=engine
         ).rows
     }
     rows = tuple(found[run.id] for run in runs)
     return Judged(runs=runs, rows=rows, scored=scored_rows(runs, rows, known))
-
-
-def _by_publisher(
-    runs: Sequence[MeasuredRun], known: Mapping[str, str]
-) -> Iterator[tuple[str, list[MeasuredRun]]]:
-    def publisher(run: MeasuredRun) -> str:
-        return known.get(run.source_id, run.source_id)
-
-    for name, its in groupby(sorted(runs, key=publisher), key=publisher):
-        yield name, list(its)

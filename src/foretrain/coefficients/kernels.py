@@ -153,13 +153,21 @@ class HostWork:
     """The host: what it starts and what it updates.
 
     Attributes:
-        launch: seconds in which an interpreter starts a kernel, one after another.
+        launch: seconds in which an interpreter calls an operator: the module around it, dispatch,
+            what autograd notes, and the start of its kernel; as long again on the way back.
         graph_launch: the same of a runtime that knows the graph before it runs.
+        kernel: seconds in which compiled code starts one more kernel of the same call.
+        exchange: seconds in which a collective is called, beside what it takes on the wire.
+        checkpoint: seconds beside its operators that a layer takes which is computed again: random
+            states kept and restored, its inputs taken out of the graph.
         gap: seconds that a device loses between two kernels however far ahead the host is.
         memory: share of its memory's bandwidth that a host's processors reach in an update.
     """
 
     launch: float
     graph_launch: float
+    kernel: float
+    exchange: float
+    checkpoint: float
     gap: float
     memory: float

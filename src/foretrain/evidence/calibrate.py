@@ -64,7 +64,7 @@ def calibrate(
     fitting = Fitting(
         free=fittable(base),
         kept_apart=frozenset(),
-        publishers=None,
+        left_out=None,
         name=name,
         date=date,
         command=f"foretrain calibrate {called}",

@@ -133,8 +133,8 @@ class Fitting:
     Attributes:
         free: names of the coefficients that may move.
         kept_apart: sources to which nothing is fitted.
-        publishers: of sources, each of which is left out once; one that is not named stands for
-            itself. None leaves nobody out.
+        left_out: groups that a run belongs to (its publisher, a family of software), each of which
+            is left out once; None leaves nobody out.
         name: of the new set.
         date: of the fit, year first.
         command: by which it can be made again.
@@ -143,7 +143,7 @@ class Fitting:
 
     free: tuple[str, ...]
     kept_apart: AbstractSet[str]
-    publishers: Mapping[str, str] | None
+    left_out: Callable[[MeasuredRun], AbstractSet[str]] | None
     name: str
     date: str
     command: str
@@ -168,7 +168,7 @@ def fit_runs(
         progress: told in words what is done.
 
     Returns:
-        The set fitted to all runs, and those fitted without each publisher.
+        The set fitted to all runs, and those fitted without each group that is left out.
 
     Raises:
         InputError: no run is left, or a coefficient cannot be fitted.
@@ -189,16 +189,16 @@ def fit_runs(
     whole = fit(rows, ask, start=np.zeros(len(free)))
     progress(f"fitted to all runs: {_error(whole, rows):.3f}")
     folds = {}
-    by = [(fitting.publishers or {}).get(run.source_id, run.source_id) for run in used]
-    for publisher in sorted(set(by)) if fitting.publishers is not None else ():
-        keep = np.array([each != publisher for each in by]) & (rows.weight > 0)
+    groups = [fitting.left_out(run) if fitting.left_out else frozenset() for run in used]
+    for group in sorted(frozenset().union(*groups)):
+        keep = np.array([group not in each for each in groups]) & (rows.weight > 0)
         found = refit(whole, replace(rows, weight=rows.weight * keep), ask)
-        folds[publisher] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
-        progress(f"fitted without {publisher}")
+        folds[group] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
+        progress(f"fitted without {group}")
     keep = rows.weight > 0
     judged: Judged | None = None
     odd: tuple[Odd, ...] = ()
-    if fitting.publishers is None:
+    if fitting.left_out is None:
         odd = _odd(used, priors.coefficients)
         judged = _judged(whole, rows, ask, used=used)
     doubts = tuple(_doubts(judged, odd, runs=len(used)))

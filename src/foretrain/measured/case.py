@@ -206,6 +206,12 @@ def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
     return known
 
 
+def _graphs(run: MeasuredRun, assumptions: Assumptions) -> bool:
+    """Whether kernels are started as graphs."""
+    stated: bool = assumptions.of("cuda_graphs").value if run.stack.graphs is None else run.stack.graphs
+    return stated
+
+
 def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) -> Software:
     pictures = reads_images(run)
     execution = assumptions.of("execution").value
@@ -219,7 +225,8 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and assumptions.of("program").value,
         execution=execution,
-        graphs=bool(run.stack.graphs),
+        graphs=_graphs(run, assumptions),
+        interpreted=assumptions.of("host").value,
         overlaps=assumptions.of("user_buffers").value,
         grouped=assumptions.of("expert_products").value,
         once=assumptions.of("dispatcher").value,

@@ -7,6 +7,8 @@ little for matrix units: ordinary cores or memory decide.
 
 Kernels wait in a queue, so the host runs ahead where the device is slow. Where it cannot keep up, a
 pass takes as long as the host needs for it: the two meet over a stage's pass, not at each kernel.
+What costs it time is the call, through modules, dispatch and autograd, more than the kernels that
+compiled code then starts.
 
 Sources: williams2009 (roofline), chetlur2014 (convolutions as products), lavin2016 (Winograd).
 """
@@ -165,36 +167,43 @@ class Launches:
 def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
     """What the host takes for each kind of layer, whichever kernel attention has.
 
+    An operator is called once in each pass, however many kernels that starts.
+
     Args:
         operators: of the model.
         kinds: kinds of layers.
         rate: of the device and its host.
     """
-    mine = each_expert(operators, rate) > 1
-    common = _launched(operators, ~mine, kinds=kinds, rate=rate)
+    each, kernels = each_expert(operators, rate), kernels_of(operators, rate)
+    # What the host calls beside kernels, as many times as long as it starts one.
+    kernels = kernels + operators.narrowed * (rate.cast_calls - rate.casts) * each
+    # The first kernel of a call is part of it.
+    called = calls_of(operators, rate) * (rate.launch - rate.kernel)
+    started, second = kernels * rate.kernel, each * rate.kernel
+    mine = each > 1
+    common = _launched(operators, called + started * ~mine, second * ~mine, kinds=kinds)
     if not mine.any():
         return common
-    return replace(common, experts=_launched(operators, mine, kinds=kinds, rate=rate))
+    return replace(common, experts=_launched(operators, started * mine, second * mine, kinds=kinds))
 
 
 def _launched(
-    operators: Operators, some: NDArray[np.bool_], *, kinds: int, rate: Rates
+    operators: Operators, forward: Floats, second: Floats, *, kinds: int
 ) -> Launches:
-    """What the host takes for some of the operators of each kind of layer.
+    """What the host takes for each kind of layer.
 
     What was measured has been started: its seconds are from one operator to the next.
+
+    Args:
+        operators: of the model.
+        forward: seconds of the host in the forward pass. [operator, 1]
+        second: seconds in which the other product of a backward pass is started. [operator, 1]
+        kinds: kinds of layers.
     """
-    some = some & ~operators.measured
     returns, learns = backward_kernels(operators)
-    # What the host calls beside kernels, as many times as long as it starts one.
-    kernels = (
-        kernels_of(operators, rate)
-        + (operators.narrowed * (rate.cast_calls - rate.casts) * each_expert(operators, rate))
-    ) * some
-    forward = kernels * rate.launch
-    second = learns * each_expert(operators, rate) * some * rate.launch
+    forward, second = forward * ~operators.measured, second * learns * ~operators.measured
     # Nothing comes back to samples: only the gradient of its weights is left of a first product.
-    backward = kernels * (returns & ~operators.first) * rate.launch + second
+    backward = forward * (returns & ~operators.first) + second
     layer = np.asarray(operators.layer, np.intp)
     exists = np.hstack(
         [(operators.attention < 0) | (operators.attention == kernel) for kernel in Attention]
@@ -211,15 +220,21 @@ def _launched(
     return Launches(forward=found[0], backward=found[1], chosen=found[2], weights=found[3])
 
 
-def kernels_of(operators: Operators, rate: Rates) -> Floats:
-    """Kernels that are started in the forward pass, as the software fuses them. [operator, 1]"""
+def calls_of(operators: Operators, rate: Rates) -> Floats:
+    """Operators that are called in the forward pass, as the software fuses them. [operator, 1]"""
     # Over those that each operator has by itself.
     fused = np.where(operators.matmul | operators.fused, 1.0, rate.unfused)
     if operators.family.any():
         over_pictures = kernels_of_pictures(operators, rate.pictures)
         fused = np.where(operators.family > 0, over_pictures, fused)
-    kernels = operators.kernels * fused
-    return (kernels + operators.narrowed * rate.casts) * each_expert(operators, rate)
+    called: Floats = operators.kernels * fused
+    return called
+
+
+def kernels_of(operators: Operators, rate: Rates) -> Floats:
+    """Kernels that are started in the forward pass, as the software fuses them. [operator, 1]"""
+    kernels = calls_of(operators, rate) + operators.narrowed * rate.casts
+    return kernels * each_expert(operators, rate)
 
 
 def each_expert(operators: Operators, rate: Rates) -> Floats:

@@ -187,7 +187,7 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         for part, seconds in after.parts.items()
     }
     forward_exchanges = after.total
-    started, returned, learned = _launched(setting, plans, twice=twice)
+    started, returned, learned = _launched(setting, plans, groups, twice=twice)
     return LayerTimes(
         forward=computed.forward,
         backward=computed.backward,
@@ -285,9 +285,9 @@ def _seconds(
 
 
 def _launched(
-    setting: Setting, plans: PlanTable, *, twice: Floats
+    setting: Setting, plans: PlanTable, groups: Groups, *, twice: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """What the host takes to start the kernels of both passes, and of weights. [kind, plan]"""
+    """What the host takes for both passes, and for gradients of weights. [kind, plan]"""
     kernel = plans.attention.astype(np.intp)
 
     def of_device(quantity: str) -> Floats:
@@ -299,9 +299,25 @@ def _launched(
         return common + experts / plans.expert
 
     blocks = _block_kernels(setting, plans) * setting.rate.launch
-    forward, backward = of_device("forward") + blocks, of_device("backward") + blocks
-    again = recompute.repeated(plans, full=forward * twice, selective=of_device("chosen"))
+    called = _called(setting, plans, groups) if setting.rate.exchange else dict.fromkeys(Phase, 0.0)
+    forward = of_device("forward") + blocks + called[Phase.FORWARD]
+    backward = of_device("backward") + blocks + called[Phase.BACKWARD]
+    again = recompute.repeated(
+        plans,
+        full=(forward + setting.rate.checkpoint) * twice,
+        selective=of_device("chosen") + setting.rate.checkpoint * (of_device("chosen") > 0),
+    )
     return forward, backward + again, of_device("weights")
+
+
+def _called(setting: Setting, plans: PlanTable, groups: Groups) -> dict[Phase, Floats]:
+    """Seconds in which the host calls what operators exchange, by pass. [kind, plan]"""
+    found = {phase: np.zeros((len(setting.workload.model.layers), len(plans))) for phase in Phase}
+    for transfer in transfers_of(setting.operators, plans):
+        if transfer.axis in groups:
+            calls = setting.rate.exchange * transfer.times * (transfer.values > 0)
+            np.add.at(found[transfer.phase], np.asarray(setting.operators.layer, np.intp), calls)
+    return found
 
 
 def _twice(setting: Setting, plans: PlanTable) -> Floats:

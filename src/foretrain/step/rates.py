@@ -172,7 +172,10 @@ class Rates:
         flash_forward: FLOP/s of fused attention, forward.
         flash_backward: the same, backward.
         memory: bytes per second.
-        launch: seconds in which the host starts a kernel.
+        launch: seconds in which the host calls an operator.
+        kernel: seconds in which it starts one more kernel of the same call.
+        exchange: seconds in which it calls a collective.
+        checkpoint: seconds beside its operators of a layer that is computed again.
         gap: seconds lost between two kernels.
         unfused: kernels, and what they move, over what fused ones do.
         widened: bytes of what they move over those of activations.
@@ -191,6 +194,9 @@ class Rates:
     flash_backward: float
     memory: float
     launch: float
+    kernel: float
+    exchange: float
+    checkpoint: float
     gap: float
     unfused: float
     widened: float
@@ -217,19 +223,23 @@ def rates(
     traffic = coefficients.traffic
     kept = {"fp8": matrix.fp8, "fp4": matrix.fp4}
     flash = wide * flash_share(device, software, coefficients.attention) / slower
-    waits = {Execution.EAGER: host.launch, Execution.GRAPH: host.graph_launch}
     moves = {
         Execution.EAGER: coefficients.traffic.eager,
         Execution.GRAPH: coefficients.traffic.graph,
     }
-    launch = 0.0 if software.graphs else waits.get(software.execution, host.launch)
+    # A graph of kernels is started whole; a graph of operators knows what is computed again.
+    starts = slower * (not software.graphs)
+    graph = software.execution is Execution.GRAPH or not software.interpreted
     return Rates(
         matmul=wide * _product_share(device, precision, coefficients) / slower,
         narrow=top / wide * kept.get(precision.peak, 1.0),
         flash_forward=flash,
         flash_backward=flash * coefficients.attention.backward,
         memory=device.memory_bandwidth * traffic.sustained / slower,
-        launch=launch * slower,
+        launch=(host.graph_launch if graph else host.launch) * starts,
+        kernel=host.kernel * starts,
+        exchange=host.exchange * starts,
+        checkpoint=0.0 if graph else host.checkpoint * starts,
         gap=host.gap * slower,
         unfused=moves.get(software.execution, 1.0),
         widened=_widened(precision, coefficients, software),

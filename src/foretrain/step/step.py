@@ -20,7 +20,7 @@ from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step import schedule
 from foretrain.step.held import Held, each_weighted, weighted
 from foretrain.step.layers import Floats, layer_times
-from foretrain.step.passes import Passes, exposed, gathers, passes
+from foretrain.step.passes import TINY, Passes, exposed, gathers, passes
 from foretrain.step.placements import Placements, placements
 from foretrain.step.schedule import Tails, delayed, straggling, tails
 from foretrain.step.schedules.stages import Number, Passing, Stages
@@ -145,18 +145,30 @@ def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePass
     forward, backward, coming, weights, starting, returning, learning, first, last = each_weighted(
         counts, np.stack(np.broadcast_arrays(*each))
     )
-    # What waits for nobody is what is left beside the gradients of inputs, so that a quicker
-    # device never has more to do before it can hand on.
-    late = np.maximum(returning - learning - (backward - coming - weights), 0.0)
-    slow, slower = np.maximum(forward, starting), np.maximum(backward, returning)
+    # A stage hands on when device and host are both done with gradients of inputs.
+    handed = together(backward - coming - weights, returning - learning)
+    slow, slower = together(forward, starting), together(backward, returning)
     layers = np.maximum(1.0, counts.sum(axis=0))
     return StagePasses(
         forward=slow,
         backward=slower,
-        weights=weights + coming + (slower - backward) - late,
-        first=(np.maximum(first, starting) - slow) / layers,
-        last=(np.maximum(last, returning) - slower) / layers,
+        weights=slower - handed,
+        first=(together(first, starting) - slow) / layers,
+        last=(together(last, returning) - slower) / layers,
     )
+
+
+def together(device: Floats, host: Floats) -> Floats:
+    """Seconds of a pass in which a device and its host keep each other waiting. [run, combination]
+
+    Kernels wait in a queue, so whichever is slower decides; where both are as slow, each waits for
+    the other now and then, a fifth of the pass in all: the fourth root of the sum of fourth powers.
+    """
+    longer = np.maximum(device, host)
+    ratio = np.minimum(device, host) / np.maximum(longer, TINY)
+    square = ratio * ratio
+    found: Floats = longer * np.sqrt(np.sqrt(1.0 + square * square))
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -44,6 +44,8 @@ class Software:
         unpacked: copies of the weights that a product unpacks from fewer bits, while it runs.
         execution: how kernels come about and are launched.
         graphs: whether kernels are launched as graphs.
+        interpreted: whether an interpreter calls each operator, where no graph is known before it
+            runs.
         relays: whether matrix units are handed pictures channel by channel, to be laid out anew.
         compiled: whether a compiler fuses what it can of the kernels between products.
         whole: whether the device runs nothing else than what a compiler makes of the whole network.
@@ -65,6 +67,7 @@ class Software:
     unpacked: int = 1
     execution: Execution = Execution.TUNED
     graphs: bool = False
+    interpreted: bool = True
     relays: bool = False
     compiled: bool = False
     whole: bool = False

@@ -239,6 +239,13 @@ HABITS: Final[Mapping[str, Kind]] = MappingProxyType(
                 ),
             },
         ),
+        "host": _kind(
+            "who calls the operators of a layer",
+            {
+                "interpreter": (True, "an interpreter calls every operator"),
+                "executor": (False, "an executor runs a graph that it was handed"),
+            },
+        ),
         "fused": _words(
             "what of a layer is one kernel",
             "none",

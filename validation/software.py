@@ -1,0 +1,252 @@
+"""How far off predictions are of software, and of devices, that no coefficient was fitted to.
+
+    python -m validation.software
+
+A run of a trainer that we know says little of one that we do not. So every row of the tables is
+predicted twice: by the set that was fitted without its family of software, and by the one without
+its generation of devices (`folds/software`, `folds/generation`; `python -m validation.calibrate`
+makes them). The exit status is 1 if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from statistics import fmean, median
+
+import numpy as np
+from validation.fitting.classes import is_of_experts
+from validation.fitting.decisions import decisions, order, regrets
+from validation.fitting.scores import Scored, Spread, grouped, spread
+from validation.order import apart, ninetieth, predicted
+from validation.parts.claims import Claim, table
+from validation.parts.cold import Judged, folds, judged
+from validation.parts.families import family_of, generation_of
+
+from foretrain.app.engine import engine
+from foretrain.evidence.validate import Engine, Status
+from foretrain.measured.coverage import blanks
+from foretrain.measured.run import MeasuredRun
+
+TEXTS = ("llm_training", "more/llm_training")
+PICTURES = ("cnn_training", "more/cnn_training", "single_device", "more/single_device")
+LEAST = 20
+"""Scored rows without which a family, or a generation, is reported and not averaged."""
+CELL = 10
+"""Scored rows without which a cell of software, generation and precision is not judged."""
+JUDGED_GENERATIONS = ("volta", "ampere", "hopper", "blackwell")
+SMALL = "vtrain-single"
+
+Key = Callable[[MeasuredRun], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """The rows of some tables, with a group of each left out.
+
+    Attributes:
+        scored: those that count.
+        coverage: share of the rows with model, device, count and batch that are predicted.
+    """
+
+    scored: tuple[Scored, ...]
+    coverage: float
+
+
+def main() -> int:
+    """Prints every figure; 1 if a bar is missed."""
+    with engine(os.cpu_count() or 1) as pool:
+        texts = kept_out(TEXTS, "software", family_of, pool)
+        older = kept_out(TEXTS, "generation", generation_of, pool)
+        small = kept_out(("more/llm_training",), "", None, pool)
+        pictures = kept_out(PICTURES, "software", family_of, pool)
+        older_pictures = kept_out(PICTURES, "generation", generation_of, pool)
+    for title, found, key in (
+        ("LLM, software left out", texts, family_of),
+        ("LLM, generation left out", older, generation_of),
+        ("pictures, software left out", pictures, family_of),
+        ("pictures, generation left out", older_pictures, generation_of),
+    ):
+        print("\n".join([f"{title}: rows, mean, median, bias", *lines(found.scored, key)]))
+    print("\n".join(["cells with bias beyond 12 %", *cells_beyond(texts.scored, 0.12)]))
+    print("\n".join(["cells of pictures with bias beyond 10 %", *cells_beyond(pictures.scored, 0.1)]))
+    claims = [
+        *of_texts(texts),
+        *of_generations(older.scored),
+        *of_hosts(texts.scored),
+        *of_small(small.scored),
+        *of_plans(texts.scored),
+        *of_experts(texts.scored),
+        *of_pictures(pictures, older_pictures),
+    ]
+    print("\n".join(table(claims)))
+    return 1 if any(claim.kept is False for claim in claims) else 0
+
+
+def kept_out(tables: Sequence[str], kind: str, group: Key | None, pool: Engine) -> Kept:
+    """Rows of some tables, each predicted by the set without its group."""
+    sets = folds(kind)
+    found = [judged(name, sets, engine=pool, group=group) for name in tables]
+    return Kept(scored=tuple(chain.from_iterable(it.scored for it in found)), coverage=covered(found))
+
+
+def covered(found: Iterable[Judged]) -> float:
+    """Share of the rows that state what a prediction cannot do without which are predicted."""
+    told = [
+        row.status is not Status.NOT_PREDICTED
+        for it in found
+        for run, row in zip(it.runs, it.rows, strict=True)
+        if not blanks(run)
+    ]
+    return fmean(told)
+
+
+def lines(rows: Sequence[Scored], key: Key) -> Iterator[str]:
+    """Errors of each group, those with few rows too."""
+    for name, its in sorted(grouped(rows, lambda row: key(row.run)).items()):
+        found = errors(its)
+        few = "" if len(its) >= LEAST else "  (few)"
+        yield (
+            f"  {name:24} {found.rows:5} {found.mean:7.1%} {found.median:7.1%} "
+            f"{bias(its):+7.1%}{few}"
+        )
+
+
+def errors(rows: Iterable[Scored]) -> Spread:
+    """Mean and median of the absolute errors."""
+    return spread([abs(row.error) for row in rows])
+
+
+def bias(rows: Iterable[Scored]) -> float:
+    """What predictions are off in the median."""
+    return median(row.error for row in rows)
+
+
+def averaged(rows: Sequence[Scored], key: Key, names: Sequence[str] = ()) -> list[Spread]:
+    """Errors of every group with enough rows, of those named if any are."""
+    found = grouped(rows, lambda row: key(row.run))
+    return [
+        errors(its)
+        for name, its in sorted(found.items())
+        if len(its) >= LEAST and (not names or name in names)
+    ]
+
+
+def of_texts(texts: Kept) -> Iterator[Claim]:
+    """Language models, software left out."""
+    found = averaged(texts.scored, family_of)
+    mean = fmean(each.mean for each in found)
+    worst = max(each.mean for each in found)
+    middle = fmean(each.median for each in found)
+    yield Claim(name="LLM, software left out: mean over families", figure=mean, most=0.15)
+    yield Claim(name="LLM, software left out: median over families", figure=middle, most=0.11)
+    yield Claim(name="LLM, software left out: worst family's mean", figure=worst, most=0.25)
+    yield Claim(name="LLM: coverage", figure=texts.coverage, least=0.97)
+
+
+def of_generations(rows: Sequence[Scored]) -> Iterator[Claim]:
+    """Language models, generation of devices left out."""
+    found = averaged(rows, generation_of, JUDGED_GENERATIONS)
+    mean, middle = fmean(each.mean for each in found), fmean(each.median for each in found)
+    yield Claim(name="LLM, generation left out: mean", figure=mean, most=0.18)
+    yield Claim(name="LLM, generation left out: median", figure=middle, most=0.12)
+
+
+def of_hosts(rows: Sequence[Scored]) -> Iterator[Claim]:
+    """Bias by the share of a step that its host needs, and by cell."""
+    known = [row for row in rows if row.situation is not None]
+    tenths = grouped(known, lambda row: min(int(10 * row.situation.host_bound), 9))  # type: ignore[union-attr]
+    for tenth, its in sorted(tenths.items()):
+        yield Claim(
+            name=f"bias, host share {tenth / 10:.1f}: {len(its)} rows",
+            figure=bias(its),
+            most=0.08,
+            least=-0.08,
+        )
+    yield Claim(
+        name="LLM: cells with >= 10 rows within 12 %", figure=cells_within(rows, 0.12), least=0.9
+    )
+
+
+def cell_of(run: MeasuredRun) -> str:
+    """Software, generation and precision."""
+    return f"{family_of(run)}, {generation_of(run)}, {run.precision or 'not stated'}"
+
+
+def cells(rows: Sequence[Scored]) -> dict[str, list[Scored]]:
+    """The rows of every cell with enough of them."""
+    found = grouped(rows, lambda row: cell_of(row.run))
+    return {name: its for name, its in sorted(found.items()) if len(its) >= CELL}
+
+
+def cells_within(rows: Sequence[Scored], most: float) -> float:
+    """Share of the cells whose bias is small."""
+    return fmean(abs(bias(its)) <= most for its in cells(rows).values())
+
+
+def cells_beyond(rows: Sequence[Scored], most: float) -> Iterator[str]:
+    """The cells whose bias is not."""
+    for name, its in cells(rows).items():
+        if abs(bias(its)) > most:
+            yield f"  {name:60} {len(its):4} {bias(its):+7.1%}"
+
+
+def of_small(rows: Sequence[Scored]) -> Iterator[Claim]:
+    """The 720 plans of small GPTs, without anything of their publisher."""
+    its = [row for row in rows if row.run.source_id == SMALL]
+    groups = decisions(its)
+    yield Claim(name="small GPTs, publisher left out: mean", figure=errors(its).mean, most=0.20)
+    yield Claim(name="small GPTs: pairs in order", figure=order(groups, predicted), least=0.88)
+    yield Claim(
+        name="small GPTs: mean regret", figure=fmean(regrets(groups, predicted)), most=0.06
+    )
+
+
+def of_plans(rows: Sequence[Scored]) -> Iterator[Claim]:
+    """Choices among plans, software left out."""
+    groups = apart(rows)[0]
+    lost = regrets(groups, predicted)
+    yield Claim(name="plans: pairs in order", figure=order(groups, predicted), least=0.90)
+    yield Claim(name="plans: mean regret", figure=fmean(lost), most=0.02)
+    yield Claim(name="plans: 90th percentile of regret", figure=ninetieth(lost), most=0.08)
+
+
+def of_experts(rows: Sequence[Scored]) -> Iterator[Claim]:
+    """Mixtures of experts: nothing is fitted to any of them, so each model is left out."""
+    its = [row for row in rows if is_of_experts(row.run)]
+    found = errors(its)
+    yield Claim(name="experts: mean", figure=found.mean, most=0.20)
+    yield Claim(name="experts: median", figure=found.median, most=0.14)
+    for recipe, rows_of in sorted(grouped(its, lambda row: row.run.precision).items()):
+        if len(rows_of) >= CELL:
+            yield Claim(
+                name=f"experts: bias of {recipe}, {len(rows_of)} rows",
+                figure=float(np.mean([row.error for row in rows_of])),
+                most=0.15,
+                least=-0.15,
+            )
+
+
+def of_pictures(software: Kept, generation: Kept) -> Iterator[Claim]:
+    """Networks of pictures and single devices."""
+    for name, rows, key in (
+        ("software", software.scored, family_of),
+        ("generation", generation.scored, generation_of),
+    ):
+        found = averaged(rows, key)
+        mean, middle = fmean(it.mean for it in found), fmean(it.median for it in found)
+        yield Claim(name=f"pictures, {name} left out: mean", figure=mean, most=0.14)
+        yield Claim(name=f"pictures, {name} left out: median", figure=middle, most=0.10)
+    yield Claim(
+        name="pictures: cells with >= 10 rows within 10 %",
+        figure=cells_within(software.scored, 0.10),
+        least=0.9,
+    )
+    yield Claim(name="pictures: coverage", figure=software.coverage, least=0.95)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
