@@ -1,13 +1,16 @@
 """Fits the coefficients that foretrain ships to published runs, and once without each publisher.
 
     python -m validation.calibrate
+    python -m validation.calibrate pictures
 
 Writes what steps tell into `src/foretrain/coefficients/sets/2026-11.toml`, whose other values come
-from other commands, and `folds/PUBLISHER.toml`; prints how far every coefficient moved. Kernels
-over pictures are fitted after that, to their own tables (`validation.images`). Takes some minutes.
+from other commands, and into the sets that something was left out of: `folds/PUBLISHER.toml`,
+`folds/software/FAMILY.toml`, `folds/generation/NAME.toml`, and of mixtures of experts
+`folds/model/NAME.toml` and `folds/precision/NAME.toml`. Prints how far every coefficient moved.
+Kernels over pictures are fitted after that, to their own tables (`validation.images`). Each takes
+some minutes.
 Nothing is fitted to the sources of `evaluation-only.txt`, to doubtful rows and to rows written down
-from memory; nor to mixtures of experts and hybrids, all of one source, whose kernels are priced as
-they were known before.
+from memory. Mixtures of experts and hybrids, all of one source, move what they alone tell of.
 """
 
 from __future__ import annotations
@@ -16,20 +19,23 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
 
 from validation.fitting.classes import is_hybrid, is_of_experts
+from validation.fitting.scores import grouped
 from validation.images import fittable as of_pictures
 from validation.images import learned
 from validation.parts.cold import FOLDS, HERE, publishers
-from validation.parts.families import kinds_of
+from validation.parts.families import kinds_of, model_of, precision_of
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient
-from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable
+from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs, fittable
 from foretrain.evidence.result import Calibrated
 from foretrain.measured.run import MeasuredRun
-from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
+from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml, calibration
 from foretrain.study.measurements import read_runs
 
 TABLES = ("llm_training", "more/llm_training")
@@ -38,8 +44,14 @@ COMMAND = "python -m validation.calibrate"
 FILE = HERE.parent / "src" / "foretrain" / "coefficients" / "sets" / f"{NAME}.toml"
 
 
+PICTURES = "pictures"
+
+
 def main(tables: list[str]) -> int:
     """Fits, prints and writes; tables given by name are printed and not written."""
+    if tables == [PICTURES]:
+        with_pictures()
+        return 0
     fitting = Fitting(
         free=fittable(),
         kept_apart=kept_apart(),
@@ -49,17 +61,73 @@ def main(tables: list[str]) -> int:
         command=COMMAND,
     )
     runs = [
-        run
-        for table in tables or TABLES
-        for run in read_runs(HERE / "tables" / f"{table}.csv")
-        if not (is_of_experts(run) or is_hybrid(run))
+        run for table in tables or TABLES for run in read_runs(HERE / "tables" / f"{table}.csv")
     ]
+    sparse = [run for run in runs if is_of_experts(run) or is_hybrid(run)]
     with engine(os.cpu_count() or 1) as spread:
-        found = fit_runs(runs, fitting, engine=spread, progress=_told)
-    print("\n".join(lines(found)))
+        dense = thinned(run for run in runs if not (is_of_experts(run) or is_hybrid(run)))
+        found = fit_runs(dense, fitting, engine=spread, progress=_told)
+        print("\n".join(lines(found)))
+        if sparse:
+            found = with_experts(found, sparse, fitting, engine=spread)
     if not tables:
         write(found)
     return 0
+
+
+EXPERTS = (
+    "matrix.experts",
+    "overlap.experts",
+    "traffic.stretched",
+    "traffic.scanned",
+    "host.kernel",
+)
+"""What runs of mixtures of experts, and of state-space layers, alone tell of."""
+
+
+def with_experts(
+    found: Calibrated, runs: Sequence[MeasuredRun], fitting: Fitting, *, engine: FitEngine
+) -> Calibrated:
+    """A fit to dense models with what sparse ones tell beside it.
+
+    They are all of one publisher: each model, and each precision, is left out once, beside what is
+    left out of dense ones.
+    """
+    dense = found.calibration.known
+    priors = replace(PRIORS, known={**dense, **{name: PRIORS.known[name] for name in EXPERTS}})
+    asked = replace(fitting, free=EXPERTS, left_out=beside_models(fitting.left_out))
+    told = fit_runs(runs, asked, priors=priors, engine=engine, progress=_told)
+    print("\n".join(lines(told)))
+    folds = {}
+    for name in sorted({*found.folds, *told.folds}):
+        fold, others = found.folds.get(name, found.calibration), told.folds.get(name, told.calibration)
+        folds[name] = replace(fold, known={**fold.known, **_experts(others)})
+    whole = replace(found.calibration, known={**dense, **_experts(told.calibration)})
+    return replace(found, calibration=whole, folds=MappingProxyType(folds))
+
+
+def _experts(made: Calibration) -> dict[str, Coefficient]:
+    return {name: made.known[name] for name in EXPERTS}
+
+
+def beside_models(
+    groups: Callable[[MeasuredRun], AbstractSet[str]] | None,
+) -> Callable[[MeasuredRun], AbstractSet[str]]:
+    """What a run is left out with, its model and its precision among that."""
+
+    def found(run: MeasuredRun) -> AbstractSet[str]:
+        return {*(groups(run) if groups else ()), model_of(run), precision_of(run)}
+
+    return found
+
+
+def thinned(runs: Iterable[MeasuredRun], *, most: int = 60) -> list[MeasuredRun]:
+    """No more runs of one software of a source than tell what they can: evenly many of the rest.
+
+    A source counts as a dozen rows, however many it has; each costs as much time as any other.
+    """
+    groups = grouped(runs, lambda run: (run.source_id, run.framework)).values()
+    return [run for its in groups for run in its[:: -(-len(its) // most)]]
 
 
 def left_out(owners: Mapping[str, str]) -> Callable[[MeasuredRun], frozenset[str]]:
@@ -88,37 +156,49 @@ def lines(found: Calibrated) -> list[str]:
 
 
 def write(found: Calibrated) -> None:
-    """The shipped set, and one for each publisher."""
-    whole, without = with_pictures(found)
-    about = "The set that predictions use: what was fitted, over priors.toml. Made by "
-    text = as_toml(whole, over=PRIORS, about=about + "validation/calibrate.py.")
-    FILE.write_text(text, "utf-8")
-    for group, made in without.items():
-        about = f"Fitted without the runs of {group}, over priors.toml."
-        text = as_toml(made, over=PRIORS, about=about)
-        file = FOLDS / f"{group}.toml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+    """The shipped set, and one for each group that is left out; what is of pictures stays."""
+    written(beside(found.calibration, SHIPPED), FILE)
+    for name in {*found.folds, *known_folds()}:
+        made = found.folds.get(name, found.calibration)
+        written(beside(made, known_folds().get(name, SHIPPED)), FOLDS / f"{name}.toml")
 
 
-def with_pictures(found: Calibrated) -> tuple[Calibration, Mapping[str, Calibration]]:
-    """Fits of language models with what networks of pictures tell beside them.
+def written(made: Calibration, file: Path) -> None:
+    """A set in its file."""
+    whole = file == FILE
+    about = (
+        "The set that predictions use: what was fitted, over priors.toml. Made by "
+        "validation/calibrate.py."
+        if whole
+        else f"Fitted without the runs of {file.relative_to(FOLDS).with_suffix('')}, over priors.toml."
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(as_toml(made, over=PRIORS, about=about), "utf-8")
 
-    Who published runs of one of the two alone is left out of that one.
-    """
-    whole = beside(found.calibration)
-    without = {name: beside(made) for name, made in found.folds.items()}
-    _told("fitting kernels over pictures")
+
+def known_folds() -> Mapping[str, Calibration]:
+    """Every set that something was left out of, by the name of that."""
+    return {
+        str(file.relative_to(FOLDS).with_suffix("")): calibration(
+            file.read_text("utf-8"), over=PRIORS, where=file.name
+        )
+        for file in sorted(FOLDS.rglob("*.toml"))
+    }
+
+
+def with_pictures() -> None:
+    """Fits kernels over pictures, beside what the sets in their files say of all else."""
+    without = known_folds()
     known, folds = learned(
-        whole.coefficients,
+        SHIPPED.coefficients,
         {name: made.coefficients for name, made in without.items()},
-        command=COMMAND,
+        command=f"{COMMAND} {PICTURES}",
     )
     print("\n".join(picture_lines(known, folds)))
-    return _and(whole, known), {
-        name: _and(without.get(name, whole), folds.get(name, known))
-        for name in sorted({*without, *folds})
-    }
+    written(_and(SHIPPED, known), FILE)
+    for name in {*without, *folds}:
+        made = _and(without.get(name, SHIPPED), folds.get(name, known))
+        written(made, FOLDS / f"{name}.toml")
 
 
 def _and(made: Calibration, pictures: Mapping[str, Coefficient]) -> Calibration:
@@ -141,10 +221,10 @@ def picture_lines(
     return [f"{'coefficient':28} {'prior':>9} {'value':>9} {heads}", *rows]
 
 
-def beside(made: Calibration) -> Calibration:
-    """A fit of steps, with the shipped values of what steps tell nothing of."""
-    mine = set(fittable())
-    others = {name: it for name, it in SHIPPED.known.items() if name not in mine}
+def beside(made: Calibration, known: Calibration) -> Calibration:
+    """A fit of steps, with the known values of what steps tell nothing of."""
+    mine = {*fittable(), *EXPERTS}
+    others = {name: it for name, it in known.known.items() if name not in mine}
     return replace(made, known={**made.known, **others}, covers=SHIPPED.covers)
 
 

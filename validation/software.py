@@ -18,13 +18,13 @@ from itertools import chain
 from statistics import fmean, median
 
 import numpy as np
-from validation.fitting.classes import is_of_experts
+from validation.fitting.classes import is_hybrid, is_of_experts
 from validation.fitting.decisions import decisions, order, regrets
 from validation.fitting.scores import Scored, Spread, grouped, spread
 from validation.order import apart, ninetieth, predicted
 from validation.parts.claims import Claim, table
 from validation.parts.cold import Judged, folds, judged
-from validation.parts.families import family_of, generation_of
+from validation.parts.families import family_of, generation_of, model_of, precision_of
 
 from foretrain.app.engine import engine
 from foretrain.evidence.validate import Engine, Status
@@ -61,6 +61,8 @@ def main() -> int:
     with engine(os.cpu_count() or 1) as pool:
         texts = kept_out(TEXTS, "software", family_of, pool)
         older = kept_out(TEXTS, "generation", generation_of, pool)
+        models = kept_out(("llm_training",), "model", named(model_of), pool)
+        recipes = kept_out(("llm_training",), "precision", named(precision_of), pool)
         small = kept_out(("more/llm_training",), "", None, pool)
         pictures = kept_out(PICTURES, "software", family_of, pool)
         older_pictures = kept_out(PICTURES, "generation", generation_of, pool)
@@ -79,7 +81,7 @@ def main() -> int:
         *of_hosts(texts.scored),
         *of_small(small.scored),
         *of_plans(texts.scored),
-        *of_experts(texts.scored),
+        *of_experts(models.scored, recipes.scored),
         *of_pictures(pictures, older_pictures),
     ]
     print("\n".join(table(claims)))
@@ -91,6 +93,11 @@ def kept_out(tables: Sequence[str], kind: str, group: Key | None, pool: Engine) 
     sets = folds(kind)
     found = [judged(name, sets, engine=pool, group=group) for name in tables]
     return Kept(scored=tuple(chain.from_iterable(it.scored for it in found)), coverage=covered(found))
+
+
+def is_sparse(run: MeasuredRun) -> bool:
+    """Whether a model is a mixture of experts, with state-space layers or without."""
+    return is_of_experts(run) or is_hybrid(run)
 
 
 def covered(found: Iterable[Judged]) -> float:
@@ -214,12 +221,21 @@ def of_plans(rows: Sequence[Scored]) -> Iterator[Claim]:
     yield Claim(name="plans: 90th percentile of regret", figure=ninetieth(lost), most=0.08)
 
 
-def of_experts(rows: Sequence[Scored]) -> Iterator[Claim]:
-    """Mixtures of experts: nothing is fitted to any of them, so each model is left out."""
-    its = [row for row in rows if is_of_experts(row.run)]
+def named(group: Key) -> Key:
+    """A group without the folder of its set."""
+    return lambda run: group(run).partition("/")[2]
+
+
+def of_experts(models: Sequence[Scored], recipes: Sequence[Scored]) -> Iterator[Claim]:
+    """Mixtures of experts, all of one publisher: each model left out, then each precision."""
+    its = [row for row in models if is_sparse(row.run)]
     found = errors(its)
-    yield Claim(name="experts: mean", figure=found.mean, most=0.20)
-    yield Claim(name="experts: median", figure=found.median, most=0.14)
+    yield Claim(name="experts, model left out: mean", figure=found.mean, most=0.20)
+    yield Claim(name="experts, model left out: median", figure=found.median, most=0.14)
+    its = [row for row in recipes if is_sparse(row.run)]
+    found = errors(its)
+    yield Claim(name="experts, precision left out: mean", figure=found.mean, most=0.20)
+    yield Claim(name="experts, precision left out: median", figure=found.median, most=0.14)
     for recipe, rows_of in sorted(grouped(its, lambda row: row.run.precision).items()):
         if len(rows_of) >= CELL:
             yield Claim(

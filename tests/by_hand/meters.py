@@ -28,6 +28,7 @@ IDEAL = DEFAULT.changed(
     {
         "matrix.sustained": 1.0,
         "matrix.best": 1.0,
+        "matrix.experts": 1.0,
         "attention.first": 1.0,
         "attention.second": 1.0,
         "attention.asynchronous": 1.0,

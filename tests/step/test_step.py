@@ -24,6 +24,7 @@ IDEAL = DEFAULT.changed(
     {
         "matrix.sustained": 1.0,
         "matrix.best": 1.0,
+        "matrix.experts": 1.0,
         "matrix.fp32": 1.0,
         "traffic.sustained": 1.0,
         "host.launch": 0.0,

@@ -64,5 +64,19 @@ def kinds_of(run: MeasuredRun) -> frozenset[str]:
     return frozenset({f"software/{family_of(run)}", f"generation/{generation_of(run)}"})
 
 
+def model_of(run: MeasuredRun) -> str:
+    """What a run is left out with where its model is, as the name of the set says."""
+    return f"model/{_slug(run.network.name)}"
+
+
+def precision_of(run: MeasuredRun) -> str:
+    """The same where its precision is."""
+    return f"precision/{_slug(run.precision or 'not stated')}"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
+
+
 def _first(patterns: Mapping[str, str], text: str) -> str:
     return next((name for name, each in patterns.items() if re.search(each, text)), "others")

@@ -112,6 +112,7 @@ class Matrix:
         asynchronous: share of that which asynchronous matrix units keep.
         fp8: share of their peak that fp8 products keep, over the same share of 16 bits.
         fp4: the same for fp4.
+        experts: share of what other products reach that those of experts keep.
         fp32: share of their peak that products of plain fp32 keep.
         tf32: share of their peak that tf32 products keep, over the same share of 16 bits.
     """
@@ -122,6 +123,7 @@ class Matrix:
     asynchronous: float
     fp8: float
     fp4: float
+    experts: float
     fp32: float
     tf32: float
 

@@ -103,8 +103,8 @@ GROUPS = ("matrix", "attention", "traffic", "host", "overlap")
 """What the time of a step tells of. Of links it tells too little apart from what hides them; those
 are held by micro-benchmarks."""
 
-FIXED = ("host.memory", "traffic.stretched", "traffic.scanned")
-"""No table that a fit may learn from holds runs that tell of them."""
+FIXED = ("host.memory", "matrix.experts", "overlap.experts", "traffic.stretched", "traffic.scanned")
+"""No run of a dense transformer tells of them."""
 
 
 def fittable(known: Calibration = PRIORS) -> tuple[str, ...]:

@@ -361,7 +361,9 @@ def _product_times(work: DeviceWork, rate: Rates) -> tuple[Column, Column, Colum
     learned = batch * ((left + out) * read + right * added) / rate.memory
     # Side by side: output, gradient of the left factor, gradient of the right factor.
     rows, columns, depth, batch = np.broadcast_arrays(rows, columns, depth, batch)
-    quicker = np.where(narrowed, rate.narrow, 1.0)
+    quicker = np.where(narrowed, rate.narrow, 1.0) * np.where(
+        operators.experts > 0, rate.experts, 1.0
+    )
     output, first, second = (
         product_time(
             np.stack([rows, rows, depth]),

@@ -169,6 +169,7 @@ class Rates:
     Attributes:
         matmul: FLOP/s of large matrix products of activations.
         narrow: FLOP/s of products with weights over those; above 1 where they read fewer bits.
+        experts: share of its FLOP/s that a product of experts keeps.
         flash_forward: FLOP/s of fused attention, forward.
         flash_backward: the same, backward.
         memory: bytes per second.
@@ -202,6 +203,7 @@ class Rates:
     widened: float
     units: float
     pictures: PictureRates
+    experts: float = 1.0
     casts: float = 0.0
     cast_calls: float = 0.0
     each: bool = False
@@ -243,6 +245,7 @@ def rates(
         gap=host.gap * slower,
         unfused=moves.get(software.execution, 1.0),
         widened=_widened(precision, coefficients, software),
+        experts=matrix.experts,
         casts=float(precision.cast_kernels),
         cast_calls=float(precision.cast_calls),
         each=not software.grouped,
