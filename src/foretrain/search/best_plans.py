@@ -46,6 +46,8 @@ from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Ranked
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT
+from foretrain.study.trainers import trainers
+from foretrain.trainers.chosen import that_can
 from foretrain.units import DOLLARS, SECONDS
 
 NEAREST = {"fastest": Objective.TIME, "cheapest": Objective.COST}
@@ -222,7 +224,13 @@ def _entry(
     """A plan as it is answered."""
     (table, row), cluster = priced, candidate.rented
     estimate = estimate_of(table, row, assumed=study.assumed, played=played, job=study.job)
-    return Ranked(plan=candidate.plan, estimate=estimate, cluster=cluster.name, nodes=cluster.nodes)
+    return Ranked(
+        plan=candidate.plan,
+        estimate=estimate,
+        cluster=cluster.name,
+        nodes=cluster.nodes,
+        trainers=that_can(trainers(), candidate.plan),
+    )
 
 
 def _nothing(

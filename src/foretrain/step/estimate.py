@@ -22,6 +22,7 @@ from foretrain.step.result import Estimate
 from foretrain.step.setting import setting
 from foretrain.study.asked import PlainQuestion, asked
 from foretrain.study.coefficients import DEFAULT
+from foretrain.trainers.chosen import against, chosen_of
 
 
 def estimate(
@@ -52,7 +53,11 @@ def estimate(
         raise InputError("estimate: give a study, or model, devices and global_batch; not both.")
     plan, assumed = single_plan(study)
     quiet = idle(plan, study.workload.model)
-    wrong = problems(study.workload, study.cluster, plan)
+    chosen = chosen_of(study)
+    wrong = [
+        *problems(study.workload, study.cluster, plan),
+        *(against(chosen.trainer, plan) if chosen else ()),
+    ]
     if wrong:
         raise InputError("\n".join(wrong))
     priced = setting(study.workload, study.cluster, coefficients)

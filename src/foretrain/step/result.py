@@ -278,9 +278,12 @@ class Ranked:
         estimate: what it takes.
         cluster: name of the cluster on which it runs.
         nodes: how many of its nodes.
+        trainers: names of the trainers of the catalogue that can run it, of each family the newest
+            release that can.
     """
 
     plan: Plan
     estimate: Estimate
     cluster: str = field(metadata=label("cluster"))
     nodes: int = field(metadata=label("nodes", whole))
+    trainers: tuple[str, ...] = ()

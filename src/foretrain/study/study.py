@@ -43,6 +43,7 @@ from foretrain.study.plan import read_space
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.study.reading import check_bounds
 from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, scenario_tables
+from foretrain.study.trainers import read_trainer, suited
 from foretrain.study.workload import read_workload, with_length
 from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS, as_written
 from foretrain.workload.workload import Workload
@@ -98,7 +99,7 @@ def read_job(section: Mapping[str, object], problems: Problems) -> JobPlan | Non
     )
 
 
-SECTIONS: Final = ("workload", "cluster", "plan", "job", "search")
+SECTIONS: Final = ("workload", "cluster", "trainer", "plan", "job", "search")
 DOUBTED: Final = ("workload.precision", "cluster.device", "cluster.offers")
 """Where a mistake means that precision or devices may not be what the study says."""
 
@@ -213,6 +214,9 @@ def _alone(
     found = read_offers(located, problems, folder) if single else ()
     mixed = read_mixed(located, problems, folder) if GROUPS in located else None
     space = read_space(sections["plan"], problems)
+    chosen = read_trainer(sections["trainer"], problems) if "trainer" in given else None
+    if chosen is not None:
+        space = suited(space, chosen, problems, workload=workload)
     job = read_job(sections["job"], problems) if "job" in given else None
     search = validated(SearchSection, sections["search"], path="search", problems=problems)
     search = search or SearchSection()
@@ -234,6 +238,7 @@ def _alone(
         space=space,
         objective=search.objective,
         limit=limit,
+        trainer=chosen,
         job=job,
         maximise=search.maximise,
         offers=() if sum(len(offer.nodes) for offer in offers) == 1 else offers,
