@@ -234,6 +234,7 @@ class Estimate:
         confidence: how far the coefficients reach.
         warnings: what the reader should know.
         sources: where the model and each coefficient come from, in words.
+        decides: the option of the trainer, left open, that moves the step most; None if none does.
     """
 
     plan: Plan
@@ -267,6 +268,7 @@ class Estimate:
     confidence: Confidence
     warnings: tuple[str, ...]
     sources: tuple[str, ...]
+    decides: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
