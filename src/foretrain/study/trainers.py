@@ -18,7 +18,7 @@ from foretrain.plan.study import Space
 from foretrain.study.catalogue import entries, find, shipped
 from foretrain.study.problems import Problems, validated
 from foretrain.trainers.chosen import Chosen, narrowed, that_can
-from foretrain.trainers.trainer import Exclusion, Feature, Line, Trainer, Where
+from foretrain.trainers.trainer import Circumstances, Exclusion, Feature, Line, Trainer, Where
 from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS
 from foretrain.workload.workload import Workload
 
@@ -169,6 +169,18 @@ def suited(space: Space, chosen: Chosen, problems: Problems, *, workload: Worklo
             f"{chosen.name} does not train in {workload.precision}. It knows {', '.join(known)}.",
         )
     return found
+
+
+def with_gradients(workload: Workload, chosen: Chosen) -> Workload:
+    """A workload whose gradients are held and sent as its trainer does, unless it states how."""
+    option = chosen.trainer.option("gradients")
+    if "gradients" in chosen.stated or option is None:
+        return workload
+    line = option.at(Circumstances(precision=workload.precision.value))
+    value = chosen.set_to("gradients") or (line.value if line else None)
+    if value is None:
+        return workload
+    return replace(workload, gradients=OPTIONS["gradients"].values[value].value)
 
 
 PLAN_FIELDS: Final = ("attention", "sequence_parallel", "sharding", "recompute")

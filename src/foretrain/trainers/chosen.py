@@ -53,10 +53,12 @@ class Chosen:
     Attributes:
         trainer: which.
         options: what of it is set, by the keys of `OPTIONS`.
+        stated: options that the plan or the workload states.
     """
 
     trainer: Trainer
     options: tuple[tuple[str, str], ...] = ()
+    stated: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         told = [text for name, value in self.options for text in self._wrong(name, value)]

@@ -174,14 +174,35 @@ def rungs_of(
     )
 
 
-def opened(trainer: Trainer, options: tuple[str, ...], at: Circumstances) -> Opened:
-    """Those of some options of which an entry does not say what they are when nobody sets them."""
+LIKELY: Final = 0.8
+"""Weight of what an option is when nobody sets it, where a study does not say and the entry has no
+weights: most runs leave most options alone."""
+
+
+def opened(
+    trainer: Trainer, options: tuple[str, ...], at: Circumstances, *, freely: bool = False
+) -> Opened:
+    """Those of some options that may have had several values, with the weights of each.
+
+    Args:
+        trainer: whose options.
+        options: that nobody states.
+        at: what is known of the run.
+        freely: whether an option without weights may have any of its values, as in a study that
+            somebody still writes; what ran had what it is when nobody sets it.
+    """
     found = []
     for name in options:
         option = trainer.option(name)
         line = None if option is None else option.at(at)
-        if line is not None and len(line.weights) > 1 and name in _APPLIED:
-            found.append((name, tuple(line.weights.items())))
+        if option is None or line is None or name not in _APPLIED:
+            continue
+        weights = dict(line.weights)
+        others = [value for value in option.values if value != line.value]
+        if freely and not line.prior and others:
+            weights = {line.value: LIKELY, **dict.fromkeys(others, (1 - LIKELY) / len(others))}
+        if len(weights) > 1:
+            found.append((name, tuple(weights.items())))
     return tuple(found)
 
 
