@@ -28,7 +28,7 @@ from foretrain.step.setting import Setting, setting
 from foretrain.step.situation import among, interval
 from foretrain.study.catalogue import cluster, device
 from foretrain.study.trainers import trainers
-from foretrain.trainers.variants import variants
+from foretrain.trainers.variants import Opened, variants
 from foretrain.units import BYTES
 
 CATALOGUE = Catalogue(
@@ -135,17 +135,31 @@ def _lightest(
 
     Where options of the trainer are open, the weighted middle of what they may have been.
     """
-    if case.opened:
-        weighed = weigh(variants(case.variant, case.opened), case.cluster, coefficients)
-        if weighed is not None:
-            likely = weighed.likeliest
-            found = price_plan(likely.setting, likely.rung.plan, played=played)
-            return in_the_middle(found, weighed, coefficients), weighed.choices
-    if not case.heavier:
+    if case.opened and (told := _amid(case, case.opened, coefficients, played=played)):
+        return told
+    if case.heavier:
+        rung = climb(_setting(case, coefficients), case.plausible)
+        found = _estimate(replace(case, plan=rung.plan), coefficients, played=played)
+        choices = rung.seconds
+    else:
         found = _estimate(case, coefficients, played=played)
-        return found, (found.closed_form,) if found.fits else ()
-    rung = climb(_setting(case, coefficients), case.plausible)
-    return _estimate(replace(case, plan=rung.plan), coefficients, played=played), rung.seconds
+        choices = (found.closed_form,) if found.fits else ()
+    if not found.fits and case.otherwise:
+        # What ran had fitted: options may have been set that usually are not.
+        return _amid(case, case.otherwise, coefficients, played=played) or (found, choices)
+    return found, choices
+
+
+def _amid(
+    case: Case, opened: Opened, coefficients: Coefficients, *, played: bool
+) -> tuple[Estimate, tuple[float, ...]] | None:
+    """The weighted middle of what open options may have been; None if nothing of it fits."""
+    weighed = weigh(variants(case.variant, opened), case.cluster, coefficients)
+    if weighed is None or not weighed.likeliest.fits:
+        return None
+    likely = weighed.likeliest
+    found = price_plan(likely.setting, likely.rung.plan, played=played)
+    return in_the_middle(found, weighed, coefficients), weighed.choices
 
 
 def measured_seconds(run: MeasuredRun, case: Case) -> float | None:

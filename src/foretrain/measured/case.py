@@ -80,6 +80,8 @@ class Case:
         software: habits of the trainer.
         trainer: name of the trainer's entry.
         opened: options of the trainer that the source leaves open, with what they may have been.
+        otherwise: the same of options that would rather be as nobody sets them, for a run that ran
+            though nothing else fits.
         prints_allocated: whether the memory that it prints is what the allocator handed out.
     """
 
@@ -91,6 +93,7 @@ class Case:
     software: Software = SHARED
     trainer: str = ANY.name
     opened: Opened = ()
+    otherwise: Opened = ()
     prints_allocated: bool = False
 
     @property
@@ -150,7 +153,8 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         assumed=assumptions.words,
         software=software,
         trainer=assumptions.trainer.name,
-        opened=assumptions.opened,
+        opened=assumptions.opened(),
+        otherwise=assumptions.opened(freely=True),
         prints_allocated=assumptions.trainer.habit("prints_memory") is not None
         and assumptions.of("prints_memory").value == "allocated",
     )

@@ -81,10 +81,9 @@ class Assumptions:
         if words not in self._words:
             self._words.append(words)
 
-    @property
-    def opened(self) -> Opened:
+    def opened(self, *, freely: bool = False) -> Opened:
         """Options that were asked for and that the trainer may have had in several values."""
-        return opened(self.trainer, tuple(self._asked), self.at)
+        return opened(self.trainer, tuple(self._asked), self.at, freely=freely)
 
     @property
     def words(self) -> tuple[str, ...]:
