@@ -144,7 +144,7 @@ def _lightest(
     else:
         found = _estimate(case, coefficients, played=played)
         choices = (found.closed_form,) if found.fits else ()
-    if not found.fits and case.otherwise:
+    if case.otherwise and found.memory.total > case.cluster.device.memory:
         # What ran had fitted: options may have been set that usually are not.
         return _amid(case, case.otherwise, coefficients, played=played) or (found, choices)
     return found, choices
