@@ -234,6 +234,7 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         execution = Execution.GRAPH
     return replace(
         software_of(run, assumptions),
+        family=assumptions.trainer.family if assumptions.trainer.recognised else "",
         relays=pictures and precision not in assumptions.of("channels_last").value,
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and assumptions.of("program").value,

@@ -69,7 +69,8 @@ def circumstances(study: Study, chosen: Chosen, cluster: Cluster) -> Circumstanc
 def _driven(study: Study, chosen: Chosen, cluster: Cluster, *, plan: Plan) -> Variant:
     """The likeliest variant of a plan: options as they are set, or when nobody sets them."""
     at = circumstances(study, chosen, cluster)
-    known = Variant(workload=study.workload, plans=(plan,))
+    software = replace(SHARED, family=chosen.trainer.family)
+    known = Variant(workload=study.workload, plans=(plan,), software=software)
     known = usual(chosen.trainer, known, at, names=DRIVEN)
     for name, value in chosen.options:
         if name in DRIVEN:
