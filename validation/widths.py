@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from statistics import median
 
 from validation.calibrate import FILE, kept_apart
-from validation.fitting.lessons import Lessons, learned, lessons_of
+from validation.fitting.lessons import Group, Lessons, learned, lessons_of
 from validation.fitting.scores import Scored, grouped
 from validation.parts.cold import folds, judged
+from validation.parts.families import family_of, generation_of
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.calibration import Calibration
@@ -26,7 +27,7 @@ from foretrain.coefficients.intervals import KINDS, covered
 from foretrain.coefficients.uncertainty import Fitted
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 
-TABLES = ("llm_training", "cnn_training")
+TABLES = ("llm_training", "more/llm_training", "cnn_training", "more/cnn_training")
 ASSUMED = frozenset({"quicker", "sample"})
 """What `Uncertainty` holds that rows do not teach: to which side the next publisher errs, and what
 no row that may be fitted to has been."""
@@ -37,9 +38,15 @@ SOURCE = "cross-validated residuals, by python -m validation.widths"
 def main() -> int:
     """Writes the shipped set anew."""
     with engine(os.cpu_count() or 1) as spread:
-        sets = folds()
-        scored = [row for name in TABLES for row in judged(name, sets, engine=spread).scored]
-    made = with_widths(SHIPPED, taught(scored))
+        scored = [row for name in TABLES for row in judged(name, folds(), engine=spread).scored]
+        besides = [
+            (taught(row for name in TABLES for row in judged(name, folds(kind), engine=spread, group=group).scored), of)
+            for kind, group, of in (
+                ("software", family_of, lambda run: f"software/{family_of(run)}"),
+                ("generation", generation_of, lambda run: f"generation/{generation_of(run)}"),
+            )
+        ]
+    made = with_widths(SHIPPED, taught(scored), besides=besides)
     about = FILE.read_text("utf-8").partition("\n")[0].removeprefix("# ")
     FILE.write_text(as_toml(made, over=PRIORS, about=about), "utf-8")
     for name, it in made.known.items():
@@ -48,15 +55,20 @@ def main() -> int:
     return 0
 
 
-def taught(scored: Sequence[Scored]) -> list[Scored]:
+def taught(scored: Iterable[Scored]) -> list[Scored]:
     """The rows that something may be fitted to."""
     apart = kept_apart()
     return [row for row in scored if row.run.source_id not in apart]
 
 
-def with_widths(made: Calibration, scored: Sequence[Scored]) -> Calibration:
+def with_widths(
+    made: Calibration,
+    scored: Sequence[Scored],
+    *,
+    besides: Sequence[tuple[Sequence[Scored], Group]] = (),
+) -> Calibration:
     """A calibration with the widths that cold residuals teach, and what their rows cover."""
-    lessons = lessons_of(scored, PRIORS.coefficients.uncertainty)
+    lessons = lessons_of(scored, PRIORS.coefficients.uncertainty, besides=besides)
     whole, parts = asdict(learned(lessons)), [asdict(learned(it)) for it in _left_out(lessons)]
     rows = tuple(row.run.id for row in scored)
     widths = {

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from foretrain.evidence.predict import climb
+from foretrain.step.alternatives import climb
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting

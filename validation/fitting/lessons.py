@@ -13,7 +13,7 @@ Source: gneiting2007, section 6.2 (the interval score).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean, median
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from validation.fitting.decisions import repeat_scatter
 from validation.fitting.scores import Scored, anchored, grouped
+from validation.parts.families import kinds_of
 
 from foretrain.coefficients.intervals import (
     FEATURES,
@@ -33,6 +34,7 @@ from foretrain.coefficients.intervals import (
 )
 from foretrain.coefficients.uncertainty import Covers, Uncertainty
 from foretrain.errors import InputError
+from foretrain.measured.run import MeasuredRun
 
 Columns = NDArray[np.float64]
 
@@ -58,31 +60,45 @@ class Observed:
 
     Attributes:
         source_id: rows of one source weigh as much as those of any other.
-        publisher: whose rows are left out together.
+        publisher: whose rows, or what other group of them, were left out of the fit that predicted
+            it.
         residual: logarithm of measured / predicted, without the publisher's rows in any fit.
         situation: what was predicted.
+        groups: all that it is left out with, `publisher` among it; that alone if empty.
     """
 
     source_id: str
     publisher: str
     residual: float
     situation: Situation
+    groups: frozenset[str] = frozenset()
+
+    def of(self, group: str) -> bool:
+        """Whether it is left out with a group."""
+        return group in self.groups or group == self.publisher
 
 
-def observed(rows: Iterable[Scored], *, moved: bool = False) -> tuple[Observed, ...]:
+Group = Callable[[MeasuredRun], str]
+
+
+def observed(
+    rows: Iterable[Scored], *, moved: bool = False, group: Group | None = None
+) -> tuple[Observed, ...]:
     """Scored rows as residuals.
 
     Args:
         rows: those that have a situation.
         moved: whether one run of their framework has moved the predictions, and with them what
             choices that sources do not state make of all.
+        group: what was left out of the fit that predicted a row, where that is not its publisher.
     """
     return tuple(
         Observed(
             source_id=row.run.source_id,
-            publisher=row.publisher,
+            publisher=row.publisher if group is None else group(row.run),
             residual=row.residual,
             situation=replace(row.situation, lower=0.0, higher=0.0) if moved else row.situation,
+            groups=kinds_of(row.run) | {row.publisher},
         )
         for row in rows
         if row.situation is not None
@@ -107,17 +123,34 @@ class Lessons:
         """The same but for the rows of a publisher."""
         return replace(
             self,
-            rows=[it for it in self.rows if it.publisher != publisher],
-            anchored=[it for it in self.anchored if it.publisher != publisher],
+            rows=[it for it in self.rows if not it.of(publisher)],
+            anchored=[it for it in self.anchored if not it.of(publisher)],
         )
 
 
-def lessons_of(scored: Sequence[Scored], prior: Uncertainty) -> Lessons:
-    """What scored rows teach, but for those of sources whose repeats do not agree."""
+def lessons_of(
+    scored: Sequence[Scored],
+    prior: Uncertainty,
+    *,
+    besides: Sequence[tuple[Sequence[Scored], Group]] = (),
+) -> Lessons:
+    """What scored rows teach, but for those of sources whose repeats do not agree.
+
+    Args:
+        scored: rows that were predicted without their publisher.
+        prior: widths known before.
+        besides: the same rows predicted without something else: their software, say.
+    """
     scatter = repeat_scatter(scored)
-    steady = [row for row in scored if scatter.get(row.run.source_id, 0.0) < UNSTEADY]
-    moved = observed(anchored(steady), moved=True)
-    return Lessons(prior=prior, rows=observed(steady), anchored=moved)
+
+    def steady(rows: Sequence[Scored]) -> list[Scored]:
+        return [row for row in rows if scatter.get(row.run.source_id, 0.0) < UNSTEADY]
+
+    rows = observed(steady(scored))
+    for others, group in besides:
+        rows += observed(steady(others), group=group)
+    moved = observed(anchored(steady(scored)), moved=True)
+    return Lessons(prior=prior, rows=rows, anchored=moved)
 
 
 def learned(lessons: Lessons) -> Uncertainty:
@@ -175,7 +208,7 @@ def _difficulties(observed: Sequence[Observed]) -> Columns:
     if len(publishers) < 2:
         raise InputError("intervals need the rows of two publishers or more.")
     others = {
-        name: covered([it.situation for it in observed if it.publisher != name])
+        name: covered([it.situation for it in observed if not it.of(name)])
         for name in publishers
     }
     return np.array(

@@ -25,6 +25,7 @@ class Situation:
         device: name of the accelerator.
         devices: how many.
         parameters: of the model.
+        software: family of the trainer; empty where nobody says which it is.
         sharded: whether replicas share the parameters.
         divided: whether a copy of the model lies on several devices.
         experts: whether tokens are sent to experts.
@@ -46,6 +47,7 @@ class Situation:
     device: str
     devices: int
     parameters: float
+    software: str = ""
     sharded: bool = False
     divided: bool = False
     experts: bool = False
@@ -101,6 +103,7 @@ def beyond(value: float, ends: tuple[float, float]) -> float:
 FEATURES: Mapping[str, Callable[[Situation, Covers], float]] = MappingProxyType(
     {
         "device": lambda situation, covers: float(situation.device not in covers.devices),
+        "software": lambda situation, covers: float(situation.software not in covers.software),
         **{name: _kind(name) for name in KINDS},
         "sample": lambda situation, covers: float(situation.sample not in covers.samples),
         "unseen": lambda situation, covers: float(len(_unseen(situation, covers))),
@@ -116,9 +119,11 @@ FEATURES: Mapping[str, Callable[[Situation, Covers], float]] = MappingProxyType(
 def covered(situations: Sequence[Situation]) -> Covers:
     """What some runs cover."""
     devices = Counter(it.device for it in situations)
+    software = Counter(it.software for it in situations)
     sizes, counts = [[it.parameters for it in situations], [it.devices for it in situations]]
     return Covers(
         devices=frozenset(name for name, runs in devices.items() if runs >= ENOUGH),
+        software=frozenset(name for name, runs in software.items() if name and runs >= ENOUGH),
         parameters=(min(sizes), max(sizes)),
         counts=(min(counts), max(counts)),
         kinds=frozenset(name for name in EVERY if any(getattr(it, name) for it in situations)),
@@ -130,6 +135,8 @@ def covered(situations: Sequence[Situation]) -> Covers:
 def outside(situation: Situation, covers: Covers) -> tuple[str, ...]:
     """In what a case is unlike all runs that were fitted to, in words; nothing if in no respect."""
     told = [f"no run on {situation.device}"] if situation.device not in covers.devices else []
+    if situation.software and situation.software not in covers.software:
+        told.append(f"no run of {situation.software}")
     told += [f"no run of {EVERY[name]}" for name in _unseen(situation, covers)]
     if situation.vague > 1.0:
         told.append(f"no run of a model that is known by {situation.known_by}")

@@ -25,6 +25,7 @@ class Uncertainty:
         anchored: `time` once a measured run has moved the factor of its framework.
         anchored_quicker: `quicker` once one has.
         device: widening on a device that was not fitted to.
+        software: with software that was not fitted to, or that nobody named.
         sharded: where replicas share the parameters.
         divided: where a copy of the model lies on several devices.
         experts: for mixtures of experts.
@@ -45,6 +46,7 @@ class Uncertainty:
     anchored: float
     anchored_quicker: float
     device: float
+    software: float
     sharded: float
     divided: float
     experts: float
@@ -93,6 +95,7 @@ class Covers:
 
     Attributes:
         devices: names of the catalogue.
+        software: families of trainers.
         parameters: fewest and most of a model.
         counts: fewest and most devices.
         kinds: what else there was among them, by the names of `Uncertainty`.
@@ -102,6 +105,7 @@ class Covers:
     """
 
     devices: frozenset[str] = frozenset()
+    software: frozenset[str] = frozenset()
     parameters: tuple[float, float] = (0.0, 0.0)
     counts: tuple[float, float] = (0.0, 0.0)
     kinds: frozenset[str] = frozenset()

@@ -37,11 +37,12 @@ from foretrain.evidence.fit import (
 )
 from foretrain.evidence.free import Floats, Free, free_of, values_of
 from foretrain.evidence.judgement import FARTHEST, deviations, folds_of, left_out, standard_error
-from foretrain.evidence.predict import CATALOGUE, climb, measured_seconds, predict
+from foretrain.evidence.predict import CATALOGUE, measured_seconds, predict
 from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
 from foretrain.measured import lore
 from foretrain.measured.case import case_of
 from foretrain.measured.run import MeasuredRun, Subject
+from foretrain.step.alternatives import climb
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import PRIORS
 from foretrain.units import SECONDS

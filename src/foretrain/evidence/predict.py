@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
-import numpy as np
-
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.intervals import Situation
 from foretrain.errors import InputError
@@ -22,46 +20,16 @@ from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan, Recompute
-from foretrain.plan.table import table_of
+from foretrain.step.alternatives import climb, in_the_middle, weigh
 from foretrain.step.collective import PATTERNS, transfer
-from foretrain.step.held import hold
-from foretrain.step.memory import heaviest_total
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting, setting
 from foretrain.step.situation import among, interval
-from foretrain.step.step import factors, step_time
 from foretrain.study.catalogue import cluster, device
 from foretrain.study.trainers import trainers
+from foretrain.trainers.variants import Opened, variants
 from foretrain.units import BYTES
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rung:
-    """The plan that is taken to be meant.
-
-    Attributes:
-        plan: the first that fits, or the last if none does.
-        seconds: a step of every plan that fits, by the closed form.
-    """
-
-    plan: Plan
-    seconds: tuple[float, ...]
-
-
-def climb(setting: Setting, plans: tuple[Plan, ...]) -> Rung:
-    """The first of some plans that fits, and how long all that fit take.
-
-    Args:
-        setting: workload, cluster and coefficients.
-        plans: plans that can run, the lightest first, with one schedule and nothing offloaded.
-    """
-    held = hold(setting, table_of(plans))
-    fit = np.flatnonzero(heaviest_total(setting, held) <= setting.cluster.device.memory)
-    chosen = plans[fit[0]] if len(fit) else plans[-1]
-    seconds = step_time(setting, factors(setting, held))[fit]
-    return Rung(plan=chosen, seconds=tuple(map(float, seconds)))
-
 
 CATALOGUE = Catalogue(
     device=lru_cache(maxsize=None)(device),
@@ -130,6 +98,7 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         wide = interval(coefficients, situation)
         recompute = f"recompute {found.plan.recompute.name.lower()}" if case.heavier else ""
         misfit = "" if found.fits else f"predicted not to fit: {found.reason}"
+        decides = f"{found.decides} decides" if found.decides else ""
         left_out = 0.0 if lore.UPDATES.of(run) else found.parts.update
         kept = 1.0 - left_out / found.step_time
         prediction = Prediction(
@@ -138,7 +107,7 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
             high=kept * found.step_time * wide.high_factor,
             measured=measured_seconds(run, case),
             fits=found.fits,
-            remark="; ".join(filter(None, (recompute, misfit))),
+            remark="; ".join(filter(None, (recompute, misfit, decides))),
             plan=found.plan,
             parts=replace(found.parts, update=found.parts.update - left_out),
             situation=situation,
@@ -162,12 +131,35 @@ def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]
 def _lightest(
     case: Case, coefficients: Coefficients, *, played: bool
 ) -> tuple[Estimate, tuple[float, ...]]:
-    """The estimate of the first plan that fits, or of the last; seconds of all that fit."""
-    if not case.heavier:
+    """The estimate of the first plan that fits, or of the last; seconds of all that may be meant.
+
+    Where options of the trainer are open, the weighted middle of what they may have been.
+    """
+    if case.opened and (told := _amid(case, case.opened, coefficients, played=played)):
+        return told
+    if case.heavier:
+        rung = climb(_setting(case, coefficients), case.plausible)
+        found = _estimate(replace(case, plan=rung.plan), coefficients, played=played)
+        choices = rung.seconds
+    else:
         found = _estimate(case, coefficients, played=played)
-        return found, (found.closed_form,) if found.fits else ()
-    rung = climb(_setting(case, coefficients), case.plausible)
-    return _estimate(replace(case, plan=rung.plan), coefficients, played=played), rung.seconds
+        choices = (found.closed_form,) if found.fits else ()
+    if case.otherwise and found.memory.total > case.cluster.device.memory:
+        # What ran had fitted: options may have been set that usually are not.
+        return _amid(case, case.otherwise, coefficients, played=played) or (found, choices)
+    return found, choices
+
+
+def _amid(
+    case: Case, opened: Opened, coefficients: Coefficients, *, played: bool
+) -> tuple[Estimate, tuple[float, ...]] | None:
+    """The weighted middle of what open options may have been; None if nothing of it fits."""
+    weighed = weigh(variants(case.variant, opened), case.cluster, coefficients)
+    if weighed is None or not weighed.likeliest.fits:
+        return None
+    likely = weighed.likeliest
+    found = price_plan(likely.setting, likely.rung.plan, played=played)
+    return in_the_middle(found, weighed, coefficients), weighed.choices
 
 
 def measured_seconds(run: MeasuredRun, case: Case) -> float | None:

@@ -19,6 +19,7 @@ from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
 from foretrain.plan.plan import Plan
 from foretrain.trainers.software import SHARED, Execution, Software
 from foretrain.trainers.trainer import ANY, recognised
+from foretrain.trainers.variants import Opened, Variant
 from foretrain.workload.gradients import CODECS, FP32, GradientCodec
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
@@ -78,6 +79,9 @@ class Case:
         assumed: every default that stands for a blank.
         software: habits of the trainer.
         trainer: name of the trainer's entry.
+        opened: options of the trainer that the source leaves open, with what they may have been.
+        otherwise: the same of options that would rather be as nobody sets them, for a run that ran
+            though nothing else fits.
         prints_allocated: whether the memory that it prints is what the allocator handed out.
     """
 
@@ -88,12 +92,19 @@ class Case:
     assumed: tuple[str, ...]
     software: Software = SHARED
     trainer: str = ANY.name
+    opened: Opened = ()
+    otherwise: Opened = ()
     prints_allocated: bool = False
 
     @property
     def plausible(self) -> tuple[Plan, ...]:
         """Every plan that may be meant, the lightest first."""
         return self.plan, *self.heavier
+
+    @property
+    def variant(self) -> Variant:
+        """What is taken to be known, of which open options make variants."""
+        return Variant(workload=self.workload, plans=self.plausible, software=self.software)
 
 
 def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
@@ -142,6 +153,8 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         assumed=assumptions.words,
         software=software,
         trainer=assumptions.trainer.name,
+        opened=assumptions.opened(),
+        otherwise=assumptions.opened(freely=True),
         prints_allocated=assumptions.trainer.habit("prints_memory") is not None
         and assumptions.of("prints_memory").value == "allocated",
     )
@@ -221,6 +234,7 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         execution = Execution.GRAPH
     return replace(
         software_of(run, assumptions),
+        family=assumptions.trainer.family if assumptions.trainer.recognised else "",
         relays=pictures and precision not in assumptions.of("channels_last").value,
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and assumptions.of("program").value,

@@ -9,6 +9,7 @@ from typing import Final, Generic, TypeVar
 from foretrain.errors import ForetrainError
 from foretrain.measured.run import MeasuredRun
 from foretrain.trainers.trainer import ANY, Circumstances, Trainer
+from foretrain.trainers.variants import Opened, opened
 from foretrain.trainers.vocabulary import HABITS, OPTIONS, Meaning
 
 T = TypeVar("T")
@@ -48,6 +49,7 @@ class Assumptions:
     def __init__(self, trainer: Trainer = ANY, at: Circumstances = NOTHING_KNOWN) -> None:
         self.trainer, self.at = trainer, at
         self._words: list[str] = []
+        self._asked: dict[str, None] = {}
 
     def fill(self, stated: T | None, default: Default[T]) -> T:
         """What the source states, or the default for a blank."""
@@ -66,6 +68,7 @@ class Assumptions:
 
     def of(self, name: str) -> Meaning:
         """What an option of the trainer is when nobody sets it, or a habit, unnoted."""
+        self._asked[name] = None
         feature = self.trainer.option(name) or self.trainer.habit(name)
         line = None if feature is None else feature.at(self.at)
         kind = OPTIONS.get(name) or HABITS[name]
@@ -77,6 +80,10 @@ class Assumptions:
         """Remembers an assumption in words, once."""
         if words not in self._words:
             self._words.append(words)
+
+    def opened(self, *, freely: bool = False) -> Opened:
+        """Options that were asked for and that the trainer may have had in several values."""
+        return opened(self.trainer, tuple(self._asked), self.at, freely=freely)
 
     @property
     def words(self) -> tuple[str, ...]:

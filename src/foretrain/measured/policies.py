@@ -18,6 +18,7 @@ from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.run import MeasuredRun, RunLayout
 from foretrain.plan.plan import Recompute, Sharding
+from foretrain.trainers.variants import rungs_of
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
@@ -157,25 +158,11 @@ def recompute_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> tu
     """What is computed twice, the choices in order of cost."""
     words = first_of(run.layout.recompute)
     if not words:
-        return _rungs(model, assumptions.unset("recompute").value)
+        return rungs_of(model, assumptions.unset("recompute").value)
     if words not in RECOMPUTE:
         raise NotCovered(f"recomputation '{words}'")
     share = 0.5 if OTHER_LAYER in words else 1.0
-    return _rungs(model, ((RECOMPUTE[words], share),))
-
-
-def _rungs(model: Model, shares: tuple[tuple[Recompute, float], ...]) -> tuple[Rung, ...]:
-    """Whole layers for shares of a model; selective only where there is something to select."""
-    layers = model.cuttable_layers
-    selective = any(operator.selective for _, operator in model.operators)
-    return tuple(
-        dict.fromkeys(
-            (each, int(share * layers) if share < 1.0 else 0)
-            for each, share in shares
-            if len(shares) == 1 or selective or each is not Recompute.SELECTIVE
-            if share * layers >= 1.0
-        )
-    )
+    return rungs_of(model, ((RECOMPUTE[words], share),))
 
 
 def sequence_parallel_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions) -> bool:

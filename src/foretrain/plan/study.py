@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from typing import Protocol
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
@@ -176,6 +177,14 @@ class Limit:
         return device.memory if self.memory is None else min(device.memory, self.memory)
 
 
+class Runs(Protocol):
+    """With what software plans run: `trainers.chosen.Chosen`, of which plans know the name."""
+
+    @property
+    def name(self) -> str:
+        """Of the trainer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """What is learned, where, in which ways, and what counts.
@@ -186,6 +195,7 @@ class Study:
         space: how; one value per field for `estimate`.
         objective: what `search` minimises.
         limit: what it must keep.
+        trainer: with what software; None for any.
         job: start, checkpoints and restarts; None leaves them and failures out of the answer.
         offers: clusters that may be rented instead, `cluster` among them; empty: all of `cluster`.
         mixed: two clusters that train together, `cluster` the first of them; None for one kind.
@@ -201,6 +211,7 @@ class Study:
     space: Space
     objective: Objective = Objective.TIME
     limit: Limit = Limit()
+    trainer: Runs | None = None
     job: JobPlan | None = None
     offers: tuple[Offer, ...] = ()
     mixed: Mixed | None = None

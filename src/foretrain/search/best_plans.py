@@ -44,8 +44,10 @@ from foretrain.step.objective import (
 )
 from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Ranked
-from foretrain.step.setting import setting
+from foretrain.step.software import moved, study_setting
 from foretrain.study.coefficients import DEFAULT
+from foretrain.study.trainers import trainers
+from foretrain.trainers.chosen import that_can
 from foretrain.units import DOLLARS, SECONDS
 
 NEAREST = {"fastest": Objective.TIME, "cheapest": Objective.COST}
@@ -95,7 +97,7 @@ def best_plans(
     ask = stop or (lambda: False)
     start = process_time()
     settings = {
-        offer: setting(workload, offer.cluster, coefficients)
+        offer: study_setting(study, offer.cluster, coefficients)
         for offer in within(offers, study.limit)
     }
     found, aside = (
@@ -204,7 +206,7 @@ def _entries(
         rows.append(len(plans))
         plans.append(candidate.plan)
     tables = {
-        cluster: price_table(setting(study.workload, cluster, coefficients), plans)
+        cluster: price_table(study_setting(study, cluster, coefficients), plans)
         for cluster, plans in together.items()
     }
     every = [(each, (tables[each.rented], row)) for each, row in zip(found.best, rows, strict=True)]
@@ -222,7 +224,14 @@ def _entry(
     """A plan as it is answered."""
     (table, row), cluster = priced, candidate.rented
     estimate = estimate_of(table, row, assumed=study.assumed, played=played, job=study.job)
-    return Ranked(plan=candidate.plan, estimate=estimate, cluster=cluster.name, nodes=cluster.nodes)
+    estimate = moved(study, cluster, table.setting.coefficients, estimate=estimate)
+    return Ranked(
+        plan=candidate.plan,
+        estimate=estimate,
+        cluster=cluster.name,
+        nodes=cluster.nodes,
+        trainers=that_can(trainers(), candidate.plan),
+    )
 
 
 def _nothing(

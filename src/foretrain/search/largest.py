@@ -29,7 +29,7 @@ from foretrain.search.ladders import (
 from foretrain.search.result import Progress, SearchResult
 from foretrain.show.table import label, labelled
 from foretrain.show.words import percent
-from foretrain.step.setting import setting
+from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.units import BYTES
 
@@ -243,7 +243,7 @@ def _need(asked: _Asked, where: Where, size: int) -> Need | None:
     if asked.stop():
         raise NoPlanFits("the search was stopped before it knew the largest size that fits.")
     offer, ladder = where
-    priced = setting(asked.study_of(size).workload, offer.cluster, asked.coefficients)
+    priced = study_setting(asked.study_of(size), offer.cluster, asked.coefficients)
     found = leanest(priced, ladder.space, devices=offer.devices)
     if found is None:
         return None

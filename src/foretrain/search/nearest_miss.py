@@ -19,7 +19,7 @@ from foretrain.plan.plan import Offload, Plan, Schedule, Sends
 from foretrain.plan.spelling import setting_of, spelled
 from foretrain.plan.study import FIXED, Space, Study
 from foretrain.search.exhaustive import leanest
-from foretrain.step.setting import setting
+from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.units import BYTES
 
@@ -138,11 +138,11 @@ def _on(study: Study, cluster: Cluster, coefficients: Coefficients) -> NearestMi
 
 def _of_offer(study: Study, offer: Offer, coefficients: Coefficients) -> NearestMiss | None:
     """The plan that is nearest to fitting on some number of nodes of a cluster."""
-    known = setting(study.workload, offer.cluster, coefficients)
+    known = study_setting(study, offer.cluster, coefficients)
     found, crowded = leanest(known, study.space, devices=offer.devices), False
     if found is None and offer.cluster.host is not None:
         host = replace(offer.cluster.host, memory=inf)
-        endless = setting(study.workload, replace(offer.cluster, host=host), coefficients)
+        endless = study_setting(study, replace(offer.cluster, host=host), coefficients)
         found, crowded = leanest(endless, study.space, devices=offer.devices), True
     if found is None:
         return None

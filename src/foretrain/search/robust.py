@@ -18,7 +18,7 @@ from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, host_full
 from foretrain.step.result import Ranked
-from foretrain.step.setting import setting
+from foretrain.step.software import study_setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 
@@ -86,7 +86,7 @@ def _value(study: Study, entry: Ranked, coefficients: Coefficients) -> float:
         for offer in within(study.choices, study.limit)
         if offer.cluster.name == entry.cluster and entry.nodes in offer.nodes
     )
-    known, plans = setting(study.workload, cluster, coefficients), table_of([entry.plan])
+    known, plans = study_setting(study, cluster, coefficients), table_of([entry.plan])
     held = hold(known, plans)
     memory = heaviest_total(known, held)
     if memory[0] > study.limit.room(cluster.device) or host_full(known, held)[0]:

@@ -29,7 +29,8 @@ from foretrain.search.result import (
     SearchResult,
 )
 from foretrain.step.price import price_plan
-from foretrain.step.setting import Setting, setting
+from foretrain.step.setting import Setting
+from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.scenario import GIVEN
 
@@ -53,7 +54,7 @@ def placed(study: Study, shape: Plan, coefficients: Coefficients) -> Placed:
     """A shape in a scenario, on the number of devices on which it has least of the objective."""
     # Everything that may be rented within the limits, the largest of each offer first.
     found = [
-        _on(setting(study.workload, offer.of(devices), coefficients), shape, study=study)
+        _on(study_setting(study, offer.of(devices), coefficients), shape, study=study)
         for offer in within(study.choices, study.limit)
         for devices in reversed(offer.devices)
     ]
@@ -209,7 +210,7 @@ def _compared(
     for field in fields if worst else ():
         study = field.scenario.study
         settings = {
-            offer: setting(study.workload, offer.cluster, coefficients)
+            offer: study_setting(study, offer.cluster, coefficients)
             for offer in within(study.choices, study.limit)
         }
         contests.append(Contest(study=study, settings=settings, best=field.best))

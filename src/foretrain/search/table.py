@@ -15,6 +15,10 @@ from foretrain.step.memory import heaviest_total, host_full
 from foretrain.step.objective import HOST_MEMORY, over_limits, room, value
 from foretrain.step.setting import Setting
 from foretrain.step.step import factors, step_time
+from foretrain.trainers.chosen import chosen_of, excluded
+
+TRAINER = "the trainer"
+"""What refuses plans that the study's software cannot run."""
 
 TIMED = 32_768
 """Plans that are timed at once, at most. Columns of many more would be given back and asked for
@@ -44,6 +48,13 @@ def that_fit(
     """
     held = hold(setting, plans)
     memory = heaviest_total(setting, held)
+    chosen = chosen_of(study)
+    if chosen is not None and chosen.trainer.excludes:
+        # Refused as if they needed more than there is, so that each plan counts once.
+        wrong = excluded(chosen.trainer, plans)
+        found.reject(TRAINER, int(many[wrong].sum()))
+        many = np.where(wrong, 0, many)
+        memory = np.where(wrong, np.inf, memory)
     rows = found.fitting(memory, room(study, setting.cluster), many=many)
     if any(study.space.offload):
         full = host_full(setting, held)[rows]

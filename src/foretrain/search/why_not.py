@@ -19,7 +19,8 @@ from foretrain.search.nearest_miss import clusters_of, freed, nearest_plan
 from foretrain.search.result import Excess, Remedy, SearchResult, Verdict, WhyNot
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
-from foretrain.step.setting import Setting, setting
+from foretrain.step.setting import Setting
+from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.plan import Named, named_by, read_named, whole
 
@@ -87,7 +88,7 @@ def _found(study: Study, named: Named, *, keep: int, coefficients: Coefficients)
     if plan is not None:
         places = [each for each in clusters_of(study) if each.devices == plan.devices]
         priced = [
-            _priced(study, setting(study.workload, place, coefficients), plan) for place in places
+            _priced(study, study_setting(study, place, coefficients), plan) for place in places
         ]
         return min(
             priced,
@@ -100,7 +101,7 @@ def _found(study: Study, named: Named, *, keep: int, coefficients: Coefficients)
         if lean is not None:
             # The best plan of a space of which one fits, or the leanest where none does.
             if not lean.fits:
-                return _priced(each, setting(each.workload, lean.cluster, coefficients), lean.plan)
+                return _priced(each, study_setting(each, lean.cluster, coefficients), lean.plan)
             try:
                 best = best_plans(each, keep=keep, coefficients=coefficients, trade_offs=False).best
             except NoPlanFits:
@@ -131,7 +132,7 @@ def _judged(
 ) -> WhyNot:
     """What there is to say of a legal plan."""
     best = answer.best
-    known = setting(study.workload, found.cluster, coefficients)
+    known = study_setting(study, found.cluster, coefficients)
     excess = tuple(excesses(known, found.estimate, study.limit))
     # Keys of [plan] that leave it out.
     excluded = []
@@ -182,11 +183,11 @@ def _remedies(
     """What would make a plan fit that needs too much memory, the best first."""
     if not any(each.limit in (*MEMORIES, "memory limit") for each in excess):
         return ()
-    known = setting(study.workload, found.cluster, coefficients)
+    known = study_setting(study, found.cluster, coefficients)
     changes = remedies(known, found.plan, study.limit)
     priced = []
     for each in changes:
-        there = setting(study.workload, each.cluster, coefficients)
+        there = study_setting(study, each.cluster, coefficients)
         estimate = price_plan(there, each.plan, played=False)
         remedy = Remedy(
             change=each.lines(found.plan, found.cluster),

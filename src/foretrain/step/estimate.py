@@ -16,12 +16,14 @@ from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, SAID, Plan, idle
 from foretrain.plan.study import Space, Study
 from foretrain.remark import About, Remark, of
+from foretrain.step.alternatives import in_the_middle
 from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
-from foretrain.step.setting import setting
+from foretrain.step.software import absent, habitual, open_fields, study_setting, unstated, weighed
 from foretrain.study.asked import PlainQuestion, asked
 from foretrain.study.coefficients import DEFAULT
+from foretrain.trainers.chosen import against, chosen_of
 
 
 def estimate(
@@ -50,16 +52,31 @@ def estimate(
         return _of_question(question, coefficients, played=played)
     if question:
         raise InputError("estimate: give a study, or model, devices and global_batch; not both.")
-    plan, assumed = single_plan(study)
+    chosen = chosen_of(study)
+    given = () if chosen is None else tuple(absent(study, chosen))
+    filled = replace(unstated(study), **{name: (value,) for name, value, _ in given})
+    plan, assumed = single_plan(replace(study, space=filled))
+    assumed = (*(remark for *_, remark in given), *assumed)
+    if chosen is not None and "sends" not in chosen.stated:
+        plan = habitual(chosen, plan)
     quiet = idle(plan, study.workload.model)
-    wrong = problems(study.workload, study.cluster, plan)
+    wrong = [
+        *problems(study.workload, study.cluster, plan),
+        *(against(chosen.trainer, plan) if chosen else ()),
+    ]
     if wrong:
         raise InputError("\n".join(wrong))
-    priced = setting(study.workload, study.cluster, coefficients)
+    besides = () if chosen is None else open_fields(chosen)
+    found = weighed(study, study.cluster, coefficients, plan=plan, besides=besides)
+    priced = study_setting(study, study.cluster, coefficients)
+    if found is not None:
+        plan, priced = found.likeliest.rung.plan, found.likeliest.setting
     idle_keys = {f"plan.{name}" for name in quiet}
     of_idle = [each for each in of(study.assumed, About.ASSUMED) if each.key in idle_keys]
     told = (*(text for text in study.assumed if text not in of_idle), *assumed)
     answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
+    if found is not None:
+        answer = in_the_middle(answer, found, coefficients)
     warnings = [*answer.warnings]
     # What the study says about idle fields beyond their neutral values.
     warnings += [

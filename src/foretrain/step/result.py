@@ -234,6 +234,7 @@ class Estimate:
         confidence: how far the coefficients reach.
         warnings: what the reader should know.
         sources: where the model and each coefficient come from, in words.
+        decides: the option of the trainer, left open, that moves the step most; None if none does.
     """
 
     plan: Plan
@@ -267,6 +268,7 @@ class Estimate:
     confidence: Confidence
     warnings: tuple[str, ...]
     sources: tuple[str, ...]
+    decides: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,9 +280,12 @@ class Ranked:
         estimate: what it takes.
         cluster: name of the cluster on which it runs.
         nodes: how many of its nodes.
+        trainers: names of the trainers of the catalogue that can run it, of each family the newest
+            release that can.
     """
 
     plan: Plan
     estimate: Estimate
     cluster: str = field(metadata=label("cluster"))
     nodes: int = field(metadata=label("nodes", whole))
+    trainers: tuple[str, ...] = ()

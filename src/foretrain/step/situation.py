@@ -58,6 +58,7 @@ def situation_of(setting: Setting, plan: Plan, parts: Parts) -> Situation:
     host_bound = min(1.0, starts / parts.forward) if parts.forward > 0 else 1.0
     return Situation(
         device=setting.cluster.device.name,
+        software=setting.software.family,
         devices=plan.devices,
         parameters=model.parameters,
         sharded=plan.sharding is Sharding.PARAMETERS,

@@ -61,6 +61,7 @@ def _covers(entry: Mapping[str, Any]) -> Covers:
         runs.append(Fitted(**{**each, "devices": devices, "kinds": kinds}))
     return Covers(
         devices=frozenset(entry.get("devices", ())),
+        software=frozenset(entry.get("software", ())),
         parameters=(float(least), float(most)),
         counts=(float(fewest), float(largest)),
         kinds=frozenset(entry.get("kinds", ())),
@@ -140,8 +141,8 @@ def as_toml(made: Calibration, *, over: Calibration, about: str, digits: int = 6
 
 
 def _covered(covers: Covers) -> str:
-    devices, kinds, samples = (
-        _list(names) for names in (covers.devices, covers.kinds, covers.samples)
+    devices, software, kinds, samples = (
+        _list(names) for names in (covers.devices, covers.software, covers.kinds, covers.samples)
     )
     sizes, counts = (
         ", ".join(f"{end:.6g}" for end in ends) for ends in (covers.parameters, covers.counts)
@@ -156,7 +157,7 @@ def _covered(covers: Covers) -> str:
         tail = f"kinds = {_list(run.kinds)}, rows = {run.rows}, error = {run.error:.3f}"
         runs += f"    {{ {', '.join(texts)}, {numbers}, {tail} }},\n"
     return (
-        f"[{COVERS}]\ndevices = {devices}\nparameters = [{sizes}]\ncounts = [{counts}]\n"
+        f"[{COVERS}]\ndevices = {devices}\nsoftware = {software}\nparameters = [{sizes}]\ncounts = [{counts}]\n"
         f"kinds = {kinds}\nsamples = {samples}\nmultiplied = {covers.multiplied:.6g}\n"
         f"runs = [\n{runs}]\n"
     )

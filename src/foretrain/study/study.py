@@ -6,7 +6,7 @@ Studies: one TOML file that says what is learned, where, in which ways and what 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from foretrain.plan.legality import (
     workload_problems,
 )
 from foretrain.plan.study import (
+    FIXED,
     CheckpointMode,
     JobPlan,
     Limit,
@@ -43,6 +44,7 @@ from foretrain.study.plan import read_space
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.study.reading import check_bounds
 from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, scenario_tables
+from foretrain.study.trainers import read_trainer, suited, with_gradients
 from foretrain.study.workload import read_workload, with_length
 from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS, as_written
 from foretrain.workload.workload import Workload
@@ -98,7 +100,7 @@ def read_job(section: Mapping[str, object], problems: Problems) -> JobPlan | Non
     )
 
 
-SECTIONS: Final = ("workload", "cluster", "plan", "job", "search")
+SECTIONS: Final = ("workload", "cluster", "trainer", "plan", "job", "search")
 DOUBTED: Final = ("workload.precision", "cluster.device", "cluster.offers")
 """Where a mistake means that precision or devices may not be what the study says."""
 
@@ -213,6 +215,12 @@ def _alone(
     found = read_offers(located, problems, folder) if single else ()
     mixed = read_mixed(located, problems, folder) if GROUPS in located else None
     space = read_space(sections["plan"], problems)
+    chosen = read_trainer(sections["trainer"], problems) if "trainer" in given else None
+    if chosen is not None:
+        chosen = replace(chosen, stated=_stated(space, sections["plan"], learned))
+        if workload is not None:
+            workload = with_gradients(workload, chosen)
+        space = suited(space, chosen, problems, workload=workload)
     job = read_job(sections["job"], problems) if "job" in given else None
     search = validated(SearchSection, sections["search"], path="search", problems=problems)
     search = search or SearchSection()
@@ -234,6 +242,7 @@ def _alone(
         space=space,
         objective=search.objective,
         limit=limit,
+        trainer=chosen,
         job=job,
         maximise=search.maximise,
         offers=() if sum(len(offer.nodes) for offer in offers) == 1 else offers,
@@ -244,6 +253,18 @@ def _alone(
             *(mixed_remarks(located, mixed, today or date.today()) if mixed else ()),
         ),
     )
+
+
+def _stated(
+    space: Space, plan: Mapping[str, object], learned: Mapping[str, object]
+) -> tuple[str, ...]:
+    """Fields of a plan that a study states, and whether it says how gradients are reduced."""
+    said = [
+        each.name
+        for each in fields(Space)
+        if (each.name in plan if each.name in FIXED else getattr(space, each.name) is not None)
+    ]
+    return (*said, *(["gradients"] if "gradients" in learned else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Trainers of the catalogue: from entries to nouns.
+"""Trainers of the catalogue: from entries to nouns. The section [trainer] of a study.
 
 A line of an entry is `{ value, source }`, and may say of which runs it holds (`where`) and how much
 to believe of each value of an option that nobody states (`prior`). Several lines of a key are a
@@ -8,14 +8,19 @@ list, of which the first that holds counts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Final
 
 from foretrain.errors import InputError
+from foretrain.plan.plan import Plan
+from foretrain.plan.study import Space
 from foretrain.study.catalogue import entries, find, shipped
-from foretrain.trainers.trainer import Exclusion, Feature, Line, Trainer, Where
+from foretrain.study.problems import Problems, validated
+from foretrain.trainers.chosen import Chosen, narrowed, that_can
+from foretrain.trainers.trainer import Circumstances, Exclusion, Feature, Line, Trainer, Where
 from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS
+from foretrain.workload.workload import Workload
 
 KIND: Final = "trainers"
 KEYS: Final = (
@@ -127,3 +132,89 @@ def _exclusion(said: Mapping[str, Any]) -> Exclusion:
 def _check(said: Mapping[str, Any], known: tuple[str, ...], key: str) -> None:
     if wrong := [name for name in said if name not in known]:
         raise InputError(f"{key}: unknown key '{wrong[0]}'. Known: {', '.join(known)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerSection:
+    """The section [trainer] as it is written."""
+
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_trainer(section: Mapping[str, object], problems: Problems) -> Chosen | None:
+    """With what software a study's plans run; None where a mistake, noted, hides it."""
+    found = validated(TrainerSection, section, path="trainer", problems=problems)
+    if found is None or problems.touch("trainer"):
+        return None
+    with problems.noting("trainer.name"):
+        known = trainer(found.name)
+        try:
+            return Chosen(trainer=known, options=tuple(sorted(found.options.items())))
+        except InputError as error:
+            problems.add_all(f"trainer.{line}" for line in str(error).splitlines())
+    return None
+
+
+def suited(space: Space, chosen: Chosen, problems: Problems, *, workload: Workload | None) -> Space:
+    """A space without what the trainer cannot do; what it cannot do at all is noted."""
+    found, told = narrowed(_with_options(space, chosen, problems), chosen.trainer)
+    for text in told:
+        key, _, why = text.partition(": ")
+        problems.add(key, f"{why} {_who_can(key, space)}".rstrip())
+    known = chosen.trainer.able("precisions")
+    if workload is not None and known is not None and workload.precision.value not in known:
+        problems.add(
+            "workload.precision",
+            f"{chosen.name} does not train in {workload.precision}. It knows {', '.join(known)}.",
+        )
+    return found
+
+
+def with_gradients(workload: Workload, chosen: Chosen) -> Workload:
+    """A workload whose gradients are held and sent as its trainer does, unless it states how."""
+    option = chosen.trainer.option("gradients")
+    if "gradients" in chosen.stated or option is None:
+        return workload
+    line = option.at(Circumstances(precision=workload.precision.value))
+    value = chosen.set_to("gradients") or (line.value if line else None)
+    if value is None:
+        return workload
+    return replace(workload, gradients=OPTIONS["gradients"].values[value].value)
+
+
+PLAN_FIELDS: Final = ("attention", "sequence_parallel", "sharding", "recompute")
+"""Options that are fields of a plan too."""
+
+
+def _with_options(space: Space, chosen: Chosen, problems: Problems) -> Space:
+    """A space with the fields that options of the trainer fix; a plan that differs is noted."""
+    changes: dict[str, Any] = {}
+    for name in PLAN_FIELDS:
+        value = chosen.set_to(name)
+        if value is None or value == "as-needed":
+            continue
+        meant = OPTIONS[name].values[value].value
+        if isinstance(meant, tuple):
+            meant = meant[0][0] if name == "recompute" else meant[0]
+        given = getattr(space, name)
+        if given is not None and given != (meant,):
+            problems.add(f"trainer.options.{name}", f"is {value!r}, and plan.{name} differs.")
+        changes[name] = (meant,)
+    return replace(space, **changes)
+
+
+def _who_can(key: str, space: Space) -> str:
+    """Which trainers have what one does not, as far as the fixed field tells."""
+    name = key.removeprefix("plan.")
+    choices = getattr(space, name, None)
+    if not choices:
+        return ""
+    stages: dict[str, Any] = {"pipeline": 2} if name in BESIDE else {}
+    plans = [replace(Plan(), **{**stages, name: each}) for each in choices]
+    names = dict.fromkeys(each for plan in plans for each in that_can(trainers(), plan))
+    return f"Trainers that can: {', '.join(names)}." if names else ""
+
+
+BESIDE: Final = frozenset({"interleaving", "schedule", "cut"})
+"""Fields that a plan without stages does not ask anybody for."""

@@ -37,6 +37,7 @@ class Software:
     """Habits of a trainer that decide what it holds and how long kernels take.
 
     Attributes:
+        family: of the trainer, as its entry says; empty where nobody says with what a plan runs.
         flat: whether the parameters of a layer are one tensor, so that every one of them has a
             gradient as soon as one of them is trained.
         waits: whether gradients of a shard are added up whole, and reduced with the last
@@ -62,6 +63,7 @@ class Software:
         kernel: generation of the fused attention kernel; None if there is none or not known.
     """
 
+    family: str = ""
     flat: bool = False
     waits: bool = False
     unpacked: int = 1

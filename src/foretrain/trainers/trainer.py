@@ -60,7 +60,7 @@ class Circumstances:
 class Where:
     """Of which runs a line of an entry holds: of any, but for what is given.
 
-    Texts are patterns, found anywhere unless they say where.
+    Texts are patterns, found anywhere unless they say where, capitals or not.
 
     Attributes:
         framework: of the name of the software, in lower case.
@@ -102,7 +102,7 @@ class Where:
         date = at.date
         return (
             all(
-                re.search(getattr(self, name), getattr(at, name))
+                re.search(getattr(self, name), getattr(at, name), re.IGNORECASE)
                 for name in PATTERNS
                 if getattr(self, name)
             )

@@ -33,6 +33,7 @@ from foretrain.step.estimate import single_plan
 from foretrain.step.held import hold
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
+from foretrain.step.software import study_setting
 from foretrain.step.step import factors, step_times
 from foretrain.study.coefficients import DEFAULT
 
@@ -314,7 +315,7 @@ def findings(
     plan, _ = single_plan(study)
     if wrong := problems(study.workload, study.cluster, plan):
         raise InputError("\n".join(wrong))
-    known = setting(study.workload, study.cluster, coefficients)
+    known = study_setting(study, study.cluster, coefficients)
     case = Examined(known=known, estimate=price_plan(known, plan, played=False), measured=measured)
     return tuple(
         Finding(

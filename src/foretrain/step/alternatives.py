@@ -1,0 +1,293 @@
+"""Alternatives: the step of a training whose description leaves options of its trainer open.
+
+Every variant that could have run is priced: it is legal and fits in memory. The answer is their
+weighted middle in logarithms of seconds, its interval spans them (but for what is less likely than
+an interval's own tails), and the option that moves it most
+is named. A variant that does not fit is no candidate while another one does: a run that ran has not
+had it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from math import exp, log
+
+import numpy as np
+
+from foretrain.cluster.cluster import Cluster
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.intervals import LEVEL
+from foretrain.plan.legality import problems
+from foretrain.plan.plan import Plan
+from foretrain.plan.table import table_of
+from foretrain.step.held import hold
+from foretrain.step.memory import heaviest_total
+from foretrain.step.result import Estimate, Parts
+from foretrain.step.setting import Setting, setting
+from foretrain.step.situation import among, interval
+from foretrain.step.step import factors, step_time
+from foretrain.trainers.software import Software
+from foretrain.trainers.variants import Variant
+from foretrain.workload.workload import Workload
+
+NOTICED = 0.01
+"""A part of the step below which no option is said to decide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """The plan that is taken to be meant.
+
+    Attributes:
+        plan: the first that fits, or the last if none does.
+        likely: seconds of its step, by the closed form.
+        seconds: a step of every plan that fits, by the closed form.
+    """
+
+    plan: Plan
+    likely: float
+    seconds: tuple[float, ...]
+
+
+def climb(setting: Setting, plans: tuple[Plan, ...]) -> Rung:
+    """The first of some plans that fits, and how long all that fit take.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: plans that can run, the lightest first, with one schedule and nothing offloaded.
+    """
+    return climbs(setting, (plans,))[0]
+
+
+def climbs(setting: Setting, ladders: Sequence[tuple[Plan, ...]]) -> list[Rung]:
+    """The same of several ladders, priced as one table."""
+    held = hold(setting, table_of([plan for plans in ladders for plan in plans]))
+    fit = heaviest_total(setting, held) <= setting.cluster.device.memory
+    times = step_time(setting, factors(setting, held))
+    found, start = [], 0
+    for plans in ladders:
+        rows = np.arange(start, start + len(plans))
+        fitting = rows[fit[rows]]
+        first = int(fitting[0]) if len(fitting) else int(rows[-1])
+        found.append(
+            Rung(
+                plan=plans[first - start],
+                likely=float(times[first]),
+                seconds=tuple(map(float, times[fitting])),
+            )
+        )
+        start += len(plans)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A variant that is legal.
+
+    Attributes:
+        variant: which.
+        setting: in which it was priced.
+        rung: the plan that is taken to be meant, and those that may be.
+    """
+
+    variant: Variant
+    setting: Setting
+    rung: Rung
+
+    @property
+    def fits(self) -> bool:
+        """Whether any of its plans fits in memory."""
+        return bool(self.rung.seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """Variants that could have run, and what follows from all of them.
+
+    Attributes:
+        candidates: those that could have run; their weights add up to 1.
+        likeliest: the one of the largest weight, first of equals.
+        ratio: of the weighted middle to the step of the likeliest.
+        choices: seconds of the plans that may be meant, without the least likely ends.
+        decides: the open option that moves the step most; None if none moves it noticeably.
+    """
+
+    candidates: tuple[Candidate, ...]
+    likeliest: Candidate
+    ratio: float
+    choices: tuple[float, ...]
+    decides: str | None
+
+
+def weigh(
+    found: Sequence[Variant],
+    cluster: Cluster,
+    coefficients: Coefficients,
+    *,
+    against: Callable[[Plan], Sequence[str]] = lambda _: (),
+) -> Weighed | None:
+    """Price variants; None if none of them is legal.
+
+    Args:
+        found: the variants.
+        cluster: where.
+        coefficients: how well.
+        against: what else keeps a plan from running.
+    """
+    legal = [
+        each
+        for each in (_legal(variant, cluster, against) for variant in found)
+        if each is not None
+    ]
+    if not legal:
+        return None
+    priced = _priced(legal, cluster, coefficients)
+    could = [each for each in priced if each.fits] or priced
+    total = sum(each.variant.weight for each in could)
+    could = [
+        replace(each, variant=replace(each.variant, weight=each.variant.weight / total))
+        for each in could
+    ]
+    likeliest = max(could, key=lambda each: each.variant.weight)
+    middle = sum(each.variant.weight * log(each.rung.likely) for each in could)
+    return Weighed(
+        candidates=tuple(could),
+        likeliest=likeliest,
+        ratio=exp(middle - log(likeliest.rung.likely)),
+        choices=_within(could),
+        decides=_decides(could),
+    )
+
+
+def _legal(
+    variant: Variant, cluster: Cluster, against: Callable[[Plan], Sequence[str]]
+) -> Variant | None:
+    """A variant without the plans that cannot run; None if none is left."""
+    plans = tuple(
+        plan
+        for plan in variant.plans
+        if not problems(variant.workload, cluster, plan) and not against(plan)
+    )
+    return replace(variant, plans=plans) if plans else None
+
+
+def _priced(
+    found: Sequence[Variant], cluster: Cluster, coefficients: Coefficients
+) -> list[Candidate]:
+    """Candidates in the order of the variants; those of one setting are priced together."""
+    together: dict[tuple[Workload, Software], list[int]] = {}
+    for place, variant in enumerate(found):
+        together.setdefault((variant.workload, variant.software), []).append(place)
+    priced: dict[int, Candidate] = {}
+    for (workload, software), places in together.items():
+        known = setting(workload, cluster, coefficients, software=software)
+        for place, rung in zip(
+            places, climbs(known, [found[each].plans for each in places]), strict=True
+        ):
+            priced[place] = Candidate(variant=found[place], setting=known, rung=rung)
+    return [priced[place] for place in range(len(found))]
+
+
+def _within(could: Sequence[Candidate]) -> tuple[float, ...]:
+    """Seconds from the 10th to the 90th percentile of the candidates by weight, as an interval has.
+
+    Of a ladder every plan that may be meant is one.
+    """
+    tail = (1.0 - LEVEL) / 2.0
+    ranked = sorted(could, key=lambda each: each.rung.likely)
+    found, below = [], 0.0
+    for each in ranked:
+        above = below + each.variant.weight
+        if above > tail and below < 1.0 - tail:
+            found += [each.rung.likely, *each.rung.seconds]
+        below = above
+    return tuple(found)
+
+
+def _decides(could: Sequence[Candidate]) -> str | None:
+    """The open option between whose values the middle moves most."""
+    options = dict.fromkeys(name for each in could for name, _ in each.variant.values)
+    swings = {name: _swing(could, name) for name in options}
+    most = max(swings, key=lambda name: swings[name], default=None)
+    return most if most is not None and swings[most] > NOTICED else None
+
+
+def _swing(could: Sequence[Candidate], option: str) -> float:
+    """How far, in logarithms, the weighted middles of an option's values lie apart."""
+    middles = []
+    for value in dict.fromkeys(dict(each.variant.values)[option] for each in could):
+        some = [each for each in could if dict(each.variant.values)[option] == value]
+        total = sum(each.variant.weight for each in some)
+        middles.append(sum(each.variant.weight * log(each.rung.likely) for each in some) / total)
+    return max(middles) - min(middles)
+
+
+def in_the_middle(estimate: Estimate, weighed: Weighed, coefficients: Coefficients) -> Estimate:
+    """The estimate of the likeliest variant, moved to the weighted middle of all.
+
+    Its memory stays that of the likeliest; times, rates and costs move in proportion.
+    """
+    ratio = weighed.ratio
+    seconds = ratio * estimate.step_time
+    situation = among(
+        estimate.confidence.situation,
+        ratio * weighed.likeliest.rung.likely,
+        weighed.choices,
+    )
+    wide = interval(coefficients, situation)
+    parts = Parts(
+        **{each.name: ratio * getattr(estimate.parts, each.name) for each in fields(Parts)}
+    )
+    whole = estimate.job.parts
+    job = estimate.job
+    if whole is not None:
+        whole = replace(whole, steps=ratio * whole.steps)
+        longer = (wide.low_factor - 1.0) * whole.steps, (wide.high_factor - 1.0) * whole.steps
+        job = replace(job, parts=whole)
+        estimate = replace(
+            estimate,
+            time_to_train=whole.total,
+            time_to_train_low=whole.total + longer[0],
+            time_to_train_high=whole.total + longer[1],
+            cost_to_train=_times(
+                estimate.cost_to_train, whole.total / (estimate.time_to_train or whole.total)
+            ),
+        )
+    return replace(
+        estimate,
+        job=job,
+        step_time=parts.total,
+        closed_form=ratio * estimate.closed_form,
+        simulated=None if estimate.simulated is None else ratio * estimate.simulated,
+        step_time_low=seconds * wide.low_factor,
+        step_time_high=seconds * wide.high_factor,
+        parts=parts,
+        samples_per_second=estimate.samples_per_second / ratio,
+        tokens_per_second_per_device=_times(estimate.tokens_per_second_per_device, 1.0 / ratio),
+        model_flops_per_second_per_device=estimate.model_flops_per_second_per_device / ratio,
+        mfu=estimate.mfu / ratio,
+        hfu=estimate.hfu / ratio,
+        cost_per_step=_times(estimate.cost_per_step, ratio),
+        energy_per_step=_times(estimate.energy_per_step, ratio),
+        epoch_time=_times(estimate.epoch_time, ratio),
+        confidence=replace(estimate.confidence, situation=situation),
+        warnings=(*estimate.warnings, *_told(weighed)),
+        decides=weighed.decides,
+    )
+
+
+def _told(weighed: Weighed) -> Iterator[str]:
+    """What is open, and which of it moves the step most."""
+    names = dict.fromkeys(name for each in weighed.candidates for name, _ in each.variant.values)
+    if len(weighed.candidates) > 1:
+        yield (
+            f"open in the trainer: {', '.join(names)}; the step is the weighted middle of "
+            f"{len(weighed.candidates)} variants that fit"
+        )
+    if weighed.decides is not None:
+        yield f"{weighed.decides} moves the step most: say what it is"
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
