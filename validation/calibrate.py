@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -100,7 +101,10 @@ def with_experts(
     print("\n".join(lines(told)))
     folds = {}
     for name in sorted({*found.folds, *told.folds}):
-        fold, others = found.folds.get(name, found.calibration), told.folds.get(name, told.calibration)
+        fold, others = (
+            found.folds.get(name, found.calibration),
+            told.folds.get(name, told.calibration),
+        )
         folds[name] = replace(fold, known={**fold.known, **_experts(others)})
     whole = replace(found.calibration, known={**dense, **_experts(told.calibration)})
     return replace(found, calibration=whole, folds=MappingProxyType(folds))
@@ -165,23 +169,25 @@ def write(found: Calibrated) -> None:
 
 def written(made: Calibration, file: Path) -> None:
     """A set in its file."""
-    whole = file == FILE
     about = (
         "The set that predictions use: what was fitted, over priors.toml. Made by "
         "validation/calibrate.py."
-        if whole
-        else f"Fitted without the runs of {file.relative_to(FOLDS).with_suffix('')}, over priors.toml."
+        if file == FILE
+        else f"Fitted without the runs of {_named(file)}, over priors.toml."
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(as_toml(made, over=PRIORS, about=about), "utf-8")
 
 
+def _named(file: Path) -> str:
+    """What was left out of the set of a file."""
+    return str(file.relative_to(FOLDS).with_suffix(""))
+
+
 def known_folds() -> Mapping[str, Calibration]:
     """Every set that something was left out of, by the name of that."""
     return {
-        str(file.relative_to(FOLDS).with_suffix("")): calibration(
-            file.read_text("utf-8"), over=PRIORS, where=file.name
-        )
+        _named(file): calibration(file.read_text("utf-8"), over=PRIORS, where=file.name)
         for file in sorted(FOLDS.rglob("*.toml"))
     }
 

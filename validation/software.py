@@ -59,13 +59,13 @@ class Kept:
 def main() -> int:
     """Prints every figure; 1 if a bar is missed."""
     with engine(os.cpu_count() or 1) as pool:
-        texts = kept_out(TEXTS, "software", family_of, pool)
-        older = kept_out(TEXTS, "generation", generation_of, pool)
-        models = kept_out(("llm_training",), "model", named(model_of), pool)
-        recipes = kept_out(("llm_training",), "precision", named(precision_of), pool)
-        small = kept_out(("more/llm_training",), "", None, pool)
-        pictures = kept_out(PICTURES, "software", family_of, pool)
-        older_pictures = kept_out(PICTURES, "generation", generation_of, pool)
+        texts = kept_out(TEXTS, "software", family_of, pool=pool)
+        older = kept_out(TEXTS, "generation", generation_of, pool=pool)
+        models = kept_out(("llm_training",), "model", named(model_of), pool=pool)
+        recipes = kept_out(("llm_training",), "precision", named(precision_of), pool=pool)
+        small = kept_out(("more/llm_training",), "", None, pool=pool)
+        pictures = kept_out(PICTURES, "software", family_of, pool=pool)
+        older_pictures = kept_out(PICTURES, "generation", generation_of, pool=pool)
     for title, found, key in (
         ("LLM, software left out", texts, family_of),
         ("LLM, generation left out", older, generation_of),
@@ -74,7 +74,9 @@ def main() -> int:
     ):
         print("\n".join([f"{title}: rows, mean, median, bias", *lines(found.scored, key)]))
     print("\n".join(["cells with bias beyond 12 %", *cells_beyond(texts.scored, 0.12)]))
-    print("\n".join(["cells of pictures with bias beyond 10 %", *cells_beyond(pictures.scored, 0.1)]))
+    print(
+        "\n".join(["cells of pictures with bias beyond 10 %", *cells_beyond(pictures.scored, 0.1)])
+    )
     claims = [
         *of_texts(texts),
         *of_generations(older.scored),
@@ -88,11 +90,13 @@ def main() -> int:
     return 1 if any(claim.kept is False for claim in claims) else 0
 
 
-def kept_out(tables: Sequence[str], kind: str, group: Key | None, pool: Engine) -> Kept:
+def kept_out(tables: Sequence[str], kind: str, group: Key | None, *, pool: Engine) -> Kept:
     """Rows of some tables, each predicted by the set without its group."""
     sets = folds(kind)
     found = [judged(name, sets, engine=pool, group=group) for name in tables]
-    return Kept(scored=tuple(chain.from_iterable(it.scored for it in found)), coverage=covered(found))
+    return Kept(
+        scored=tuple(chain.from_iterable(it.scored for it in found)), coverage=covered(found)
+    )
 
 
 def is_sparse(run: MeasuredRun) -> bool:
@@ -207,9 +211,7 @@ def of_small(rows: Sequence[Scored]) -> Iterator[Claim]:
     groups = decisions(its)
     yield Claim(name="small GPTs, publisher left out: mean", figure=errors(its).mean, most=0.20)
     yield Claim(name="small GPTs: pairs in order", figure=order(groups, predicted), least=0.88)
-    yield Claim(
-        name="small GPTs: mean regret", figure=fmean(regrets(groups, predicted)), most=0.06
-    )
+    yield Claim(name="small GPTs: mean regret", figure=fmean(regrets(groups, predicted)), most=0.06)
 
 
 def of_plans(rows: Sequence[Scored]) -> Iterator[Claim]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from statistics import median
 
 from validation.calibrate import FILE, kept_apart
@@ -25,6 +26,7 @@ from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Origin
 from foretrain.coefficients.intervals import KINDS, covered
 from foretrain.coefficients.uncertainty import Fitted
+from foretrain.evidence.validate import Engine
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 
 TABLES = ("llm_training", "more/llm_training", "cnn_training", "more/cnn_training")
@@ -40,11 +42,8 @@ def main() -> int:
     with engine(os.cpu_count() or 1) as spread:
         scored = [row for name in TABLES for row in judged(name, folds(), engine=spread).scored]
         besides = [
-            (taught(row for name in TABLES for row in judged(name, folds(kind), engine=spread, group=group).scored), of)
-            for kind, group, of in (
-                ("software", family_of, lambda run: f"software/{family_of(run)}"),
-                ("generation", generation_of, lambda run: f"generation/{generation_of(run)}"),
-            )
+            (taught(chain.from_iterable(_judged(kind, group, engine=spread))), _named(kind, group))
+            for kind, group in (("software", family_of), ("generation", generation_of))
         ]
     made = with_widths(SHIPPED, taught(scored), besides=besides)
     about = FILE.read_text("utf-8").partition("\n")[0].removeprefix("# ")
@@ -53,6 +52,16 @@ def main() -> int:
         if name.startswith("uncertainty."):
             print(f"{name:24} {it.value:.3f} ({it.low:.3f} to {it.high:.3f})")
     return 0
+
+
+def _judged(kind: str, group: Group, *, engine: Engine) -> Iterator[tuple[Scored, ...]]:
+    """Rows of every table, predicted without something else than their publisher."""
+    for name in TABLES:
+        yield judged(name, folds(kind), engine=engine, group=group).scored
+
+
+def _named(kind: str, group: Group) -> Group:
+    return lambda run: f"{kind}/{group(run)}"
 
 
 def taught(scored: Iterable[Scored]) -> list[Scored]:

@@ -16,6 +16,7 @@ from foretrain.plan.table import table_of
 from foretrain.step import compute
 from foretrain.step.held import hold
 from foretrain.step.memory import host_total, stage_memory
+from foretrain.step.rates import CALLS
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, order_columns, stage_columns, step
 from foretrain.step.tiles import Tile
@@ -90,7 +91,7 @@ METERS = {
     "wire": ({"wire": 1.0}, {}),
     "calls": ({}, {"links.start": 1.0}),
     "kernels": ({}, {"host.gap": 1.0}),
-    "launches": ({}, {"host.launch": 1.0, "host.kernel": 1.0}),
+    "launches": ({}, {"host.launch": 1.0 / CALLS, "host.kernel": 1.0}),
     "traffic": ({"traffic": 1.0}, {}),
     "pcie": ({"pcie": 1.0}, {}),
     "host": ({"host": 1.0}, {}),

@@ -152,7 +152,12 @@ def test_everything_that_takes_time_takes_twice_as_long_at_half_the_pace():
     """One factor for devices, links and hosts: `step.factor`."""
     plan = Plan(data=4, sharding=Sharding.GRADIENTS, offload=Offload.BOTH)
     rates = {"wire": 0.05, "pcie": 0.03, "host": 0.1, "traffic": 0.2}
-    waits = {"host.launch": 3000.0, "host.checkpoint": 900.0, "host.gap": 200.0, "links.start": 500.0}
+    waits = {
+        "host.launch": 3000.0,
+        "host.checkpoint": 900.0,
+        "host.gap": 200.0,
+        "links.start": 500.0,
+    }
     even, slow = (
         timed(plan, coefficients=waits | {"step.factor": factor}, **rates).stages[0]
         for factor in (1.0, 2.0)

@@ -9,6 +9,7 @@ from tests.by_hand.written import ALONE, BLOCK, CORE, FIRST, LAST, PRODUCTS, WHO
 
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.step.price import model_flop, recomputed_flop
+from foretrain.step.rates import CALLS
 from foretrain.workload.convolution.picture import Window, square
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 from foretrain.workload.gradients import CODECS, top
@@ -262,10 +263,12 @@ def test_stages_of_convolutions_send_the_largest_picture_between_two():
 
 def test_convolution_starts_a_kernel_for_each_operator_and_two_products_back():
     [found] = read(pictures(), Plan())
-    # Convolution, norm and activation, twice; the connection.
-    assert found["launches forward"] == 2 * 3 + 1
-    # Nothing comes back to the samples: the first convolution has gradients of weights alone.
-    assert found["launches backward"] == 3 + 4 + 2
+    # Convolution, norm and activation, twice; the connection: a call each, of as many as CALLS.
+    calls = 1 / CALLS
+    assert found["launches forward"] == (2 * 3 + 1) * calls
+    # Nothing comes back to the samples: the first convolution has gradients of weights alone, the
+    # other a second kernel.
+    assert found["launches backward"] == (3 + 3) * calls + 2
 
 
 def test_written_amounts_are_those_of_this_network():

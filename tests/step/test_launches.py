@@ -52,7 +52,7 @@ SPARSE = Workload(model=build("qwen3-30b-a3b", sequence=1024), global_batch=8)
 
 
 def sparse_step(plan, *, grouped):
-    coefficients = DEFAULT.changed({"host.launch": 1.0})
+    coefficients = DEFAULT.changed({"host.launch": 0.0, "host.kernel": 1.0})
     software = Software(grouped=grouped)
     on = setting(SPARSE, cluster("dgx-h100", nodes=1), coefficients, software=software)
     return seconds(on, plan)[0]
@@ -68,5 +68,5 @@ def test_kernels_of_each_expert_are_started_where_the_expert_is():
 
 def test_one_kernel_for_all_experts_is_started_once_wherever_they_are():
     one, eight = (sparse_step(Plan(data=8, expert=expert), grouped=True) for expert in (1, 8))
-    assert one == pytest.approx(eight, rel=1e-3)
+    assert one == pytest.approx(eight, rel=3e-3)
     assert one < sparse_step(Plan(data=8, expert=8), grouped=False)

@@ -349,8 +349,7 @@ def fitted(
     rows = pictures.rows
     whole = fit(rows, _predicting(pictures, free, base), start=np.zeros(len(free)))
     folds = {}
-    groups = [{publisher, *others} for publisher, others in zip(pictures.publishers, pictures.others, strict=True)]
-    for name in sorted(frozenset().union(*groups)):
+    for name in sorted(frozenset().union(*pictures.owners[: len(pictures.place)])):
         others = replace(rows, weight=np.where(pictures.of(name), 0.0, rows.weight))
         ask = _predicting(pictures, free, without.get(name, base))
         folds[name] = refit(whole, others, ask)

@@ -208,8 +208,7 @@ def _difficulties(observed: Sequence[Observed]) -> Columns:
     if len(publishers) < 2:
         raise InputError("intervals need the rows of two publishers or more.")
     others = {
-        name: covered([it.situation for it in observed if not it.of(name)])
-        for name in publishers
+        name: covered([it.situation for it in observed if not it.of(name)]) for name in publishers
     }
     return np.array(
         [

@@ -1,4 +1,4 @@
-"""Families of software and generations of devices, which are left out whole when predictions are judged.
+"""Families of software and generations of devices: what is left out whole to judge predictions.
 
 A run of a trainer that we know says little of one that we do not: so all rows of a family are
 predicted by coefficients that none of them was fitted to, and likewise all rows of a generation.

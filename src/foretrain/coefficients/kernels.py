@@ -155,9 +155,10 @@ class HostWork:
     """The host: what it starts and what it updates.
 
     Attributes:
-        launch: seconds in which an interpreter calls an operator: the module around it, dispatch,
-            what autograd notes, and the start of its kernel; as long again on the way back.
-        graph_launch: the same of a runtime that knows the graph before it runs.
+        launch: seconds of a call that an interpreter makes: the module around it, dispatch, what
+            autograd notes, and the start of a kernel where there is one; as long on the way back.
+        graph_launch: seconds in which a runtime that knows the graph before it runs starts an
+            operator.
         kernel: seconds in which compiled code starts one more kernel of the same call.
         exchange: seconds in which a collective is called, beside what it takes on the wire.
         checkpoint: seconds beside its operators that a layer takes which is computed again: random

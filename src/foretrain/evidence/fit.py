@@ -162,10 +162,10 @@ def noisy(groups: Sequence[str], repeats: Sequence[str], measured: Floats) -> fr
 
 
 def weights(groups: Sequence[str], repeats: Sequence[str]) -> Floats:
-    """What each row counts: sources count alike, and runs of one configuration as one. [row]
+    """What each row counts: groups count alike, and runs of one configuration as one. [row]
 
     Args:
-        groups: source of each row.
+        groups: what each row is of: a source, or one trainer of it.
         repeats: configuration of each row.
     """
     _, source = np.unique(np.asarray(groups), return_inverse=True)

@@ -5,7 +5,7 @@ fit_runs: coefficients fitted to measured runs, and how well they do on runs lef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -314,15 +314,15 @@ def _known(priors: Calibration, name: str) -> Coefficient:
 def _rows(runs: Sequence[MeasuredRun]) -> Rows:
     measured = [seen.measured for seen in map(observed, runs) if seen is not None]
     repeats = [run.repeat or run.id for run in runs]
+    # Runs of one code by one publisher share a pace, and so count together.
+    trainers = [
+        run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
+        for run in runs
+    ]
     return Rows(
         measured=np.log(measured),
-        weight=weights([run.source_id for run in runs], repeats),
-        trainer=membership(
-            [
-                run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
-                for run in runs
-            ]
-        ),
+        weight=weights(trainers, repeats),
+        trainer=membership(trainers),
     )
 
 

@@ -221,8 +221,8 @@ def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
 
 def _graphs(run: MeasuredRun, assumptions: Assumptions) -> bool:
     """Whether kernels are started as graphs."""
-    stated: bool = assumptions.of("cuda_graphs").value if run.stack.graphs is None else run.stack.graphs
-    return stated
+    usual: bool = assumptions.of("cuda_graphs").value
+    return usual if run.stack.graphs is None else run.stack.graphs
 
 
 def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) -> Software:

@@ -177,8 +177,11 @@ def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
     each, kernels = each_expert(operators, rate), kernels_of(operators, rate)
     # What the host calls beside kernels, as many times as long as it starts one.
     kernels = kernels + operators.narrowed * (rate.cast_calls - rate.casts) * each
-    # The first kernel of a call is part of it.
-    called = calls_of(operators, rate) * (rate.launch - rate.kernel)
+    # The first kernel of an operator is part of its calls.
+    layer = np.asarray(operators.layer, np.intp)
+    pictured = np.bincount(layer, operators.family.ravel() > 0, minlength=kinds)[layer] > 0
+    calls = np.where(pictured[:, np.newaxis], 1.0, rate.calls)
+    called = called_of(operators, rate) * (calls * rate.launch - rate.kernel)
     started, second = kernels * rate.kernel, each * rate.kernel
     mine = each > 1
     common = _launched(operators, called + started * ~mine, second * ~mine, kinds=kinds)
@@ -187,9 +190,7 @@ def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
     return replace(common, experts=_launched(operators, started * mine, second * mine, kinds=kinds))
 
 
-def _launched(
-    operators: Operators, forward: Floats, second: Floats, *, kinds: int
-) -> Launches:
+def _launched(operators: Operators, forward: Floats, second: Floats, *, kinds: int) -> Launches:
     """What the host takes for each kind of layer.
 
     What was measured has been started: its seconds are from one operator to the next.
@@ -220,7 +221,7 @@ def _launched(
     return Launches(forward=found[0], backward=found[1], chosen=found[2], weights=found[3])
 
 
-def calls_of(operators: Operators, rate: Rates) -> Floats:
+def called_of(operators: Operators, rate: Rates) -> Floats:
     """Operators that are called in the forward pass, as the software fuses them. [operator, 1]"""
     # Over those that each operator has by itself.
     fused = np.where(operators.matmul | operators.fused, 1.0, rate.unfused)
@@ -233,7 +234,7 @@ def calls_of(operators: Operators, rate: Rates) -> Floats:
 
 def kernels_of(operators: Operators, rate: Rates) -> Floats:
     """Kernels that are started in the forward pass, as the software fuses them. [operator, 1]"""
-    kernels = calls_of(operators, rate) + operators.narrowed * rate.casts
+    kernels = called_of(operators, rate) + operators.narrowed * rate.casts
     return kernels * each_expert(operators, rate)
 
 

@@ -298,7 +298,7 @@ def _launched(
         experts: Floats = getattr(setting.launches.experts, quantity).take(kernel, axis=1)
         return common + experts / plans.expert
 
-    blocks = _block_kernels(setting, plans) * setting.rate.launch
+    blocks = _block_kernels(setting, plans) * setting.rate.calls * setting.rate.launch
     called = _called(setting, plans, groups) if setting.rate.exchange else dict.fromkeys(Phase, 0.0)
     forward = of_device("forward") + blocks + called[Phase.FORWARD]
     backward = of_device("backward") + blocks + called[Phase.BACKWARD]

@@ -161,6 +161,13 @@ def _plain(device: Device, precision: Precision, coefficients: Coefficients) -> 
 
 FP32_BYTES = 4.0
 
+CALLS = 4.0
+"""Calls of a framework for an operator of a transformer, where an interpreter makes them: those
+that split, turn and lay out its operands among them. A layer of 13 operators makes 51 forward.
+
+Source: validation/device/host.py.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
@@ -173,7 +180,8 @@ class Rates:
         flash_forward: FLOP/s of fused attention, forward.
         flash_backward: the same, backward.
         memory: bytes per second.
-        launch: seconds in which the host calls an operator.
+        launch: seconds of one call of the host.
+        calls: calls for an operator; one of a layer over pictures is one call.
         kernel: seconds in which it starts one more kernel of the same call.
         exchange: seconds in which it calls a collective.
         checkpoint: seconds beside its operators of a layer that is computed again.
@@ -195,6 +203,7 @@ class Rates:
     flash_backward: float
     memory: float
     launch: float
+    calls: float
     kernel: float
     exchange: float
     checkpoint: float
@@ -239,6 +248,7 @@ def rates(
         flash_backward=flash * coefficients.attention.backward,
         memory=device.memory_bandwidth * traffic.sustained / slower,
         launch=(host.graph_launch if graph else host.launch) * starts,
+        calls=1.0 if graph else CALLS,
         kernel=host.kernel * starts,
         exchange=host.exchange * starts,
         checkpoint=0.0 if graph else host.checkpoint * starts,

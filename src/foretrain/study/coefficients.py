@@ -157,7 +157,8 @@ def _covered(covers: Covers) -> str:
         tail = f"kinds = {_list(run.kinds)}, rows = {run.rows}, error = {run.error:.3f}"
         runs += f"    {{ {', '.join(texts)}, {numbers}, {tail} }},\n"
     return (
-        f"[{COVERS}]\ndevices = {devices}\nsoftware = {software}\nparameters = [{sizes}]\ncounts = [{counts}]\n"
+        f"[{COVERS}]\ndevices = {devices}\nsoftware = {software}\n"
+        f"parameters = [{sizes}]\ncounts = [{counts}]\n"
         f"kinds = {kinds}\nsamples = {samples}\nmultiplied = {covers.multiplied:.6g}\n"
         f"runs = [\n{runs}]\n"
     )
