@@ -54,7 +54,20 @@ def changes(tmp_path, model, batch, mode, *, epochs, devices=1):
         for doublings in range(10)
         if batch << doublings <= largest
     }
-    row = (f"{model} (batch size {batch})", "", "", "", "1", steps, devices, mode, "1", "-1", "9", "0")
+    row = (
+        f"{model} (batch size {batch})",
+        "",
+        "",
+        "",
+        "1",
+        steps,
+        devices,
+        mode,
+        "1",
+        "-1",
+        "9",
+        "0",
+    )
     path = tmp_path / "jobs.trace"
     path.write_text("\t".join(map(str, row)))
     (job,) = read_shockwave(path, rates).jobs
