@@ -220,3 +220,25 @@ def test_what_describes_a_node_fits_its_devices(name):
     assert known.node_power is None or known.node_power > rated
     assert known.host is None or known.host.memory_bandwidth >= known.host.device_bandwidth
     assert (known.price is None) == (known.price_date is None)
+
+
+@pytest.mark.parametrize(
+    ("name", "links", "each", "dimensions"),
+    [
+        # GB/s in one direction; v2 by the nominal 496 Gb/s, the others as jax-ml/scaling-book has
+        # them in tpus.md.
+        ("tpu-v2-pod", 4, 62.0, 2),
+        ("tpu-v3-pod", 4, 100.0, 2),
+        ("tpu-v4-pod", 6, 45.0, 3),
+        ("tpu-v5e-pod", 4, 50.0, 2),
+        ("tpu-v5p-pod", 6, 100.0, 3),
+        ("tpu-v6e-pod", 4, 100.0, 2),
+        ("tpu-v7x-pod", 6, 100.0, 3),
+    ],
+)
+def test_chip_of_a_torus_has_all_of_its_links(name, links, each, dimensions):
+    node, pod, _ = cluster(name, nodes=64).levels
+    for level in (node, pod):
+        assert level.link.bandwidth == pytest.approx(links * each * 1e9)
+        assert level.link.dimensions == dimensions
+        assert links == 2 * dimensions
