@@ -114,6 +114,26 @@ PRINTED = {
     "NVIDIA GH200 480GB": "gh200",
     "NVIDIA H100 PCIe": "h100-pcie",
     "NVIDIA H100 NVL": "h100-nvl",
+    "NVIDIA A800-SXM4-80GB": "a800-sxm-80gb",
+    "NVIDIA H800": "h800-sxm",
+    "NVIDIA H20": "h20",
+    "NVIDIA GH200 144G HBM3e": "gh200-141gb",
+    "NVIDIA RTX 6000 Ada Generation": "rtx-6000-ada",
+    "NVIDIA RTX A5000": "rtx-a5000",
+    "NVIDIA A10": "a10",
+    "NVIDIA A30": "a30",
+    "NVIDIA A40": "a40",
+    "NVIDIA GeForce RTX 5090": "rtx-5090",
+    "NVIDIA GeForce RTX 2080 Ti": "rtx-2080-ti",
+    "NVIDIA GeForce GTX 1080": "gtx-1080",
+    "Quadro RTX 8000": "quadro-rtx-8000",
+    "Tesla V100-PCIE-16GB": "v100-pcie-16gb",
+    "Tesla V100-PCIE-32GB": "v100-pcie-32gb",
+    "Tesla P100-SXM2-16GB": "p100-sxm2",
+    "Tesla P40": "p40",
+    "Tesla K40m": "k40",
+    "NVIDIA TITAN Xp": "titan-xp",
+    "AMD Instinct MI355X": "mi355x",
     # As jax.Device.device_kind has them: tpu_info.py of jax 0.10.2.
     "TPU v2": "tpu-v2",
     "TPU v3": "tpu-v3",
@@ -143,7 +163,7 @@ def test_a_device_may_be_called_with_its_maker(maker):
 
 
 @pytest.mark.parametrize(
-    "name", ["NVIDIA H20", "NVIDIA A100", "NVIDIA A100-80GB", "V100-32GB", "NVIDIA L20Y", "NVIDIA"]
+    "name", ["NVIDIA H20Z", "NVIDIA A100", "NVIDIA A100-80GB", "V100-32GB", "NVIDIA L20Y", "NVIDIA"]
 )
 def test_a_device_that_is_not_known_or_could_be_two_is_refused(name):
     with pytest.raises(InputError, match="unknown device"):
