@@ -7,9 +7,9 @@ import pytest
 
 from foretrain.study.catalogue import cluster, device, find, names
 
-# Dense TFLOP/s, GB, GB/s and W of data sheets, and processors that work side by side; collected for
-# this project in 2026 from stas00/ml-engineering, makers' pages and lists that quote TechPowerUp; of
-# a board or module where software sees several parts.
+# Dense TFLOP/s, GB, GB/s and W of data sheets, and processors that work side by side; collected
+# for this project in 2026 from stas00/ml-engineering, makers' pages and lists that quote
+# TechPowerUp; of a board or module where software sees several parts.
 SHEETS = """
 device         parts  fp32  tf32   fp16   bf16    fp8   fp4 matmul memory bandwidth power units
 k20x               1  3.95     -      -      -      -     -      -      6       250   235     -

@@ -68,8 +68,8 @@ SEQUENCES: Mapping[str, Default[int]] = MappingProxyType(
             ("bert-large", 384, "SQuAD, the only task of such rows, is trained so (devlin2019)"),
             ("bert-base-cased", 128, "the entity recognition of BioBERT is trained so (lee2020)"),
             ("transformer-big", 32, "a sentence of WMT 2014 in pieces, per side (from memory)"),
-            ("transformer-xl-base", 192, "tgt_len of NVIDIA's recipe (from memory)"),
-            ("transformer-xl-large", 384, "tgt_len of NVIDIA's recipe (from memory)"),
+            ("transformer-xl-base", 192, "tgt_len of NVIDIA's wt103_base.yaml"),
+            ("transformer-xl-large", 384, "tgt_len of NVIDIA's wt103_large.yaml"),
             (
                 "jasper-10x5",
                 1230,
@@ -173,7 +173,7 @@ OPTIMIZER_SHARDING = Default(
 HALF_GRADIENTS = Default(
     value=CODECS["bf16"],
     words="gradients added up and reduced in bf16",
-    why="recipes of Megatron-Bridge for the models of its table switch fp32 off (from memory)",
+    why="recipes of Megatron-Bridge for the models of its table switch fp32 off (v0.4.0)",
 )
 FP16_GRADIENTS = Default(
     value=CODECS["fp16"],
@@ -184,7 +184,7 @@ HALF_MESSAGES = Default(
     value=replace(CODECS["fp16"], held_bytes=4.0),
     words="gradients sent in fp16",
     why="Megatron-LM reduces them as its fp16 weights have them, and widens them for the optimizer "
-    "unless told to add up in fp32, which it does for bf16 (from memory)",
+    "unless told to add up in fp32, which it does for bf16 (v2.5, arguments.py)",
 )
 NO_CONTEXT = Default(
     value=1,
@@ -260,8 +260,8 @@ SEQUENCE_PARALLEL = Default(
 PLAIN_ATTENTION = Default(
     value=Attention.PLAIN,
     words="plain attention (measured before trainers took up flash attention)",
-    why="dao2022 appeared on 27 May 2022; Megatron-LM took it up at the end of that year and "
-    "PyTorch in March 2023 (from memory)",
+    why="dao2022 appeared on 27 May 2022; Megatron-LM took it up at the end of that year (commit "
+    "d693034e, 2022-12-08) and PyTorch in March 2023 (from memory)",
 )
 UNFUSED_ATTENTION = Default(
     value=Attention.PLAIN,

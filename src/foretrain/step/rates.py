@@ -270,7 +270,7 @@ def _sorts(precision: Precision, software: Software) -> float:
 
     Copies are sorted before they are sent and again where they arrive; tokens that go once, only
     there. Blocks of narrow values are whole: rows of an expert that has kernels of its own are
-    filled up by one more copy. Source: megatron-core (from memory).
+    filled up by one more copy. Source: megatron-core, README of its mixture of experts.
     """
     return 1.0 + (not software.once) + (bool(precision.cast_kernels) and not software.grouped)
 

@@ -90,7 +90,10 @@ def torus(units: Number, level: Extent) -> Shape:
 def boxes(dimensions: int) -> Number:
     """Members of a torus of equal sides by its side; a table, since roots round by row."""
     sides = np.arange(1.0, 2.0 + MOST_MEMBERS ** (1.0 / dimensions))
-    return np.multiply.reduce([sides] * dimensions)
+    members = np.ones_like(sides)
+    for _ in range(dimensions):
+        members = members * sides
+    return members
 
 
 def mesh(units: Number, level: Extent) -> Shape:

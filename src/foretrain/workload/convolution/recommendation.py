@@ -104,9 +104,7 @@ def deep_learning_recommendation(*, rows: tuple[int, ...], width: int) -> Convol
     return trunk.finish("network")
 
 
-def wide_and_deep(
-    *, tables: Mapping[str, tuple[int, int]], numbers: int
-) -> ConvolutionalNetwork:
+def wide_and_deep(*, tables: Mapping[str, tuple[int, int]], numbers: int) -> ConvolutionalNetwork:
     """Wide & Deep: a weight per category and number, beside five layers.
 
     Categories of which a sample has several are looked up once here, and those that are no table
