@@ -63,6 +63,7 @@ def devices(draw):
         matmul=draw(st.none() | st.floats(0.5, 1).map(lambda share: share * half)),
         memory=draw(st.floats(8e9, 200e9)),
         memory_bandwidth=draw(st.floats(1e11, 1e13)),
+        triad=draw(st.none() | st.floats(0.5, 1.0)),
         units=draw(st.integers(1, 150)),
         power=400.0,
     )

@@ -45,6 +45,31 @@ def test_a_row_is_placed_on_the_machine_that_resembles_its_own(place, name, memb
     assert prod(members) == place["devices"]
 
 
+@pytest.mark.parametrize("device", ["GTX 1080", "Quadro RTX 8000", "Titan Xp", "Trainium 3"])
+def test_a_device_alone_needs_no_cluster(device):
+    placed = found(device=device, devices=1)
+    assert placed.devices == placed.nodes == 1
+    with pytest.raises(NotCovered, match=f"no cluster of '{device}' is in the catalogue"):
+        found(device=device, devices=2, node_devices=2)
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ({"device": "RTX A6000", "devices": 2, "node_devices": 2}, "pcie-8x-rtx-a6000"),
+        ({"device": "RTX 4090", "devices": 1}, "pcie-8x-rtx-4090"),
+        ({"device": "TPU v6e", "devices": 512, "node_devices": 4}, "tpu-v6e-pod"),
+        ({"device": "Graphcore Bow IPU", "devices": 16, "node_devices": 16}, "bow-pod"),
+        ({"device": "H20", "devices": 8, "node_devices": 8}, "hgx-h20"),
+        ({"device": "H200 SXM 141GB", "devices": 8, "node_devices": 8}, "hgx-h200"),
+        ({"device": "A100 SXM 80GB", "devices": 8, "node_devices": 8}, "dgx-a100"),
+        ({"device": "A10", "devices": 8, "node_devices": 8}, "pcie-8x-a10"),
+    ],
+)
+def test_small_boxes_and_slices_have_their_own_machine(place, name):
+    assert found(**place).name == name
+
+
 def test_words_for_the_links_tell_machines_of_one_device_apart():
     place = {"device": "V100 SXM 32GB", "devices": 8, "node_devices": 8}
     assert found(**place, node_link="NVSwitch/NVLink 2").name == "dgx-2"

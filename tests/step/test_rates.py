@@ -34,6 +34,32 @@ def test_precision_without_units_is_refused_with_those_there_are():
         peak(device("v100-sxm2-16gb"), Precision.BF16)
 
 
+@pytest.mark.parametrize(
+    ("name", "measured"),
+    [
+        ("v100-sxm2-16gb", 0.90),
+        ("a100-sxm-40gb", 0.88),
+        ("a100-sxm-80gb", 0.86),
+        ("a40", 0.95),
+        ("l40", 0.93),
+        ("h100-pcie", 0.92),
+        ("h200-sxm", 0.74),
+    ],
+)
+def test_memory_moves_what_triad_moved_on_the_device(name, measured):
+    """Best Triad over the data sheet's bandwidth in te42kyfo/gpu-benches, where nothing slows."""
+    plain = DEFAULT.changed({"traffic.sustained": 0.86, "step.factor": 1.0})
+    chip = device(name)
+    found = rates(chip, Precision.FP32, plain).memory / chip.memory_bandwidth
+    assert found == pytest.approx(measured)
+
+
+def test_device_whose_triad_nobody_measured_moves_what_an_a100_does():
+    chip = device("a100-sxm-80gb")
+    guessed = rates(replace(chip, triad=None), Precision.BF16, DEFAULT)
+    assert guessed.memory == rates(chip, Precision.BF16, DEFAULT).memory
+
+
 @given(chip=devices(), precision=st.sampled_from(Precision))
 def test_no_rate_exceeds_the_data_sheet(chip, precision):
     found = rates(chip, precision, DEFAULT)

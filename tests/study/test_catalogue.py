@@ -115,6 +115,26 @@ PRINTED = {
     "NVIDIA GH200 480GB": "gh200",
     "NVIDIA H100 PCIe": "h100-pcie",
     "NVIDIA H100 NVL": "h100-nvl",
+    "NVIDIA A800-SXM4-80GB": "a800-sxm-80gb",
+    "NVIDIA H800": "h800-sxm",
+    "NVIDIA H20": "h20",
+    "NVIDIA GH200 144G HBM3e": "gh200-141gb",
+    "NVIDIA RTX 6000 Ada Generation": "rtx-6000-ada",
+    "NVIDIA RTX A5000": "rtx-a5000",
+    "NVIDIA A10": "a10",
+    "NVIDIA A30": "a30",
+    "NVIDIA A40": "a40",
+    "NVIDIA GeForce RTX 5090": "rtx-5090",
+    "NVIDIA GeForce RTX 2080 Ti": "rtx-2080-ti",
+    "NVIDIA GeForce GTX 1080": "gtx-1080",
+    "Quadro RTX 8000": "quadro-rtx-8000",
+    "Tesla V100-PCIE-16GB": "v100-pcie-16gb",
+    "Tesla V100-PCIE-32GB": "v100-pcie-32gb",
+    "Tesla P100-SXM2-16GB": "p100-sxm2",
+    "Tesla P40": "p40",
+    "Tesla K40m": "k40",
+    "NVIDIA TITAN Xp": "titan-xp",
+    "AMD Instinct MI355X": "mi355x",
     # As jax.Device.device_kind has them: tpu_info.py of jax 0.10.2.
     "TPU v2": "tpu-v2",
     "TPU v3": "tpu-v3",
@@ -144,7 +164,7 @@ def test_a_device_may_be_called_with_its_maker(maker):
 
 
 @pytest.mark.parametrize(
-    "name", ["NVIDIA H20", "NVIDIA A100", "NVIDIA A100-80GB", "V100-32GB", "NVIDIA L20Y", "NVIDIA"]
+    "name", ["NVIDIA H20Z", "NVIDIA A100", "NVIDIA A100-80GB", "V100-32GB", "NVIDIA L20Y", "NVIDIA"]
 )
 def test_a_device_that_is_not_known_or_could_be_two_is_refused(name):
     with pytest.raises(InputError, match="unknown device"):
@@ -221,3 +241,25 @@ def test_what_describes_a_node_fits_its_devices(name):
     assert known.node_power is None or known.node_power > rated
     assert known.host is None or known.host.memory_bandwidth >= known.host.device_bandwidth
     assert (known.price is None) == (known.price_date is None)
+
+
+@pytest.mark.parametrize(
+    ("name", "links", "each", "dimensions"),
+    [
+        # GB/s in one direction; v2 by the nominal 496 Gb/s, the others as jax-ml/scaling-book has
+        # them in tpus.md.
+        ("tpu-v2-pod", 4, 62.0, 2),
+        ("tpu-v3-pod", 4, 100.0, 2),
+        ("tpu-v4-pod", 6, 45.0, 3),
+        ("tpu-v5e-pod", 4, 50.0, 2),
+        ("tpu-v5p-pod", 6, 100.0, 3),
+        ("tpu-v6e-pod", 4, 100.0, 2),
+        ("tpu-v7x-pod", 6, 100.0, 3),
+    ],
+)
+def test_chip_of_a_torus_has_all_of_its_links(name, links, each, dimensions):
+    node, pod, _ = cluster(name, nodes=64).levels
+    for level in (node, pod):
+        assert level.link.bandwidth == pytest.approx(links * each * 1e9)
+        assert level.link.dimensions == dimensions
+        assert links == 2 * dimensions

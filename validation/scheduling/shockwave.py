@@ -3,18 +3,19 @@
     python -m validation.scheduling.shockwave           # 20 tie orders: a minute
     python -m validation.scheduling.shockwave --brief   # two tie orders
 
-Rounds last 120 s. docs/decisions/032 says what was known before, what was recalled and what was
-found by comparing: that a start costs 20 s, above all, which the published makespans show. Against
-the real cluster a start costs what Pollux' authors take for it.
+Rounds last 120 s, divisions 1,000 s at least, and a start costs 20 s, as in their simulator.
+docs/decisions/032 says what its code tells and what was found by comparing. Against the real
+cluster a start costs what Pollux' authors take for it.
 """
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from statistics import fmean
 
@@ -24,10 +25,12 @@ from validation.scheduling.formats.gavel import read_throughputs
 from validation.scheduling.formats.shockwave import read_shockwave
 
 from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.jobs.active import Active, HeldDevices
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.equal import gandiva_fair
 from foretrain.jobs.policies.max_min import AlloX, FinishTimeFairness, max_min, max_sum
 from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.progress import RateStretch, believed
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
 from foretrain.jobs.shared import ClusterState
 from foretrain.jobs.simulation import Simulation
@@ -35,10 +38,13 @@ from foretrain.measured.job import Trace
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "shockwave"
 FLEET = Fleet(nodes=(Nodes(count=8, devices=4, kind="v100"),))
-RULES = Rules(period=120.0, renewal=1000.0)
+RULES = Rules(period=120.0, renewal=1000.0, spare=False)
 SIMULATED, REAL = ("tacc_32gpus", "simulation"), ("tacc_32gpus_comparison", "physical")
 RESTART = 20.0
-"""Seconds of a start in Shockwave's simulator: its makespans lie on a grid of 20 s."""
+"""Seconds of a start. Source: shockwave, scheduler/scheduler.py.
+
+Its own charges none in round 1, nor for a run that ends 5 s or more before its round.
+"""
 
 RESTART_ELSEWHERE = 30.0
 """Seconds of a start that Pollux' simulator takes. Source: qiao2021, section 5.3."""
@@ -53,10 +59,23 @@ CLOSED = {"gandiva_fair": lambda: gandiva_fair}
 PROGRAMS = {"max_min_fairness": lambda: max_min, "max_sum_throughput_perf": lambda: max_sum}
 """Policies that solve a linear program there: whom it leaves equal stands in a random order."""
 
-WITH_TIES = {"allox": AlloX, "finish_time_fairness": FinishTimeFairness}
+A_FIFTH = 0.2
+"""Share of the waiting jobs that AlloX matches in the published runs: seen, not told.
+
+The authors' code has 1.0 for it and sets no other. With a fifth the published mean, makespan and
+99th percentile come out at once, with all of them the first is 14 % less and the last a third more.
+"""
+
+WITH_TIES: Mapping[str, Callable[[], Division]] = {
+    "allox": lambda: AlloX(oldest=A_FIFTH),
+    "finish_time_fairness": FinishTimeFairness,
+}
 """Policies whose bar allows for ties."""
 
+AS_TOLD = "allox, all waiting jobs matched"
+
 POLICIES: dict[str, Callable[[], Division]] = {**PROGRAMS, **CLOSED, **WITH_TIES}
+TOLD: dict[str, Callable[[], Division]] = {**POLICIES, AS_TOLD: AlloX}
 MEASURED = ("allox", "finish_time_fairness", "max_min_fairness", "max_sum_throughput_perf")
 
 
@@ -87,12 +106,20 @@ def tied(divide: Division, seed: int) -> Division:
 @cache
 def outcomes(policy: str, *, restart: float = RESTART, order: int | None = None) -> Outcomes:
     """What becomes of the jobs, with ties by what is owed or in a random order."""
-    divide = POLICIES[policy]()
+    divide = TOLD[policy]()
     dispatcher = RoundsDispatcher(
-        divide if order is None else tied(divide, order), FLEET, rules=RULES
+        divide if order is None else tied(divide, order), FLEET, rules=RULES, progress=booked
     )
     jobs = trace(restart)
-    return Simulation(jobs, CountedPool(FLEET), dispatcher).run()
+    return Simulation(jobs, CountedPool(FLEET), dispatcher, progress=booked).run()
+
+
+def booked(active: Active, held: HeldDevices) -> RateStretch:
+    """A job keeps the batch with which a round began until that round is over.
+
+    A new batch costs no start. Source: shockwave, scheduler/scheduler.py.
+    """
+    return RateStretch(believed(active, held).rate, inf)
 
 
 def response(found: Outcomes) -> float:
@@ -120,7 +147,7 @@ def published() -> dict[tuple[str, str, str], tuple[float, float]]:
 
 def off_simulated(policy: str, orders: Sequence[int | None]) -> tuple[float, float]:
     """Relative errors of mean response and makespan, each a mean over tie orders."""
-    said = published()[(*SIMULATED, policy)]
+    said = published()[(*SIMULATED, policy.partition(",")[0])]
     found = [outcomes(policy, order=order) for order in orders]
     own = fmean(map(response, found)), fmean(map(makespan, found))
     return abs(own[0] / said[0] - 1.0), abs(own[1] / said[1] - 1.0)
@@ -139,6 +166,9 @@ def claims(*, orders: int = ORDERS) -> Iterator[Claim]:
         for name, figure in zip(("mean response", "makespan"), figures, strict=True):
             most = 0.03 if policy in WITH_TIES else 0.01
             yield Claim(name=f"{policy}: {name}", figure=figure, most=most, write="{:.2%}".format)
+    told = off_simulated(AS_TOLD, range(orders))
+    for name, figure in zip(("mean response", "makespan"), told, strict=True):
+        yield Claim(name=f"{AS_TOLD}: {name}", figure=figure)
     for restart, mean, worst in ((RESTART_ELSEWHERE, 0.033, 0.084), (RESTART, None, None)):
         errors = [off_real(policy, restart) for policy in MEASURED]
         name = f"real cluster, {restart:.0f} s a start"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated
 
 from foretrain.errors import InputError
@@ -23,10 +23,10 @@ class Peak:
     fp4: FlopRate | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
             if value is not None and not value > 0:
-                raise InputError(f"Peak.{field.name} must be above 0 FLOP/s, got {value}.")
+                raise InputError(f"Peak.{each.name} must be above 0 FLOP/s, got {value}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,8 @@ class Device:
             device has no 16 bits; None if nobody.
         memory: bytes.
         memory_bandwidth: bytes per second, data sheet.
+        triad: share of memory_bandwidth that the best Triad which somebody measured moves; None if
+            nobody.
         asynchronous: whether matrix units reach their peak only with instructions that do not wait
             (Hopper and later).
         units: processors that work on tiles of a matrix side by side (streaming multiprocessors).
@@ -54,6 +56,7 @@ class Device:
     matmul: FlopRate | None = None
     memory: Annotated[float, BYTES]
     memory_bandwidth: Annotated[float, BYTES_PER_SECOND]
+    triad: float | None = field(default=None, metadata={"if_set": True})
     units: int
     asynchronous: bool = False
     quick_windows: bool = True
@@ -72,6 +75,8 @@ class Device:
                 )
         if self.matmul is not None and not self.matmul > 0:
             raise InputError(f"Device.matmul must be above 0 FLOP/s, got {self.matmul}.")
+        if self.triad is not None and not 0 < self.triad <= 1:
+            raise InputError(f"Device.triad must be above 0 and at most 1, got {self.triad}.")
         if self.power is not None and not self.power > 0:
             raise InputError(f"Device.power must be above 0 W, got {self.power}.")
         if self.idle_power is not None and not self.idle_power >= 0:

@@ -42,6 +42,12 @@ class Technology(StrEnum):
     CUSTOM = "custom"
 
 
+DIMENSIONS = 3
+"""Dimensions of a torus whose entry states none, such as Cray's Gemini."""
+
+MOST_DIMENSIONS = 6
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """One level's connection, one direction.
@@ -55,6 +61,7 @@ class Link:
         kind: shape of the level.
         technology: what it is made of.
         in_network: whether its switches add up what they pass on (NVLink SHARP, SHARP).
+        dimensions: of a torus, at least 2 (one is a ring); None for three, and for other shapes.
         contention: what-if on top of that: the factor by which bandwidth shrinks where several
             collectives leave one group of the level below together; None for none.
         ordered: whether bytes arrive in the order in which they were sent, on which protocols for
@@ -69,6 +76,7 @@ class Link:
     technology: Technology
     in_network: bool = False
     ordered: bool = True
+    dimensions: int | None = field(default=None, metadata={"if_set": True})
     contention: float | None = field(default=None, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
@@ -78,6 +86,13 @@ class Link:
             raise InputError(f"Link.bandwidth must be above 0 bytes/s, got {self.bandwidth}.")
         if self.capacity is not None and not self.capacity > 0:
             raise InputError(f"Link.capacity must be above 0 bytes/s, got {self.capacity}.")
+        if self.dimensions is not None and not (
+            self.kind is Topology.TORUS and 2 <= self.dimensions <= MOST_DIMENSIONS
+        ):
+            raise InputError(
+                f"Link.dimensions is of a torus and from 2 to {MOST_DIMENSIONS}, got"
+                f" {self.dimensions} for a {self.kind}."
+            )
         if self.contention is not None and not 1 <= self.contention <= MOST:
             raise InputError(f"Link.contention must be at least 1, got {self.contention}.")
 

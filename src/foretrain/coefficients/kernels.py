@@ -133,7 +133,8 @@ class KernelTraffic:
     """Memory traffic of kernels that only move data.
 
     Attributes:
-        sustained: memory traffic of simple kernels over the data sheet's bandwidth.
+        sustained: memory traffic of simple kernels over the data sheet's bandwidth, of a device
+            like an A100 80GB.
         eager: what operations one by one move, and how many kernels they are, over fused ones.
         graph: the same of a runtime that fuses what it finds in a graph.
         wide: share of what software without kernels of its own moves in 4 bytes beside products of

@@ -7,7 +7,7 @@ runs on as before goes on at once, another starts anew. A job works in whole uni
 round is over when the last of its jobs has done its own, or has ended; what ends earlier leaves
 its devices idle until then. Divisions are renewed when jobs have come or left, but seldom.
 
-Source: narayanan2020, section 5; what it leaves open is told in docs/decisions/032, from memory.
+Source: narayanan2020, section 5, and gavel; what they leave open is told in docs/decisions/032.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Rules:
         renewal: seconds that a division lasts at least; one that is made at time 0 lasts a round.
         spare: whether jobs without a share run on devices that are left over.
 
-    Source: narayanan2020's scheduler; its least time between divisions is 1,920 s (from memory).
+    Source: gavel, scheduler/scheduler.py: rounds of 360 s, 1,920 s between divisions at least.
     """
 
     period: float = 360.0

@@ -65,8 +65,8 @@ SEQUENCES: Mapping[str, Default[int]] = MappingProxyType(
             ("bert-large", 384, "SQuAD, the only task of such rows, is trained so (devlin2019)"),
             ("bert-base-cased", 128, "the entity recognition of BioBERT is trained so (lee2020)"),
             ("transformer-big", 32, "a sentence of WMT 2014 in pieces, per side (from memory)"),
-            ("transformer-xl-base", 192, "tgt_len of NVIDIA's recipe (from memory)"),
-            ("transformer-xl-large", 384, "tgt_len of NVIDIA's recipe (from memory)"),
+            ("transformer-xl-base", 192, "tgt_len of NVIDIA's wt103_base.yaml"),
+            ("transformer-xl-large", 384, "tgt_len of NVIDIA's wt103_large.yaml"),
             (
                 "jasper-10x5",
                 1230,

@@ -1,6 +1,6 @@
 """Fine-tuning by LitGPT: what its table of memory leaves to its recipes of late 2023.
 
-Source: litgpt, finetune/lora.py, adapter.py and adapter_v2.py of October 2023 (from memory); the
+Source: litgpt, finetune/lora.py, adapter.py and adapter_v2.py at f6841380 (October 2023); the
 trained parameters that the table states confirm ranks, prompts and what is scaled.
 """
 

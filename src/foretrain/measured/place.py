@@ -78,14 +78,20 @@ TEMPLATES = (
     PlaceTemplate(device="A30", cluster="pcie-8x-a30"),
     PlaceTemplate(device="A40", cluster="pcie-8x-a40"),
     PlaceTemplate(device="RTX A5000", cluster="pcie-2x-rtx-a5000", node_link="nvlink"),
+    PlaceTemplate(device="A10", cluster="pcie-8x-a10"),
+    PlaceTemplate(device="RTX A6000", cluster="pcie-8x-rtx-a6000"),
     PlaceTemplate(device="L40S", cluster="pcie-8x-l40s"),
     PlaceTemplate(device="L40", cluster="pcie-8x-l40"),
     PlaceTemplate(device="L4", cluster="pcie-8x-l4"),
     PlaceTemplate(device="RTX 3090", cluster="pcie-8x-rtx-3090"),
+    PlaceTemplate(device="RTX 4090", cluster="pcie-8x-rtx-4090"),
     PlaceTemplate(device="2080 Ti", cluster="pcie-8x-2080-ti"),
     PlaceTemplate(device="1080 Ti", cluster="pcie-8x-1080-ti"),
+    PlaceTemplate(device="GTX 1080 Ti", cluster="pcie-8x-1080-ti"),
     PlaceTemplate(device="Titan V", cluster="pcie-4x-titan-v"),
     PlaceTemplate(device="GTX Titan X", cluster="pcie-4x-titan-x"),
+    PlaceTemplate(device="Maxwell Titan X", cluster="pcie-4x-titan-x"),
+    PlaceTemplate(device="Pascal Titan X", cluster="pcie-4x-titan-x-pascal"),
     PlaceTemplate(device="H100 SXM", cluster="hgx-h100-4x", node_link="nvlink 4", node_devices=4),
     PlaceTemplate(device="H100 SXM", cluster="aws-p5-48xlarge", node_link="nvlink 4", words="efa"),
     PlaceTemplate(device="H100 SXM", cluster="dgx-h100", node_link="nvlink 4"),
@@ -95,7 +101,10 @@ TEMPLATES = (
         device="H200 SXM", cluster="aws-p5en-48xlarge", node_link="nvlink 4", words="efa"
     ),
     PlaceTemplate(device="H200 SXM", cluster="hgx-h200", node_link="nvlink 4"),
+    PlaceTemplate(device="A800", cluster="hgx-a800", node_link="nvlink 3"),
+    PlaceTemplate(device="H800", cluster="hgx-h800", node_link="nvlink 4"),
     PlaceTemplate(device="H200 NVL", cluster="pcie-8x-h200-nvl", node_link="nvlink 4"),
+    PlaceTemplate(device="H20", cluster="hgx-h20", node_link="nvlink 4"),
     PlaceTemplate(device="B200", cluster="hgx-b200", node_link="nvlink 5"),
     PlaceTemplate(device="B300", cluster="hgx-b300", node_link="nvlink 5"),
     PlaceTemplate(device="GB200", cluster="gb200-nvl72", node_link="nvlink 5"),
@@ -104,10 +113,18 @@ TEMPLATES = (
     PlaceTemplate(device="TPU v4", cluster="tpu-v4-pod", node_link="ici"),
     PlaceTemplate(device="TPU v5e", cluster="tpu-v5e-pod", node_link="ici"),
     PlaceTemplate(device="TPU v5p", cluster="tpu-v5p-pod", node_link="ici"),
+    PlaceTemplate(device="TPU v6e", cluster="tpu-v6e-pod", node_link="ici"),
+    PlaceTemplate(device="TPU v7x", cluster="tpu-v7x-pod", node_link="ici"),
     PlaceTemplate(device="Ascend", cluster="ascend-910-node", node_link="hccs"),
     PlaceTemplate(device="Gaudi2", cluster="gaudi2-node", node_link="100gb/s ethernet"),
     PlaceTemplate(device="Gaudi", cluster="gaudi-node", node_link="100gbe"),
+    PlaceTemplate(device="MI300X", cluster="mi300x-node", node_link="infinity fabric"),
+    PlaceTemplate(device="MI325X", cluster="mi325x-node", node_link="infinity fabric"),
+    PlaceTemplate(device="MI355X", cluster="mi355x-node", node_link="infinity fabric"),
+    PlaceTemplate(device="Gaudi3", cluster="gaudi3-node", node_link="200gb/s ethernet"),
+    PlaceTemplate(device="GH200", cluster="gh200-node", node_link="nvlink"),
     PlaceTemplate(device="MI250X", cluster="frontier", node_link="infinity fabric"),
+    PlaceTemplate(device="Graphcore Bow", cluster="bow-pod", node_link="ipulink"),
     PlaceTemplate(device="Graphcore", cluster="ipu-pod", node_link="ipulink"),
     PlaceTemplate(device="AMD EPYC", cluster="processor-cores"),
 )
@@ -125,6 +142,13 @@ def template_of(place: Place) -> PlaceTemplate:
             return template
     raise NotCovered(f"no cluster of '{place.device}' is in the catalogue")
 
+
+ALONE = Level(
+    name="node",
+    members=1,
+    link=Link(latency=0.0, bandwidth=1e9, technology=Technology.CUSTOM),
+)
+"""The level of a device that has no other to reach: nothing crosses its link."""
 
 HOSTLESS = (Technology.ICI, Technology.CUSTOM)
 """Links of machines whose rows count a whole slice as one node."""
@@ -161,6 +185,8 @@ def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> 
         device = catalogue.device(stated(place.device or None, "device"))
     except InputError:
         raise NotCovered(f"device '{place.device}' is not in the catalogue") from None
+    if place.devices == 1 and not any(each.suits(place) for each in TEMPLATES):
+        return Cluster(name="one device", device=device, levels=(ALONE,))
     template = template_of(place)
     single = catalogue.cluster(template.cluster, 1)
     names = [level.name for level in single.levels]

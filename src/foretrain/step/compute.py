@@ -241,7 +241,7 @@ def kernels_of(operators: Operators, rate: Rates) -> Floats:
 def each_expert(operators: Operators, rate: Rates) -> Floats:
     """Times that a product's kernels are started: once for each expert, of all. [operator, 1]
 
-    Source: transformer-engine, grouped products on a few streams (from memory).
+    Source: transformer-engine, multi_stream.cpp: four streams take products in turn.
     """
     return np.where(operators.matmul & (operators.experts > 0) & rate.each, operators.experts, 1.0)
 

@@ -10,6 +10,11 @@ def test_on_one_device_the_shortest_of_all_runs():
     assert AlloX(oldest=1.0)(state(there, v100=1)) == {1: {"v100": 1.0}}
 
 
+def test_all_waiting_jobs_are_matched_as_in_the_code_of_gavel():
+    """Its alpha is 1.0 unless somebody sets another."""
+    assert AlloX().oldest == 1.0
+
+
 def test_only_the_oldest_are_matched_but_one_per_idle_device():
     there = [job(0, {"v100": 1.0}, work=9), job(1, {"v100": 1.0}, work=3)]
     assert AlloX(oldest=0.2)(state(there, v100=1)) == {0: {"v100": 1.0}}

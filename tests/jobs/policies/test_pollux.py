@@ -81,6 +81,13 @@ def test_no_division_costs_less(options, devices):
     assert mine == pytest.approx(best)
 
 
+def test_a_job_without_devices_counts_as_the_authors_count_it():
+    """Theirs adds 1e-3 to every speed-up before the mean of exponent -1: 1,000 for none."""
+    options = Pollux()._options(active(0, LINEAR), state(active(0, LINEAR), devices=16, per_node=4))
+    assert options[0] == pytest.approx(1000.0)
+    assert options[1] == pytest.approx(1.0 / (1.0 / 16.0 + 1e-3))
+
+
 def test_settings_that_mean_nothing_are_refused():
     with pytest.raises(InputError, match="fairness must be below 0"):
         Pollux(fairness=1.0)

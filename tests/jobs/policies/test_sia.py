@@ -1,5 +1,6 @@
 """Sia: by hand, and its integer program against trying everything."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -79,11 +80,31 @@ def test_no_choice_costs_less(exponents):
     assert chosen == pytest.approx(best, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("application", "seconds"),
+    [("deepspeech2", 25), ("imagenet", 250), ("cifar10", 20), ("bert", 120), ("yolov3", 80)],
+)
+def test_a_restart_costs_what_the_authors_take_for_the_application(application, seconds):
+    """The table of `get_restart_penalty` in the artifacts of the paper; 30 s for others."""
+    assert costs_of(application) == costs_of("", delay=float(seconds))
+    assert costs_of("ncf") == costs_of("", delay=30.0)
+
+
+def costs_of(application, **settings):
+    job = active(0, LINEAR, holds=2, stops=1)
+    job.job = replace(job.job, group=application)
+    nodes = state(job, devices=4, per_node=4).fleet.nodes[0]
+    options = [(nodes, 1, 1.0), (nodes, 2, 2.0), (nodes, 4, 3.0)]
+    return Sia(**settings)._costs(job, options, job.job.arrival + 1000.0)
+
+
 def test_settings_that_mean_nothing_are_refused():
     with pytest.raises(InputError, match="fairness must be below 0"):
         Sia(fairness=0.0)
     with pytest.raises(InputError, match="left_out must be above 0"):
         Sia(left_out=0.0)
+    with pytest.raises(InputError, match="delays at least 0 s"):
+        Sia(delays={"bert": -1.0})
 
 
 @pytest.mark.parametrize(("stops", "kept"), [(0, 100 / 130), (1, 70 / 130), (4, 0.0)])

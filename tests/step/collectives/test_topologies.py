@@ -11,14 +11,14 @@ from tests.collective_groups import inside, wire
 from foretrain.cluster.link import Topology
 from foretrain.step.collectives.group import group
 from foretrain.step.collectives.network import Network
-from foretrain.step.collectives.topologies import APPROXIMATIONS, SHAPES
+from foretrain.step.collectives.topologies import APPROXIMATIONS, SHAPES, Extent
 
 kinds = pytest.mark.parametrize("kind", Topology)
 
 
-def shape(kind, units, members=8):
+def shape(kind, units, members=8, dimensions=3):
     """Shares and hops of one group."""
-    found = SHAPES[kind](np.array([float(units)]), members)
+    found = SHAPES[kind](np.array([float(units)]), Extent(members, dimensions))
     return tuple(float(value[0]) for value in (found.around, found.pairs, found.all, found.hops))
 
 
@@ -61,6 +61,26 @@ def test_small_part_of_a_torus_has_rings_in_fewer_dimensions(units, dimensions):
 def test_side_of_a_torus_is_the_cube_root_rounded_up():
     sides = [int(shape(Topology.TORUS, units)[3]) // 3 * 2 for units in (8, 9, 64, 65, 216, 4096)]
     assert sides == [2, 2, 4, 4, 6, 16]
+
+
+def test_torus_of_sixteen_by_sixteen_has_longer_ways_than_a_cube():
+    # 256 members, 128 on either side: half of what they send crosses 2 x 16 links of a quarter.
+    around, pairs, everything, hops = shape(Topology.TORUS, 256, dimensions=2)
+    assert everything == pytest.approx(2 * 16 / 4 / (128 / 2)) == 0.125
+    assert (around, pairs, hops) == (1.0, 0.125, 16.0)
+    cube = shape(Topology.TORUS, 256)
+    assert cube[2] == pytest.approx(0.19, abs=0.001)
+    assert cube[3] == 9.0
+
+
+def test_sides_of_a_torus_do_not_hang_on_rounding():
+    for dimensions in (2, 3, 4, 6):
+        for side in (2, 3, 5, 7):
+            found = [
+                shape(Topology.TORUS, side**dimensions + more, dimensions=dimensions)[3]
+                for more in (0, 1)
+            ]
+            assert found == [dimensions * (side // 2), dimensions * ((side + 1) // 2)]
 
 
 def test_mesh_leaves_the_links_to_outsiders_idle():
@@ -112,7 +132,7 @@ def test_no_shape_leaves_more_than_a_switch_or_nothing(kind, units, members):
 @kinds
 @given(units=st.lists(st.integers(1, 4096), min_size=1, max_size=9))
 def test_row_of_a_table_equals_the_group_alone(kind, units):
-    table = SHAPES[kind](np.array(units, float), 64)
+    table = SHAPES[kind](np.array(units, float), Extent(64))
     for row, count in enumerate(units):
         found = (table.around[row], table.pairs[row], table.all[row], table.hops[row])
         assert found == shape(kind, count, 64)

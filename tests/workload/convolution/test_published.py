@@ -65,6 +65,7 @@ ROUNDED = {
     ("inception-v1", 224): (7.0, 0.1),  # szegedy2015, table 1, without its auxiliary classifiers
     ("nnunet-3d", None): (31.2, 0.1),  # nnU-Net for brain tumours
     ("unet-2d", None): (31.03, 0.01),  # its usual implementations
+    ("unet-industrial", None): (1.824945, 0.026),  # NVIDIA's TinyUNet; ours has 1.4 % more
     ("resnet-18-cifar-10", None): (11.17, 0.01),  # its usual implementation for 32 pixels
     ("ncf", None): (31.8, 0.1),  # NVIDIA's DeepLearningExamples
 }
@@ -123,6 +124,30 @@ def test_v_net_has_the_weights_of_its_figure():
     labels = 32 * 2 + 2
     whole = sum(wide) + first + sum(halves) + sum(doubles) + sum(norms) + labels
     assert build("v-net", image=64).parameters == whole
+
+
+def test_tiny_u_net_pools_four_times_and_is_widest_at_32_pixels_a_side():
+    """`UNet_Industrial`: an input block and three more on the way down, 256 channels below."""
+    model = build("unet-industrial", image=None)
+    operators = [operator for _, operator in model.operators]
+    names = [operator.name for operator in operators]
+    assert sum("pooling" in name for name in names) == 4
+    assert sum("enlarge" in name for name in names) == 4
+    assert sum("join" in name for name in names) == 4
+    widest = max(operator.weights for operator in operators)
+    assert widest == 9 * 256 * 256 + 256
+
+
+def test_tables_of_wide_and_deep_are_those_of_nvidias_features():
+    """Seventeen tables of `trainer/features.py`, each with a weight per row, and 32 numbers."""
+    rows = {128: (300_000, 250_000, 100_000)}
+    rows[64] = (10_000,) * 2 + (4000,) * 2 + (2500,) * 2 + (2000,) + (1000,) * 2 + (350,) * 2
+    rows[64] += (300,) + (100,) * 2
+    assert sum(map(len, rows.values())) == 17
+    tables = sum(width * sum(many) + sum(many) for width, many in rows.items())
+    joined = 32 + sum(width * len(many) for width, many in rows.items())
+    layers = sum(read * 1024 + 1024 for read in (joined, 1024, 1024, 1024, 1024))
+    assert build("wide-and-deep", image=None).parameters == tables + layers + 33 + 1025
 
 
 def test_tables_of_dlrm_take_what_nvidia_says():

@@ -102,7 +102,7 @@ def indices(service: NDArray[np.float64]) -> tuple[tuple[float, ...], tuple[floa
 
 
 THRESHOLD = 16 * 3600.0
-"""Device-seconds after which a job falls. Source: adaptdl, its simulator (from memory)."""
+"""Device-seconds after which a job falls. Source: adaptdl, simulator/tiresias.py."""
 
 
 def tiresias(*, threshold: float = THRESHOLD) -> Policy:

@@ -100,8 +100,8 @@ def max_sum(state: ClusterState) -> Shares:
     return shares
 
 
-OLDEST = 0.2
-"""Share of the waiting jobs that are matched. Source: narayanan2020's AlloX (from memory)."""
+OLDEST = 1.0
+"""Share of the waiting jobs that are matched. Source: gavel, scheduler/policies/allox.py, alpha."""
 
 NEVER = 1e15
 """Seconds that stand for a kind that a job cannot use: finite, for the matching's sake."""
@@ -116,7 +116,8 @@ class AlloX:
     device gets it. Each is counted as a job on one device, as in Gavel's version.
 
     Attributes:
-        oldest: share of the waiting jobs that are matched, and at least one per idle device.
+        oldest: share of the waiting jobs that are matched, the first to come first; at least as
+            many as devices are idle.
 
     Source: le2020, section 4.
     """

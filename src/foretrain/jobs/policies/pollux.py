@@ -33,14 +33,15 @@ class Pollux:
         fairness: exponent of the mean: 1 to sum speed-ups; the lower, the more the slow ones
             count. Below 0, so that a job without devices counts most.
         delay: seconds that a restart is thought to cost.
-        idle: speed-up of a job without devices, which stands for none.
+        idle: what is added to every speed-up, so that a job without devices has one above 0.
 
-    Source: qiao2021, section 4.2: p = -1, a delay of 30 s (from memory).
+    Source: qiao2021, section 4.2, and adaptdl, simulator/pollux.py: p = -1, a delay of 30 s, and
+    1e-3 added before the mean (_evaluate).
     """
 
     fairness: float = -1.0
     delay: float = 30.0
-    idle: float = 0.01
+    idle: float = 1e-3
     _most: dict[int, int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +79,7 @@ class Pollux:
             if count <= most and (count < per_node or count % per_node == 0):
                 speed = pace(active, count, fleet=state.fleet) / alike
                 speed *= kept if holds and count != holds else 1.0
-                options[count] = max(speed, self.idle) ** self.fairness
+                options[count] = (speed + self.idle) ** self.fairness
         return options
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from foretrain.cluster.fleet import Nodes
@@ -28,6 +29,14 @@ Choice = tuple[int, Option, float]
 GAP = 1e-6
 """Relative gap to the optimum at which the solver stops."""
 
+RESTARTS: Mapping[str, float] = MappingProxyType(
+    {"bert": 120.0, "cifar10": 20.0, "deepspeech2": 25.0, "imagenet": 250.0, "yolov3": 80.0}
+)
+"""Seconds that a restart of an application is thought to cost, by the group of its jobs.
+
+Source: sia-artifacts, adaptdl/sched, policy/mip.py, get_restart_penalty.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sia:
@@ -42,23 +51,26 @@ class Sia:
     Attributes:
         fairness: exponent of scaled goodputs, below 0: the slower a job, the more it counts.
         left_out: cost of a job without devices, in jobs on their slowest configuration.
-        delay: seconds that a restart is thought to cost.
+        delay: seconds that a restart is thought to cost where `delays` does not name the job.
+        delays: the same by the group of a job, such as the application that it trains.
 
-    Source: jayaram2023, section 3.4, p = -0.5 and a penalty of 1.1 (from memory).
+    Source: jayaram2023, section 3.4; sia-artifacts, policy/mip.py: p = -0.5, 1.1 for a job left out
+    and 30 s for an application that is not named.
     """
 
     fairness: float = -0.5
     left_out: float = 1.1
     delay: float = 30.0
+    delays: Mapping[str, float] = field(default_factory=lambda: RESTARTS)
     _most: dict[int, int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.fairness < 0:
             raise InputError(f"Sia.fairness must be below 0, got {self.fairness}.")
-        if not (self.left_out > 0 and self.delay >= 0):
+        if not (self.left_out > 0 and min(self.delay, *self.delays.values()) >= 0):
             raise InputError(
-                f"Sia.left_out must be above 0 and delay at least 0 s, got {self.left_out} and"
-                f" {self.delay}."
+                f"Sia.left_out must be above 0 and delays at least 0 s, got {self.left_out},"
+                f" {self.delay} and {dict(self.delays)}."
             )
 
     def __call__(self, state: ClusterState) -> Mapping[int, Allocation]:
@@ -98,7 +110,8 @@ class Sia:
         """Of each configuration: its scaled goodput to the power of `fairness`."""
         slowest = min((speed for _, _, speed in options), default=1.0)
         age, held = now - active.job.arrival, active.held
-        kept = max(age - active.stops * self.delay, 0.0) / (age + self.delay)
+        delay = self.delays.get(active.job.group, self.delay)
+        kept = max(age - active.stops * delay, 0.0) / (age + delay)
         costs = []
         for nodes, count, speed in options:
             same = held is None or (held.kind, held.devices) == (nodes.kind, count)

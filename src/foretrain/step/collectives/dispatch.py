@@ -27,7 +27,7 @@ def distinct_share(units: Number, copies: int) -> Number:
 def direct(group: Group) -> Line:
     """From the sender to each of the members, all of them at once.
 
-    Source: deepep, its kernels inside a node (from memory).
+    Source: deepep, README of its kernels inside a node.
     """
     sent = distinct_share(group.members, group.copies)
     return Line(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import Network, Wire
-from foretrain.step.collectives.topologies import SHAPES
+from foretrain.step.collectives.topologies import SHAPES, Extent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,7 +121,7 @@ def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
 
 
 def _stretch(wire: Wire, inside: Number, below: Number) -> LevelUse:
-    shape = SHAPES[wire.kind](inside / below, wire.members)
+    shape = SHAPES[wire.kind](inside / below, Extent(wire.members, wire.dimensions))
     # Whoever fills the groups that it leaves shares their ways out with nobody.
     crowd = np.where(below < wire.below, wire.contention, 1.0)
     return LevelUse(

@@ -10,7 +10,7 @@ from operator import mul
 from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level, Technology, Topology
+from foretrain.cluster.link import DIMENSIONS, Level, Technology, Topology
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.step.collectives.line import WHOLE
 
@@ -49,6 +49,7 @@ class Wire:
         adding: the same into switches that add up what they pass on; 0 where they do not.
         kind: shape of the level.
         members: groups of the level below that it connects; all of them, used or not.
+        dimensions: of a torus.
         into_switch: least seconds of a hop into switches that add up.
         chained: whether the library's trees are chains on it.
         carries: protocols for short messages that work over it.
@@ -62,6 +63,7 @@ class Wire:
     adding: float = 0.0
     kind: Topology = Topology.SWITCH
     members: int = 1
+    dimensions: int = DIMENSIONS
     into_switch: float = 0.0
     chained: bool = False
     carries: frozenset[str] = frozenset()
@@ -203,6 +205,7 @@ def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float
         share=share,
         adding=coefficients.links.in_network * share / contention if link.in_network else 0.0,
         kind=link.kind,
+        dimensions=link.dimensions or DIMENSIONS,
         members=level.members,
         into_switch=protocols.switch_hop if link.in_network else 0.0,
         chained=link.technology not in FABRICS,

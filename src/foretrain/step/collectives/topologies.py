@@ -8,18 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
-from foretrain.cluster.link import Topology
+from foretrain.cluster.link import DIMENSIONS, Topology
 from foretrain.step.collectives.line import Number
 
-DEPTH_OF_A_TORUS = 3
-"""Dimensions that a torus is taken to have, as in TPU v4 and later and in Cray's Gemini."""
+MOST_MEMBERS = 1 << 24
+"""Members of the largest torus that is priced."""
 
-CUBES = np.arange(1.0, 257.0) * np.arange(1.0, 257.0) * np.arange(1.0, 257.0)
-"""Devices of a cubic torus by its side; a table, since roots round differently by row."""
+
+class Extent(NamedTuple):
+    """A level as its entry describes it.
+
+    Attributes:
+        members: groups of the level below that it connects; all of them, used or not.
+        dimensions: of a torus.
+    """
+
+    members: int
+    dimensions: int = DIMENSIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,13 +50,13 @@ class Shape:
     hops: Number
 
 
-def switch(units: Number, _members: int) -> Shape:
+def switch(units: Number, _: Extent) -> Shape:
     """Every device has its full bandwidth to every other, one hop away."""
     one = np.ones_like(units)
     return Shape(around=one, pairs=one, all=one, hops=one)
 
 
-def ring(units: Number, _members: int) -> Shape:
+def ring(units: Number, _: Extent) -> Shape:
     """Half of the bandwidth leads either way; messages to all go a quarter of the way around."""
     spread = np.minimum(1.0, 4.0 / units)
     return Shape(
@@ -56,26 +67,38 @@ def ring(units: Number, _members: int) -> Shape:
     )
 
 
-def torus(units: Number, _members: int) -> Shape:
-    """A cube with wraparound: a ring in each dimension, limited by its bisection.
+def torus(units: Number, level: Extent) -> Shape:
+    """A square or a cube with wraparound: a ring in each dimension, limited by its bisection.
 
-    A message to anybody passes `3 side / 4` links on average, so that six links a device carry
-    `4 / (3 side)` of what they could inject. Two members or four use one or two dimensions.
+    A message to anybody passes `d side / 4` links on average in `d` dimensions, so that `2 d` links
+    a device carry `4 / (d side)` of what they could inject. Two members use one dimension, four
+    two.
     """
-    side = 1.0 + np.searchsorted(CUBES, units)
-    around = np.minimum(1.0, depth(np.maximum(2.0, units)) / DEPTH_OF_A_TORUS)
-    spread = np.minimum(around, 4.0 / (DEPTH_OF_A_TORUS * side))
+    dimensions = level.dimensions
+    side = 1.0 + np.searchsorted(boxes(dimensions), units)
+    around = np.minimum(1.0, depth(np.maximum(2.0, units)) / dimensions)
+    spread = np.minimum(around, 4.0 / (dimensions * side))
     return Shape(
         around=around,
-        pairs=np.minimum(0.5 / DEPTH_OF_A_TORUS, spread),
+        pairs=np.minimum(0.5 / dimensions, spread),
         all=spread,
-        hops=np.maximum(1.0, DEPTH_OF_A_TORUS * np.floor(side / 2.0)),
+        hops=np.maximum(1.0, dimensions * np.floor(side / 2.0)),
     )
 
 
-def mesh(units: Number, members: int) -> Shape:
+@cache
+def boxes(dimensions: int) -> Number:
+    """Members of a torus of equal sides by its side; a table, since roots round by row."""
+    sides = np.arange(1.0, 2.0 + MOST_MEMBERS ** (1.0 / dimensions))
+    members = np.ones_like(sides)
+    for _ in range(dimensions):
+        members = members * sides
+    return members
+
+
+def mesh(units: Number, level: Extent) -> Shape:
     """A link to each other member; those to members outside the group lie idle."""
-    links = max(1.0, members - 1.0)
+    links = max(1.0, level.members - 1.0)
     used = np.maximum(1.0, units - 1.0) / links
     one = np.ones_like(units)
     return Shape(around=used, pairs=one / links, all=used, hops=one)
@@ -88,7 +111,7 @@ ALL_IN_A_CUBE = np.array([1, 1, 1 / 6, 1 / 3, 1 / 2, 1 / 12, 1 / 12, 1 / 12, 7 /
 """By members: single links fill first in a quad; in the cube three of seven are two hops away."""
 
 
-def cube_mesh(units: Number, _members: int) -> Shape:
+def cube_mesh(units: Number, _: Extent) -> Shape:
     """The hybrid cube mesh of a DGX-1: two quads, two single and two double links a device.
 
     Source: nvidia-dgx1, the figure of its NVLink mesh, on which the shares are counted.
@@ -100,7 +123,7 @@ def cube_mesh(units: Number, _members: int) -> Shape:
     return Shape(around=AROUND_A_CUBE[place], pairs=pairs, all=ALL_IN_A_CUBE[place], hops=far)
 
 
-def tree(units: Number, _members: int) -> Shape:
+def tree(units: Number, _: Extent) -> Shape:
     """A binary tree of equal links: half of all messages to anybody meet at its root.
 
     An oversubscribed fat tree is several levels of switches, each with its capacity, instead.
@@ -110,7 +133,7 @@ def tree(units: Number, _members: int) -> Shape:
     return Shape(around=np.ones_like(units), pairs=spread, all=spread, hops=hops)
 
 
-def dragonfly(units: Number, _members: int) -> Shape:
+def dragonfly(units: Number, _: Extent) -> Shape:
     """Groups of switches, all to all: routes around busy links are twice as long.
 
     Source: kim2008, non-minimal routing (a message passes two global links, not one).
@@ -119,7 +142,7 @@ def dragonfly(units: Number, _members: int) -> Shape:
     return Shape(around=one, pairs=0.5 * one, all=0.5 * one, hops=2.0 * one)
 
 
-SHAPES: Mapping[Topology, Callable[[Number, int], Shape]] = MappingProxyType(
+SHAPES: Mapping[Topology, Callable[[Number, Extent], Shape]] = MappingProxyType(
     {
         Topology.SWITCH: switch,
         Topology.RING: ring,
@@ -134,7 +157,7 @@ SHAPES: Mapping[Topology, Callable[[Number, int], Shape]] = MappingProxyType(
 APPROXIMATIONS: Mapping[Topology, str] = MappingProxyType(
     {
         Topology.RING: "messages to anybody share the links of a ring",
-        Topology.TORUS: "a cube of three dimensions, limited by its bisection",
+        Topology.TORUS: "a square or a cube with wraparound, limited by its bisection",
         Topology.MESH: "links to members outside a group lie idle",
         Topology.CUBE_MESH: "by the links of a DGX-1 that a group of this size has",
         Topology.TREE: "a binary tree whose root is shared",

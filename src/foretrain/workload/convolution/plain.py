@@ -165,7 +165,7 @@ def cosmoflow_512(image: int) -> ConvolutionalNetwork:
 def cosmoflow(image: int) -> ConvolutionalNetwork:
     """CosmoFlow as MLPerf HPC trains it, for volumes of 128 pixels a side with 4 channels.
 
-    Source: mlperf-hpc (windows of 2, 32 channels doubled four times), from memory.
+    Source: mlperf-hpc, cosmoflow.py (windows of 2, 32 channels doubled four times).
     """
     trunk = Trunk(cube(image, channels=4))
     for index, channels in enumerate((32, 64, 128, 256, 512), start=1):

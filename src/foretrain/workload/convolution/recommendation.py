@@ -27,7 +27,7 @@ def table(name: str, rows: int, width: int, *, looked_up: int = 1) -> Operator:
 def neural_collaborative_filtering(*, users: int, items: int) -> ConvolutionalNetwork:
     """NeuMF: a product of 64 factors beside layers of 256, 256, 128 and 64.
 
-    Source: he2017b, section 3.4; NVIDIA (sizes), from memory.
+    Source: he2017b, section 3.4; nvidia-examples (sizes), NCF, ncf.py.
     """
     trunk = Trunk(Picture(channels=64, sides=(1,)))
     for part, width in (("factors", 64), ("layers", 128)):
@@ -81,7 +81,7 @@ def deep_learning_recommendation(*, rows: tuple[int, ...], width: int) -> Convol
     All tables are one in memory, looked up by one kernel; the products end with one zero, which
     brings them to a multiple of 8.
 
-    Source: naumov2019, section 2; NVIDIA (sizes), from memory.
+    Source: naumov2019, section 2; nvidia-examples (sizes), DLRM.
     """
     vectors = len(rows) + 1
     trunk = Trunk(Picture(channels=13, sides=(1,)))
@@ -104,20 +104,24 @@ def deep_learning_recommendation(*, rows: tuple[int, ...], width: int) -> Convol
     return trunk.finish("network")
 
 
-def wide_and_deep(*, tables: Mapping[str, tuple[int, int]]) -> ConvolutionalNetwork:
+def wide_and_deep(*, tables: Mapping[str, tuple[int, int]], numbers: int) -> ConvolutionalNetwork:
     """Wide & Deep: a weight per category and number, beside five layers.
+
+    Categories of which a sample has several are looked up once here, and those that are no table
+    (hour, platform, traffic, weekend, viewed) left out.
 
     Args:
         tables: rows and width of each.
+        numbers: of a sample, beside its categories.
 
-    Source: cheng2016, section 3; NVIDIA (sizes), from memory.
+    Source: cheng2016, section 3; nvidia-examples (sizes), WideAndDeep, trainer/features.py.
     """
-    trunk = Trunk(Picture(channels=13, sides=(1,)))
+    trunk = Trunk(Picture(channels=numbers, sides=(1,)))
     for name, (rows, width) in tables.items():
         trunk.append(table(f"{name} wide", rows, 1))
         trunk.append(table(name, rows, width))
     trunk.at(trunk.picture, kept=False).connect("numbers wide", 1)
-    joined = 13 + sum(width for _, width in tables.values())
+    joined = numbers + sum(width for _, width in tables.values())
     trunk.append(pointwise("join", joined, read=1), Picture(channels=joined, sides=(1,)))
     _layers(trunk, "deep", (1024,) * 5)
     trunk.connect("score", 1)

@@ -14,41 +14,77 @@ SAME = Window(size=3)
 HALF = Window(size=2, stride=2, padding=0)
 
 
-def unet_2d(
-    image: int, *, widths: tuple[int, ...], classes: int, padded: bool
-) -> ConvolutionalNetwork:
+def unet_2d(image: int, *, widths: tuple[int, ...], classes: int) -> ConvolutionalNetwork:
     """U-Net without normalisation, for grey images.
 
     Args:
         image: pixels per side, 572 for the published one.
         widths: channels of each level, the bottom's last.
         classes: labels of a pixel.
-        padded: whether convolutions keep the sides.
 
     Source: ronneberger2015, figure 1.
     """
     trunk = Trunk(square(image, channels=1))
     *levels, bottom = widths
-    window = SAME if padded else VALID
     for level, channels in enumerate(levels, start=1):
-        _plain_pair(trunk, channels, window=window)
+        _plain_pair(trunk, channels, window=VALID)
         trunk.section(f"down {level}")
         trunk.skip()
         trunk.pool("pooling", HALF)
-    _plain_pair(trunk, bottom, window=window)
+    _plain_pair(trunk, bottom, window=VALID)
     trunk.section("bottom")
     for level, channels in reversed(tuple(enumerate(levels, start=1))):
         trunk.enlarge("enlarge", channels)
         trunk.join("join", trunk.at(trunk.take()))
-        _plain_pair(trunk, channels, window=window)
+        _plain_pair(trunk, channels, window=VALID)
         trunk.section(f"up {level}")
+    return _labels(trunk, classes)
+
+
+def tiny_unet(
+    image: int, *, widths: tuple[int, ...], bottom: int, classes: int
+) -> ConvolutionalNetwork:
+    """NVIDIA's U-Net for industrial inspection, for grey images.
+
+    Blocks join what the way down kept, convolve to their width and to half of it, and enlarge.
+
+    Args:
+        image: pixels per side.
+        widths: channels of the blocks on the way down; the first reads the image.
+        bottom: channels of the smallest pictures.
+        classes: labels of a pixel.
+
+    Source: nvidia-examples, UNet_Industrial, model/unet.py and model/blocks.
+    """
+    trunk = Trunk(square(image, channels=1))
+    for level, channels in enumerate(widths, start=1):
+        _plain_pair(trunk, channels, window=SAME)
+        trunk.section(f"down {level}")
+        trunk.skip()
+        trunk.pool("pooling", HALF)
+    _plain_pair(trunk, bottom, window=SAME)
+    trunk.enlarge("enlarge", bottom // 2)
+    trunk.section("bottom")
+    for level, channels in reversed(tuple(enumerate(widths[1:], start=2))):
+        trunk.join("join", trunk.at(trunk.take()))
+        _plain(trunk, "first", channels, window=SAME)
+        _plain(trunk, "second", channels // 2, window=SAME)
+        trunk.enlarge("enlarge", channels // 2)
+        trunk.section(f"up {level}")
+    trunk.join("join", trunk.at(trunk.take()))
+    _plain_pair(trunk, widths[0], window=SAME)
+    trunk.section("up 1")
     return _labels(trunk, classes)
 
 
 def _plain_pair(trunk: Trunk, channels: int, *, window: Window) -> None:
     for name in ("first", "second"):
-        trunk.convolve(name, channels, window=window, bias=True)
-        trunk.activate(f"{name} activation")
+        _plain(trunk, name, channels, window=window)
+
+
+def _plain(trunk: Trunk, name: str, channels: int, *, window: Window) -> None:
+    trunk.convolve(name, channels, window=window, bias=True)
+    trunk.activate(f"{name} activation")
 
 
 def unet(

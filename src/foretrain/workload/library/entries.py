@@ -40,7 +40,7 @@ BUILDERS: Final = {
     "foretrain.workload.convolution.inception": "googlenet inception_v3",
     "foretrain.workload.convolution.inverted": "inverted efficientnet",
     "foretrain.workload.convolution.detection": "ssd retinanet mask_rcnn efficientdet yolo_v3",
-    "foretrain.workload.convolution.segmentation": "unet unet_2d vnet",
+    "foretrain.workload.convolution.segmentation": "tiny_unet unet unet_2d vnet",
     "foretrain.workload.convolution.speech": "jasper deep_speech_2",
     "foretrain.workload.convolution.wav2vec": "wav2vec",
     "foretrain.workload.convolution.recommendation": (

@@ -203,7 +203,7 @@ def _clamps(shape: Experts, copies: float) -> Operator:
 def _exchange(name: str, shape: Experts, stream: HiddenStates, *, kernels: int) -> Operator:
     """Tokens sorted by expert, and back; the expert axis exchanges them.
 
-    Kernels count what goes where, send, receive and sort. Source: deepep (from memory).
+    Kernels count what goes where, send, receive and sort. Source: deepep, its README.
     """
     values = shape.copies(stream.tokens) * stream.hidden
     return Operator(
