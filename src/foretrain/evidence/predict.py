@@ -18,6 +18,7 @@ from foretrain.errors import InputError
 from foretrain.measured import lore
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
+from foretrain.measured.degrees import middle
 from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
@@ -116,9 +117,11 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         return Prediction(value=float(seconds), assumed=exchange.assumed)
     if run.subject not in (Subject.STEP_TIME, *_PREDICTORS):
         raise NotCovered(f"{run.subject} is not covered")
-    case = case_of(run, CATALOGUE)
+    meant = meant_of(case_of(run, CATALOGUE), coefficients)
+    case = meant.case
     if run.subject is Subject.STEP_TIME:
         found, choices = _lightest(case, coefficients, played=played)
+        choices = (*choices, *meant.seconds)
         situation = replace(
             among(found.confidence.situation, found.closed_form, choices), assumed=len(case.assumed)
         )
@@ -133,14 +136,50 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
             high=kept * found.step_time * wide.high_factor,
             measured=measured_seconds(run, case),
             fits=found.fits,
-            remark="; ".join(filter(None, (recompute, misfit))),
+            remark="; ".join(filter(None, (meant.words, recompute, misfit))),
             plan=found.plan,
             parts=replace(found.parts, update=found.parts.update - left_out),
             situation=situation,
         )
     else:
         prediction = _PREDICTORS[run.subject](run, case, coefficients)
+        remark = "; ".join(filter(None, (meant.words, prediction.remark)))
+        prediction = replace(prediction, remark=remark)
     return replace(prediction, assumed=case.assumed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """Which of several cases a row is taken to mean.
+
+    Attributes:
+        case: the one in the middle of those that fit, each weighed by its speed; its degrees alone
+            where they are stated.
+        seconds: a step of each that fits; none where one case is all that may be meant.
+        words: what the reader should know of the choice.
+    """
+
+    case: Case
+    seconds: tuple[float, ...] = ()
+    words: str = ""
+
+
+def meant_of(case: Case, coefficients: Coefficients) -> Meant:
+    """The case that a row is taken to mean, among all degrees that it may have had."""
+    if not case.others:
+        return Meant(case=case)
+    every = [replace(case, others=()), *case.others]
+    priced = [climb(_setting(each, coefficients), each.plausible) for each in every]
+    fit = [(each, rung) for each, rung in zip(every, priced, strict=True) if rung.seconds]
+    if not fit:
+        return Meant(case=every[0], words=f"none of {len(every)} plans that may be meant fits")
+    seconds = tuple(rung.seconds[0] for _, rung in fit)
+    chosen, rung = fit[middle(seconds)]
+    return Meant(
+        case=chosen,
+        seconds=seconds,
+        words=f"{rung.plan}: the middle of {len(fit)} plans that fit and may be meant",
+    )
 
 
 def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]:
@@ -169,7 +208,8 @@ def measured_seconds(run: MeasuredRun, case: Case) -> float | None:
     """Seconds of a step, as stated or at the rate of tokens that is stated instead."""
     if run.measured is not None or run.token_rate is None:
         return run.measured
-    return case.workload.global_batch * case.workload.model.tokens / run.token_rate
+    samples = run.global_batch or case.workload.global_batch
+    return samples * case.workload.model.tokens / run.token_rate
 
 
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:

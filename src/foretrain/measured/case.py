@@ -10,15 +10,18 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.measured import defaults, lore
 from foretrain.measured.coverage import Assumptions, NotCovered
+from foretrain.measured.degrees import degrees_choices
 from foretrain.measured.layout import batch_of, plans_of
 from foretrain.measured.litgpt import completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.place import Catalogue, cluster_of
-from foretrain.measured.policies import degrees_of, not_understood
+from foretrain.measured.policies import Degrees, not_understood
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
+from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan
 from foretrain.trainers.software import SHARED, Execution, Software
 from foretrain.workload.gradients import CODECS, FP32, GradientCodec
+from foretrain.workload.graph import Model
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 TABLES = frozenset(
@@ -76,6 +79,8 @@ class Case:
             fit; none where the source states what is recomputed.
         assumed: every default that stands for a blank.
         software: habits of the trainer.
+        others: the same with other degrees, where a row leaves out more of them than follow from
+            the number of devices.
     """
 
     workload: Workload
@@ -84,6 +89,7 @@ class Case:
     heavier: tuple[Plan, ...] = ()
     assumed: tuple[str, ...]
     software: Software = SHARED
+    others: tuple[Case, ...] = ()
 
     @property
     def plausible(self) -> tuple[Plan, ...]:
@@ -115,7 +121,29 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         raise NotCovered(f"task '{run.task}' is not covered")
     model = model_of(run, assumptions)
     cluster = cluster_of(_placed(run, assumptions), catalogue, assumptions)
-    degrees = degrees_of(run, model, assumptions)
+    software = _software(run, _precision(run, cluster.device, assumptions), assumptions)
+    choices = degrees_choices(run, model, cluster, assumptions)
+    for words in not_understood(run):
+        assumptions.note(words)
+    cases = [
+        _case(run, (model, cluster, software), degrees, assumptions) for degrees in choices
+    ]
+    legal = [
+        each for each in cases if not problems(each.workload, each.cluster, each.plan)
+    ] or cases[:1]
+    assumed = assumptions.words
+    first, *others = (replace(each, assumed=assumed) for each in legal)
+    return replace(first, others=tuple(others))
+
+
+def _case(
+    run: MeasuredRun,
+    known: tuple[Model, Cluster, Software],
+    degrees: Degrees,
+    assumptions: Assumptions,
+) -> Case:
+    """A run with one choice of degrees."""
+    model, cluster, software = known
     batch = batch_of(run, degrees, assumptions, tokens=model.tokens)
     plan, *heavier = plans_of(run, model, (degrees, batch), assumptions=assumptions)
     workload = Workload(
@@ -125,9 +153,6 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         optimizer=_optimizer(run, assumptions),
         gradients=_gradients(run, assumptions),
     )
-    software = _software(run, workload.precision, assumptions)
-    for words in not_understood(run):
-        assumptions.note(words)
     return Case(
         workload=workload,
         cluster=cluster,

@@ -67,6 +67,8 @@ SEQUENCES: Mapping[str, Default[int]] = MappingProxyType(
         for name, tokens, why in (
             ("bert-large", 384, "SQuAD, the only task of such rows, is trained so (devlin2019)"),
             ("bert-base-cased", 128, "the entity recognition of BioBERT is trained so (lee2020)"),
+            ("bart-large", 1024, "the longest source of its summaries (lewis2020)"),
+            ("gnmt", 32, "as for the Transformer, which reads the same sentences"),
             ("transformer-big", 32, "a sentence of WMT 2014 in pieces, per side (from memory)"),
             ("transformer-xl-base", 192, "tgt_len of NVIDIA's recipe (from memory)"),
             ("transformer-xl-large", 384, "tgt_len of NVIDIA's recipe (from memory)"),
@@ -100,6 +102,23 @@ HEAD_WIDTH = Default(
     value=128,
     words="heads of width 128",
     why="narayanan2021, table 1, from 18 billion parameters on",
+)
+HEAD_WIDTHS: Default[Mapping[int, int]] = Default(
+    value=MappingProxyType({2048: 128, 1: 64}),
+    words="heads as wide as those of models of that hidden size: near 128, below 2048 near 64",
+    why="brown2020, table 2.1, and narayanan2021, table 1; whole heads that the tensor axis divides",
+)
+"""Width of heads, from a hidden size on; the first that applies."""
+
+LAYERS_OF_PARAMETERS = Default(
+    value=True,
+    words="as many layers as the stated parameters fill",
+    why="what is left of them beside the embedding, over those of a layer of the stated widths",
+)
+CONTEXT = Default(
+    value=2048,
+    words="samples of 2048 tokens",
+    why="the context of brown2020, which decoders of a stated size without a name follow",
 )
 VOCABULARY = Default(
     value=51200,
@@ -210,6 +229,11 @@ NO_ACCUMULATION = Default(
     value=1,
     words="no accumulation of micro-batches",
     why="what a trainer does unless it is told otherwise",
+)
+ROUNDED_SHARES = Default(
+    value=True,
+    words="every replica as many samples as the one with most: they do not divide evenly",
+    why="a synchronous step waits for the slowest replica",
 )
 FEWER_CHUNKS = Default(
     value=True,

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 from types import MappingProxyType
 
 from foretrain.measured import defaults, lore
-from foretrain.measured.coverage import Assumptions, NotCovered, stated
+from foretrain.measured.coverage import Assumptions, stated
 from foretrain.measured.policies import (
     Degrees,
     attention_of,
@@ -40,8 +41,11 @@ def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions, *, to
         assumptions: takes what stands for blanks.
         tokens: of a sample.
 
+    A step waits for the replica with most samples, so where they do not divide evenly it takes what
+    it would if all had as many.
+
     Raises:
-        NotCovered: no batch is stated, or replicas do not get whole micro-batches.
+        NotCovered: no batch is stated.
     """
     layout, step, micro = run.layout, run.global_batch, run.layout.micro_batch
     if micro is None and layout.batch_tokens is not None:
@@ -58,9 +62,12 @@ def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions, *, to
         else:
             assumptions.take(defaults.WHOLE_SHARE)
             micro = share
-    if not micro.is_integer() or micro < 1 or step % (int(micro) * degrees.data):
-        raise NotCovered("global batch is not a whole number of micro-batches on every replica")
-    return Batch(step=step, micro=int(micro))
+    samples = max(1, ceil(micro))
+    together = samples * degrees.data
+    if step % together or samples != micro:
+        assumptions.note(defaults.ROUNDED_SHARES.words)
+        step = together * max(1, ceil(step / together))
+    return Batch(step=step, micro=samples)
 
 
 OFFLOAD: Mapping[str, Offload] = MappingProxyType(

@@ -7,9 +7,11 @@ The language model of a measured run: from the library by name, or from the stat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final
 
 from foretrain.measured import defaults, lore
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
@@ -86,12 +88,22 @@ PREDICTING: Mapping[str, str] = MappingProxyType(
 )
 """Models of the library by those without what predicts tokens further ahead."""
 
+TWO_SIDED: Final = re.compile("t5|bart|encoder.decoder|xl")
+"""Families whose parameters alone do not make a decoder."""
+
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
 def reads_images(run: MeasuredRun) -> bool:
-    """Whether a row is about a network of images: by its table, or as it states their size."""
-    return run.table in PICTURES or run.network.image is not None
+    """Whether a row is about a network of images: by its table, or as it states their size.
+
+    A table of single devices has models of text too: those that the library knows as such, or whose
+    rows state tokens.
+    """
+    if run.network.image is not None:
+        return True
+    text = _known(run.network.name) or run.network.sequence is not None
+    return run.table in PICTURES and not (text and run.network.inventory is None)
 
 
 def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
@@ -120,20 +132,25 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
 
 
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
+    """The library's model of a name, or one of the stated sizes, whatever its family is called."""
     network = run.network
-    dense = network.family in FAMILIES and network.experts is None
-    if dense and run.table is not TableKind.MEMORY:
-        if network.layers is not None or network.hidden is not None:
-            shape = shape_of(network, assumptions)
+    named = _known(network.name)
+    sizes = network.hidden is not None and not (network.layers is network.parameters is None)
+    if FAMILY in (network.family, network.name.lower()[: len(FAMILY)]):
+        if not named and sizes:
+            tokens = _sequence(network, assumptions)
+            return encoder_of(network, assumptions, sequence=tokens)
+    elif sizes and (not named or (network.family in FAMILIES and network.experts is None)):
+        if not named or run.table is not TableKind.MEMORY:
+            tensor = run.layout.tensor or 1
+            shape = shape_of(network, assumptions, tensor=tensor)
             return _decoder(network.name, shape, _sequence(network, assumptions))
-        if network.parameters is not None and not _known(network.name):
-            tokens = stated(network.sequence, "sequence length")
-            return _decoder(network.name, sized(network, assumptions), tokens)
-    network = run.network
-    if not _known(network.name) and network.family == FAMILY and network.layers is not None:
-        return encoder_of(network, assumptions, sequence=_sequence(network, assumptions))
-    if not _known(network.name):
-        raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
+    if not named:
+        two_sided = bool(TWO_SIDED.search(network.family.lower()))
+        if network.parameters is None or network.experts is not None or two_sided:
+            raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
+        shape = sized(network, assumptions)
+        return _decoder(network.name, shape, _sequence(network, assumptions))
     name = find(network.name).name
     if name in PREDICTING:
         ahead = assumptions.fill(network.token_prediction, lore.PREDICTION.of(run))
@@ -153,6 +170,8 @@ def _sequence(network: TrainedNetwork, assumptions: Assumptions) -> int:
         default = defaults.SEQUENCES.get(find(network.name).name)
         if default is not None:
             return assumptions.take(default)
+    if network.sequence is None and (network.family in FAMILIES or network.hidden is not None):
+        return assumptions.take(defaults.CONTEXT)
     return round(stated(network.sequence, "sequence length") * (network.fill or 1.0))
 
 

@@ -49,6 +49,9 @@ def degrees_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Degr
     context = assumptions.fill(layout.context, defaults.NO_CONTEXT)
     known = {"data": layout.data, "tensor": layout.tensor, "pipeline": layout.pipeline}
     devices = stated(run.place.devices, "number of devices")
+    if devices == 1:
+        # One device has nothing to divide, whatever is left out.
+        known = {name: degree or 1 for name, degree in known.items()}
     blank = [name for name, degree in known.items() if degree is None]
     if len(blank) > 1:
         raise NotCovered(f"degree of the {' and '.join(blank)} axis not stated")
