@@ -18,7 +18,7 @@ from foretrain.errors import InputError
 from foretrain.measured import lore
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
-from foretrain.measured.degrees import middle
+from foretrain.measured.degrees import quantile
 from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
@@ -43,10 +43,12 @@ class Rung:
     Attributes:
         plan: the first that fits, or the last if none does.
         seconds: a step of every plan that fits, by the closed form.
+        taken: a step of `plan`.
     """
 
     plan: Plan
     seconds: tuple[float, ...]
+    taken: float
 
 
 def climb(setting: Setting, plans: tuple[Plan, ...]) -> Rung:
@@ -58,9 +60,13 @@ def climb(setting: Setting, plans: tuple[Plan, ...]) -> Rung:
     """
     held = hold(setting, table_of(plans))
     fit = np.flatnonzero(heaviest_total(setting, held) <= setting.cluster.device.memory)
-    chosen = plans[fit[0]] if len(fit) else plans[-1]
-    seconds = step_time(setting, factors(setting, held))[fit]
-    return Rung(plan=chosen, seconds=tuple(map(float, seconds)))
+    chosen = int(fit[0]) if len(fit) else len(plans) - 1
+    every = step_time(setting, factors(setting, held))
+    return Rung(
+        plan=plans[chosen],
+        seconds=tuple(map(float, every[fit])),
+        taken=float(every[chosen]),
+    )
 
 
 CATALOGUE = Catalogue(
@@ -155,7 +161,8 @@ class Meant:
     Attributes:
         case: the one in the middle of those that fit, each weighed by its speed; its degrees alone
             where they are stated.
-        seconds: a step of each that fits; none where one case is all that may be meant.
+        seconds: a step of the quickest and of the slowest that count, less a twentieth of all
+            weight on either side; none where one case is all that may be meant.
         words: what the reader should know of the choice.
     """
 
@@ -169,16 +176,19 @@ def meant_of(case: Case, coefficients: Coefficients) -> Meant:
     if not case.others:
         return Meant(case=case)
     every = [replace(case, others=()), *case.others]
-    priced = [climb(_setting(each, coefficients), each.plausible) for each in every]
-    fit = [(each, rung) for each, rung in zip(every, priced, strict=True) if rung.seconds]
+    priced = [climb(setting_of(each, coefficients), each.plausible) for each in every]
+    pairs = list(zip(every, priced, strict=True))
+    fit = [(each, rung) for each, rung in pairs if rung.seconds]
+    told = f"{len(fit)} plans that fit and may be meant"
     if not fit:
-        return Meant(case=every[0], words=f"none of {len(every)} plans that may be meant fits")
-    seconds = tuple(rung.seconds[0] for _, rung in fit)
-    chosen, rung = fit[middle(seconds)]
+        # They ran, whatever is predicted.
+        fit, told = pairs, f"{len(pairs)} plans that may be meant, none of which fits"
+    seconds = tuple(rung.taken for _, rung in fit)
+    chosen, rung = fit[quantile(seconds, 0.5)]
     return Meant(
         case=chosen,
-        seconds=seconds,
-        words=f"{rung.plan}: the middle of {len(fit)} plans that fit and may be meant",
+        seconds=tuple(seconds[quantile(seconds, share)] for share in (0.05, 0.95)),
+        words=f"{rung.plan}: the middle of {told}",
     )
 
 
@@ -200,7 +210,7 @@ def _lightest(
     if not case.heavier:
         found = _estimate(case, coefficients, played=played)
         return found, (found.closed_form,) if found.fits else ()
-    rung = climb(_setting(case, coefficients), case.plausible)
+    rung = climb(setting_of(case, coefficients), case.plausible)
     return _estimate(replace(case, plan=rung.plan), coefficients, played=played), rung.seconds
 
 
@@ -283,10 +293,10 @@ def _estimate(case: Case, coefficients: Coefficients, *, played: bool = True) ->
     Raises:
         InputError: the plan cannot run on the cluster.
     """
-    return price_plan(_setting(case, coefficients), case.plan, played=played)
+    return price_plan(setting_of(case, coefficients), case.plan, played=played)
 
 
-def _setting(case: Case, coefficients: Coefficients) -> Setting:
+def setting_of(case: Case, coefficients: Coefficients) -> Setting:
     """What every plan of the case is priced in.
 
     Raises:

@@ -182,6 +182,8 @@ def _precision(run: MeasuredRun, device: Device, assumptions: Assumptions) -> Pr
         NotCovered: a precision that foretrain does not know.
     """
     words = run.precision.lower().partition(" + ")[0]
+    if words.startswith("int8"):
+        return assumptions.take(defaults.WHOLE_BYTES)
     if words:
         if words not in PRECISIONS:
             raise NotCovered(f"precision '{run.precision}' is not covered")
@@ -196,8 +198,19 @@ def _precision(run: MeasuredRun, device: Device, assumptions: Assumptions) -> Pr
         return assumptions.take(defaults.SIXTEEN_BIT)
     if run.linear_precision == Precision.FP8:
         return assumptions.take(defaults.FP8_OF_MLPERF)
+    if lore.SHARED_CODE.of(run) and not reads_images(run) and _eight_bits_pay(device):
+        return assumptions.take(defaults.FP8_OF_ROUNDS)
     brain = device.peak.bf16 is not None
     return assumptions.take(defaults.BRAIN_FLOAT if brain else defaults.HALF_FLOAT)
+
+
+PAYS = 1.5
+"""Products of 8 bits are taken for granted in tuned code where they are so many times as quick."""
+
+
+def _eight_bits_pay(device: Device) -> bool:
+    narrow, wide = device.peak.fp8, device.peak.bf16
+    return narrow is not None and wide is not None and narrow >= PAYS * wide
 
 
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:

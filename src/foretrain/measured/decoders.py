@@ -1,6 +1,6 @@
 """Decoders from the columns that state their sizes, or from their parameters alone.
 
-Encoders of text from the columns that state their sizes.
+Encoders of text, and encoders with a decoder, from the columns that state their sizes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.run import TrainedNetwork
 from foretrain.workload.graph import Model
 from foretrain.workload.parts.encoder import encoder
+from foretrain.workload.parts.encoder_decoder import encoder_decoder
 from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.feed_forward import FeedForward
 from foretrain.workload.parts.language_model import Decoder, decoder
@@ -235,3 +236,25 @@ def _encoder(
 ) -> Model:
     shape = encoder(layers=layers, hidden=hidden, heads=heads, vocabulary=vocabulary, pooler=2)
     return shape.model(name, sequence)
+
+
+def both_sides_of(network: TrainedNetwork, assumptions: Assumptions, *, sequence: int) -> Model:
+    """An encoder and a decoder of the stated sizes, each with the stated layers.
+
+    Raises:
+        NotCovered: a size that must not be guessed is not stated.
+    """
+    hidden, heads = stated(network.hidden, "hidden size"), network.heads
+    width = network.feed_forward or assumptions.take(defaults.FOUR_HIDDEN) * hidden
+    if heads is None:
+        assumptions.take(defaults.HEAD_WIDTHS)
+        heads = heads_of(hidden, 1)
+    shape = encoder_decoder(
+        layers=stated(network.layers, "layers"),
+        hidden=hidden,
+        heads=heads,
+        feed_forward=width,
+        vocabulary=assumptions.fill(network.vocabulary, defaults.VOCABULARY),
+        gated=_looks_gated(replace(network, parameters=None)),
+    )
+    return shape.model(network.name, sequence)

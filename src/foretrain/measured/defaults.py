@@ -205,6 +205,11 @@ HALF_MESSAGES = Default(
     why="Megatron-LM reduces them as its fp16 weights have them, and widens them for the optimizer "
     "unless told to add up in fp32, which it does for bf16 (from memory)",
 )
+PARAMETER_SHARDING = Default(
+    value=3,
+    words="parameters sharded over the data axis",
+    why="MaxText's axis fsdp takes all devices that no other axis does (maxtext, base.yml)",
+)
 NO_CONTEXT = Default(
     value=1,
     words="no context axis",
@@ -346,6 +351,17 @@ TF32_AS_FP32 = Default(
     value=Precision.TF32,
     words="tf32 for fp32",
     why="NVIDIA's containers compute fp32 products in tf32 on devices that can, since 20.06",
+)
+WHOLE_BYTES = Default(
+    value=Precision.FP8,
+    words="int8 priced as fp8",
+    why="operands of a byte, with one scale of a matrix or of a row",
+)
+FP8_OF_ROUNDS = Default(
+    value=Precision.FP8,
+    words="fp8, as runs of the same round",
+    why="submissions to MLPerf that state it have linear layers in 8 bits on devices where these "
+    "are quicker; those that do not state it run the same code",
 )
 FP8_OF_MLPERF = Default(
     value=Precision.FP8,

@@ -85,7 +85,7 @@ def plans_of(
         NotCovered: a policy that foretrain does not know.
     """
     degrees, batch = divided
-    chunks = _chunks(run, degrees, layers=model.cuttable_layers, assumptions=assumptions)
+    chunks = _chunks(run, (degrees, batch), layers=model.cuttable_layers, assumptions=assumptions)
     sharding, shard = sharding_of(run, degrees, assumptions)
     shared_experts = model.experts and degrees.tensor > 1
     plan = Plan(
@@ -123,11 +123,19 @@ def plans_of(
     return first, *others
 
 
-def _chunks(run: MeasuredRun, degrees: Degrees, *, layers: int, assumptions: Assumptions) -> int:
+def _chunks(
+    run: MeasuredRun, divided: tuple[Degrees, Batch], *, layers: int, assumptions: Assumptions
+) -> int:
     """Chunks per stage, fewer than stated where the ends were counted as layers."""
+    degrees, batch = divided
     if degrees.pipeline == 1:
         return 1
     most = max(1, layers // degrees.pipeline)
+    if run.layout.interleaving is None and batch.step % (
+        batch.micro * degrees.data * degrees.pipeline
+    ):
+        # Interleaving needs as many micro-batches as stages, or a multiple (narayanan2021).
+        return 1
     chunks = run.layout.interleaving or assumptions.take(lore.INTERLEAVING.of(run)) or most
     if chunks > most:
         assumptions.note(defaults.FEWER_CHUNKS.words)

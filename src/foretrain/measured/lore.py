@@ -168,8 +168,12 @@ OF_RECIPES: Final = Habits(
     overlaps=True,
 )
 OF_NOBODY: Final = Habits()
+OF_MAXTEXT: Final = Habits(
+    sharding=defaults.PARAMETER_SHARDING, recompute=defaults.RECOMPUTE_AS_NEEDED, overlaps=True
+)
 
 HABITS: Final = Lore(
+    Belief(says=OF_MAXTEXT, framework="maxtext", why="its axis fsdp is the one that fills up"),
     Belief(
         says=OF_RECIPES,
         framework=BRIDGE,

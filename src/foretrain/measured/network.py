@@ -15,7 +15,7 @@ from typing import Final
 
 from foretrain.measured import defaults, lore
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
-from foretrain.measured.decoders import FAMILIES, FAMILY, encoder_of, shape_of, sized
+from foretrain.measured.decoders import FAMILIES, FAMILY, both_sides_of, encoder_of, shape_of, sized
 from foretrain.measured.litgpt import tuned
 from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
 from foretrain.workload.graph import Model
@@ -88,8 +88,8 @@ PREDICTING: Mapping[str, str] = MappingProxyType(
 )
 """Models of the library by those without what predicts tokens further ahead."""
 
-TWO_SIDED: Final = re.compile("t5|bart|encoder.decoder|xl")
-"""Families whose parameters alone do not make a decoder."""
+TWO_SIDED: Final = re.compile("t5|bart|encoder.decoder")
+"""Families of an encoder and a decoder."""
 
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 
@@ -133,24 +133,22 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
 
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
     """The library's model of a name, or one of the stated sizes, whatever its family is called."""
-    network = run.network
-    named = _known(network.name)
-    sizes = network.hidden is not None and not (network.layers is network.parameters is None)
-    if FAMILY in (network.family, network.name.lower()[: len(FAMILY)]):
-        if not named and sizes:
-            tokens = _sequence(network, assumptions)
+    network, named = run.network, _known(run.network.name)
+    sides = TWO_SIDED.search(network.family.lower())
+    # A memory table has no column for sizes; a family that the library has details of, has them.
+    plain = network.family in FAMILIES and network.experts is None
+    if network.hidden is not None and (not named or (plain and run.table is not TableKind.MEMORY)):
+        tokens = _sequence(network, assumptions)
+        if sides:
+            return both_sides_of(network, assumptions, sequence=tokens)
+        if FAMILY in (network.family, network.name.lower()[: len(FAMILY)]):
             return encoder_of(network, assumptions, sequence=tokens)
-    elif sizes and (not named or (network.family in FAMILIES and network.experts is None)):
-        if not named or run.table is not TableKind.MEMORY:
-            tensor = run.layout.tensor or 1
-            shape = shape_of(network, assumptions, tensor=tensor)
-            return _decoder(network.name, shape, _sequence(network, assumptions))
+        shape = shape_of(network, assumptions, tensor=run.layout.tensor or 1)
+        return _decoder(network.name, shape, tokens)
     if not named:
-        two_sided = bool(TWO_SIDED.search(network.family.lower()))
-        if network.parameters is None or network.experts is not None or two_sided:
+        if network.parameters is None or network.experts is not None or sides:
             raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
-        shape = sized(network, assumptions)
-        return _decoder(network.name, shape, _sequence(network, assumptions))
+        return _decoder(network.name, sized(network, assumptions), _sequence(network, assumptions))
     name = find(network.name).name
     if name in PREDICTING:
         ahead = assumptions.fill(network.token_prediction, lore.PREDICTION.of(run))

@@ -49,7 +49,10 @@ class RecurrentTranslation:
 
 
 def recurrent_translation(name: str, shape: RecurrentTranslation, *, tokens: int) -> Model:
-    """The model of a shape for samples of so many tokens on each side."""
+    """The model of a shape for samples of so many tokens on each side.
+
+    Tokens of a sample are those of both sides, as trainers of recurrent translation count them.
+    """
     stream = HiddenStates(tokens=tokens, hidden=shape.hidden, norm=Norm.PLAIN, dropout=True)
     both = HiddenStates(tokens=2 * tokens, hidden=shape.hidden, norm=Norm.PLAIN, dropout=True)
     embedding = Embedding(vocabulary=shape.vocabulary)
@@ -78,7 +81,7 @@ def recurrent_translation(name: str, shape: RecurrentTranslation, *, tokens: int
             *(each for each in (*encoder, *decoder) if each.repeats),
             head_layer(LanguageHead(norm=False, bias=True), embedding, stream),
         ),
-        tokens=tokens,
+        tokens=2 * tokens,
     )
 
 
