@@ -20,6 +20,7 @@ from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.degrees import quantile
 from foretrain.measured.place import Catalogue, exchange_case
+from foretrain.measured.peak import counted_of, share
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan, Recompute
@@ -225,9 +226,19 @@ def measured_seconds(run: MeasuredRun, case: Case) -> float | None:
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
     """What a source counts: the whole device, or what a framework's allocator says of itself."""
     memory = memory_of_case(case, coefficients)
-    counted = memory.allocated / memory.total if lore.ALLOCATED.of(run) else 1.0
+    counted = counted_of(run)
+    part = share(
+        counted,
+        allocated=memory.allocated,
+        total=memory.total,
+        fragmentation=coefficients.memory.fragmentation,
+    )
     return Prediction(
-        value=counted * memory.total, low=counted * memory.low, high=counted * memory.high
+        value=part * memory.total,
+        low=part * memory.low,
+        high=part * memory.high,
+        fits=memory.total <= case.cluster.device.memory,
+        remark=f"counted is {counted}",
     )
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
-from foretrain.measured import defaults, lore
+from foretrain.measured import defaults, lore, tuning
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.degrees import degrees_choices
 from foretrain.measured.layout import batch_of, plans_of
@@ -117,7 +117,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
     assumptions = Assumptions()
     if not run.task:
         assumptions.note(defaults.WHOLE_TRAINING.words)
-    elif not lore.COVERED.of(run):
+    elif not tuning.trains(run):
         raise NotCovered(f"task '{run.task}' is not covered")
     model = model_of(run, assumptions)
     cluster = cluster_of(_placed(run, assumptions), catalogue, assumptions)
@@ -214,6 +214,8 @@ def _eight_bits_pay(device: Device) -> bool:
 
 
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
+    if tuning.pure_of(run) or (run.precision.startswith(PURE) and tuning.LIBRARIES.of(run)):
+        return Optimizer.ADAMW_PURE_16BIT
     if run.precision.startswith(PURE):
         return Optimizer.ADAMW_16BIT
     if run.optimizer:
@@ -226,7 +228,7 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
 
 def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
     """How gradients are held and sent; in fp32 where nothing else is known."""
-    if run.precision.startswith(PURE):
+    if run.precision.startswith(PURE) or tuning.pure_of(run):
         return CODECS["bf16"]
     known = lore.GRADIENTS.of(run)
     return FP32 if known is None else assumptions.take(known)
@@ -241,6 +243,7 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         execution = Execution.GRAPH
     return replace(
         software_of(run),
+        phased=tuning.LIBRARIES.of(run),
         relays=pictures and precision not in lore.CHANNELS_LAST.of(run),
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and lore.WHOLE.of(run),

@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from foretrain.measured import defaults, lore
+from foretrain.measured import defaults, lore, tuning
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.decoders import FAMILIES, FAMILY, both_sides_of, encoder_of, shape_of, sized
 from foretrain.measured.litgpt import tuned
@@ -21,7 +21,6 @@ from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import SampleKind, build, find, known
 from foretrain.workload.parts.language_model import Decoder, decoder
-from foretrain.workload.trainable import Trainable, adapted
 
 VARIANTS = MappingProxyType({"volumes": "nnunet-3d", "slices": "nnunet-2d"})
 """Networks of the library by what the table's column `variant` says of nnU-Net."""
@@ -91,8 +90,6 @@ PREDICTING: Mapping[str, str] = MappingProxyType(
 TWO_SIDED: Final = re.compile("t5|bart|encoder.decoder")
 """Families of an encoder and a decoder."""
 
-ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
-
 
 def reads_images(run: MeasuredRun) -> bool:
     """Whether a row is about a network of images: by its table, or as it states their size.
@@ -126,9 +123,7 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
             raise NotCovered(f"'{name}' is not in the library")
         tokens = network.sequence or assumptions.take(lore.LONGEST.of(run))
         return tuned(run, _built(find(name).name, tokens))
-    model = _language_model(run, assumptions)
-    rank = lore.ADAPTERS.of(run)
-    return model if rank is None else _with_adapters(model, assumptions.take(rank))
+    return tuning.tuned(run, _language_model(run, assumptions), assumptions)
 
 
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
@@ -176,8 +171,3 @@ def _sequence(network: TrainedNetwork, assumptions: Assumptions) -> int:
 @lru_cache(maxsize=256)
 def _decoder(name: str, shape: Decoder, sequence: int) -> Model:
     return decoder(name, shape, sequence=sequence)
-
-
-@lru_cache(maxsize=16)
-def _with_adapters(model: Model, rank: int) -> Model:
-    return adapted(model, Trainable(lora=rank, targets=ATTENTION))

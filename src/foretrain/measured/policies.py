@@ -17,6 +17,7 @@ from typing import Final
 from foretrain.measured import defaults, lore
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.run import MeasuredRun, RunLayout
+from foretrain.measured.tuning import storage_of, unread
 from foretrain.plan.plan import Recompute, Sharding
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
@@ -69,7 +70,7 @@ _STAGES: Final = (
     (re.compile(r"full_?shard|fully_?shard|fsdp|zero-?3"), 3),
     (re.compile(r"shard_grad_op|zero-?2"), 2),
     (re.compile(r"distributed optimizer|zero-?1"), 1),
-    (re.compile(r"^(none|no_?shard|ddp|zero-?0)$"), 0),
+    (re.compile(r"^(none|no_?shard|ddp|zero-?0|single device)$"), 0),
 )
 """How sources write the stages of ZeRO; the first that is found counts."""
 
@@ -80,8 +81,8 @@ GROUP: Final = re.compile(r"group ([0-9]+)")
 ONE_AXIS: Final = ("data parallel", "single")
 """How a column of words about parallelism begins where every device has the whole network."""
 
-_REMARKS: Final = {"recompute": ("sequence parallel",), "precision": ("bnb.nf4", "bnb.nf4-dq")}
-"""What may follow a plus."""
+_REMARKS: Final = ("sequence parallel", "bf16")
+"""What may follow a plus, beside how frozen weights are stored."""
 
 
 def stage_of(words: str) -> int | None:
@@ -110,8 +111,10 @@ def not_understood(run: MeasuredRun) -> Iterator[str]:
         yield left_out("shard_strategy", layout.sharding)
     for column, words in (("recompute", layout.recompute), ("precision", run.precision)):
         more = [part.strip() for part in words.split("+")[1:]]
-        if left := [part for part in more if part.lower() not in _REMARKS[column]]:
+        if left := [part for part in more if part.lower() not in _REMARKS and not storage_of(part)]:
             yield left_out(column, " + ".join(left))
+    for column, words in unread(run):
+        yield left_out(column, words)
     if layout.axes and not layout.axes.lower().startswith(ONE_AXIS):
         yield left_out("parallelism", layout.axes)
 

@@ -42,6 +42,9 @@ class Software:
         waits: whether gradients of a shard are added up whole, and reduced with the last
             micro-batch alone.
         unpacked: copies of the weights that a product unpacks from fewer bits, while it runs.
+        phased: whether memory is used again within a step: gradients are dropped after each
+            update, a pass frees what it is done with, and an update, which works on all parameters
+            at once and on a copy of one moment, comes when activations are gone.
         execution: how kernels come about and are launched.
         graphs: whether kernels are launched as graphs.
         relays: whether matrix units are handed pictures channel by channel, to be laid out anew.
@@ -63,6 +66,7 @@ class Software:
     flat: bool = False
     waits: bool = False
     unpacked: int = 1
+    phased: bool = False
     execution: Execution = Execution.TUNED
     graphs: bool = False
     relays: bool = False

@@ -185,6 +185,8 @@ class Optimizer(StrEnum):
     """Adam with a rate of its own for each layer. Source: you2020."""
     ADAMW_16BIT = "adamw-16bit"
     """Both moments in bf16. Source: deepseek2024v3, section 3.3.3."""
+    ADAMW_PURE_16BIT = "adamw-pure-16bit"
+    """The same, and no fp32 copy of the weights. Source: litgpt (`bf16-true`)."""
     ADAMW_8BIT = "adamw-8bit"
     """Both moments in 8 bits, with an fp32 scale per block of 2048. Source: dettmers2022."""
     ADAFACTOR = "adafactor"
@@ -195,17 +197,30 @@ class Optimizer(StrEnum):
         """Bytes of state per parameter, the master copy apart."""
         return _STATE_BYTES[self]
 
+    @property
+    def moment_bytes(self) -> float:
+        """Bytes of one moment per parameter; 0 where there is none."""
+        return self.state_bytes / (2 if self in _TWO_MOMENTS else 1)
+
 
 _STATE_BYTES = {
     Optimizer.SGD: 0.0,
     Optimizer.ADAFACTOR: 0.0,
     Optimizer.ADAMW_16BIT: 2 * 2.0,
+    Optimizer.ADAMW_PURE_16BIT: 2 * 2.0,
     Optimizer.ADAMW_8BIT: 2 * (1 + 4 / 2048),
     **dict.fromkeys(
         (Optimizer.MOMENTUM, Optimizer.LARS, Optimizer.LION, Optimizer.ADAGRAD, Optimizer.MUON), 4.0
     ),
     **dict.fromkeys((Optimizer.ADAM, Optimizer.ADAMW, Optimizer.LAMB), 8.0),
 }
+
+_TWO_MOMENTS = frozenset(
+    {
+        *(Optimizer.ADAM, Optimizer.ADAMW, Optimizer.LAMB),
+        *(Optimizer.ADAMW_16BIT, Optimizer.ADAMW_PURE_16BIT, Optimizer.ADAMW_8BIT),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +265,12 @@ class Workload:
     def micro_batches(self, data: Number, micro_batch: Number) -> Number:
         """Passes of a micro-batch through each of the replicas per step. [as given]"""
         return self.global_batch / (data * micro_batch)
+
+    @property
+    def master_bytes(self) -> float:
+        """Bytes of the fp32 copy of a weight that the optimizer updates; 0 where it has none."""
+        pure = self.optimizer is Optimizer.ADAMW_PURE_16BIT
+        return 0.0 if pure else self.precision.master_bytes
 
     @property
     def epoch_samples(self) -> float | None:
