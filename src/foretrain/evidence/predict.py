@@ -149,6 +149,9 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
             situation=situation,
         )
     else:
+        if case.heavier:
+            rung = climb(setting_of(case, coefficients), case.plausible)
+            case = replace(case, plan=rung.plan, heavier=())
         prediction = _PREDICTORS[run.subject](run, case, coefficients)
         remark = "; ".join(filter(None, (meant.words, prediction.remark)))
         prediction = replace(prediction, remark=remark)

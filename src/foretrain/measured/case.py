@@ -152,6 +152,7 @@ def _case(
         precision=_precision(run, cluster.device, assumptions),
         optimizer=_optimizer(run, assumptions),
         gradients=_gradients(run, assumptions),
+        master_copy=not (run.precision.startswith(PURE) or tuning.pure_of(run)),
     )
     return Case(
         workload=workload,
@@ -214,9 +215,9 @@ def _eight_bits_pay(device: Device) -> bool:
 
 
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
-    if tuning.pure_of(run) or (run.precision.startswith(PURE) and tuning.LIBRARIES.of(run)):
-        return Optimizer.ADAMW_PURE_16BIT
-    if run.precision.startswith(PURE):
+    if tuning.EIGHT_BIT.search(run.notes):
+        return Optimizer.ADAMW_8BIT
+    if run.precision.startswith(PURE) or tuning.pure_of(run):
         return Optimizer.ADAMW_16BIT
     if run.optimizer:
         name = run.optimizer
@@ -244,6 +245,8 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
     return replace(
         software_of(run),
         phased=tuning.LIBRARIES.of(run),
+        stepwise=bool(tuning.STEPWISE.search(run.notes)),
+        fused_update=tuning.FUSED_UPDATE.of(run),
         relays=pictures and precision not in lore.CHANNELS_LAST.of(run),
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and lore.WHOLE.of(run),

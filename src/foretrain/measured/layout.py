@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from types import MappingProxyType
 
-from foretrain.measured import defaults, lore
+from foretrain.measured import defaults, lore, tuning
 from foretrain.measured.coverage import Assumptions, stated
 from foretrain.measured.policies import (
     Degrees,
@@ -50,6 +50,9 @@ def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions, *, to
     layout, step, micro = run.layout, run.global_batch, run.layout.micro_batch
     if micro is None and layout.batch_tokens is not None:
         micro = float(layout.batch_tokens // tokens)
+    batch = tuning.BATCHES.of(run)
+    if step is None and micro is None and batch is not None:
+        micro = float(assumptions.take(batch))
     if step is None:
         count = stated(micro, "global batch") * degrees.data
         step = int(count * assumptions.fill(layout.accumulation, defaults.NO_ACCUMULATION))
@@ -76,6 +79,12 @@ OFFLOAD: Mapping[str, Offload] = MappingProxyType(
 """What waits in the host's memory, by a source's word; nothing unless it says so."""
 
 
+def _offload(run: MeasuredRun) -> Offload:
+    """What waits in the host's memory, by its column or by the notes."""
+    noted = "activations" if tuning.OFFLOADED.search(run.notes) else ""
+    return OFFLOAD[run.layout.offload or noted]
+
+
 def plans_of(
     run: MeasuredRun, model: Model, divided: tuple[Degrees, Batch], *, assumptions: Assumptions
 ) -> tuple[Plan, ...]:
@@ -100,7 +109,7 @@ def plans_of(
         sequence_parallel=sequence_parallel_of(run, degrees, assumptions),
         sharding=sharding,
         shard=shard,
-        offload=OFFLOAD[run.layout.offload],
+        offload=_offload(run),
         attention=attention_of(run, model, assumptions),
         sends=(
             Sends.OVERLAPPED

@@ -16,7 +16,7 @@ from typing import Final
 
 from foretrain.measured import defaults, lore
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
-from foretrain.measured.run import MeasuredRun, RunLayout
+from foretrain.measured.run import MeasuredRun, RunLayout, Subject
 from foretrain.measured.tuning import storage_of, unread
 from foretrain.plan.plan import Recompute, Sharding
 from foretrain.units import as_written
@@ -162,6 +162,8 @@ def sharding_of(
 def recompute_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> tuple[Rung, ...]:
     """What is computed twice, the choices in order of cost."""
     words = first_of(run.layout.recompute)
+    if not words and run.subject is Subject.PEAK_MEMORY:
+        return _rungs(model, assumptions.take(defaults.RECOMPUTE_TO_FIT))
     if not words:
         return _rungs(model, assumptions.take(lore.HABITS.of(run).recompute))
     if words not in RECOMPUTE:

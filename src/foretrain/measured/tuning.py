@@ -183,6 +183,29 @@ class Fusing(StrEnum):
     COMPILED = r"\bcompile"
 
 
+STEPWISE: Final = re.compile(r"optimi[sz]er[- ](step )?in[- ]backward", re.IGNORECASE)
+"""That layers are updated as their gradients come."""
+
+FUSED_UPDATE: Final = Lore(
+    Belief(says=True, framework="torchtune", why="its recipes ask for the fused AdamW (from memory)"),
+    otherwise=False,
+)
+"""Whether an update is one kernel; otherwise it takes a copy of one moment (pytorch, foreach)."""
+
+OFFLOADED: Final = re.compile(r"activation offload", re.IGNORECASE)
+EIGHT_BIT: Final = re.compile(r"8-?bit adam|adamw?[- ]8-?bit|adamw8bit", re.IGNORECASE)
+
+TWO_SAMPLES: Final = Default(
+    value=2,
+    words="batches of two samples",
+    why="what torchtune's recipes of 2024 have for models of these sizes (from memory)",
+)
+BATCHES: Final[Lore[Default[int] | None]] = Lore(
+    Belief(says=TWO_SAMPLES, framework="torchtune", why="its tables leave the batch out"),
+    otherwise=None,
+)
+"""Samples of a device where no batch is stated."""
+
 LIBRARIES: Final = Lore(
     Belief(
         says=True,

@@ -84,7 +84,12 @@ def stage_memory(
         # A pass frees what it is done with: the loss before a layer is computed again.
         transient = np.maximum(transient - met, 0.0)
         passes = here + transient + gathered + temporaries
-        gradients = _at_peak(setting, held, (gradients, state.moment), passes)
+        if setting.software.stepwise:
+            # Of two layers, one of which is updated while the other has its backward pass.
+            gradients = np.minimum(gradients, _learnt(setting, held, run=run))
+        lean = setting.software.stepwise or setting.software.fused_update
+        moment = np.zeros(1) if lean else state.moment
+        gradients = _at_peak(setting, held, (gradients, moment), passes)
     passing = (
         transient
         + held.of_stage("unpacked", run)
@@ -177,6 +182,14 @@ def _state(setting: Setting, held: Held, *, run: Run) -> _State:
         optimizer=owned * (optimizer.state_bytes + workload.master_bytes),
         moment=owned * optimizer.moment_bytes,
     )
+
+
+def _learnt(setting: Setting, held: Held, *, run: Run) -> Column:
+    """Bytes of the gradients of the largest layer and of the largest that can be cut. [plan]"""
+    total = np.zeros(1)
+    for holding in setting.holdings:
+        total = total + held.of_holding("learnt", run, holding)
+    return total * setting.workload.gradients.held_bytes
 
 
 def _at_peak(

@@ -44,7 +44,9 @@ class Software:
         unpacked: copies of the weights that a product unpacks from fewer bits, while it runs.
         phased: whether memory is used again within a step: gradients are dropped after each
             update, a pass frees what it is done with, and an update, which works on all parameters
-            at once and on a copy of one moment, comes when activations are gone.
+            at once and takes a copy of one moment, comes when activations are gone.
+        stepwise: whether a layer is updated as soon as it has its gradients, which are then dropped.
+        fused_update: whether an update is one kernel, which needs no such copy.
         execution: how kernels come about and are launched.
         graphs: whether kernels are launched as graphs.
         relays: whether matrix units are handed pictures channel by channel, to be laid out anew.
@@ -67,6 +69,8 @@ class Software:
     waits: bool = False
     unpacked: int = 1
     phased: bool = False
+    stepwise: bool = False
+    fused_update: bool = False
     execution: Execution = Execution.TUNED
     graphs: bool = False
     relays: bool = False

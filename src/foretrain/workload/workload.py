@@ -185,8 +185,6 @@ class Optimizer(StrEnum):
     """Adam with a rate of its own for each layer. Source: you2020."""
     ADAMW_16BIT = "adamw-16bit"
     """Both moments in bf16. Source: deepseek2024v3, section 3.3.3."""
-    ADAMW_PURE_16BIT = "adamw-pure-16bit"
-    """The same, and no fp32 copy of the weights. Source: litgpt (`bf16-true`)."""
     ADAMW_8BIT = "adamw-8bit"
     """Both moments in 8 bits, with an fp32 scale per block of 2048. Source: dettmers2022."""
     ADAFACTOR = "adafactor"
@@ -207,7 +205,6 @@ _STATE_BYTES = {
     Optimizer.SGD: 0.0,
     Optimizer.ADAFACTOR: 0.0,
     Optimizer.ADAMW_16BIT: 2 * 2.0,
-    Optimizer.ADAMW_PURE_16BIT: 2 * 2.0,
     Optimizer.ADAMW_8BIT: 2 * (1 + 4 / 2048),
     **dict.fromkeys(
         (Optimizer.MOMENTUM, Optimizer.LARS, Optimizer.LION, Optimizer.ADAGRAD, Optimizer.MUON), 4.0
@@ -218,7 +215,7 @@ _STATE_BYTES = {
 _TWO_MOMENTS = frozenset(
     {
         *(Optimizer.ADAM, Optimizer.ADAMW, Optimizer.LAMB),
-        *(Optimizer.ADAMW_16BIT, Optimizer.ADAMW_PURE_16BIT, Optimizer.ADAMW_8BIT),
+        *(Optimizer.ADAMW_16BIT, Optimizer.ADAMW_8BIT),
     }
 )
 
@@ -233,6 +230,7 @@ class Workload:
         precision: of matrix products and activations.
         optimizer: how gradients become updates.
         gradients: the form in which gradients are added up and sent.
+        master_copy: whether weights of 16 bits have an fp32 copy, which the optimizer updates.
         samples: samples of the whole training; None when the amount is not given.
         data: the data set; None when it is not described.
         evaluation: what is evaluated between steps; None for nothing.
@@ -244,6 +242,7 @@ class Workload:
     precision: Precision = Precision.BF16
     optimizer: Optimizer = Optimizer.ADAMW
     gradients: GradientCodec = FP32
+    master_copy: bool = True
     samples: float | None = None
     data: Data | None = None
     evaluation: Evaluation | None = None
@@ -269,8 +268,7 @@ class Workload:
     @property
     def master_bytes(self) -> float:
         """Bytes of the fp32 copy of a weight that the optimizer updates; 0 where it has none."""
-        pure = self.optimizer is Optimizer.ADAMW_PURE_16BIT
-        return 0.0 if pure else self.precision.master_bytes
+        return self.precision.master_bytes if self.master_copy else 0.0
 
     @property
     def epoch_samples(self) -> float | None:
