@@ -81,7 +81,7 @@ def runs() -> Iterator[MeasuredRun]:
 
 
 def hidden(run: MeasuredRun) -> Iterator[Hidden]:
-    """What may be meant by a row whose degrees are blank; nothing if what was run is not among it."""
+    """What a row without its degrees may mean; nothing if what was run is not among it."""
     layout = replace(run.layout, data=None, tensor=None, pipeline=None, interleaving=None)
     try:
         stated = case_of(run, CATALOGUE).plan

@@ -19,8 +19,8 @@ from foretrain.measured import lore
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.degrees import quantile
-from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.peak import counted_of, share
+from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan, Recompute

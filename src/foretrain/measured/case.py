@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
-from foretrain.measured import defaults, lore, tuning
-from foretrain.measured.coverage import Assumptions, NotCovered
+from foretrain.measured import defaults, lore, recipe, tuning
+from foretrain.measured.coverage import Assumptions, Default, NotCovered
 from foretrain.measured.degrees import degrees_choices
 from foretrain.measured.layout import batch_of, plans_of
 from foretrain.measured.litgpt import completed, software_of
@@ -122,12 +122,11 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
     model = model_of(run, assumptions)
     cluster = cluster_of(_placed(run, assumptions), catalogue, assumptions)
     software = _software(run, _precision(run, cluster.device, assumptions), assumptions)
-    choices = degrees_choices(run, model, cluster, assumptions)
+    choices = degrees_choices(run, model, cluster, assumptions=assumptions)
     for words in not_understood(run):
         assumptions.note(words)
-    cases = [
-        _case(run, (model, cluster, software), degrees, assumptions) for degrees in choices
-    ]
+    known = (model, cluster, software)
+    cases = [_case(run, known, degrees, assumptions=assumptions) for degrees in choices]
     legal = [
         each for each in cases if not problems(each.workload, each.cluster, each.plan)
     ] or cases[:1]
@@ -140,6 +139,7 @@ def _case(
     run: MeasuredRun,
     known: tuple[Model, Cluster, Software],
     degrees: Degrees,
+    *,
     assumptions: Assumptions,
 ) -> Case:
     """A run with one choice of degrees."""
@@ -152,7 +152,7 @@ def _case(
         precision=_precision(run, cluster.device, assumptions),
         optimizer=_optimizer(run, assumptions),
         gradients=_gradients(run, assumptions),
-        master_copy=not (run.precision.startswith(PURE) or tuning.pure_of(run)),
+        master_copy=not (run.precision.startswith(PURE) or recipe.pure_of(run)),
     )
     return Case(
         workload=workload,
@@ -183,26 +183,30 @@ def _precision(run: MeasuredRun, device: Device, assumptions: Assumptions) -> Pr
         NotCovered: a precision that foretrain does not know.
     """
     words = run.precision.lower().partition(" + ")[0]
+    if not words:
+        return assumptions.take(_usual_precision(run, device))
     if words.startswith("int8"):
         return assumptions.take(defaults.WHOLE_BYTES)
-    if words:
-        if words not in PRECISIONS:
-            raise NotCovered(f"precision '{run.precision}' is not covered")
-        written = PRECISIONS[words]
-        if written is Precision.FP16 and device.peak.fp16 is None:
-            return assumptions.take(defaults.HALF_STORAGE)
-        automatic = device.peak.tf32 is not None and lore.AUTOMATIC_TF32.of(run)
-        if written is Precision.FP32 and automatic:
-            return assumptions.take(defaults.TF32_AS_FP32)
-        return written
+    if words not in PRECISIONS:
+        raise NotCovered(f"precision '{run.precision}' is not covered")
+    written = PRECISIONS[words]
+    if written is Precision.FP16 and device.peak.fp16 is None:
+        return assumptions.take(defaults.HALF_STORAGE)
+    automatic = device.peak.tf32 is not None and lore.AUTOMATIC_TF32.of(run)
+    if written is Precision.FP32 and automatic:
+        return assumptions.take(defaults.TF32_AS_FP32)
+    return written
+
+
+def _usual_precision(run: MeasuredRun, device: Device) -> Default[Precision]:
+    """The precision of a run that states none."""
     if run.subject is Subject.ACTIVATION_SHARE:
-        return assumptions.take(defaults.SIXTEEN_BIT)
+        return defaults.SIXTEEN_BIT
     if run.linear_precision == Precision.FP8:
-        return assumptions.take(defaults.FP8_OF_MLPERF)
+        return defaults.FP8_OF_MLPERF
     if lore.SHARED_CODE.of(run) and not reads_images(run) and _eight_bits_pay(device):
-        return assumptions.take(defaults.FP8_OF_ROUNDS)
-    brain = device.peak.bf16 is not None
-    return assumptions.take(defaults.BRAIN_FLOAT if brain else defaults.HALF_FLOAT)
+        return defaults.FP8_OF_ROUNDS
+    return defaults.HALF_FLOAT if device.peak.bf16 is None else defaults.BRAIN_FLOAT
 
 
 PAYS = 1.5
@@ -215,9 +219,9 @@ def _eight_bits_pay(device: Device) -> bool:
 
 
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
-    if tuning.EIGHT_BIT.search(run.notes):
+    if recipe.EIGHT_BIT.search(run.notes):
         return Optimizer.ADAMW_8BIT
-    if run.precision.startswith(PURE) or tuning.pure_of(run):
+    if run.precision.startswith(PURE) or recipe.pure_of(run):
         return Optimizer.ADAMW_16BIT
     if run.optimizer:
         name = run.optimizer
@@ -229,7 +233,7 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
 
 def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
     """How gradients are held and sent; in fp32 where nothing else is known."""
-    if run.precision.startswith(PURE) or tuning.pure_of(run):
+    if run.precision.startswith(PURE) or recipe.pure_of(run):
         return CODECS["bf16"]
     known = lore.GRADIENTS.of(run)
     return FP32 if known is None else assumptions.take(known)
@@ -244,9 +248,9 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         execution = Execution.GRAPH
     return replace(
         software_of(run),
-        phased=tuning.LIBRARIES.of(run),
-        stepwise=bool(tuning.STEPWISE.search(run.notes)),
-        fused_update=tuning.FUSED_UPDATE.of(run),
+        phased=recipe.LIBRARIES.of(run),
+        stepwise=bool(recipe.STEPWISE.search(run.notes)),
+        fused_update=recipe.FUSED_UPDATE.of(run),
         relays=pictures and precision not in lore.CHANNELS_LAST.of(run),
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and lore.WHOLE.of(run),

@@ -107,7 +107,7 @@ HEAD_WIDTH = Default(
 HEAD_WIDTHS: Default[Mapping[int, int]] = Default(
     value=MappingProxyType({2048: 128, 1: 64}),
     words="heads as wide as those of models of that hidden size: near 128, below 2048 near 64",
-    why="brown2020, table 2.1, and narayanan2021, table 1; whole heads that the tensor axis divides",
+    why="brown2020, table 2.1; narayanan2021, table 1; whole heads that the tensor axis divides",
 )
 """Width of heads, from a hidden size on; the first that applies."""
 

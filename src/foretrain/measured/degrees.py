@@ -26,7 +26,7 @@ From the degrees that tuned rows state, hidden and looked for again by predicted
 
 
 def degrees_choices(
-    run: MeasuredRun, model: Model, cluster: Cluster, assumptions: Assumptions
+    run: MeasuredRun, model: Model, cluster: Cluster, *, assumptions: Assumptions
 ) -> tuple[Degrees, ...]:
     """The degrees that a run may have had; one choice where at most one of them is blank.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from types import MappingProxyType
 
-from foretrain.measured import defaults, lore, tuning
+from foretrain.measured import defaults, lore, recipe
 from foretrain.measured.coverage import Assumptions, stated
 from foretrain.measured.policies import (
     Degrees,
@@ -50,7 +50,7 @@ def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions, *, to
     layout, step, micro = run.layout, run.global_batch, run.layout.micro_batch
     if micro is None and layout.batch_tokens is not None:
         micro = float(layout.batch_tokens // tokens)
-    batch = tuning.BATCHES.of(run)
+    batch = recipe.BATCHES.of(run)
     if step is None and micro is None and batch is not None:
         micro = float(assumptions.take(batch))
     if step is None:
@@ -81,7 +81,7 @@ OFFLOAD: Mapping[str, Offload] = MappingProxyType(
 
 def _offload(run: MeasuredRun) -> Offload:
     """What waits in the host's memory, by its column or by the notes."""
-    noted = "activations" if tuning.OFFLOADED.search(run.notes) else ""
+    noted = "activations" if recipe.OFFLOADED.search(run.notes) else ""
     return OFFLOAD[run.layout.offload or noted]
 
 

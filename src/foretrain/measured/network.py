@@ -163,7 +163,7 @@ def _sequence(network: TrainedNetwork, assumptions: Assumptions) -> int:
         default = defaults.SEQUENCES.get(find(network.name).name)
         if default is not None:
             return assumptions.take(default)
-    if network.sequence is None and (network.family in FAMILIES or network.hidden is not None):
+    if network.sequence is None and not _known(network.name):
         return assumptions.take(defaults.CONTEXT)
     return round(stated(network.sequence, "sequence length") * (network.fill or 1.0))
 

@@ -25,7 +25,7 @@ class Counted(StrEnum):
 
 
 WORDS: Final = (
-    (re.compile(r"in use when the run failed|nvidia-smi|gpu memory per device", re.I), Counted.DEVICE),
+    (re.compile(r"in use when|nvidia-smi|gpu memory per device", re.I), Counted.DEVICE),
     (re.compile(r"reserved", re.I), Counted.RESERVED),
     (re.compile(r"(peak|max\w*) (memory )?(allocated|active)|max_memory_allocated", re.I),
      Counted.ALLOCATED),

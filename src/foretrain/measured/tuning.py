@@ -1,7 +1,7 @@
-"""What a run trains, in what it stores what it does not, and what it keeps: words of task and notes.
+"""What a run trains, and how it stores what it does not, by the words of task and notes.
 
-Adapters, frozen weights of fewer bits, states of 16 bits and fused kernels stand in no column of
-their own. They are read here, by words; what is not understood is said.
+Adapters and frozen weights of fewer bits stand in no column of their own. They are read here, by
+words; what is not understood is said.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from foretrain.measured import lore
+from foretrain.measured import lore, recipe
 from foretrain.measured.coverage import Assumptions, Belief, Default, Lore
 from foretrain.measured.run import MeasuredRun
-from foretrain.workload.eager import Kernels, Loss, eager
+from foretrain.workload.eager import eager
 from foretrain.workload.graph import Model
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 
@@ -30,13 +29,11 @@ FOUR_BITS: Final = re.compile(r"\bqlora|4-?bits?\b|quanti[sz]ed", re.IGNORECASE)
 METHOD: Final = re.compile(r"^[^(]*\blora \(([a-z0-9_+-]+)\)", re.IGNORECASE)
 """A method of adapting that stands behind the name of the best known one."""
 
-UNDERSTOOD: Final = frozenset(
-    "pretrain pretraining pre-training train training tuning tune fine-tune finetune fine-tuning "
-    "finetuning full sft supervised continued instruction lora qlora dora peft adapter adapters v2 "
-    "quantised quantized base 4-bit 4bit mlperf squad synthetic benchmark packed classification "
-    "detection segmentation recommendation speech speechrecognition speechsynthesis fastspeech "
-    "drugdiscovery forecasting forward+backward forward backward no optimizer of with on and the "
-    "model language".split()
+UNDERSTOOD: Final = re.compile(
+    r"(pre-?|fine-?)?(train|tun)(e|ing)?|full|sft|supervised|continued|instruction|q?lora|dora|peft"
+    r"|adapters?|v2|quanti[sz]ed|base|4-?bit|mlperf|squad|synthetic|benchmark|packed|classification"
+    r"|detection|segmentation|recommendation|speech(recognition|synthesis)?|fastspeech"
+    r"|drugdiscovery|forecasting|forward(\+backward)?|backward|no|optimizer|of|on|with|and|the|language|model"
 )
 """Words of tasks that are read, or say nothing that a step depends on."""
 
@@ -86,11 +83,6 @@ STORAGE: Final[Mapping[str, WeightStorage]] = MappingProxyType(
 )
 """How frozen weights are stored, by words."""
 
-PURE: Final = re.compile(
-    r"states? in 16[- ]bit|16[- ]bit (weights and )?(adam )?states|no fp32 master", re.IGNORECASE
-)
-"""That weights and moments have 16 bits, and nothing else is kept of them."""
-
 
 def trains(run: MeasuredRun) -> bool:
     """Whether a task is one that a prediction can be held against."""
@@ -98,19 +90,14 @@ def trains(run: MeasuredRun) -> bool:
 
 
 def unread(run: MeasuredRun) -> Iterator[tuple[str, str]]:
-    """Column and words of a task, a precision or a name of software that nothing here understands."""
+    """Column and words of a task or a name of software that nothing here understands."""
     method = METHOD.search(run.task)
     task = run.task.replace(method[1], "") if method else run.task
     words = re.findall(r"[^\s(),;:]+", task.lower())
-    if left := [word for word in words if word not in UNDERSTOOD]:
+    if left := [word for word in words if not UNDERSTOOD.fullmatch(word)]:
         yield "task", " ".join(left)
     if without := re.search(r"\bw/o [a-z ]+", run.framework, re.IGNORECASE):
         yield "framework", without[0].strip()
-
-
-def pure_of(run: MeasuredRun) -> bool:
-    """Whether notes say that optimizer states have 16 bits and weights no copy in fp32."""
-    return bool(PURE.search(run.notes))
 
 
 def stored_of(run: MeasuredRun, assumptions: Assumptions) -> WeightStorage | None:
@@ -145,7 +132,8 @@ def adapters_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Tra
         return None
     peft = PEFT.of(run)
     targets = next((its for words, its in TARGETS.items() if re.search(words, run.notes)), None)
-    rank = next((int(found[1]) for each in RANK if (found := each.search(run.notes))), None)
+    ranks = (each.search(run.notes) for each in RANK)
+    rank = next((int(said[1]) for said in ranks if said), None)
     if targets is None or rank is None:
         default = OF_PEFT if peft else lore.ADAPTERS.of(run) or OF_PEFT
         if rank is None:
@@ -153,14 +141,12 @@ def adapters_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Tra
         if targets is None:
             targets = ("q_proj", "v_proj") if default is OF_PEFT else ATTENTION
             assumptions.note(f"adapters of {', '.join(targets)}")
-    found = Trainable(
-        lora=rank, targets=targets, stored=stored_of(run, assumptions), widened=peft
-    )
-    return _as_many(run, model, found, assumptions)
+    found = Trainable(lora=rank, targets=targets, stored=stored_of(run, assumptions), widened=peft)
+    return _as_many(run, model, found, assumptions=assumptions)
 
 
 def _as_many(
-    run: MeasuredRun, model: Model, found: Trainable, assumptions: Assumptions
+    run: MeasuredRun, model: Model, found: Trainable, *, assumptions: Assumptions
 ) -> Trainable:
     """Adapters of the rank that trains as many parameters as are stated."""
     stated, method = TRAINED.search(run.notes), METHOD.search(run.task)
@@ -173,96 +159,11 @@ def _as_many(
     return found
 
 
-class Fusing(StrEnum):
-    """Words for kernels that keep less, as notes have them."""
-
-    LIGER = "liger"
-    CROSS_ENTROPY = "fused (rope, rmsnorm, )?cross entropy|foak"
-    CHUNKED = "chunked cross entropy"
-    NORMS = "fused (rope, )?rmsnorm|foak|liger"
-    COMPILED = r"\bcompile"
-
-
-STEPWISE: Final = re.compile(r"optimi[sz]er[- ](step )?in[- ]backward", re.IGNORECASE)
-"""That layers are updated as their gradients come."""
-
-FUSED_UPDATE: Final = Lore(
-    Belief(says=True, framework="torchtune", why="its recipes ask for the fused AdamW (from memory)"),
-    otherwise=False,
-)
-"""Whether an update is one kernel; otherwise it takes a copy of one moment (pytorch, foreach)."""
-
-OFFLOADED: Final = re.compile(r"activation offload", re.IGNORECASE)
-EIGHT_BIT: Final = re.compile(r"8-?bit adam|adamw?[- ]8-?bit|adamw8bit", re.IGNORECASE)
-
-TWO_SAMPLES: Final = Default(
-    value=2,
-    words="batches of two samples",
-    why="what torchtune's recipes of 2024 have for models of these sizes (from memory)",
-)
-BATCHES: Final[Lore[Default[int] | None]] = Lore(
-    Belief(says=TWO_SAMPLES, framework="torchtune", why="its tables leave the batch out"),
-    otherwise=None,
-)
-"""Samples of a device where no batch is stated."""
-
-LIBRARIES: Final = Lore(
-    Belief(
-        says=True,
-        framework=r"peft|hf |hugging|transformers|\btrl\b|torchtune",
-        why="models of plain PyTorch modules, whose autograd keeps what each operation needs",
-    ),
-    otherwise=False,
-)
-"""Whether a model runs operation by operation and its memory is used again within a step."""
-
-
-NARROW_LOSS: Final = Lore(
-    Belief(
-        says=True,
-        network="(?i)santacoder|starcoder|gpt-?2|gpt-?neox|pythia|bloom|opt",
-        framework=r"hf |hugging|transformers|\btrl\b|peft",
-        why="these models of transformers hand logits to the loss as they are; those of Llama's "
-        "kind widen them (transformers, from memory)",
-    ),
-    otherwise=False,
-)
-"""Whether logits and their loss stay in 16 bits."""
-
-
-def kernels_of(run: MeasuredRun) -> Kernels:
-    """What notes say is fused.
-
-    A patched head counts where the whole model is trained: around adapters it is not the one that
-    runs (rows of one source with Liger's and without are equal to the last digit there).
-    """
-    said = {word for word in Fusing if re.search(word, run.notes, re.IGNORECASE)}
-    if ADAPTERS.search(run.task):
-        said -= {Fusing.LIGER}
-    loss = next(
-        kind
-        for word, kind in (
-            (Fusing.LIGER, Loss.FUSED_LINEAR),
-            (Fusing.CHUNKED, Loss.CHUNKED),
-            (Fusing.CROSS_ENTROPY, Loss.FUSED),
-            (None, Loss.WHOLE),
-        )
-        if word is None or word in said
-    )
-    return Kernels(
-        loss=loss,
-        narrow=NARROW_LOSS.of(run) and not ADAPTERS.search(run.task),
-        norms=Fusing.NORMS in said,
-        separate=True,
-        passes=Fusing.COMPILED in said,
-    )
-
-
 def tuned(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Model:
     """The model as the run trains it, and keeps it."""
     trainable = adapters_of(run, model, assumptions)
     if trainable is not None:
         model = adapted(model, trainable)
-    if LIBRARIES.of(run):
-        model = eager(model, kernels_of(run))
+    if recipe.LIBRARIES.of(run):
+        model = eager(model, recipe.kernels_of(run, adapts=trainable is not None))
     return model

@@ -89,14 +89,8 @@ def stage_memory(
             gradients = np.minimum(gradients, _learnt(setting, held, run=run))
         lean = setting.software.stepwise or setting.software.fused_update
         moment = np.zeros(1) if lean else state.moment
-        gradients = _at_peak(setting, held, (gradients, moment), passes)
-    passing = (
-        transient
-        + held.of_stage("unpacked", run)
-        + moving
-        + gathered
-        + temporaries
-    )
+        gradients = _at_peak(setting, held, updated=(gradients, moment), passes=passes)
+    passing = transient + held.of_stage("unpacked", run) + moving + gathered + temporaries
     handed_out = state.weights + gradients + optimizer + here + passing
     outside = known.fragmentation * handed_out + known.reserve
     return MemoryColumns(
@@ -193,7 +187,7 @@ def _learnt(setting: Setting, held: Held, *, run: Run) -> Column:
 
 
 def _at_peak(
-    setting: Setting, held: Held, updated: tuple[Column, Column], passes: Column
+    setting: Setting, held: Held, *, updated: tuple[Column, Column], passes: Column
 ) -> Column:
     """Bytes that gradients and their update add to a peak of the passes. [plan]
 

@@ -45,7 +45,7 @@ class Software:
         phased: whether memory is used again within a step: gradients are dropped after each
             update, a pass frees what it is done with, and an update, which works on all parameters
             at once and takes a copy of one moment, comes when activations are gone.
-        stepwise: whether a layer is updated as soon as it has its gradients, which are then dropped.
+        stepwise: whether a layer is updated as soon as it has its gradients, which then go.
         fused_update: whether an update is one kernel, which needs no such copy.
         execution: how kernels come about and are launched.
         graphs: whether kernels are launched as graphs.

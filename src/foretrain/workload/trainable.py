@@ -29,7 +29,6 @@ from foretrain.workload.operator import (
     matmul,
 )
 
-
 FP32_BYTES = 4.0
 
 

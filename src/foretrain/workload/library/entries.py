@@ -22,8 +22,8 @@ from foretrain.workload.graph import Model
 
 FAMILIES: Final = (
     "megatron", "gpt", "llama", "parallel", "qwen", "gemma", "deepseek", "gpt-oss", "nemotron",
-    "bert", "t5", "transformer-xl", "recurrent", "vit", "convolutional", "detection", "segmentation", "speech",
-    "wav2vec", "recommendation",
+    "bert", "t5", "transformer-xl", "recurrent", "vit", "convolutional", "detection",
+    "segmentation", "speech", "wav2vec", "recommendation",
 )  # fmt: skip
 """The files, in the order in which their models are listed."""
 

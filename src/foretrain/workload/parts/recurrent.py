@@ -85,9 +85,7 @@ def recurrent_translation(name: str, shape: RecurrentTranslation, *, tokens: int
     )
 
 
-def _layer(
-    name: str, operators: tuple[Operator, ...], values: float, *, repeats: int = 1
-) -> Layer:
+def _layer(name: str, operators: tuple[Operator, ...], values: float, *, repeats: int = 1) -> Layer:
     """A layer of one side; what both sides know travels with it."""
     return Layer(name=name, operators=operators, repeats=repeats, input=values, output=values)
 
