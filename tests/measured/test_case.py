@@ -157,7 +157,7 @@ def test_model_of_another_family_is_taken_from_the_library():
         (replace(GPT, table=TableKind.COLLECTIVES), "tables of kind collectives are not covered"),
         (replace(GPT, table=TableKind.PARAMETER_SERVER), "plans have no parameter servers yet"),
         (replace(GPT, task="distillation"), "task 'distillation' is not covered"),
-        (replace(GPT, precision="int2"), "precision 'int2' is not covered"),
+        (replace(GPT, precision="int8 (AQT)"), "precision 'int8 \\(AQT\\)' is not covered"),
         (network(experts=8), "experts of a token not stated"),
         (network(family="llama", vocabulary=None), "vocabulary not stated"),
         (network(hidden=None), "structure of 'gpt' not stated, nor in the library"),

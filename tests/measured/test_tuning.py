@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.measured.runs import GPT, case, network
+from tests.measured.runs import GPT, case
 
 from foretrain.measured import recipe, tuning
 from foretrain.measured.coverage import Assumptions, NotCovered
@@ -191,9 +191,3 @@ def test_a_batch_that_a_recipe_fixes_is_listed():
     assert recipe.TWO_SAMPLES.words in found.assumed
     with pytest.raises(NotCovered, match="batch not stated"):
         case(replace(run, framework="HF Trainer"))
-
-
-def test_integers_of_eight_bits_are_said_to_be_priced_as_floats():
-    found = case(replace(network(), precision="int8 (AQT) + bf16"))
-    assert found.workload.precision is Precision.FP8
-    assert "int8 priced as fp8" in found.assumed

@@ -185,8 +185,6 @@ def _precision(run: MeasuredRun, device: Device, assumptions: Assumptions) -> Pr
     words = run.precision.lower().partition(" + ")[0]
     if not words:
         return assumptions.take(_usual_precision(run, device))
-    if words.startswith("int8"):
-        return assumptions.take(defaults.WHOLE_BYTES)
     if words not in PRECISIONS:
         raise NotCovered(f"precision '{run.precision}' is not covered")
     written = PRECISIONS[words]

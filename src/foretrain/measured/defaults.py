@@ -358,11 +358,6 @@ TF32_AS_FP32 = Default(
     words="tf32 for fp32",
     why="NVIDIA's containers compute fp32 products in tf32 on devices that can, since 20.06",
 )
-WHOLE_BYTES = Default(
-    value=Precision.FP8,
-    words="int8 priced as fp8",
-    why="operands of a byte, with one scale of a matrix or of a row",
-)
 FP8_OF_ROUNDS = Default(
     value=Precision.FP8,
     words="fp8, as runs of the same round",
