@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.measured.runs import GPT, case, layout
 
+from foretrain.evidence.fit_runs import observed
 from foretrain.evidence.predict import CATALOGUE, predict
 from foretrain.measured.case import case_of
 from foretrain.measured.degrees import quantile, weights
@@ -123,3 +124,9 @@ def test_the_middle_of_equal_plans_is_the_one_in_the_middle():
 def test_the_middle_scales_with_every_plan():
     times = [1.0, 1.1, 1.3, 4.0]
     assert quantile(times, 0.5) == quantile([7 * each for each in times], 0.5)
+
+
+def test_a_run_without_its_degrees_teaches_nothing():
+    assert observed(replace(OPEN, measured=1.0)) is None
+    stated = replace(OPEN.layout, tensor=8, pipeline=2, data=1)
+    assert observed(replace(OPEN, measured=1.0, layout=stated)) is not None
