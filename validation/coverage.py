@@ -2,8 +2,9 @@
 
     python -m validation.coverage
 
-Coverage counts the rows that name their model and device and state the number of devices and a
-batch (`foretrain.measured.coverage.blanks`). Whatever else is blank is filled by the rules of
+The tables of both folders are read together, `tables` and `tables/more`. Coverage counts the rows
+that name their model and device and state the number of devices and a batch
+(`foretrain.measured.coverage.blanks`). Whatever else is blank is filled by the rules of
 `foretrain.measured.defaults`. Errors are printed as they are: step times of the closed form, no
 coefficient fitted to any of these rows but those that the shipped set lists. The exit status is 1
 if fewer of such rows of a table are predicted than `LEAST` asks for.
@@ -19,16 +20,15 @@ from pathlib import Path
 from types import MappingProxyType
 
 from validation.parts.pages import shows
+from validation.parts.tables import runs_of
 
 from foretrain.evidence.validate import ValidationRow, ValidationSummary, validate
 from foretrain.measured.coverage import blanks
 from foretrain.measured.run import MeasuredRun
-from foretrain.study.measurements import read_runs
 
-TABLES = Path(__file__).parent / "tables"
 PAGE = Path(__file__).parents[1] / "docs/background/accuracy.md"
 LEAST: Mapping[str, float] = MappingProxyType(
-    {"llm_training": 0.95, "cnn_training": 0.95, "single_device": 0.9, "other_training": 0.0}
+    {"llm_training": 0.97, "cnn_training": 0.95, "single_device": 0.95, "other_training": 0.0}
 )
 """Share of the rows of each table that must be predicted; the last table is listed only."""
 
@@ -72,7 +72,7 @@ def main() -> int:
     """Prints every table; 1 if one is covered too little, or the page shows something else."""
     kept, printed = True, ""
     for name, least in LEAST.items():
-        runs = read_runs(TABLES / f"{name}.csv")
+        runs = runs_of(name)
         answer = validate(runs, played=False)
         found = coverage(list(zip(runs, answer.rows, strict=True)))
         told = "\n".join([*lines(name, found, least=least), *errors(answer.summary), ""])

@@ -29,7 +29,7 @@ def fitting(**changes):
     question = {
         "free": FREE,
         "kept_apart": frozenset(),
-        "publishers": None,
+        "left_out": None,
         "name": "mine",
         "date": "2026-11-22",
         "command": "foretrain calibrate runs.csv",
@@ -60,10 +60,10 @@ def test_few_runs_move_little_and_only_what_they_tell_of(runs):
     assert found.calibration.known["matrix.sustained"].source == "foretrain calibrate runs.csv"
 
 
-def test_nobody_is_left_out_unless_publishers_are_named(runs):
+def test_nobody_is_left_out_unless_groups_are_named(runs):
     assert not fit_runs(runs, fitting(), priors=SHIPPED).folds
-    folds = fit_runs(runs, fitting(publishers={"mpt": "mosaic"}), priors=SHIPPED).folds
-    assert set(folds) == {"mosaic"}
+    folds = fit_runs(runs, fitting(left_out=lambda _: {"mosaic", "software/pytorch"}), priors=SHIPPED).folds
+    assert set(folds) == {"mosaic", "software/pytorch"}
 
 
 def test_runs_without_a_step_time_are_refused(runs):

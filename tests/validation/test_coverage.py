@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 from tests import builders
-from validation.coverage import Coverage, coverage, errors, lines
+from validation.coverage import LEAST, Coverage, coverage, errors, lines
+from validation.parts.tables import runs_of
 
 from foretrain.measured.run import MeasuredRun, Place, RunLayout, Subject, TableKind, TrainedNetwork
 
@@ -53,3 +54,15 @@ def test_a_table_without_such_rows_misses_nothing():
 def test_errors_are_those_of_the_sources_that_are_scored():
     shown = list(errors(builders.validation().summary))
     assert [line.split()[0] for line in shown] == ["source", "korthikanti"]
+
+
+def test_tables_of_both_folders_are_read_together():
+    runs = runs_of("llm_training")
+    sources = {run.source_id for run in runs}
+    assert {"mbridge", "fms-accel"} <= sources
+    assert len({run.id for run in runs}) == len(runs)
+
+
+def test_what_is_predicted_is_what_the_issue_asks_for():
+    assert LEAST["llm_training"] == 0.97
+    assert LEAST["cnn_training"] == LEAST["single_device"] == 0.95

@@ -7,6 +7,7 @@ from validation.fitting.memory import fit, left_out
 from validation.memory import (
     AIMS,
     EFFICIENT,
+    LATER,
     MEAN,
     TABLES,
     UNDER,
@@ -14,10 +15,13 @@ from validation.memory import (
     peaks,
     score,
     show,
+    told_of_later,
     trained,
 )
+from validation.parts.tables import runs_of
 
-from foretrain.study.coefficients import DEFAULT, PRIORS
+from foretrain.evidence.predict import predict
+from foretrain.study.coefficients import DEFAULT, PRIORS, SHIPPED
 from foretrain.study.measurements import read_runs
 
 PRIOR = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
@@ -61,3 +65,26 @@ def test_a_missing_row_misses_the_limit(rows, residuals, capsys):
 
 def test_no_row_of_the_fit_is_kept_for_evaluation(rows):
     assert not {"korthikanti", "korthikanti-mem", "narayanan-sc21"} & {row.source for row in rows}
+
+
+def test_sources_that_came_later_had_no_part_in_a_coefficient():
+    memory = [it for name, it in SHIPPED.known.items() if name.startswith("memory")]
+    fitted = {row for it in memory for row in it.rows}
+    assert fitted
+    assert not [row for row in fitted if row.startswith(LATER)]
+
+
+def test_sources_that_came_later_are_told_apart_by_what_they_count():
+    runs = [run for run in runs_of("memory") if run.source_id in LATER]
+    some = [run for run in runs if run.id.endswith(("01", "17", "598"))]
+    told = list(told_of_later(some))
+    assert any("peft-metamath" in line and "allocator held" in line for line in told)
+    assert any("fms-accel" in line and "allocator handed out" in line for line in told)
+    assert any("out of memory" in line for line in told)
+
+
+def test_full_training_in_sixteen_bits_is_within_a_percent():
+    """Ten bytes a parameter: three models, one device, the smallest batches."""
+    for name in ("fms-accel-0001", "fms-accel-0025", "fms-accel-0307"):
+        run = next(run for run in runs_of("memory") if run.id == name)
+        assert predict(run, DEFAULT, played=False).value == pytest.approx(run.measured, rel=0.01)

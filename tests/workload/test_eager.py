@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.workload.eager import eager
+from foretrain.workload.eager import Kernels, Loss, eager
 from foretrain.workload.library.entries import SampleKind, build, entries
 from foretrain.workload.prompts import Prompt, prompted
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted
@@ -79,3 +79,49 @@ def test_norm_whose_weights_are_trained_keeps_what_it_normalised_too():
         for found in (plain, scaled)
     ]
     assert norms[1] == [2 * size for size in norms[0]]
+
+
+LOGITS, WORDS = 4096, 32_000
+
+
+def loss_bytes(kernels):
+    """Bytes of the loss for each logit, at two bytes a value."""
+    model = eager(build("llama-2-7b", sequence=TOKENS), kernels)
+    loss = next(each for _, each in model.operators if each.name == "loss")
+    return (2 * loss.kept.values + loss.kept.fixed) / (TOKENS * WORDS)
+
+
+@pytest.mark.parametrize(
+    ("loss", "bytes_of_a_logit"),
+    [
+        (Loss.LEAN, 4),
+        (Loss.WHOLE, 2 + 4 + 4 + 4),
+        (Loss.FUSED, 4 + 4),
+        (Loss.CHUNKED, 2 + 12 / 8),
+        (Loss.FUSED_LINEAR, 14 * LOGITS / WORDS),
+    ],
+)
+def test_what_is_there_of_logits_at_the_peak(loss, bytes_of_a_logit):
+    assert loss_bytes(Kernels(loss=loss)) == pytest.approx(bytes_of_a_logit)
+
+
+@pytest.mark.parametrize(("loss", "copies"), [(Loss.WHOLE, 4), (Loss.FUSED, 2)])
+def test_a_loss_that_widens_nothing_has_copies_of_two_bytes(loss, copies):
+    assert loss_bytes(Kernels(loss=loss, narrow=True)) == 2 * copies
+
+
+def test_fused_norms_keep_their_input_as_it_is():
+    """Two norms of a block: 4 + 2 bytes a value in fp32 and beside it, or 2."""
+    model = adapted(build("llama-2-7b", sequence=TOKENS), LORA)
+    less = kept(eager(model)) - kept(eager(model, Kernels(norms=True)))
+    assert less == 2 * (4 - 2) * 4096
+
+
+def test_separate_products_leave_no_parts_beside_rotated_copies():
+    model = adapted(build("llama-2-7b", sequence=TOKENS), LORA)
+    assert kept(eager(model, Kernels(separate=True))) < kept(eager(model))
+
+
+def test_what_a_compiler_fuses_keeps_what_the_library_counts():
+    model = build("llama-2-7b", sequence=TOKENS)
+    assert kept(eager(model, Kernels(passes=True))) == kept(model)

@@ -1,5 +1,7 @@
 """What is trained: published counts of adapters, and what frozen weights no longer need."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -211,3 +213,23 @@ def test_only_products_between_embedding_and_head_are_quantised():
 def test_impossible_choice_is_refused(trainable, message):
     with pytest.raises(InputError, match=message):
         adapted(LLAMA, Trainable(**trainable))
+
+
+def test_adapters_in_fp32_each_read_a_copy_of_their_own():
+    """Four bytes a value for queries and four for values, which otherwise share two."""
+    model = build("llama-2-7b", sequence=64)
+    known = Trainable(lora=8, targets=("q_proj", "v_proj"))
+    narrow, wide = (
+        sum(
+            2 * each.kept.values + each.kept.fixed
+            for each in adapted(model, trainable).layers[1].operators
+            if each.name.endswith("adapter down")
+        )
+        for trainable in (known, replace(known, widened=True))
+    )
+    assert wide == 2 * 4 * 64 * 4096
+    assert narrow < wide
+
+
+def test_gptq_has_four_bits_and_a_scale_for_128_weights():
+    assert WeightStorage.GPTQ.weight_bytes * 8 == 4 + 20 / 128

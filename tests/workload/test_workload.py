@@ -73,3 +73,14 @@ def test_step_without_a_sample_is_refused(batch):
 def test_training_without_a_sample_is_refused(value):
     with pytest.raises(InputError, match=r"Workload\.samples must be above 0"):
         Workload(model=MODEL, global_batch=1, samples=value)
+
+
+def test_pure_sixteen_bits_have_no_master_copy():
+    known = {"model": MODEL, "global_batch": 8, "precision": Precision.BF16}
+    assert Workload(**known).master_bytes == 4
+    assert Workload(**known, master_copy=False).master_bytes == 0
+
+
+@pytest.mark.parametrize(("optimizer", "moments"), MOMENTS.items())
+def test_a_moment_is_one_of_them(optimizer, moments):
+    assert optimizer.moment_bytes == (4 if moments else 0)

@@ -303,9 +303,10 @@ def need(run: MeasuredRun, coefficients: Coefficients) -> Need:
 
 def _totals(case: Case, coefficients: Coefficients) -> Iterator[float]:
     """Bytes of every plan that a run may have had."""
-    priced = setting(case.workload, case.cluster, coefficients, software=case.software)
-    for plan in (case.plan, *case.heavier):
-        wrong = problems(case.workload, case.cluster, plan)
-        if wrong:
-            raise InputError("\n".join(wrong))
-        yield float(heaviest_total(priced, hold(priced, table_of([plan])))[0])
+    for each in (case, *case.others):
+        priced = setting(each.workload, each.cluster, coefficients, software=each.software)
+        for plan in each.plausible:
+            wrong = problems(each.workload, each.cluster, plan)
+            if wrong:
+                raise InputError("\n".join(wrong))
+            yield float(heaviest_total(priced, hold(priced, table_of([plan])))[0])

@@ -80,7 +80,8 @@ def log_seconds(question: FitQuestion) -> list[Floats]:
 def observed(run: MeasuredRun) -> Observation | None:
     """A run as an observation; None for one that says nothing of a step's time.
 
-    A plan that is not stated whole is the one that the priors find to fit.
+    A plan whose recomputation is not stated is the one that the priors find to fit; one whose
+    degrees are not stated tells nothing, for which plan ran is not known.
     """
     coefficients = PRIORS.coefficients
     if run.subject is not Subject.STEP_TIME or run.out_of_memory:
@@ -88,7 +89,7 @@ def observed(run: MeasuredRun) -> Observation | None:
     try:
         case = case_of(run, CATALOGUE)
         measured = measured_seconds(run, case)
-        if measured is None:
+        if measured is None or case.others:
             return None
         priced = setting(case.workload, case.cluster, coefficients, software=case.software)
         plan = climb(priced, case.plausible).plan if case.heavier else case.plan

@@ -16,6 +16,8 @@ from foretrain.errors import InputError
 from foretrain.measured import lore
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
+from foretrain.measured.degrees import quantile
+from foretrain.measured.peak import Counted, counted_of, share
 from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
@@ -89,9 +91,11 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         return Prediction(value=float(seconds), assumed=exchange.assumed)
     if run.subject not in (Subject.STEP_TIME, *_PREDICTORS):
         raise NotCovered(f"{run.subject} is not covered")
-    case = case_of(run, CATALOGUE)
+    meant = meant_of(case_of(run, CATALOGUE), coefficients)
+    case = meant.case
     if run.subject is Subject.STEP_TIME:
         found, choices = _lightest(case, coefficients, played=played)
+        choices = (*choices, *meant.seconds)
         situation = replace(
             among(found.confidence.situation, found.closed_form, choices), assumed=len(case.assumed)
         )
@@ -107,14 +111,57 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
             high=kept * found.step_time * wide.high_factor,
             measured=measured_seconds(run, case),
             fits=found.fits,
-            remark="; ".join(filter(None, (recompute, misfit, decides))),
+            remark="; ".join(filter(None, (meant.words, recompute, misfit, decides))),
             plan=found.plan,
             parts=replace(found.parts, update=found.parts.update - left_out),
             situation=situation,
         )
     else:
+        if case.heavier:
+            rung = climb(setting_of(case, coefficients), case.plausible)
+            case = replace(case, plan=rung.plan, heavier=())
         prediction = _PREDICTORS[run.subject](run, case, coefficients)
+        remark = "; ".join(filter(None, (meant.words, prediction.remark)))
+        prediction = replace(prediction, remark=remark)
     return replace(prediction, assumed=case.assumed, trainer=case.trainer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """Which of several cases a row is taken to mean.
+
+    Attributes:
+        case: the one in the middle of those that fit, each weighed by its speed; its degrees alone
+            where they are stated.
+        seconds: a step of the quickest and of the slowest that count, less a twentieth of all
+            weight on either side; none where one case is all that may be meant.
+        words: what the reader should know of the choice.
+    """
+
+    case: Case
+    seconds: tuple[float, ...] = ()
+    words: str = ""
+
+
+def meant_of(case: Case, coefficients: Coefficients) -> Meant:
+    """The case that a row is taken to mean, among all degrees that it may have had."""
+    if not case.others:
+        return Meant(case=case)
+    every = [replace(case, others=()), *case.others]
+    priced = [climb(setting_of(each, coefficients), each.plausible) for each in every]
+    pairs = list(zip(every, priced, strict=True))
+    fit = [(each, rung) for each, rung in pairs if rung.seconds]
+    told = f"{len(fit)} plans that fit and may be meant"
+    if not fit:
+        # They ran, whatever is predicted.
+        fit, told = pairs, f"{len(pairs)} plans that may be meant, none of which fits"
+    seconds = tuple(rung.likely for _, rung in fit)
+    chosen, rung = fit[quantile(seconds, 0.5)]
+    return Meant(
+        case=chosen,
+        seconds=tuple(seconds[quantile(seconds, share)] for share in (0.05, 0.95)),
+        words=f"{rung.plan}: the middle of {told}",
+    )
 
 
 def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]:
@@ -138,7 +185,7 @@ def _lightest(
     if case.opened and (told := _amid(case, case.opened, coefficients, played=played)):
         return told
     if case.heavier:
-        rung = climb(_setting(case, coefficients), case.plausible)
+        rung = climb(setting_of(case, coefficients), case.plausible)
         found = _estimate(replace(case, plan=rung.plan), coefficients, played=played)
         choices = rung.seconds
     else:
@@ -166,16 +213,26 @@ def measured_seconds(run: MeasuredRun, case: Case) -> float | None:
     """Seconds of a step, as stated or at the rate of tokens that is stated instead."""
     if run.measured is not None or run.token_rate is None:
         return run.measured
-    return case.workload.global_batch * case.workload.model.tokens / run.token_rate
+    samples = run.global_batch or case.workload.global_batch
+    return samples * case.workload.model.tokens / run.token_rate
 
 
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
     """What a source counts: the whole device, or what a framework's allocator says of itself."""
     memory = memory_of_case(case, coefficients)
-    allocated = case.prints_allocated or lore.ALLOCATED.of(run)
-    counted = memory.allocated / memory.total if allocated else 1.0
+    counted = Counted.ALLOCATED if case.prints_allocated else counted_of(run)
+    part = share(
+        counted,
+        allocated=memory.allocated,
+        total=memory.total,
+        fragmentation=coefficients.memory.fragmentation,
+    )
     return Prediction(
-        value=counted * memory.total, low=counted * memory.low, high=counted * memory.high
+        value=part * memory.total,
+        low=part * memory.low,
+        high=part * memory.high,
+        fits=memory.total <= case.cluster.device.memory,
+        remark=f"counted is {counted}",
     )
 
 
@@ -241,10 +298,10 @@ def _estimate(case: Case, coefficients: Coefficients, *, played: bool = True) ->
     Raises:
         InputError: the plan cannot run on the cluster.
     """
-    return price_plan(_setting(case, coefficients), case.plan, played=played)
+    return price_plan(setting_of(case, coefficients), case.plan, played=played)
 
 
-def _setting(case: Case, coefficients: Coefficients) -> Setting:
+def setting_of(case: Case, coefficients: Coefficients) -> Setting:
     """What every plan of the case is priced in.
 
     Raises:

@@ -8,19 +8,22 @@ from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
-from foretrain.measured import defaults, lore
-from foretrain.measured.coverage import Assumptions, NotCovered, circumstances_of
+from foretrain.measured import defaults, lore, recipe, tuning
+from foretrain.measured.coverage import Assumptions, Default, NotCovered, circumstances_of
+from foretrain.measured.degrees import degrees_choices
 from foretrain.measured.layout import batch_of, plans_of
 from foretrain.measured.litgpt import completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.place import Catalogue, cluster_of
-from foretrain.measured.policies import degrees_of, not_understood
+from foretrain.measured.policies import Degrees, not_understood
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
+from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan
 from foretrain.trainers.software import SHARED, Execution, Software
 from foretrain.trainers.trainer import ANY, recognised
 from foretrain.trainers.variants import Opened, Variant
 from foretrain.workload.gradients import CODECS, FP32, GradientCodec
+from foretrain.workload.graph import Model
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
 TABLES = frozenset(
@@ -83,6 +86,8 @@ class Case:
         otherwise: the same of options that would rather be as nobody sets them, for a run that ran
             though nothing else fits.
         prints_allocated: whether the memory that it prints is what the allocator handed out.
+        others: the same with other degrees, where a row leaves out more of them than follow from
+            the number of devices.
     """
 
     workload: Workload
@@ -95,6 +100,7 @@ class Case:
     opened: Opened = ()
     otherwise: Opened = ()
     prints_allocated: bool = False
+    others: tuple[Case, ...] = ()
 
     @property
     def plausible(self) -> tuple[Plan, ...]:
@@ -128,11 +134,33 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
     assumptions = Assumptions(recognised(at, catalogue.trainers()), at)
     if not run.task:
         assumptions.note(defaults.WHOLE_TRAINING.words)
-    elif not lore.COVERED.of(run):
+    elif not tuning.trains(run):
         raise NotCovered(f"task '{run.task}' is not covered")
     model = model_of(run, assumptions)
     cluster = cluster_of(_placed(run, assumptions), catalogue, assumptions)
-    degrees = degrees_of(run, model, assumptions)
+    software = _software(run, _precision(run, cluster.device, assumptions), assumptions)
+    choices = degrees_choices(run, model, cluster, assumptions=assumptions)
+    for words in not_understood(run):
+        assumptions.note(words)
+    known = (model, cluster, software)
+    cases = [_case(run, known, degrees, assumptions=assumptions) for degrees in choices]
+    legal = [
+        each for each in cases if not problems(each.workload, each.cluster, each.plan)
+    ] or cases[:1]
+    assumed = assumptions.words
+    first, *others = (replace(each, assumed=assumed) for each in legal)
+    return replace(first, others=tuple(others))
+
+
+def _case(
+    run: MeasuredRun,
+    known: tuple[Model, Cluster, Software],
+    degrees: Degrees,
+    *,
+    assumptions: Assumptions,
+) -> Case:
+    """A run with one choice of degrees."""
+    model, cluster, software = known
     batch = batch_of(run, degrees, assumptions, tokens=model.tokens)
     plan, *heavier = plans_of(run, model, (degrees, batch), assumptions=assumptions)
     workload = Workload(
@@ -141,10 +169,8 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         precision=_precision(run, cluster.device, assumptions),
         optimizer=_optimizer(run, assumptions),
         gradients=_gradients(run, assumptions),
+        master_copy=not (run.precision.startswith(PURE) or recipe.pure_of(run)),
     )
-    software = _software(run, workload.precision, assumptions)
-    for words in not_understood(run):
-        assumptions.note(words)
     return Case(
         workload=workload,
         cluster=cluster,
@@ -179,27 +205,44 @@ def _precision(run: MeasuredRun, device: Device, assumptions: Assumptions) -> Pr
         NotCovered: a precision that foretrain does not know.
     """
     words = run.precision.lower().partition(" + ")[0]
-    if words:
-        if words not in PRECISIONS:
-            raise NotCovered(f"precision '{run.precision}' is not covered")
-        written = PRECISIONS[words]
-        if written is Precision.FP16 and device.peak.fp16 is None:
-            return assumptions.take(defaults.HALF_STORAGE)
-        automatic = device.peak.tf32 is not None and assumptions.of("tf32").value
-        if written is Precision.FP32 and automatic:
-            assumptions.unset("tf32")
-            return Precision.TF32
-        return written
+    if not words:
+        return assumptions.take(_usual_precision(run, device))
+    if words not in PRECISIONS:
+        raise NotCovered(f"precision '{run.precision}' is not covered")
+    written = PRECISIONS[words]
+    if written is Precision.FP16 and device.peak.fp16 is None:
+        return assumptions.take(defaults.HALF_STORAGE)
+    automatic = device.peak.tf32 is not None and assumptions.of("tf32").value
+    if written is Precision.FP32 and automatic:
+        assumptions.unset("tf32")
+        return Precision.TF32
+    return written
+
+
+def _usual_precision(run: MeasuredRun, device: Device) -> Default[Precision]:
+    """The precision of a run that states none."""
     if run.subject is Subject.ACTIVATION_SHARE:
-        return assumptions.take(defaults.SIXTEEN_BIT)
+        return defaults.SIXTEEN_BIT
     if run.linear_precision == Precision.FP8:
-        return assumptions.take(defaults.FP8_OF_MLPERF)
-    brain = device.peak.bf16 is not None
-    return assumptions.take(defaults.BRAIN_FLOAT if brain else defaults.HALF_FLOAT)
+        return defaults.FP8_OF_MLPERF
+    if lore.SHARED_CODE.of(run) and not reads_images(run) and _eight_bits_pay(device):
+        return defaults.FP8_OF_ROUNDS
+    return defaults.HALF_FLOAT if device.peak.bf16 is None else defaults.BRAIN_FLOAT
+
+
+PAYS = 1.5
+"""Products of 8 bits are taken for granted in tuned code where they are so many times as quick."""
+
+
+def _eight_bits_pay(device: Device) -> bool:
+    narrow, wide = device.peak.fp8, device.peak.bf16
+    return narrow is not None and wide is not None and narrow >= PAYS * wide
 
 
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
-    if run.precision.startswith(PURE):
+    if recipe.EIGHT_BIT.search(run.notes):
+        return Optimizer.ADAMW_8BIT
+    if run.precision.startswith(PURE) or recipe.pure_of(run):
         return Optimizer.ADAMW_16BIT
     if run.optimizer:
         name = run.optimizer
@@ -211,7 +254,7 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
 
 def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
     """How gradients are held and sent; in fp32 where nothing else is known."""
-    if run.precision.startswith(PURE):
+    if run.precision.startswith(PURE) or recipe.pure_of(run):
         return CODECS["bf16"]
     known: GradientCodec = assumptions.of("gradients").value
     if known != FP32:
@@ -235,6 +278,9 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
     return replace(
         software_of(run, assumptions),
         family=assumptions.trainer.family if assumptions.trainer.recognised else "",
+        phased=recipe.LIBRARIES.of(run),
+        stepwise=bool(recipe.STEPWISE.search(run.notes)),
+        fused_update=recipe.FUSED_UPDATE.of(run),
         relays=pictures and precision not in assumptions.of("channels_last").value,
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and assumptions.of("program").value,

@@ -100,6 +100,7 @@ class Belief(Generic[T_co]):
     Attributes:
         says: what holds of them.
         why: what speaks for it; never that it fits the measurements.
+        framework: of the name of their framework, in lower case.
         source: of the id of their source.
         task: of their task.
         network: of the name of what they train.
@@ -108,6 +109,7 @@ class Belief(Generic[T_co]):
 
     says: T_co
     why: str
+    framework: str = ""
     source: str = ""
     task: str = ""
     network: str = ""
@@ -116,6 +118,7 @@ class Belief(Generic[T_co]):
     def holds(self, run: MeasuredRun) -> bool:
         """Whether a run is one of them."""
         texts = (
+            (self.framework, run.framework.lower()),
             (self.source, run.source_id),
             (self.task, run.task),
             (self.network, run.network.name),

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from foretrain.measured.coverage import Default
 from foretrain.plan.plan import AXES
+from foretrain.trainers.vocabulary import AS_NEEDED
 from foretrain.workload.gradients import CODECS
 from foretrain.workload.workload import Optimizer, Precision
 
@@ -64,6 +65,9 @@ SEQUENCES: Mapping[str, Default[int]] = MappingProxyType(
         for name, tokens, why in (
             ("bert-large", 384, "SQuAD, the only task of such rows, is trained so (devlin2019)"),
             ("bert-base-cased", 128, "the entity recognition of BioBERT is trained so (lee2020)"),
+            ("gpt-2-355m", 1024, "its learned positions (radford2019)"),
+            ("bart-large", 1024, "the longest source of its summaries (lewis2020)"),
+            ("gnmt", 32, "as for the Transformer, which reads the same sentences"),
             ("transformer-big", 32, "a sentence of WMT 2014 in pieces, per side (from memory)"),
             ("transformer-xl-base", 192, "tgt_len of NVIDIA's wt103_base.yaml"),
             ("transformer-xl-large", 384, "tgt_len of NVIDIA's wt103_large.yaml"),
@@ -97,6 +101,23 @@ HEAD_WIDTH = Default(
     value=128,
     words="heads of width 128",
     why="narayanan2021, table 1, from 18 billion parameters on",
+)
+HEAD_WIDTHS: Default[Mapping[int, int]] = Default(
+    value=MappingProxyType({2048: 128, 1: 64}),
+    words="heads as wide as those of models of that hidden size: near 128, below 2048 near 64",
+    why="brown2020, table 2.1; narayanan2021, table 1; whole heads that the tensor axis divides",
+)
+"""Width of heads, from a hidden size on; the first that applies."""
+
+LAYERS_OF_PARAMETERS = Default(
+    value=True,
+    words="as many layers as the stated parameters fill",
+    why="what is left of them beside the embedding, over those of a layer of the stated widths",
+)
+CONTEXT = Default(
+    value=2048,
+    words="samples of 2048 tokens",
+    why="the context of brown2020, which decoders of a stated size without a name follow",
 )
 VOCABULARY = Default(
     value=51200,
@@ -187,6 +208,11 @@ NO_ACCUMULATION = Default(
     words="no accumulation of micro-batches",
     why="what a trainer does unless it is told otherwise",
 )
+ROUNDED_SHARES = Default(
+    value=True,
+    words="every replica as many samples as the one with most: they do not divide evenly",
+    why="a synchronous step waits for the slowest replica",
+)
 FEWER_CHUNKS = Default(
     value=True,
     words="fewer chunks per stage than stated: embedding and head count as layers there",
@@ -196,6 +222,11 @@ BALANCED_CUT = Default(
     value=True,
     words="layers cut so that the slowest stage is quickest",
     why="they do not divide evenly, and no column says which stage has fewer",
+)
+RECOMPUTE_TO_FIT = Default(
+    value=AS_NEEDED,
+    words="as much recomputation as the device asks for",
+    why="a run whose memory was measured had enough of it",
 )
 HEADS_PER_KV_HEAD = Default(
     value=1,
@@ -231,6 +262,12 @@ TF32_AS_FP32 = Default(
     value=Precision.TF32,
     words="tf32 for fp32",
     why="NVIDIA's containers compute fp32 products in tf32 on devices that can, since 20.06",
+)
+FP8_OF_ROUNDS = Default(
+    value=Precision.FP8,
+    words="fp8, as runs of the same round",
+    why="submissions to MLPerf that state it have linear layers in 8 bits on devices where these "
+    "are quicker; those that do not state it run the same code",
 )
 FP8_OF_MLPERF = Default(
     value=Precision.FP8,

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 from types import MappingProxyType
 
-from foretrain.measured import defaults
-from foretrain.measured.coverage import Assumptions, NotCovered, stated
+from foretrain.measured import defaults, recipe
+from foretrain.measured.coverage import Assumptions, stated
 from foretrain.measured.policies import (
     Degrees,
     attention_of,
@@ -40,12 +41,18 @@ def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions, *, to
         assumptions: takes what stands for blanks.
         tokens: of a sample.
 
+    A step waits for the replica with most samples, so where they do not divide evenly it takes what
+    it would if all had as many.
+
     Raises:
-        NotCovered: no batch is stated, or replicas do not get whole micro-batches.
+        NotCovered: no batch is stated.
     """
     layout, step, micro = run.layout, run.global_batch, run.layout.micro_batch
     if micro is None and layout.batch_tokens is not None:
         micro = float(layout.batch_tokens // tokens)
+    batch = recipe.BATCHES.of(run)
+    if step is None and micro is None and batch is not None:
+        micro = float(assumptions.take(batch))
     if step is None:
         count = stated(micro, "global batch") * degrees.data
         step = int(count * assumptions.fill(layout.accumulation, defaults.NO_ACCUMULATION))
@@ -58,15 +65,24 @@ def batch_of(run: MeasuredRun, degrees: Degrees, assumptions: Assumptions, *, to
         else:
             assumptions.take(defaults.WHOLE_SHARE)
             micro = share
-    if not micro.is_integer() or micro < 1 or step % (int(micro) * degrees.data):
-        raise NotCovered("global batch is not a whole number of micro-batches on every replica")
-    return Batch(step=step, micro=int(micro))
+    samples = max(1, ceil(micro))
+    together = samples * degrees.data
+    if step % together or samples != micro:
+        assumptions.note(defaults.ROUNDED_SHARES.words)
+        step = together * max(1, ceil(step / together))
+    return Batch(step=step, micro=samples)
 
 
 OFFLOAD: Mapping[str, Offload] = MappingProxyType(
     {"": Offload.NONE, **{each.name.lower(): each for each in Offload}}
 )
 """What waits in the host's memory, by a source's word; nothing unless it says so."""
+
+
+def _offload(run: MeasuredRun) -> Offload:
+    """What waits in the host's memory, by its column or by the notes."""
+    noted = "activations" if recipe.OFFLOADED.search(run.notes) else ""
+    return OFFLOAD[run.layout.offload or noted]
 
 
 def plans_of(
@@ -78,7 +94,7 @@ def plans_of(
         NotCovered: a policy that foretrain does not know.
     """
     degrees, batch = divided
-    chunks = _chunks(run, degrees, layers=model.cuttable_layers, assumptions=assumptions)
+    chunks = _chunks(run, (degrees, batch), layers=model.cuttable_layers, assumptions=assumptions)
     sharding, shard = sharding_of(run, degrees, assumptions)
     shared_experts = model.experts and degrees.tensor > 1
     plan = Plan(
@@ -93,7 +109,7 @@ def plans_of(
         sequence_parallel=sequence_parallel_of(run, degrees, assumptions),
         sharding=sharding,
         shard=shard,
-        offload=OFFLOAD[run.layout.offload],
+        offload=_offload(run),
         attention=attention_of(run, model, assumptions),
         sends=(
             Sends.OVERLAPPED
@@ -116,11 +132,19 @@ def plans_of(
     return first, *others
 
 
-def _chunks(run: MeasuredRun, degrees: Degrees, *, layers: int, assumptions: Assumptions) -> int:
+def _chunks(
+    run: MeasuredRun, divided: tuple[Degrees, Batch], *, layers: int, assumptions: Assumptions
+) -> int:
     """Chunks per stage, fewer than stated where the ends were counted as layers."""
+    degrees, batch = divided
     if degrees.pipeline == 1:
         return 1
     most = max(1, layers // degrees.pipeline)
+    if run.layout.interleaving is None and batch.step % (
+        batch.micro * degrees.data * degrees.pipeline
+    ):
+        # Interleaving needs as many micro-batches as stages, or a multiple (narayanan2021).
+        return 1
     chunks = run.layout.interleaving or assumptions.unset("interleaving").value or most
     if chunks > most:
         assumptions.note(defaults.FEWER_CHUNKS.words)

@@ -7,19 +7,20 @@ The language model of a measured run: from the library by name, or from the stat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final
 
-from foretrain.measured import defaults, lore
+from foretrain.measured import defaults, lore, tuning
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
-from foretrain.measured.decoders import FAMILIES, FAMILY, encoder_of, shape_of, sized
+from foretrain.measured.decoders import FAMILIES, FAMILY, both_sides_of, encoder_of, shape_of, sized
 from foretrain.measured.litgpt import tuned
 from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import SampleKind, build, find, known
 from foretrain.workload.parts.language_model import Decoder, decoder
-from foretrain.workload.trainable import Trainable, adapted
 
 VARIANTS = MappingProxyType({"volumes": "nnunet-3d", "slices": "nnunet-2d"})
 """Networks of the library by what the table's column `variant` says of nnU-Net."""
@@ -86,12 +87,20 @@ PREDICTING: Mapping[str, str] = MappingProxyType(
 )
 """Models of the library by those without what predicts tokens further ahead."""
 
-ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
+TWO_SIDED: Final = re.compile("t5|bart|encoder.decoder")
+"""Families of an encoder and a decoder."""
 
 
 def reads_images(run: MeasuredRun) -> bool:
-    """Whether a row is about a network of images: by its table, or as it states their size."""
-    return run.table in PICTURES or run.network.image is not None
+    """Whether a row is about a network of images: by its table, or as it states their size.
+
+    A table of single devices has models of text too: those that the library knows as such, or whose
+    rows state tokens.
+    """
+    if run.network.image is not None:
+        return True
+    text = _known(run.network.name) or run.network.sequence is not None
+    return run.table in PICTURES and not (text and run.network.inventory is None)
 
 
 def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
@@ -114,26 +123,27 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
             raise NotCovered(f"'{name}' is not in the library")
         tokens = network.sequence or assumptions.take(lore.LONGEST.of(run))
         return tuned(run, _built(find(name).name, tokens))
-    model = _language_model(run, assumptions)
-    rank = lore.ADAPTERS.of(run)
-    return model if rank is None else _with_adapters(model, assumptions.take(rank))
+    return tuning.tuned(run, _language_model(run, assumptions), assumptions)
 
 
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:
-    network = run.network
-    dense = network.family in FAMILIES and network.experts is None
-    if dense and run.table is not TableKind.MEMORY:
-        if network.layers is not None or network.hidden is not None:
-            shape = shape_of(network, assumptions)
-            return _decoder(network.name, shape, _sequence(network, assumptions))
-        if network.parameters is not None and not _known(network.name):
-            tokens = stated(network.sequence, "sequence length")
-            return _decoder(network.name, sized(network, assumptions), tokens)
-    network = run.network
-    if not _known(network.name) and network.family == FAMILY and network.layers is not None:
-        return encoder_of(network, assumptions, sequence=_sequence(network, assumptions))
-    if not _known(network.name):
-        raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
+    """The library's model of a name, or one of the stated sizes, whatever its family is called."""
+    network, named = run.network, _known(run.network.name)
+    sides = TWO_SIDED.search(network.family.lower())
+    # A memory table has no column for sizes; a family that the library has details of, has them.
+    plain = network.family in FAMILIES and network.experts is None
+    if network.hidden is not None and (not named or (plain and run.table is not TableKind.MEMORY)):
+        tokens = _sequence(network, assumptions)
+        if sides:
+            return both_sides_of(network, assumptions, sequence=tokens)
+        if FAMILY in (network.family, network.name.lower()[: len(FAMILY)]):
+            return encoder_of(network, assumptions, sequence=tokens)
+        shape = shape_of(network, assumptions, tensor=run.layout.tensor or 1)
+        return _decoder(network.name, shape, tokens)
+    if not named:
+        if network.parameters is None or network.experts is not None or sides:
+            raise NotCovered(f"structure of '{network.name}' not stated, nor in the library")
+        return _decoder(network.name, sized(network, assumptions), _sequence(network, assumptions))
     name = find(network.name).name
     if name in PREDICTING:
         ahead = assumptions.fill(network.token_prediction, lore.PREDICTION.of(run))
@@ -153,14 +163,11 @@ def _sequence(network: TrainedNetwork, assumptions: Assumptions) -> int:
         default = defaults.SEQUENCES.get(find(network.name).name)
         if default is not None:
             return assumptions.take(default)
+    if network.sequence is None and not _known(network.name):
+        return assumptions.take(defaults.CONTEXT)
     return round(stated(network.sequence, "sequence length") * (network.fill or 1.0))
 
 
 @lru_cache(maxsize=256)
 def _decoder(name: str, shape: Decoder, sequence: int) -> Model:
     return decoder(name, shape, sequence=sequence)
-
-
-@lru_cache(maxsize=16)
-def _with_adapters(model: Model, rank: int) -> Model:
-    return adapted(model, Trainable(lora=rank, targets=ATTENTION))

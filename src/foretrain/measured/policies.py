@@ -16,7 +16,8 @@ from typing import Final
 
 from foretrain.measured import defaults
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
-from foretrain.measured.run import MeasuredRun, RunLayout
+from foretrain.measured.run import MeasuredRun, RunLayout, Subject
+from foretrain.measured.tuning import storage_of, unread
 from foretrain.plan.plan import Recompute, Sharding
 from foretrain.trainers.variants import rungs_of
 from foretrain.units import as_written
@@ -50,6 +51,9 @@ def degrees_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Degr
     context = assumptions.fill(layout.context, defaults.NO_CONTEXT)
     known = {"data": layout.data, "tensor": layout.tensor, "pipeline": layout.pipeline}
     devices = stated(run.place.devices, "number of devices")
+    if devices == 1:
+        # One device has nothing to divide, whatever is left out.
+        known = {name: degree or 1 for name, degree in known.items()}
     blank = [name for name, degree in known.items() if degree is None]
     if len(blank) > 1:
         raise NotCovered(f"degree of the {' and '.join(blank)} axis not stated")
@@ -67,7 +71,7 @@ _STAGES: Final = (
     (re.compile(r"full_?shard|fully_?shard|fsdp|zero-?3"), 3),
     (re.compile(r"shard_grad_op|zero-?2"), 2),
     (re.compile(r"distributed optimizer|zero-?1"), 1),
-    (re.compile(r"^(none|no_?shard|ddp|zero-?0)$"), 0),
+    (re.compile(r"^(none|no_?shard|ddp|zero-?0|single device)$"), 0),
 )
 """How sources write the stages of ZeRO; the first that is found counts."""
 
@@ -78,8 +82,8 @@ GROUP: Final = re.compile(r"group ([0-9]+)")
 ONE_AXIS: Final = ("data parallel", "single")
 """How a column of words about parallelism begins where every device has the whole network."""
 
-_REMARKS: Final = {"recompute": ("sequence parallel",), "precision": ("bnb.nf4", "bnb.nf4-dq")}
-"""What may follow a plus."""
+_REMARKS: Final = ("sequence parallel", "bf16")
+"""What may follow a plus, beside how frozen weights are stored."""
 
 
 def stage_of(words: str) -> int | None:
@@ -108,8 +112,10 @@ def not_understood(run: MeasuredRun) -> Iterator[str]:
         yield left_out("shard_strategy", layout.sharding)
     for column, words in (("recompute", layout.recompute), ("precision", run.precision)):
         more = [part.strip() for part in words.split("+")[1:]]
-        if left := [part for part in more if part.lower() not in _REMARKS[column]]:
+        if left := [part for part in more if part.lower() not in _REMARKS and not storage_of(part)]:
             yield left_out(column, " + ".join(left))
+    for column, words in unread(run):
+        yield left_out(column, words)
     if layout.axes and not layout.axes.lower().startswith(ONE_AXIS):
         yield left_out("parallelism", layout.axes)
 
@@ -157,6 +163,8 @@ def sharding_of(
 def recompute_of(run: MeasuredRun, model: Model, assumptions: Assumptions) -> tuple[Rung, ...]:
     """What is computed twice, the choices in order of cost."""
     words = first_of(run.layout.recompute)
+    if not words and run.subject is Subject.PEAK_MEMORY:
+        return rungs_of(model, assumptions.take(defaults.RECOMPUTE_TO_FIT))
     if not words:
         return rungs_of(model, assumptions.unset("recompute").value)
     if words not in RECOMPUTE:

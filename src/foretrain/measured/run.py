@@ -78,6 +78,7 @@ class TrainedNetwork:
         kv_heads: key-value heads.
         vocabulary: rows of the embedding.
         experts: experts per layer; None for a dense network.
+        chosen: experts that a token is sent to.
         parameters: of the whole network.
         sequence: tokens per sample, or the most of them where `fill` is stated.
         fill: mean tokens of a sample over `sequence`, at most 1.
@@ -95,6 +96,7 @@ class TrainedNetwork:
     kv_heads: int | None = None
     vocabulary: int | None = None
     experts: int | None = None
+    chosen: int | None = None
     parameters: float | None = None
     sequence: int | None = None
     fill: float | None = None

@@ -58,7 +58,7 @@ def checkpoint(workload: Workload, plan: Plan) -> Checkpoint:
     group = plan.shard or replicas
     return Checkpoint(
         weights=trained * precision.value_bytes,
-        state=trained * (precision.master_bytes + workload.optimizer.state_bytes),
+        state=trained * (workload.master_bytes + workload.optimizer.state_bytes),
         weight_copies=replicas // (group if plan.sharding >= Sharding.PARAMETERS else 1),
         state_copies=replicas // (group if plan.sharding >= Sharding.OPTIMIZER else 1),
     )

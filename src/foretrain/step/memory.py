@@ -73,17 +73,24 @@ def stage_memory(
     plans, state, known = held.plans, _state(setting, held, run=run), setting.coefficients.memory
     # Activations stay on the device, or two layers of them are on their way to the host.
     away, kept = offload.of_activations(plans), _kept(setting, held, run=run, later=later)
-    here = kept * ~away + held.of_stage("met", run)
+    met, transient = held.of_stage("met", run), held.of_stage("transient", run)
+    here = kept * ~away + met
     moving = np.minimum(2.0 * held.of_stage("moving", run), kept) * away
     gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
     optimizer = state.optimizer * ~offload.of_optimizer(plans)
-    passing = (
-        held.of_stage("transient", run)
-        + held.of_stage("unpacked", run)
-        + moving
-        + _gathered(setting, held, run=run)
-        + known.temporaries * (held.of_stage("kept", run) + held.of_stage("met", run))
-    )
+    gathered = _gathered(setting, held, run=run)
+    temporaries = known.temporaries * (held.of_stage("kept", run) + met)
+    if setting.software.phased:
+        # A pass frees what it is done with: the loss before a layer is computed again.
+        transient = np.maximum(transient - met, 0.0)
+        passes = here + transient + gathered + temporaries
+        if setting.software.stepwise:
+            # Of two layers, one of which is updated while the other has its backward pass.
+            gradients = np.minimum(gradients, _learnt(setting, held, run=run))
+        lean = setting.software.stepwise or setting.software.fused_update
+        moment = np.zeros(1) if lean else state.moment
+        gradients = _at_peak(setting, held, updated=(gradients, moment), passes=passes)
+    passing = transient + held.of_stage("unpacked", run) + moving + gathered + temporaries
     handed_out = state.weights + gradients + optimizer + here + passing
     outside = known.fragmentation * handed_out + known.reserve
     return MemoryColumns(
@@ -136,12 +143,14 @@ class _State:
         gradients: accumulated gradients.
         feedback: what a lossy codec adds to the next step's gradients.
         optimizer: state and master copy.
+        moment: one moment of every parameter.
     """
 
     weights: Column
     gradients: Column
     feedback: Column
     optimizer: Column
+    moment: Column
 
 
 def _state(setting: Setting, held: Held, *, run: Run) -> _State:
@@ -164,8 +173,39 @@ def _state(setting: Setting, held: Held, *, run: Run) -> _State:
         weights=weights,
         gradients=reduced * codec.held_bytes,
         feedback=trained * codec.kept_bytes,
-        optimizer=owned * (optimizer.state_bytes + workload.precision.master_bytes),
+        optimizer=owned * (optimizer.state_bytes + workload.master_bytes),
+        moment=owned * optimizer.moment_bytes,
     )
+
+
+def _learnt(setting: Setting, held: Held, *, run: Run) -> Column:
+    """Bytes of the gradients of the largest layer and of the largest that can be cut. [plan]"""
+    total = np.zeros(1)
+    for holding in setting.holdings:
+        total = total + held.of_holding("learnt", run, holding)
+    return total * setting.workload.gradients.held_bytes
+
+
+def _at_peak(
+    setting: Setting, held: Held, *, updated: tuple[Column, Column], passes: Column
+) -> Column:
+    """Bytes that gradients and their update add to a peak of the passes. [plan]
+
+    Activations are freed as gradients come: one micro-batch without a pipeline has all of the ones
+    or all of the others. Where there are more of either, gradients stay. The copy of a moment that
+    an update needs comes when no activation is left.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        held: plans and what they hold.
+        updated: bytes of gradients, and of one moment.
+        passes: bytes of activations and what passes through at the end of the forward pass.
+    """
+    (gradients, moment), plans = updated, held.plans
+    several = setting.workload.micro_batches(plans.data, plans.micro_batch) > 1
+    stays = several | (plans.pipeline > 1)
+    update: Column = np.maximum(moment + np.where(stays, 0.0, gradients) - passes, 0.0)
+    return update + np.where(stays, gradients, 0.0)
 
 
 def _kept(setting: Setting, held: Held, *, run: Run, later: Column | float) -> Column:

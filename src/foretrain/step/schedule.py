@@ -154,8 +154,9 @@ def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
     workload, plans, run, rate = setting.workload, held.plans, held.every_run, setting.rate
     precision, optimizer, codec = workload.precision, workload.optimizer, workload.gradients
     gradient = codec.held_bytes
-    copy = precision.value_bytes if precision.master_bytes else 0.0
-    state = 2.0 * (optimizer.state_bytes + (precision.master_bytes or precision.value_bytes))
+    master = workload.master_bytes
+    copy = precision.value_bytes if master else 0.0
+    state = 2.0 * (optimizer.state_bytes + (master or precision.value_bytes))
     away, host, reached = offload.of_optimizer(plans), setting.cluster.host, setting.coefficients
     update, moved = np.zeros(1), np.zeros(1)
     for holding in setting.holdings:

@@ -182,7 +182,7 @@ def run_of(cells: Cells, table: TableKind) -> MeasuredRun:
         table=table,
         subject=subject,
         measured=measured,
-        token_rate=_number(cells, "tokens_per_s_total") if measured is None else None,
+        token_rate=_token_rate(cells) if measured is None else None,
         framework=cells.get("framework", ""),
         stack=_stack(cells),
         date=cells.get("date", ""),
@@ -211,6 +211,12 @@ def _step_time(cells: Cells) -> Reading:
     if stated is None and batch and sequence and rate:
         return Subject.STEP_TIME, batch * sequence / rate
     return Subject.STEP_TIME, stated
+
+
+def _token_rate(cells: Cells) -> float | None:
+    """Tokens per second of the whole job, in a column of its own or as a throughput of tokens."""
+    counted = "throughput" if cells.get("unit") == "tokens/s" else "tokens_per_s_total"
+    return _number(cells, counted)
 
 
 def _transfer_time(cells: Cells) -> Reading:
@@ -255,6 +261,7 @@ def _network(cells: Cells, table: TableKind) -> TrainedNetwork:
         kv_heads=_count(cells, "kv_heads"),
         vocabulary=_count(cells, "vocab"),
         experts=_count(cells, "experts"),
+        chosen=_count(cells, "topk"),
         parameters=parameters,
         sequence=_count(cells, "seq_len"),
         fill=_number(cells, "sequence_fill"),

@@ -43,6 +43,11 @@ class Software:
         waits: whether gradients of a shard are added up whole, and reduced with the last
             micro-batch alone.
         unpacked: copies of the weights that a product unpacks from fewer bits, while it runs.
+        phased: whether memory is used again within a step: gradients are dropped after each
+            update, a pass frees what it is done with, and an update, which works on all parameters
+            at once and takes a copy of one moment, comes when activations are gone.
+        stepwise: whether a layer is updated as soon as it has its gradients, which then go.
+        fused_update: whether an update is one kernel, which needs no such copy.
         execution: how kernels come about and are launched.
         graphs: whether kernels are launched as graphs.
         interpreted: whether an interpreter calls each operator, where no graph is known before it
@@ -67,6 +72,9 @@ class Software:
     flat: bool = False
     waits: bool = False
     unpacked: int = 1
+    phased: bool = False
+    stepwise: bool = False
+    fused_update: bool = False
     execution: Execution = Execution.TUNED
     graphs: bool = False
     interpreted: bool = True

@@ -10,7 +10,8 @@ Source: pytorch, tools/autograd/derivatives.yaml (from memory, not read again).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import NOTHING, Operator, OperatorKind, Size
@@ -21,45 +22,137 @@ PARTS = 3
 """Queries, keys and values: what one product computes side by side."""
 
 
-def eager(model: Model, *, keeps_inputs: bool = False) -> Model:
+class Loss(StrEnum):
+    """How logits and their loss are computed, and what of them is there at the peak."""
+
+    LEAN = "lean"
+    """As the library counts it: logits are freed, softmax is kept in fp32."""
+    WHOLE = "whole"
+    """Logits in 16 bits and in fp32, then two of softmax and of its gradients at once, in fp32."""
+    FUSED = "fused"
+    """One kernel whose gradients take the place of its input, a shifted copy of fp32 logits."""
+    CHUNKED = "chunked"
+    """Eight parts of the tokens one after another; logits of all in 16 bits."""
+    FUSED_LINEAR = "fused linear"
+    """Logits of so few tokens at once that they are no more than what the product reads."""
+
+    def kept(self, logits: float, inputs: float, *, narrow: bool = False) -> Size:
+        """What is there at the peak.
+
+        Args:
+            logits: their number.
+            inputs: values that the product which makes them reads.
+            narrow: whether nothing is widened to fp32.
+        """
+        if narrow:
+            copies = {Loss.WHOLE: 4, Loss.FUSED: 2}.get(self, 1)
+            return Size(values=copies * (inputs if self is Loss.FUSED_LINEAR else logits))
+        whole = Size(values=logits, fixed=3 * FP32_BYTES * logits)
+        return {
+            Loss.LEAN: Size(fixed=FP32_BYTES * logits),
+            Loss.WHOLE: whole,
+            Loss.FUSED: Size(fixed=2 * FP32_BYTES * logits),
+            Loss.CHUNKED: replace(whole, fixed=whole.fixed / CHUNKS),
+            Loss.FUSED_LINEAR: Size(values=inputs, fixed=3 * FP32_BYTES * inputs),
+        }[self]
+
+
+CHUNKS = 8
+"""Of torchtune's chunked loss (from memory)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernels:
+    """What is fused of a model that runs operation by operation.
+
+    Attributes:
+        loss: the loss.
+        narrow: whether logits and their loss stay at the precision of activations.
+        norms: whether a norm is one kernel, which keeps its input as it is.
+        separate: whether queries, keys and values are products of their own, with adapters of their
+            own; otherwise they are parts of one, whose result stays beside rotated copies, and
+            adapters of some of them are padded by an indexed copy.
+        passes: whether a compiler fuses what lies between products, so that they keep what the
+            library counts.
+    """
+
+    loss: Loss = Loss.LEAN
+    narrow: bool = False
+    norms: bool = False
+    separate: bool = False
+    passes: bool = False
+
+
+NOTHING_FUSED = Kernels()
+
+
+def eager(model: Model, kernels: Kernels = NOTHING_FUSED, *, keeps_inputs: bool = False) -> Model:
     """A model as an eager framework keeps it.
 
     Args:
         model: adapters included.
+        kernels: what is fused all the same.
         keeps_inputs: whether a product whose weights are stored in fewer bits keeps what it reads,
             though they are frozen (bitsandbytes before 2024).
     """
+    tokens = model.tokens
     layers = (
-        replace(layer, operators=tuple(_operators(layer, model.tokens, keeps_inputs)))
+        replace(
+            layer,
+            operators=tuple(
+                _with_loss(layer, each, kernels)
+                for each in (
+                    layer.operators
+                    if kernels.passes
+                    else _operators(layer, tokens, keeps_inputs, kernels=kernels)
+                )
+            ),
+        )
         for layer in model.layers
     )
     return replace(model, layers=tuple(layers))
 
 
-def _operators(layer: Layer, tokens: int, keeps_inputs: bool) -> Iterator[Operator]:
-    norms = 0
-    pads = 0 < sum(map(_of_part, layer.operators)) < PARTS
+def _with_loss(layer: Layer, operator: Operator, kernels: Kernels) -> Operator:
+    """The operator, with what the loss keeps if it is one of logits."""
+    loss = kernels.loss
+    if operator.name != "loss" or not operator.kept.fixed or loss is Loss.LEAN:
+        return operator
+    products = (each.matrices for each in layer.operators if each.name == "logits")
+    product = next(products, None)
+    inputs = product.batch * product.rows * product.depth if product else 0.0
+    logits = operator.kept.fixed / FP32_BYTES
+    return replace(operator, kept=loss.kept(logits, inputs, narrow=kernels.narrow))
+
+
+def _operators(
+    layer: Layer, tokens: int, keeps_inputs: bool, *, kernels: Kernels
+) -> Iterator[Operator]:
+    after, joined = 0, not kernels.separate
+    pads = joined and 0 < sum(map(_of_part, layer.operators)) < PARTS
     for each in layer.operators:
-        norms += _is_norm(each)
-        kept = _kept(each, tokens, pads=pads)
+        after += _is_norm(each)
+        kept = each.kept
+        if not (kernels.norms and _is_norm(each)):
+            kept = _kept(each, tokens, joined=joined, pads=pads)
         if keeps_inputs and each.stored and is_linear(each) and kept == NOTHING:
             # The input of a product; what several read after the same norm is kept once.
             product, after_norm = each.matrices, not stem(each).endswith(" out")
             assert product is not None
-            if not after_norm or norms:
+            if not after_norm or after:
                 kept = Size(values=product.batch * product.rows * product.depth)
-            norms = max(0, norms - after_norm)
+            after = max(0, after - after_norm)
         yield replace(each, kept=kept)
 
 
-def _kept(operator: Operator, tokens: int, *, pads: bool) -> Size:
+def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
     """What one operator keeps."""
     kept = operator.kept
     if _is_norm(operator) and operator.weights * tokens == kept.values:
         # An RMS norm squares, scales and weighs a copy of its input in fp32.
         copies = 1 + (operator.trainable > 0)
         return Size(fixed=copies * FP32_BYTES * kept.values)
-    if operator.keys and operator.kernels:
+    if joined and operator.keys and operator.kernels:
         # Values are a part of what the product wrote, which stays beside rotated copies.
         return replace(kept, values=kept.values + (operator.queries + operator.keys) / 2)
     if operator.kind is OperatorKind.MEMORY and stem(operator).endswith("activation"):

@@ -29,6 +29,8 @@ from foretrain.workload.operator import (
     matmul,
 )
 
+FP32_BYTES = 4.0
+
 
 class WeightStorage(StrEnum):
     """How frozen weights of products are stored; they are used at the workload's precision."""
@@ -37,6 +39,9 @@ class WeightStorage(StrEnum):
     """Four bits and doubly quantised scales, 4.127 bits in all. Source: dettmers2023, section 3."""
     NF4_PLAIN = "nf4-plain"
     """Four bits and an fp32 scale for 64 weights, 4.5 bits in all. Source: as above."""
+    GPTQ = "gptq"
+    """Four bits, and for 128 weights an fp16 scale and a zero of four bits, 4.156 bits in all.
+    Source: frantar2023, section 4 (groups of 128)."""
     INT8 = "int8"
     """One byte; the scale of a row is left out. Source: dettmers2022-int8."""
 
@@ -46,6 +51,7 @@ class WeightStorage(StrEnum):
         bits = {
             WeightStorage.NF4: 4 + 8 / 64 + 32 / (64 * 256),
             WeightStorage.NF4_PLAIN: 4 + 32 / 64,
+            WeightStorage.GPTQ: 4 + (16 + 4) / 128,
             WeightStorage.INT8: 8.0,
         }
         return bits[self] / 8
@@ -64,6 +70,8 @@ class Trainable:
             of the layers that a pipeline may cut at.
         stored: how the frozen weights are stored; None for the precision of the workload.
         dropout: whether what enters an adapter drops some values.
+        widened: whether adapters are kept in fp32, each of which then reads a copy of its own of
+            what enters it (peft, autocast_adapter_dtype).
     """
 
     frozen: int = 0
@@ -71,6 +79,7 @@ class Trainable:
     targets: tuple[str, ...] = ()
     stored: WeightStorage | None = None
     dropout: bool = False
+    widened: bool = False
 
     def __post_init__(self) -> None:
         for name in ("frozen", "lora"):
@@ -191,6 +200,9 @@ def _adapted(layer: Layer, trainable: Trainable) -> Iterator[Operator]:
             down, *others = adapter(each, name, outputs=outputs, rank=trainable.lora)
             # Dropout makes a copy and a mask of what enters, once for a product.
             copied = replace(down.kept, fixed=down.kept.values)
+            if trainable.widened:
+                copied = Size(fixed=(FP32_BYTES + trainable.dropout) * down.kept.values)
+                dropped = True
             yield replace(down, kept=copied if dropped else NOTHING if held else down.kept)
             yield from others
             held, dropped = True, False

@@ -195,6 +195,11 @@ class Optimizer(StrEnum):
         """Bytes of state per parameter, the master copy apart."""
         return _STATE_BYTES[self]
 
+    @property
+    def moment_bytes(self) -> float:
+        """Bytes of one moment per parameter; 0 where there is none."""
+        return self.state_bytes / (2 if self in _TWO_MOMENTS else 1)
+
 
 _STATE_BYTES = {
     Optimizer.SGD: 0.0,
@@ -207,6 +212,13 @@ _STATE_BYTES = {
     **dict.fromkeys((Optimizer.ADAM, Optimizer.ADAMW, Optimizer.LAMB), 8.0),
 }
 
+_TWO_MOMENTS = frozenset(
+    {
+        *(Optimizer.ADAM, Optimizer.ADAMW, Optimizer.LAMB),
+        *(Optimizer.ADAMW_16BIT, Optimizer.ADAMW_8BIT),
+    }
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
@@ -218,6 +230,7 @@ class Workload:
         precision: of matrix products and activations.
         optimizer: how gradients become updates.
         gradients: the form in which gradients are added up and sent.
+        master_copy: whether weights of 16 bits have an fp32 copy, which the optimizer updates.
         samples: samples of the whole training; None when the amount is not given.
         data: the data set; None when it is not described.
         evaluation: what is evaluated between steps; None for nothing.
@@ -229,6 +242,7 @@ class Workload:
     precision: Precision = Precision.BF16
     optimizer: Optimizer = Optimizer.ADAMW
     gradients: GradientCodec = FP32
+    master_copy: bool = True
     samples: float | None = None
     data: Data | None = None
     evaluation: Evaluation | None = None
@@ -250,6 +264,11 @@ class Workload:
     def micro_batches(self, data: Number, micro_batch: Number) -> Number:
         """Passes of a micro-batch through each of the replicas per step. [as given]"""
         return self.global_batch / (data * micro_batch)
+
+    @property
+    def master_bytes(self) -> float:
+        """Bytes of the fp32 copy of a weight that the optimizer updates; 0 where it has none."""
+        return self.precision.master_bytes if self.master_copy else 0.0
 
     @property
     def epoch_samples(self) -> float | None:

@@ -22,14 +22,15 @@ from foretrain.workload.graph import Model
 
 FAMILIES: Final = (
     "megatron", "gpt", "llama", "parallel", "qwen", "gemma", "deepseek", "gpt-oss", "nemotron",
-    "bert", "t5", "transformer-xl", "vit", "convolutional", "detection", "segmentation", "speech",
-    "wav2vec", "recommendation",
+    "bert", "t5", "transformer-xl", "recurrent", "vit", "convolutional", "detection",
+    "segmentation", "speech", "wav2vec", "recommendation",
 )  # fmt: skip
 """The files, in the order in which their models are listed."""
 
 BUILDERS: Final = {
     "foretrain.workload.parts.language_model": "Decoder",
     "foretrain.workload.parts.transformer_xl": "TransformerXL",
+    "foretrain.workload.parts.recurrent": "RecurrentTranslation",
     "foretrain.workload.parts.encoder": "encoder electra",
     "foretrain.workload.parts.encoder_decoder": "encoder_decoder",
     "foretrain.workload.parts.vision_transformer": "vision_transformer",

@@ -1,0 +1,116 @@
+"""Options of a recipe that notes or the name of software tell: what is fused, freed and updated.
+
+Sources: pytorch (allocator, foreach and fused optimizers); transformers, peft, torchtune and
+fms-acceleration, from memory.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final
+
+from foretrain.measured.coverage import Belief, Default, Lore
+from foretrain.measured.run import MeasuredRun
+from foretrain.workload.eager import Kernels, Loss
+
+PURE: Final = re.compile(
+    r"states? in 16[- ]bit|16[- ]bit (weights and )?(adam )?states|no fp32 master", re.IGNORECASE
+)
+"""That weights and moments have 16 bits, and nothing else is kept of them."""
+
+
+def pure_of(run: MeasuredRun) -> bool:
+    """Whether notes say that optimizer states have 16 bits and weights no copy in fp32."""
+    return bool(PURE.search(run.notes))
+
+
+class Fusing(StrEnum):
+    """Words for kernels that keep less, as notes have them."""
+
+    LIGER = "liger"
+    CROSS_ENTROPY = "fused (rope, rmsnorm, )?cross entropy|foak"
+    CHUNKED = "chunked cross entropy"
+    NORMS = "fused (rope, )?rmsnorm|foak|liger"
+    COMPILED = r"\bcompile"
+
+
+STEPWISE: Final = re.compile(r"optimi[sz]er[- ](step )?in[- ]backward", re.IGNORECASE)
+"""That layers are updated as their gradients come."""
+
+FUSED_UPDATE: Final = Lore(
+    Belief(
+        says=True, framework="torchtune", why="its recipes ask for the fused AdamW (from memory)"
+    ),
+    otherwise=False,
+)
+"""Whether an update is one kernel; otherwise it takes a copy of one moment (pytorch, foreach)."""
+
+OFFLOADED: Final = re.compile(r"activation offload", re.IGNORECASE)
+EIGHT_BIT: Final = re.compile(r"8-?bit adam|adamw?[- ]8-?bit|adamw8bit", re.IGNORECASE)
+
+TWO_SAMPLES: Final = Default(
+    value=2,
+    words="batches of two samples",
+    why="what torchtune's recipes of 2024 have for models of these sizes (from memory)",
+)
+BATCHES: Final[Lore[Default[int] | None]] = Lore(
+    Belief(says=TWO_SAMPLES, framework="torchtune", why="its tables leave the batch out"),
+    otherwise=None,
+)
+"""Samples of a device where no batch is stated."""
+
+LIBRARIES: Final = Lore(
+    Belief(
+        says=True,
+        framework=r"peft|hf |hugging|transformers|\btrl\b|torchtune",
+        why="models of plain PyTorch modules, whose autograd keeps what each operation needs",
+    ),
+    otherwise=False,
+)
+"""Whether a model runs operation by operation and its memory is used again within a step."""
+
+
+NARROW_LOSS: Final = Lore(
+    Belief(
+        says=True,
+        network="(?i)santacoder|starcoder|gpt-?2|gpt-?neox|pythia|bloom|opt",
+        framework=r"hf |hugging|transformers|\btrl\b|peft",
+        why="these models of transformers hand logits to the loss as they are; those of Llama's "
+        "kind widen them (transformers, from memory)",
+    ),
+    otherwise=False,
+)
+"""Whether logits and their loss stay in 16 bits."""
+
+
+def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
+    """What notes say is fused.
+
+    Args:
+        run: the run.
+        adapts: whether adapters alone are trained.
+
+    A patched head counts where the whole model is trained: around adapters it is not the one that
+    runs (rows of one source with Liger's and without are equal to the last digit there).
+    """
+    said = {word for word in Fusing if re.search(word, run.notes, re.IGNORECASE)}
+    if adapts:
+        said -= {Fusing.LIGER}
+    loss = next(
+        kind
+        for word, kind in (
+            (Fusing.LIGER, Loss.FUSED_LINEAR),
+            (Fusing.CHUNKED, Loss.CHUNKED),
+            (Fusing.CROSS_ENTROPY, Loss.FUSED),
+            (None, Loss.WHOLE),
+        )
+        if word is None or word in said
+    )
+    return Kernels(
+        loss=loss,
+        narrow=NARROW_LOSS.of(run) and not adapts,
+        norms=Fusing.NORMS in said,
+        separate=True,
+        passes=Fusing.COMPILED in said,
+    )

@@ -1,0 +1,40 @@
+"""What a source counts as memory: handed out, held, or the whole device."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.measured.runs import GPT
+
+from foretrain.measured.peak import Counted, counted_of, share
+
+
+@pytest.mark.parametrize(
+    ("notes", "counted"),
+    [
+        ("peak allocated by torch, per GPU", Counted.ALLOCATED),
+        ("peak active memory; cumulative: baseline", Counted.ALLOCATED),
+        ("torch.cuda.max_memory_allocated", Counted.ALLOCATED),
+        ("maximum reserved memory", Counted.RESERVED),
+        ("quantity as the source says: GPU memory per device", Counted.DEVICE),
+        ("device memory in use when the run failed (out of memory)", Counted.DEVICE),
+        ("nvidia-smi", Counted.DEVICE),
+        ("nothing of it", Counted.DEVICE),
+    ],
+)
+def test_notes_say_what_is_counted(notes, counted):
+    assert counted_of(replace(GPT, notes=notes)) is counted
+
+
+def test_litgpt_prints_what_was_handed_out():
+    assert counted_of(replace(GPT, framework="LitGPT (PyTorch)")) is Counted.ALLOCATED
+
+
+@given(st.floats(1e6, 1e11), st.floats(0.0, 0.2), st.floats(0.0, 3e9))
+def test_what_is_held_lies_between_what_is_handed_out_and_the_device(allocated, part, reserve):
+    total = allocated * (1.0 + part) + reserve
+    known = {"allocated": allocated, "total": total, "fragmentation": part}
+    low, middle, high = (share(each, **known) for each in Counted)
+    assert low <= middle <= high * (1 + 1e-12)
+    assert high == 1.0
