@@ -35,6 +35,6 @@ def test_library_alone_has_no_collectives_of_frameworks():
 
 
 def test_a_gigabyte_among_eight_h100_takes_what_nccl_tests_print():
-    # aws-nccl-0095: 4253 us, 441.8 GB/s of bus bandwidth.
+    # azure-guide-0045 and aws-nccl-0095: 4029 and 4253 us, 466 and 442 GB/s of bus bandwidth.
     seconds = transfer(cluster("dgx-h100", nodes=1), DEFAULT, Pattern.ALL_REDUCE, sizes=[2.0**30])
-    assert seconds[0] == pytest.approx(4253e-6, rel=0.05)
+    assert seconds[0] == pytest.approx((4029e-6 + 4253e-6) / 2, rel=0.05)

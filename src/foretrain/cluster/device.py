@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated
 
 from foretrain.errors import InputError
@@ -23,10 +23,10 @@ class Peak:
     fp4: FlopRate | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
             if value is not None and not value > 0:
-                raise InputError(f"Peak.{field.name} must be above 0 FLOP/s, got {value}.")
+                raise InputError(f"Peak.{each.name} must be above 0 FLOP/s, got {value}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,8 @@ class Device:
         units: processors that work on tiles of a matrix side by side (streaming multiprocessors).
         quick_windows: whether libraries have Winograd's algorithm for its fp32 (NVIDIA's have it
             from Maxwell on).
+        compute_capability: NVIDIA's number of its generation, 9.0 for Hopper, by which the
+            collective library tunes itself; None for other makers.
         power: watts, rated; None where nobody states it. A cluster's energy counts whole nodes.
         idle_power: watts with nothing to do; None where nobody states it.
     """
@@ -57,6 +59,7 @@ class Device:
     units: int
     asynchronous: bool = False
     quick_windows: bool = True
+    compute_capability: float | None = field(default=None, metadata={"if_set": True})
     power: Annotated[float, WATTS] | None = None
     idle_power: Annotated[float, WATTS] | None = None
 
@@ -72,6 +75,10 @@ class Device:
                 )
         if self.matmul is not None and not self.matmul > 0:
             raise InputError(f"Device.matmul must be above 0 FLOP/s, got {self.matmul}.")
+        if self.compute_capability is not None and not self.compute_capability >= 1:
+            raise InputError(
+                f"Device.compute_capability must be at least 1, got {self.compute_capability}."
+            )
         if self.power is not None and not self.power > 0:
             raise InputError(f"Device.power must be above 0 W, got {self.power}.")
         if self.idle_power is not None and not self.idle_power >= 0:

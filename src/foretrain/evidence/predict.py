@@ -112,7 +112,13 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
     if run.subject is Subject.TRANSFER_TIME:
         exchange = exchange_case(run, CATALOGUE)
         pattern = PATTERNS[exchange.collective]
-        (seconds,) = transfer(exchange.cluster, coefficients, pattern, sizes=[exchange.size])
+        (seconds,) = transfer(
+            exchange.cluster,
+            coefficients,
+            pattern,
+            sizes=[exchange.size],
+            together=exchange.together,
+        )
         return Prediction(value=float(seconds), assumed=exchange.assumed)
     if run.subject not in (Subject.STEP_TIME, *_PREDICTORS):
         raise NotCovered(f"{run.subject} is not covered")

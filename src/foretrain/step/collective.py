@@ -155,14 +155,13 @@ def _lines(
     for name, algorithm in known.items():
         yield name, algorithm(groups).after(net.start)
     for protocol in net.protocols:
-        over = net.over(protocol)
-        quicker = group(members, over)
         never = np.zeros_like(groups.members)
         for level, wire in zip(groups.stretches, net.wires, strict=True):
             if protocol.name not in wire.carries:
                 never = np.where(level.crossed, np.inf, never)
         for name in (name for name in FLAGGED if name in known):
-            line = known[name](quicker).after(over.start)
+            over = net.over(protocol, name)
+            line = known[name](group(members, over)).after(over.start)
             yield f"{name} {protocol.name}", replace(line, fixed=line.fixed + never)
 
 
@@ -211,21 +210,31 @@ PATTERNS: Mapping[str, Pattern | None] = MappingProxyType(
 
 
 def transfer(
-    cluster: Cluster, coefficients: Coefficients, pattern: Pattern | None, *, sizes: Sequence[float]
+    cluster: Cluster,
+    coefficients: Coefficients,
+    pattern: Pattern | None,
+    *,
+    sizes: Sequence[float],
+    together: int = 1,
 ) -> Number:
-    """Seconds of a collective of all devices, by the library alone. [size]
+    """Seconds of a collective of all devices, by the library alone, called again and again. [size]
+
+    No call is over before the next one has been made on every device of a process.
 
     Args:
         cluster: where.
         coefficients: how well.
         pattern: what is exchanged; None for a message of each member to the next.
         sizes: bytes.
+        together: devices that one process calls for, one after the other.
     """
     every = np.asarray(sizes, dtype=np.float64)
+    called = together * coefficients.links.launch
     if pattern is None:
         line = send(_inside(cluster), _library(cluster, coefficients))
-        return line.fixed + line.per_byte * every
-    return _found(cluster, coefficients, len(every)).seconds(every, pattern)
+        return np.maximum(called, line.fixed + line.per_byte * every)
+    found = _found(cluster, coefficients, len(every)).seconds(every, pattern)
+    return np.maximum(called * (every > 0), found)
 
 
 def algorithms(
