@@ -56,10 +56,16 @@ class Check:
     bar: float | None = BAR
 
 
-def timed(least: float = LEAST) -> Iterator[Timed]:
-    """The rows that are fitted and scored, of at least so many bytes."""
+def timed(least: float = LEAST, *, unscored: str = "") -> Iterator[Timed]:
+    """The rows that are fitted and scored.
+
+    Args:
+        least: bytes of the shortest messages.
+        unscored: a source of which the rows that are not scored are wanted instead.
+    """
     for run in (run for table in TABLES for run in read_runs(table)):
-        if run.check or run.measured is None:
+        wanted = run.source_id == unscored if unscored else not run.check
+        if not wanted or run.measured is None:
             continue
         case = exchange_case(run, CATALOGUE)
         if case.size >= least:

@@ -235,9 +235,8 @@ def gpus_per_process(row: Row) -> str:
 
 COLUMNS: Mapping[str, Mapping[str, Rule]] = MappingProxyType(
     {
-        **dict.fromkeys(
-            ("collectives", "more/collectives"), {"gpus_per_process": gpus_per_process}
-        ),
+        "collectives": {"gpus_per_process": gpus_per_process},
+        "more/collectives": {"gpus_per_process": gpus_per_process},
         "llm_training": {
             "container": container,
             "compiled": compiled,

@@ -51,6 +51,23 @@ class Protocols:
     rccl_wait: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferErrors:
+    """Transfer errors: how far off are transfer times on machines that were not fitted to.
+
+    Logarithms of a factor up and down within which 80 % of them lie; the two add up like errors of
+    their own.
+
+    Attributes:
+        moving: where bytes alone take time.
+        waiting: what starts and hops add where they alone take time; less by the root of their
+            share of it.
+    """
+
+    moving: float
+    waiting: float
+
+
 NEAREST_LINK: Mapping[Technology, Technology] = MappingProxyType(
     {
         Technology.INFINITY_FABRIC: Technology.NVLINK,

@@ -23,7 +23,7 @@ from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.table import table_of
-from foretrain.step.collective import PATTERNS, transfer
+from foretrain.step.collective import PATTERNS, transfers
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total
 from foretrain.step.price import price_plan
@@ -110,16 +110,7 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         InputError: the row contradicts itself.
     """
     if run.subject is Subject.TRANSFER_TIME:
-        exchange = exchange_case(run, CATALOGUE)
-        pattern = PATTERNS[exchange.collective]
-        (seconds,) = transfer(
-            exchange.cluster,
-            coefficients,
-            pattern,
-            sizes=[exchange.size],
-            together=exchange.together,
-        )
-        return Prediction(value=float(seconds), assumed=exchange.assumed)
+        return _transfer(run, coefficients)
     if run.subject not in (Subject.STEP_TIME, *_PREDICTORS):
         raise NotCovered(f"{run.subject} is not covered")
     case = case_of(run, CATALOGUE)
@@ -147,6 +138,24 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
     else:
         prediction = _PREDICTORS[run.subject](run, case, coefficients)
     return replace(prediction, assumed=case.assumed)
+
+
+def _transfer(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
+    """A collective of the library's own benchmark."""
+    exchange = exchange_case(run, CATALOGUE)
+    pattern = PATTERNS[exchange.collective]
+    found = transfers(
+        exchange.cluster,
+        coefficients,
+        pattern,
+        sizes=[exchange.size],
+        together=exchange.together,
+    )
+    seconds = float(found.seconds[0])
+    wide = float(found.spread(coefficients.transfer_errors)[0])
+    return Prediction(
+        value=seconds, low=seconds / wide, high=seconds * wide, assumed=exchange.assumed
+    )
 
 
 def stages_of(run: MeasuredRun, coefficients: Coefficients) -> tuple[float, ...]:

@@ -268,26 +268,26 @@ class ExchangeCase:
     assumed: tuple[str, ...]
 
 
-def called_together(devices: int, nodes: int, stated: int | None, assumptions: Assumptions) -> int:
-    """Devices that one process calls a collective for; blank as the benchmark's README has it.
+def called_together(devices: int, nodes: int, assumptions: Assumptions) -> int:
+    """Devices that one process calls a collective for, where nobody says so.
 
     Args:
         devices: of all nodes.
         nodes: over which they are spread.
-        stated: what the source says.
-        assumptions: where a default is noted.
+        assumptions: where that is noted.
 
     Source: nccl-tests, README: `-g 8` on one node, `mpirun -np 64 -N 8 ... -g 1` on several (from
     memory).
     """
     if nodes > 1:
-        return stated or 1
-    default = Default(
-        value=devices,
-        words="one process for all devices of the node",
-        why="how the README of nccl-tests starts it on one node",
+        return 1
+    return assumptions.take(
+        Default(
+            value=devices,
+            words="one process for all devices of the node",
+            why="how the README of nccl-tests starts it on one node",
+        )
     )
-    return assumptions.fill(stated, default)
 
 
 def exchange_case(run: MeasuredRun, catalogue: Catalogue) -> ExchangeCase:
@@ -310,6 +310,6 @@ def exchange_case(run: MeasuredRun, catalogue: Catalogue) -> ExchangeCase:
         cluster=cluster,
         collective=message.collective,
         size=stated(message.size, "bytes of the message"),
-        together=called_together(cluster.devices, cluster.nodes, message.together, assumptions),
+        together=message.together or called_together(cluster.devices, cluster.nodes, assumptions),
         assumed=assumptions.words,
     )

@@ -127,7 +127,7 @@ def _stretch(wire: Wire, inside: Number, below: Number) -> LevelUse:
     shape = SHAPES[wire.kind](inside / below, wire.members)
     # Whoever fills the groups that it leaves shares their ways out with nobody.
     crowd = np.where(below < wire.below, wire.contention, 1.0)
-    alone, share = wire.alone, wire.share
+    alone, share = (np.full_like(inside, each) for each in (wire.alone, wire.share))
     if wire.least > 0.0:
         # What the whole unit may send, which its members share.
         most = np.where(inside / below > 2.0, MORE_NODES, 1.0) / wire.least

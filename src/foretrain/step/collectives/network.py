@@ -194,7 +194,7 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
         # What leaves by an outer level has left by the ports of those between, save the innermost.
         passed = wires[-1].share if len(wires) > 1 else inf
         wire = _wire(level, coefficients, below=below, passed=passed)
-        wires.append(_tuned(wire, level, cluster, coefficients))
+        wires.append(_tuned(wire, level, cluster=cluster, coefficients=coefficients))
         below *= level.members
     known = coefficients.protocols
     # AMD's library starts later and waits longer at every hop.
@@ -247,7 +247,7 @@ def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float
     )
 
 
-def _tuned(wire: Wire, level: Level, cluster: Cluster, coefficients: Coefficients) -> Wire:
+def _tuned(wire: Wire, level: Level, *, cluster: Cluster, coefficients: Coefficients) -> Wire:
     """A level with what the library's tables say of the generation of its devices.
 
     Source: nvidia-nccl, tuning.cc: LL128 is off in nodes whose devices are not all joined by
