@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from enum import Enum
 from math import prod
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.choices import divisors
+from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, SAID, Plan, idle
 from foretrain.plan.study import Space, Study
 from foretrain.remark import About, Remark, of
+from foretrain.step.curve import CollectiveCurve, collective
 from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
@@ -24,21 +26,38 @@ from foretrain.study.asked import PlainQuestion, asked
 from foretrain.study.coefficients import DEFAULT
 
 
+@overload
+def estimate(
+    study: CollectiveStudy, *, coefficients: Coefficients = DEFAULT
+) -> CollectiveCurve: ...
+
+
+@overload
 def estimate(
     study: Study | None = None,
     *,
     coefficients: Coefficients = DEFAULT,
     played: bool = True,
     **question: Unpack[PlainQuestion],
-) -> Estimate:
-    """Predict one step of the study's one plan, or of a model on some devices.
+) -> Estimate: ...
+
+
+def estimate(
+    study: Study | CollectiveStudy | None = None,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    played: bool = True,
+    **question: Unpack[PlainQuestion],
+) -> Estimate | CollectiveCurve:
+    """Predict one step of the study's one plan, or of a model on some devices, or one collective.
 
     `estimate(model=net, devices="8x RTX3090", global_batch=64)` traces a `torch.nn.Module` and
     takes the largest micro-batch that fits; `sequence`, `image` or `example` say what a sample is.
 
     Args:
-        study: with one value per field of the plan; `data` follows from the devices, other absent
-            fields take the plan's neutral value and are named in the warnings.
+        study: of a collective, or with one value per field of the plan; `data` follows from the
+            devices, other absent fields take the plan's neutral value and are named in the
+            warnings.
         coefficients: how well hardware and software do.
         played: whether the event simulation checks the closed form.
         **question: in place of a study: `PlainQuestion` has the keys.
@@ -48,6 +67,8 @@ def estimate(
     """
     if study is None:
         return _of_question(question, coefficients, played=played)
+    if isinstance(study, CollectiveStudy):
+        return collective(study, coefficients=coefficients)
     if question:
         raise InputError("estimate: give a study, or model, devices and global_batch; not both.")
     plan, assumed = single_plan(study)
