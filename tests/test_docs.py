@@ -27,6 +27,7 @@ import pytest
 from validation.parts.pages import plain
 
 from foretrain.study.coefficients import SHIPPED
+from foretrain.study.collective_study import read_collective_study
 from foretrain.study.ensemble_study import read_ensemble_study
 from foretrain.study.queue_study import read_queue_study
 from foretrain.study.scale_study import read_scale_study
@@ -123,6 +124,7 @@ def test_toml_snippets_are_studies_or_parts_of_one(page, tmp_path):
                     "jobs": read_queue_study,
                     "ensemble": read_ensemble_study,
                     "scale": read_scale_study,
+                    "collective": read_collective_study,
                 }
                 read = next((kinds[key] for key in kinds if key in part), read_study)
                 read(tmp_path / snippet.title)

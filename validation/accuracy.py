@@ -28,6 +28,7 @@ from validation.parts.claims import Claim
 from validation.parts.cold import Judged, folds, judged, stand_ins
 from validation.parts.record import Recorded, told
 from validation.scores import of_intervals, of_pictures, of_texts
+from validation.transfers import of_transfers
 
 from foretrain.app.engine import engine
 from foretrain.evidence.validate import validate
@@ -58,6 +59,7 @@ def claims() -> Iterator[Claim]:
     yield from of_pictures(pictures)
     yield from _of_single_device()
     yield from _of_collectives()
+    yield from of_transfers()
     yield from _of_memory()
     yield from of_intervals(texts)
     yield from of_order(apart(texts.scored)[0])

@@ -31,7 +31,9 @@ from foretrain.study.coefficients import DEFAULT, PRIORS
 from foretrain.study.measurements import read_runs
 from foretrain.units import BYTES, SECONDS
 
-TABLE = Path(__file__).parent / "tables" / "collectives.csv"
+TABLES = tuple(
+    Path(__file__).parent / "tables" / name for name in ("collectives.csv", "more/collectives.csv")
+)
 BAR = 0.12
 BEFORE = DEFAULT.changed({name: PRIORS.known[name].value for name in NAMES})
 """The shipped set with protocol terms as they were known before any fit."""
@@ -54,29 +56,37 @@ class Check:
     bar: float | None = BAR
 
 
-def timed() -> Iterator[Timed]:
-    """The rows that are fitted and scored."""
-    for run in read_runs(TABLE):
-        if run.check or run.measured is None:
+def timed(least: float = LEAST, *, unscored: str = "") -> Iterator[Timed]:
+    """The rows that are fitted and scored.
+
+    Args:
+        least: bytes of the shortest messages.
+        unscored: a source of which the rows that are not scored are wanted instead.
+    """
+    for run in (run for table in TABLES for run in read_runs(table)):
+        wanted = run.source_id == unscored if unscored else not run.check
+        if not wanted or run.measured is None:
             continue
         case = exchange_case(run, CATALOGUE)
-        pattern = PATTERNS[case.collective]
-        if case.size >= LEAST:
+        if case.size >= least:
             yield Timed(
                 id=run.id,
-                run=f"{run.place.devices} {run.place.device}, {case.collective}",
+                run=f"{run.source_id}: {run.place.devices} {run.place.device}, {case.collective}",
                 cluster=case.cluster,
-                pattern=pattern,
+                pattern=PATTERNS[case.collective],
                 size=case.size,
                 seconds=run.measured,
+                together=case.together,
             )
 
 
 def checks(rows: Sequence[Timed]) -> Iterator[Check]:
     """What is fitted to what, and held against what."""
-    reduced = [row for row in rows if row.pattern is Pattern.ALL_REDUCE]
-    node = [row for row in reduced if row.run.startswith("8 H100")]
-    every = [row for row in reduced if row.run.startswith("16 H100")]
+    reduced = [
+        row for row in rows if row.pattern is Pattern.ALL_REDUCE and row.source == "aws-nccl"
+    ]
+    node = [row for row in reduced if ": 8 H100" in row.run]
+    every = [row for row in reduced if ": 16 H100" in row.run]
     nodes, a100 = quickest(every), [row for row in reduced if "A100" in row.run]
     amd = [row for row in rows if "MI250X" in row.run]
     yield Check(title="H100: two nodes predict one", fit=nodes, held=node)

@@ -48,6 +48,9 @@ ANSWERS: Final = (
         help="Predict time, memory, money and energy of one plan.",
     ),
     Answer(
+        "collective", "step.curve", "step.curve:CollectiveCurve", "step.curve:collective_report"
+    ),
+    Answer(
         "search",
         "search.search",
         "search.result:SearchResult",

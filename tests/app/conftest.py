@@ -35,6 +35,7 @@ def study(monkeypatch):
     """A study that the readers and verbs answer without physics."""
     asked = builders.study()
     monkeypatch.setattr("foretrain.study.study.read_study", lambda path: asked)
+    monkeypatch.setattr("foretrain.study.collective_study.read_question", lambda path: asked)
     monkeypatch.setattr("foretrain.step.estimate.estimate", lambda study, **_: builders.estimate())
     monkeypatch.setattr(
         import_module("foretrain.search.search"),

@@ -66,7 +66,7 @@ def test_wrong_usage_ends_with_2_and_says_how(foretrain, arguments):
 
 def test_error_that_a_user_can_mend_ends_with_1_and_one_message(foretrain, study, monkeypatch):
     error = InputError("study.toml: 2 problems\n  workload.model: unknown\n  nodes: no")
-    monkeypatch.setattr("foretrain.study.study.read_study", raising(error))
+    monkeypatch.setattr("foretrain.study.collective_study.read_question", raising(error))
     ended = foretrain("estimate", study)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == f"error: {error}\n"

@@ -12,7 +12,7 @@ from foretrain.errors import InputError
 from foretrain.show.document import Provenance, document
 
 VERBS = [answer.name for answer in ANSWERS]
-NAMES = [*VERBS, "study", "queue-study", "ensemble-study"]
+NAMES = [*VERBS, "study", "collective-study", "queue-study", "ensemble-study"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -50,6 +50,14 @@ def test_schema_of_a_study_has_its_sections():
     assert list(described["properties"]["scenario"]["items"]["properties"]) == ["name", *sections]
     assert described["required"] == ["workload", "cluster"]
     assert described["properties"]["workload"]["required"] == ["model", "global_batch"]
+
+
+def test_schema_of_a_collective_says_sizes_three_ways():
+    described = schema_of("collective-study")
+    assert described["required"] == ["collective", "cluster"]
+    keys = described["properties"]["collective"]["properties"]
+    assert list(keys) == ["kind", "bytes", "devices", "devices_per_process"]
+    assert [way["type"] for way in keys["bytes"]["anyOf"]] == ["string", "array", "object"]
 
 
 def test_schema_of_a_study_tells_what_may_be_rented():

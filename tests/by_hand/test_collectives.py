@@ -22,9 +22,9 @@ DISTINCT_NODES = 3 / 4
 
 WRITTEN = {
     Pattern.ALL_REDUCE: {
-        # patarasuk2009, equation 4. Around 8 devices in two nodes: 6 hops inside, one outside; four
-        # rings leave a node, one for each device, at a byte a second each.
-        "ring": ((2 * 7, 2 * 7 / 8), (2 * (6 * 1 + 10), 2 * 7 / 8 / 4)),
+        # patarasuk2009, equation 4. Around 8 devices in two nodes: of 8 hops two lead outside, and
+        # the slowest 7 hold both; four rings leave a node, one for each device, at a byte a second.
+        "ring": ((2 * 7, 2 * 7 / 8), (2 * (5 * 1 + 2 * 10), 2 * 7 / 8 / 4)),
         # kahira2021: of seven steps each waits for a hop outside, by one member's port.
         "single-ring": ((2 * 7, 2 * 7 / 8), (2 * 7 * 10, 2 * 7 / 8)),
         # sanders2009: up and down three levels, all bytes over the busiest link each way; of two
@@ -46,7 +46,7 @@ WRITTEN = {
         "direct-at-once": ((1, 7), (10, 4)),
     },
     Pattern.ALL_GATHER: {
-        "ring": ((7, 7 / 8), (6 * 1 + 10, 7 / 8 / 4)),
+        "ring": ((7, 7 / 8), (5 * 1 + 2 * 10, 7 / 8 / 4)),
         "single-ring": ((7, 7 / 8), (7 * 10, 7 / 8)),
         "hierarchical": ((7, 7 / 8), (3 * 1 + 10, 3 / 4 / 4 + 1 / 2 / 4)),
         "in-network": ((1, 7 / 8), (1 + 10, 3 / 4 / 4)),

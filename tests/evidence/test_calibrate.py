@@ -62,7 +62,9 @@ def test_few_runs_move_little_and_only_what_they_tell_of(runs):
 
 def test_nobody_is_left_out_unless_groups_are_named(runs):
     assert not fit_runs(runs, fitting(), priors=SHIPPED).folds
-    folds = fit_runs(runs, fitting(left_out=lambda _: {"mosaic", "software/pytorch"}), priors=SHIPPED).folds
+    folds = fit_runs(
+        runs, fitting(left_out=lambda _: {"mosaic", "software/pytorch"}), priors=SHIPPED
+    ).folds
     assert set(folds) == {"mosaic", "software/pytorch"}
 
 

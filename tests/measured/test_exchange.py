@@ -1,5 +1,7 @@
 """Measured collectives in the words of the nouns."""
 
+from dataclasses import replace
+
 import pytest
 
 from foretrain.evidence.predict import CATALOGUE
@@ -62,3 +64,16 @@ def test_unknown_collectives_are_not_covered():
 def test_blank_number_of_bytes_is_not_guessed():
     with pytest.raises(NotCovered, match="bytes of the message not stated"):
         exchange_case(timed(size=None), CATALOGUE)
+
+
+def test_a_node_is_one_process_and_nodes_are_one_for_each_device_where_nobody_says_so():
+    # nccl-tests, README: `-g 8` on one node, `mpirun ... -g 1` on several.
+    said = timed(place=replace(H100, devices=8))
+    node = exchange_case(said, CATALOGUE)
+    assert node.together == 8
+    assert "one process for all devices of the node" in node.assumed
+    stated = replace(said, message=replace(said.message, together=1))
+    case = exchange_case(stated, CATALOGUE)
+    assert case.together == 1
+    assert "one process for all devices of the node" not in case.assumed
+    assert exchange_case(timed(), CATALOGUE).together == 1

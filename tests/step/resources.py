@@ -40,9 +40,9 @@ def _host(old, factor):
 STARTS = tuple(
     name
     for name, known in PRIORS.known.items()
-    if known.unit == "s" and not name.startswith("job.")
+    if known.unit in ("s", "s/B") and not name.startswith("job.")
 )
-"""Coefficients in seconds on which a step depends."""
+"""Coefficients in seconds, or seconds per byte, on which a step depends."""
 
 
 def quickened(old, factor):

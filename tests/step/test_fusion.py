@@ -15,6 +15,8 @@ from foretrain.workload.workload import Precision, Workload
 
 # Gradients alone: no replica waits for another, nothing is hidden.
 PLAIN = {"picture_steps.straggling": 0.0, "step.spread": 0.0, "overlap.gradients": 0.0}
+# No protocol for short messages is worth its start.
+PLAIN |= {"protocols.ll_start": 1.0, "protocols.ll128_start": 1.0}
 WORKLOAD = Workload(model=build("vgg-16", image=224), global_batch=16, precision=Precision.FP32)
 RING = replace(cluster("abci", nodes=4), collectives=(("all-reduce", "single-ring"),))
 SHARED = Plan(data=4, tensor=4, micro_batch=4)

@@ -22,10 +22,15 @@ LEAST = 65536.0
 
 NAMES = (
     "links.start",
+    "links.launch",
     "links.in_network",
-    *(f"protocols.{name}" for name in Protocols.__dataclass_fields__),
+    *(f"protocols.{name}" for name in Protocols.__dataclass_fields__ if name != "ethernet_hop"),
 )
-"""Coefficients that transfer times speak of."""
+"""Coefficients that transfer times speak of.
+
+Ethernet in order is told of by one machine alone, of AMD's devices: its hops cannot be told apart
+from what their library waits.
+"""
 
 
 COMMAND = "validation/collectives.py"
@@ -43,6 +48,7 @@ class Timed:
         pattern: what was exchanged; None for a message of each member to the next.
         size: bytes.
         seconds: measured.
+        together: devices that one process called for, as far as is known.
     """
 
     id: str
@@ -51,6 +57,30 @@ class Timed:
     pattern: Pattern | None
     size: float
     seconds: float
+    together: int = 1
+
+    @property
+    def source(self) -> str:
+        """Who published it."""
+        return self.id.rsplit("-", 1)[0]
+
+
+def as_started(rows: Sequence[Timed], least: float) -> tuple[Timed, ...]:
+    """Rows of runs that are fitted to, with what their own times say of how they were started.
+
+    A run of which a call is over sooner than one process calls for all devices had several.
+
+    Args:
+        rows: of any runs.
+        least: fewest seconds that a call on one device may take.
+    """
+    quick: dict[str, float] = {}
+    for row in rows:
+        quick[row.run] = min(row.seconds, quick.get(row.run, row.seconds))
+    return tuple(
+        replace(row, together=1 if quick[row.run] < row.together * least else row.together)
+        for row in rows
+    )
 
 
 def quickest(rows: Sequence[Timed]) -> tuple[Timed, ...]:
@@ -58,9 +88,9 @@ def quickest(rows: Sequence[Timed]) -> tuple[Timed, ...]:
 
     Whatever else a machine does only adds to what a collective takes.
     """
-    best: dict[tuple[Cluster, Pattern | None, float], Timed] = {}
+    best: dict[tuple[str, Cluster, Pattern | None, float], Timed] = {}
     for row in rows:
-        key = row.cluster, row.pattern, row.size
+        key = row.source, row.cluster, row.pattern, row.size
         if key not in best or row.seconds < best[key].seconds:
             best[key] = row
     return tuple(best.values())
@@ -69,9 +99,9 @@ def quickest(rows: Sequence[Timed]) -> tuple[Timed, ...]:
 def predicted(rows: Sequence[Timed], coefficients: Coefficients) -> Floats:
     """Seconds of some collectives. [row]"""
     seconds = np.empty(len(rows))
-    for (cluster, pattern), places in _together(rows).items():
+    for (cluster, pattern, together), places in _alike(rows).items():
         sizes = [rows[place].size for place in places]
-        seconds[places] = transfer(cluster, coefficients, pattern, sizes=sizes)
+        seconds[places] = transfer(cluster, coefficients, pattern, sizes=sizes, together=together)
     return seconds
 
 
@@ -90,6 +120,7 @@ def fitted(
     """
     from scipy.optimize import least_squares
 
+    rows = as_started(rows, priors["links.launch"].low)
     free = [free_of(name, priors[name]) for name in NAMES]
     measured = np.log(_seconds(rows))
     # Runs weigh the same, however many sizes they have.
@@ -124,11 +155,11 @@ def _seconds(rows: Sequence[Timed]) -> Floats:
     return np.array([row.seconds for row in rows])
 
 
-def _together(rows: Sequence[Timed]) -> Mapping[tuple[Cluster, Pattern | None], list[int]]:
+def _alike(rows: Sequence[Timed]) -> Mapping[tuple[Cluster, Pattern | None, int], list[int]]:
     """Places of the rows that differ in nothing but size."""
-    found: dict[tuple[Cluster, Pattern | None], list[int]] = {}
+    found: dict[tuple[Cluster, Pattern | None, int], list[int]] = {}
     for place, row in enumerate(rows):
-        found.setdefault((row.cluster, row.pattern), []).append(place)
+        found.setdefault((row.cluster, row.pattern, row.together), []).append(place)
     return found
 
 

@@ -137,6 +137,15 @@ def simulated(path: Path) -> None:
     shown(study, simulate(study))
 
 
+def transferred(path: Path) -> None:
+    """A study of one collective."""
+    from foretrain.step.curve import collective
+    from foretrain.study.collective_study import read_collective_study
+
+    study = read_collective_study(path)
+    shown(study, collective(study))
+
+
 def scaled(path: Path) -> None:
     """A study of throughput against workers."""
     from foretrain.queueing.scale import scale
@@ -448,6 +457,16 @@ def doors() -> tuple[Door, ...]:
             ),
             use=simulated,
             share=5,
+        ),
+        Door(
+            name="collective-study",
+            reads=(
+                "study/collective_study.py:read_collective_study",
+                "study/collective_study.py:read_question",
+            ),
+            seeds=(_toml(seeds.COLLECTIVE),),
+            use=transferred,
+            share=1,
         ),
         Door(
             name="scale-study",

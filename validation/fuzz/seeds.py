@@ -237,6 +237,18 @@ round = "6 min"
 admit = "10 s"
 failures = { between = "30 d", repair = "1 h", checkpoint = "10 min" }
 """
+COLLECTIVE: Final = """
+[collective]
+kind = "all-reduce"
+bytes = { from = "1 KiB", to = "8 GiB", factor = 2 }
+devices = 16
+devices_per_process = 1
+
+[cluster]
+name = "dgx-h100"
+nodes = 2
+"""
+
 SCALE: Final = """
 [scale]
 workers = [1, 3]

@@ -224,8 +224,19 @@ def _first(row: Row, said: Mapping[str, str]) -> str:
     return next((cell for words, cell in said.items() if words in row["notes"]), "")
 
 
+OVER_NODES = frozenset({"aws-nccl", "azure-aml"})
+"""Sources that time collectives in a node and over nodes in one go, one process for a device."""
+
+
+def gpus_per_process(row: Row) -> str:
+    """Devices that a process calls for, as far as words tell: in a node as over nodes."""
+    return "1" if row["source_id"] in OVER_NODES and row["gpus_total"] else ""
+
+
 COLUMNS: Mapping[str, Mapping[str, Rule]] = MappingProxyType(
     {
+        "collectives": {"gpus_per_process": gpus_per_process},
+        "more/collectives": {"gpus_per_process": gpus_per_process},
         "llm_training": {
             "container": container,
             "compiled": compiled,

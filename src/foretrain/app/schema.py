@@ -16,6 +16,7 @@ from foretrain.errors import InputError, nearest
 from foretrain.measured.ensemble_study import Halving
 from foretrain.show.document import plain
 from foretrain.study.cluster import KEY as GROUPS
+from foretrain.study.collective_study import SECTION, CollectiveSection
 from foretrain.study.ensemble_sections import (
     CheckpointsSection,
     EnsembleSection,
@@ -40,6 +41,7 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 STUDY: Final = "study"
 QUEUE: Final = "queue-study"
 SCALE: Final = "scale-study"
+COLLECTIVE: Final = "collective-study"
 ENSEMBLE: Final = "ensemble-study"
 Schema = dict[str, Any]
 
@@ -59,13 +61,19 @@ def schema_of(verb: str) -> Schema:
     """The JSON Schema of a verb's document, or of a study.
 
     Args:
-        verb: one of `ANSWERS`; or study, queue-study, which `simulate` reads, scale-study or
-            ensemble-study.
+        verb: one of `ANSWERS`; or study, collective-study, queue-study, which `simulate` reads,
+            scale-study or ensemble-study.
 
     Raises:
         InputError: if no such document exists.
     """
-    studies = {STUDY: _study, QUEUE: _queue, SCALE: _scale, ENSEMBLE: _ensemble}
+    studies = {
+        STUDY: _study,
+        COLLECTIVE: _collective,
+        QUEUE: _queue,
+        SCALE: _scale,
+        ENSEMBLE: _ensemble,
+    }
     results = {entry.name: entry.result for entry in ANSWERS}
     known = [*results, *studies]
     if verb not in known:
@@ -115,6 +123,21 @@ def _study() -> Schema:
         "type": "object",
         "properties": {**sections, SCENARIO: {"type": "array", "items": scenario}},
         "required": list(NEEDED),
+        "additionalProperties": False,
+        "$defs": shared,
+    }
+
+
+def _collective() -> Schema:
+    """The sections of a study of one collective."""
+    sections = {SECTION: _record(CollectiveSection, "validation"), "cluster": _cluster()}
+    shared = {
+        name: body for each in sections.values() for name, body in each.pop("$defs", {}).items()
+    }
+    return {
+        "type": "object",
+        "properties": sections,
+        "required": list(sections),
         "additionalProperties": False,
         "$defs": shared,
     }

@@ -47,6 +47,8 @@ class Device:
         units: processors that work on tiles of a matrix side by side (streaming multiprocessors).
         quick_windows: whether libraries have Winograd's algorithm for its fp32 (NVIDIA's have it
             from Maxwell on).
+        compute_capability: NVIDIA's number of its generation, 9.0 for Hopper, by which the
+            collective library tunes itself; None for other makers.
         power: watts, rated; None where nobody states it. A cluster's energy counts whole nodes.
         idle_power: watts with nothing to do; None where nobody states it.
     """
@@ -60,6 +62,7 @@ class Device:
     units: int
     asynchronous: bool = False
     quick_windows: bool = True
+    compute_capability: float | None = field(default=None, metadata={"if_set": True})
     power: Annotated[float, WATTS] | None = None
     idle_power: Annotated[float, WATTS] | None = None
 
@@ -77,6 +80,10 @@ class Device:
             raise InputError(f"Device.matmul must be above 0 FLOP/s, got {self.matmul}.")
         if self.triad is not None and not 0 < self.triad <= 1:
             raise InputError(f"Device.triad must be above 0 and at most 1, got {self.triad}.")
+        if self.compute_capability is not None and not self.compute_capability >= 1:
+            raise InputError(
+                f"Device.compute_capability must be at least 1, got {self.compute_capability}."
+            )
         if self.power is not None and not self.power > 0:
             raise InputError(f"Device.power must be above 0 W, got {self.power}.")
         if self.idle_power is not None and not self.idle_power >= 0:

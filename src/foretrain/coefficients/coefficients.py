@@ -17,7 +17,7 @@ from foretrain.coefficients.kernels import (
     Pictures,
     PictureSteps,
 )
-from foretrain.coefficients.links import Links, Overlap, Protocols
+from foretrain.coefficients.links import Links, Overlap, Protocols, TransferErrors
 from foretrain.coefficients.memory import JobTimes, MemoryErrors, Reserve, StepFactor
 from foretrain.coefficients.uncertainty import NOTHING, Covers, Uncertainty
 from foretrain.errors import InputError
@@ -45,6 +45,7 @@ class Coefficients:
     host: HostWork
     links: Links
     protocols: Protocols
+    transfer_errors: TransferErrors
     overlap: Overlap
     memory: Reserve
     memory_errors: MemoryErrors

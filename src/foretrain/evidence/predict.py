@@ -23,7 +23,7 @@ from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.step.alternatives import climb, in_the_middle, weigh
-from foretrain.step.collective import PATTERNS, transfer
+from foretrain.step.collective import PATTERNS, transfers
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting, setting
@@ -85,10 +85,7 @@ def predict(run: MeasuredRun, coefficients: Coefficients, *, played: bool = True
         InputError: the row contradicts itself.
     """
     if run.subject is Subject.TRANSFER_TIME:
-        exchange = exchange_case(run, CATALOGUE)
-        pattern = PATTERNS[exchange.collective]
-        (seconds,) = transfer(exchange.cluster, coefficients, pattern, sizes=[exchange.size])
-        return Prediction(value=float(seconds), assumed=exchange.assumed)
+        return _transfer(run, coefficients)
     if run.subject not in (Subject.STEP_TIME, *_PREDICTORS):
         raise NotCovered(f"{run.subject} is not covered")
     meant = meant_of(case_of(run, CATALOGUE), coefficients)
@@ -161,6 +158,24 @@ def meant_of(case: Case, coefficients: Coefficients) -> Meant:
         case=chosen,
         seconds=tuple(seconds[quantile(seconds, share)] for share in (0.05, 0.95)),
         words=f"{rung.plan}: the middle of {told}",
+    )
+
+
+def _transfer(run: MeasuredRun, coefficients: Coefficients) -> Prediction:
+    """A collective of the library's own benchmark."""
+    exchange = exchange_case(run, CATALOGUE)
+    pattern = PATTERNS[exchange.collective]
+    found = transfers(
+        exchange.cluster,
+        coefficients,
+        pattern,
+        sizes=[exchange.size],
+        together=exchange.together,
+    )
+    seconds = float(found.seconds[0])
+    wide = float(found.spread(coefficients.transfer_errors)[0])
+    return Prediction(
+        value=seconds, low=seconds / wide, high=seconds * wide, assumed=exchange.assumed
     )
 
 

@@ -16,7 +16,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.errors import InputError, nearest
-from foretrain.measured.coverage import Assumptions, NotCovered, stated
+from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
 from foretrain.measured.defaults import NODE_DEVICES
 from foretrain.measured.policies import left_out
 from foretrain.measured.run import MeasuredRun, Place
@@ -286,13 +286,37 @@ class ExchangeCase:
         cluster: where.
         collective: name of the call.
         size: bytes of the buffer.
+        together: devices that one process calls for.
         assumed: every default that stands for a blank.
     """
 
     cluster: Cluster
     collective: str
     size: float
+    together: int
     assumed: tuple[str, ...]
+
+
+def called_together(devices: int, nodes: int, assumptions: Assumptions) -> int:
+    """Devices that one process calls a collective for, where nobody says so.
+
+    Args:
+        devices: of all nodes.
+        nodes: over which they are spread.
+        assumptions: where that is noted.
+
+    Source: nccl-tests, README: `-g 8` on one node, `mpirun -np 64 -N 8 ... -g 1` on several (from
+    memory).
+    """
+    if nodes > 1:
+        return 1
+    return assumptions.take(
+        Default(
+            value=devices,
+            words="one process for all devices of the node",
+            why="how the README of nccl-tests starts it on one node",
+        )
+    )
 
 
 def exchange_case(run: MeasuredRun, catalogue: Catalogue) -> ExchangeCase:
@@ -310,9 +334,11 @@ def exchange_case(run: MeasuredRun, catalogue: Catalogue) -> ExchangeCase:
             f"{nearest(message.collective, COLLECTIVES)} Known: {', '.join(COLLECTIVES)}"
         )
     assumptions = Assumptions()
+    cluster = cluster_of(run.place, catalogue, assumptions)
     return ExchangeCase(
-        cluster=cluster_of(run.place, catalogue, assumptions),
+        cluster=cluster,
         collective=message.collective,
         size=stated(message.size, "bytes of the message"),
+        together=message.together or called_together(cluster.devices, cluster.nodes, assumptions),
         assumed=assumptions.words,
     )

@@ -29,6 +29,7 @@ class CollectiveMessage:
         library: collective library, in the source's words.
         datatype: of the elements, in the source's words.
         placement: whether the result takes the place of the input.
+        together: devices that one process calls for; None if not stated.
     """
 
     collective: str
@@ -36,6 +37,7 @@ class CollectiveMessage:
     library: str = ""
     datatype: str = ""
     placement: str = ""
+    together: int | None = None
 
 
 class TableKind(StrEnum):

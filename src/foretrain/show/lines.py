@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from foretrain.show.axis import PlotAxis, Ticks, axis_of
-from foretrain.units import SECONDS
+from foretrain.units import SECONDS, Quantity
 
 COLOURS = ("forward", "tensor", "parameters", "bubble", "pipeline", "backward", "gradients")
 """Of the lines, by names of the style sheet; further ones share the last."""
 
+
+MOST_TICKS = 10
+"""Of an axis over many decades."""
 
 SHORTEST = 1.0
 """Seconds below which times are drawn as if they took so long: a logarithm has no 0."""
@@ -157,6 +160,43 @@ def scaling(runs: Sequence[tuple[str, Sequence[int], Sequence[float]]]) -> Lines
         ),
         lines=tuple(drawn),
     )
+
+
+def between(
+    runs: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    across: Quantity,
+    upwards: Quantity,
+) -> Lines:
+    """Values of one quantity against those of another.
+
+    Args:
+        runs: name, places and values of each, at least two.
+        across: what places are measured in.
+        upwards: what values are measured in.
+    """
+    places = [place for _, own, _ in runs for place in own]
+    x, y = (
+        PlotAxis(low=min(places), high=max(places), quantity=across),
+        axis_of([value for _, _, values in runs for value in values], upwards),
+    )
+    drawn = (
+        _line(
+            name,
+            place,
+            [(x.place(at), y.place(value)) for at, value in zip(own, values, strict=True)],
+        )
+        for place, (name, own, values) in enumerate(runs)
+    )
+    return Lines(
+        x=Ticks(ticks=_few(x.ticks), logarithmic=x.logarithmic),
+        y=Ticks(ticks=_few(y.ticks), logarithmic=y.logarithmic),
+        lines=tuple(drawn),
+    )
+
+
+def _few(ticks: tuple[tuple[float, str], ...]) -> tuple[tuple[float, str], ...]:
+    """Every one, second or third of some ticks: over many decades powers of ten alone are left."""
+    return ticks[:: min(3, -(-len(ticks) // MOST_TICKS))]
 
 
 def _line(name: str, place: int, points: Sequence[tuple[float, float]]) -> PlotLine:

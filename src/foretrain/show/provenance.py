@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.study import Study
 from foretrain.show.document import CoefficientSource, Provenance, fingerprint
 from foretrain.study.coefficients import DEFAULT
@@ -37,6 +39,15 @@ def of_study(study: Study, *, coefficients: Coefficients = DEFAULT) -> Provenanc
     both = () if study.mixed is None else (study.mixed,)
     futures = (*study.offers, *study.scenarios)
     return provenance(*nouns, *both, *futures, coefficients=coefficients)
+
+
+def of_question(
+    study: Study | CollectiveStudy, *, coefficients: Coefficients = DEFAULT
+) -> Provenance:
+    """What stands behind an answer to a study, whatever it asks."""
+    if isinstance(study, Study):
+        return of_study(study, coefficients=coefficients)
+    return provenance(replace(study, assumed=()), coefficients=coefficients)
 
 
 def installed() -> str:

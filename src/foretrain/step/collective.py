@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.links import TransferErrors
 from foretrain.plan.table import Rows, distinct
 from foretrain.step.collectives import ALGORITHMS, neighbour
 from foretrain.step.collectives.group import Algorithm, group
@@ -155,14 +156,13 @@ def _lines(
     for name, algorithm in known.items():
         yield name, algorithm(groups).after(net.start)
     for protocol in net.protocols:
-        over = net.over(protocol)
-        quicker = group(members, over)
         never = np.zeros_like(groups.members)
         for level, wire in zip(groups.stretches, net.wires, strict=True):
             if protocol.name not in wire.carries:
                 never = np.where(level.crossed, np.inf, never)
         for name in (name for name in FLAGGED if name in known):
-            line = known[name](quicker).after(over.start)
+            over = net.over(protocol, name)
+            line = known[name](group(members, over)).after(over.start)
             yield f"{name} {protocol.name}", replace(line, fixed=line.fixed + never)
 
 
@@ -210,43 +210,96 @@ PATTERNS: Mapping[str, Pattern | None] = MappingProxyType(
 """Patterns of the calls of `nccl-tests`, whose bytes are counted as ours; None is a message."""
 
 
-def transfer(
-    cluster: Cluster, coefficients: Coefficients, pattern: Pattern | None, *, sizes: Sequence[float]
-) -> Number:
-    """Seconds of a collective of all devices, by the library alone. [size]
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Transfers:
+    """A collective with messages of several sizes. [size]
+
+    Attributes:
+        seconds: from a call to the next.
+        waiting: share of them that starts and hops take, or the host's calls.
+        names: of the algorithms and protocols that are chosen.
+    """
+
+    seconds: Number
+    waiting: Number
+    names: tuple[str, ...]
+
+    def spread(self, errors: TransferErrors) -> Number:
+        """Factor of an interval that holds 80 % of what machines measure, up and down."""
+        factor: Number = np.exp(np.hypot(errors.moving, errors.waiting * np.sqrt(self.waiting)))
+        return factor
+
+
+MESSAGE = "send"
+"""What stands for an algorithm where each member sends to the next."""
+
+
+def transfers(
+    cluster: Cluster,
+    coefficients: Coefficients,
+    pattern: Pattern | None,
+    *,
+    sizes: Sequence[float],
+    devices: int | None = None,
+    together: int = 1,
+) -> Transfers:
+    """A collective of some devices, by the library alone, called again and again.
+
+    No call is over before the next one has been made on every device of a process.
 
     Args:
         cluster: where.
         coefficients: how well.
         pattern: what is exchanged; None for a message of each member to the next.
         sizes: bytes.
+        devices: that fill one node after the other; None for all.
+        together: devices that one process calls for, one after the other.
     """
     every = np.asarray(sizes, dtype=np.float64)
+    inside, net = _inside(cluster, devices), _library(cluster, coefficients)
+    row = np.zeros(len(every), dtype=np.intp)
     if pattern is None:
-        line = send(_inside(cluster), _library(cluster, coefficients))
-        return line.fixed + line.per_byte * every
-    return _found(cluster, coefficients, len(every)).seconds(every, pattern)
+        line = send(inside, net).take(row)
+        fixed, moved = line.fixed, line.fixed + line.per_byte * every
+        names = (MESSAGE,) * len(every)
+    else:
+        found = exchange(inside, net).take(row)
+        menu = found.menu(pattern, copies=1)
+        place = np.argmin(np.stack(list(menu.times(every, row))), axis=0)
+        fixed, moved = menu.fixed[place, row], found.seconds(every, pattern)
+        names = tuple(str(name) for name in found.choice(every, pattern))
+    # No bytes take no time.
+    called = together * coefficients.links.launch * (every > 0)
+    seconds = np.maximum(called, moved)
+    waiting = np.where(called > moved, 1.0, fixed / np.where(moved > 0, moved, np.inf))
+    return Transfers(seconds=seconds, waiting=np.minimum(waiting, 1.0), names=names)
+
+
+def transfer(
+    cluster: Cluster,
+    coefficients: Coefficients,
+    pattern: Pattern | None,
+    *,
+    sizes: Sequence[float],
+    together: int = 1,
+) -> Number:
+    """The seconds of `transfers` of all devices. [size]"""
+    return transfers(cluster, coefficients, pattern, sizes=sizes, together=together).seconds
 
 
 def algorithms(
     cluster: Cluster, coefficients: Coefficients, pattern: Pattern, *, sizes: Sequence[float]
 ) -> tuple[str, ...]:
     """Names of the algorithms and protocols that take those seconds. [size]"""
-    every = np.asarray(sizes, dtype=np.float64)
-    chosen = _found(cluster, coefficients, len(every)).choice(every, pattern)
-    return tuple(str(name) for name in chosen)
-
-
-def _found(cluster: Cluster, coefficients: Coefficients, rows: int) -> Exchange:
-    found = exchange(_inside(cluster), _library(cluster, coefficients))
-    return found.take(np.zeros(rows, dtype=np.intp))
+    return transfers(cluster, coefficients, pattern, sizes=sizes).names
 
 
 def _library(cluster: Cluster, coefficients: Coefficients) -> Network:
     return replace(network(cluster, coefficients), known=LIBRARY)
 
 
-def _inside(cluster: Cluster) -> list[Number]:
-    """Members inside each level: all of them."""
+def _inside(cluster: Cluster, devices: int | None) -> list[Number]:
+    """Members inside each level."""
+    most = cluster.devices if devices is None else devices
     counts = accumulate((level.members for level in cluster.levels), mul)
-    return [np.array([float(count)]) for count in counts]
+    return [np.array([float(min(count, most))]) for count in counts]

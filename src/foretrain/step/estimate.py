@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from enum import Enum
 from math import prod
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.choices import divisors
+from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, SAID, Plan, idle
 from foretrain.plan.study import Space, Study
 from foretrain.remark import About, Remark, of
 from foretrain.step.alternatives import in_the_middle
+from foretrain.step.curve import CollectiveCurve, collective
 from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
@@ -26,21 +28,38 @@ from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.chosen import against, chosen_of
 
 
+@overload
+def estimate(
+    study: CollectiveStudy, *, coefficients: Coefficients = DEFAULT
+) -> CollectiveCurve: ...
+
+
+@overload
 def estimate(
     study: Study | None = None,
     *,
     coefficients: Coefficients = DEFAULT,
     played: bool = True,
     **question: Unpack[PlainQuestion],
-) -> Estimate:
-    """Predict one step of the study's one plan, or of a model on some devices.
+) -> Estimate: ...
+
+
+def estimate(
+    study: Study | CollectiveStudy | None = None,
+    *,
+    coefficients: Coefficients = DEFAULT,
+    played: bool = True,
+    **question: Unpack[PlainQuestion],
+) -> Estimate | CollectiveCurve:
+    """Predict one step of the study's one plan, or of a model on some devices, or one collective.
 
     `estimate(model=net, devices="8x RTX3090", global_batch=64)` traces a `torch.nn.Module` and
     takes the largest micro-batch that fits; `sequence`, `image` or `example` say what a sample is.
 
     Args:
-        study: with one value per field of the plan; `data` follows from the devices, other absent
-            fields take the plan's neutral value and are named in the warnings.
+        study: of a collective, or with one value per field of the plan; `data` follows from the
+            devices, other absent fields take the plan's neutral value and are named in the
+            warnings.
         coefficients: how well hardware and software do.
         played: whether the event simulation checks the closed form.
         **question: in place of a study: `PlainQuestion` has the keys.
@@ -50,6 +69,8 @@ def estimate(
     """
     if study is None:
         return _of_question(question, coefficients, played=played)
+    if isinstance(study, CollectiveStudy):
+        return collective(study, coefficients=coefficients)
     if question:
         raise InputError("estimate: give a study, or model, devices and global_batch; not both.")
     chosen = chosen_of(study)
@@ -77,28 +98,30 @@ def estimate(
     answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
     if found is not None:
         answer = in_the_middle(answer, found, coefficients)
-    warnings = [*answer.warnings]
-    # What the study says about idle fields beyond their neutral values.
-    warnings += [
-        f"plan.{name} = {_shown(getattr(plan, name))} has no effect with {why}"
-        for name, why in quiet.items()
-        if getattr(plan, name) != getattr(Plan(), name)
-    ]
-    # What a search with the study's limits would have dropped the plan for.
+    warnings = (*answer.warnings, *_idly_set(plan, quiet), *_over_limits(study, answer))
+    return replace(answer, warnings=warnings)
+
+
+def _idly_set(plan: Plan, quiet: Mapping[str, str]) -> Iterator[str]:
+    """What a plan says about idle fields beyond their neutral values."""
+    for name, why in quiet.items():
+        if getattr(plan, name) != getattr(Plan(), name):
+            yield f"plan.{name} = {_shown(getattr(plan, name))} has no effect with {why}"
+
+
+def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
+    """What a search with the study's limits would have dropped the plan for."""
     limits = over_job_limits(
         study.limit,
         study.cluster,
         devices=np.array([float(answer.devices)]),
         seconds=np.array([answer.time_to_train], np.float64),
     )
-    warnings += [
-        f"the whole training is over the study's {reason}"
-        for reason, over in limits.items()
-        if over[0]
-    ]
+    for reason, over in limits.items():
+        if over[0]:
+            yield f"the whole training is over the study's {reason}"
     if study.limit.memory is not None and answer.memory.total > study.limit.memory:
-        warnings.append("a device's memory is over the study's memory limit")
-    return replace(answer, warnings=tuple(warnings))
+        yield "a device's memory is over the study's memory limit"
 
 
 MANY = 6

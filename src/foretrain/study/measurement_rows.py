@@ -58,7 +58,7 @@ COLUMNS: Mapping[TableKind, tuple[str, ...]] = MappingProxyType(
             TableKind.COLLECTIVES: (
                 f"id source_id source source_kind date collective library {_DEVICES} "
                 "message_bytes dtype placement time_us algbw_gbs busbw_gbs algo statistic check "
-                "notes"
+                "notes gpus_per_process"
             ),
             TableKind.PARAMETER_SERVER: (
                 f"{_ORIGIN} model input worker_device workers gpus_per_worker ps_tasks "
@@ -100,7 +100,7 @@ REQUIRED: Mapping[TableKind, tuple[str, ...]] = MappingProxyType(
 _COUNTS = (
     "layers hidden ffn_hidden heads kv_heads vocab seq_len experts topk gpus_total gpus_per_node "
     "tp pp vpp cp dp ep mbs gbs grad_accum batch batch_tokens nodes workers gpus_per_worker "
-    "ps_tasks input"
+    "ps_tasks input gpus_per_process"
 )
 _NUMBERS = (
     "params_b params_m step_time_s samples_per_s tokens_per_s_total tokens_per_s_per_gpu "
@@ -174,6 +174,7 @@ def run_of(cells: Cells, table: TableKind) -> MeasuredRun:
             library=cells.get("library", ""),
             datatype=cells.get("dtype", ""),
             placement=cells.get("placement", ""),
+            together=_count(cells, "gpus_per_process"),
         )
     return MeasuredRun(
         id=cells["id"],

@@ -104,6 +104,7 @@ SECTIONS: Final = ("workload", "cluster", "trainer", "plan", "job", "search")
 DOUBTED: Final = ("workload.precision", "cluster.device", "cluster.offers")
 """Where a mistake means that precision or devices may not be what the study says."""
 
+COLLECTIVE: Final = 'asks "foretrain estimate" for one transfer, with [cluster] alone beside it.'
 NEEDED: Final = {
     "workload": "is missing. It says what is learned: at least model and global_batch.",
     "cluster": "is missing. It says where: at least name and nodes.",
@@ -309,7 +310,8 @@ def _sections(document: Mapping[str, object], problems: Problems) -> dict[str, d
     """The sections, empty where they are missing."""
     for key in document:
         if key not in SECTIONS:
-            problems.add(str(key), unknown_key(str(key), (*SECTIONS, KEY, OWN_ENTRIES)))
+            alone = unknown_key(str(key), (*SECTIONS, KEY, OWN_ENTRIES))
+            problems.add(str(key), COLLECTIVE if key == "collective" else alone)
     for name, text in NEEDED.items():
         if name not in document:
             problems.add(name, text)

@@ -19,13 +19,13 @@ def of_study(verb: Answer) -> Callable[..., None]:
         html: Page = None,
     ) -> None:
         from foretrain.app.output import answered, check_page, chosen
-        from foretrain.show.provenance import of_study as source
+        from foretrain.show.provenance import of_question as source
+        from foretrain.study.collective_study import read_question
         from foretrain.study.problems import told_of
-        from foretrain.study.study import read_study
 
         if html is not None:
             check_page(html, study)
-        asked, known = read_study(study), chosen(coefficients).coefficients
+        asked, known = read_question(study), chosen(coefficients).coefficients
         with told_of(study):
             answer = verb(asked, coefficients=known)
         answered(asked, answer, source(asked, coefficients=known), as_json=as_json, html=html)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import Network, Wire
 from foretrain.step.collectives.topologies import SHAPES, Extent
+from foretrain.step.collectives.tuning import MORE_NODES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,6 +30,7 @@ class LevelUse:
         adding: the same into switches that add up; 0 where they do not.
         into_switch: seconds of a hop into those.
         chained: whether the library's trees are chains on it.
+        larger: whether switches get pieces of twice the size from few members.
     """
 
     inside: Number
@@ -42,6 +44,7 @@ class LevelUse:
     adding: float
     into_switch: float
     chained: bool
+    larger: bool = False
 
     @property
     def units(self) -> Number:
@@ -124,16 +127,22 @@ def _stretch(wire: Wire, inside: Number, below: Number) -> LevelUse:
     shape = SHAPES[wire.kind](inside / below, Extent(wire.members, wire.dimensions))
     # Whoever fills the groups that it leaves shares their ways out with nobody.
     crowd = np.where(below < wire.below, wire.contention, 1.0)
+    alone, share = (np.full_like(inside, each) for each in (wire.alone, wire.share))
+    if wire.least > 0.0:
+        # What the whole unit may send, which its members share.
+        most = np.where(inside / below > 2.0, MORE_NODES, 1.0) / wire.least
+        alone, share = np.minimum(alone, most), np.minimum(share, most / below)
     return LevelUse(
         inside=inside,
         below=below,
         hop=np.full_like(inside, wire.latency),
         far=wire.latency * shape.hops,
-        alone=wire.alone * shape.pairs / crowd,
-        around=wire.share * shape.around / crowd,
-        pairs=wire.share * shape.pairs / crowd,
-        all=wire.share * shape.all / crowd,
+        alone=alone * shape.pairs / crowd,
+        around=share * shape.around / crowd,
+        pairs=share * shape.pairs / crowd,
+        all=share * shape.all / crowd,
         adding=wire.adding,
         into_switch=max(wire.latency, wire.into_switch),
         chained=wire.chained,
+        larger=wire.larger,
     )

@@ -22,7 +22,19 @@ from foretrain.step.collectives.tree import shared_by_roots
 CHUNK = 0.25
 """Bytes that switches are handed at a time, over a slot of the protocol for long messages.
 
-Source: nvidia-nccl, NVLS_CHUNKSIZE: 128 of 512 KiB (from memory, not read again).
+Source: nvidia-nccl, src/transport/nvls.cc, NVLS_CHUNKSIZE: 128 of 512 KiB.
+"""
+
+FEW_DEVICES = 4.0
+"""Members of a node on two nodes that hand switches of Blackwell pieces of twice the size.
+
+Source: nvidia-nccl, src/transport/nvls.cc, ncclNvlsTuning (sm100 between nodes).
+"""
+
+MANY_NODES, SHORTER = 4.0, 0.5
+"""From so many nodes on, pieces are so much shorter that trees hand on below such switches.
+
+Source: nvidia-nccl, src/transport/nvls.cc, ncclNvlsTreeSm100Tuning and ncclNvlsTuning (64 KiB).
 """
 
 
@@ -56,13 +68,14 @@ def all_reduce_over_trees(group: Group) -> Relay:
     def busy(level: LevelUse) -> Number:
         return shared_by_roots(level) / (level.below * level.pairs)
 
-    return _reduce(
+    found = _reduce(
         group,
         hops=lambda level: depth(level.units) * level.far,
         way=lambda level: depth(level.units) * busy(level),
         busy=busy,
         works=group.most(lambda level: np.where(level.crossed, level.adding, 0.0)) > 0.0,
     )
+    return replace(found, at_once=_pieces(group) * found.at_once)
 
 
 def all_gather(group: Group) -> Relay:
@@ -142,6 +155,16 @@ def _reduce(
 def _chunks(group: Group) -> Number:
     """What the heads hand out at once where no tree joins them, in slots; at least a slot."""
     return np.maximum(1.0, CHUNK * _heads(group))
+
+
+def _pieces(group: Group) -> Number:
+    """Size of the pieces that go up a tree from below switches, over the usual one."""
+    first = group.stretches[0]
+    nodes = group.members / first.inside
+    few = (nodes == 2.0) & (first.inside <= FEW_DEVICES) & (first.larger)
+    sizes = np.where(nodes >= MANY_NODES, SHORTER, np.where(few, 2.0, 1.0))
+    pieces: Number = np.where(first.adding > 0.0, sizes, 1.0)
+    return pieces
 
 
 def _heads(group: Group) -> Number:

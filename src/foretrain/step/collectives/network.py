@@ -13,6 +13,22 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.link import DIMENSIONS, Level, Technology, Topology
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.step.collectives.line import WHOLE
+from foretrain.step.collectives.tuning import (
+    CHANNELS_BETWEEN,
+    IN_LINES_FROM,
+    IN_NETWORK,
+    LARGER_CHUNKS_FROM,
+    LL_SHARES,
+    NETWORK_ROW,
+    NVLINK,
+    NVLINK_ROW,
+    ROWS,
+    USUAL_LL,
+    USUAL_NVLINK,
+    by_generation,
+    carried,
+    hop,
+)
 
 RELAYS = ("ring", "tree", "in-network", "in-network-tree")
 """Algorithms whose members hand messages on, in pieces or as a whole."""
@@ -55,6 +71,11 @@ class Wire:
         carries: protocols for short messages that work over it.
         below: devices of a group of the level below.
         contention: factor by which bandwidth shrinks where several groups leave one of those.
+        row: which row of the library's table of hops is its own.
+        ll: share of the bandwidth that LL carries over it at most, over the usual half.
+        least: least seconds that a byte takes out of a unit, of two units.
+        ll_least: the same by LL.
+        larger: whether switches get pieces of twice the size from few members.
     """
 
     latency: float
@@ -69,6 +90,11 @@ class Wire:
     carries: frozenset[str] = frozenset()
     below: int = 1
     contention: float = 1.0
+    row: str = NVLINK_ROW
+    ll: float = 1.0
+    least: float = 0.0
+    ll_least: float = 0.0
+    larger: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +104,8 @@ class Protocol:
     Attributes:
         name: LL or LL128.
         start: seconds before a collective's first message.
-        hop: share of a hop's latency that is left.
-        share: share of the bandwidth that is left.
+        hop: share of a hop's latency that is left, of a ring over NVLink.
+        share: share of the bandwidth that is left to a ring.
     """
 
     name: str
@@ -114,19 +140,24 @@ class Network:
     staged_start: float = 0.0
     staged_sum: float = 0.0
 
-    def over(self, protocol: Protocol) -> Network:
+    def over(self, protocol: Protocol, algorithm: str = "ring") -> Network:
         """The same as a protocol for short messages has it: flags let every word pass at once."""
-        wires = tuple(
-            replace(
-                wire,
-                latency=protocol.hop * wire.latency,
-                alone=protocol.share * wire.alone,
-                share=protocol.share * wire.share,
-                adding=0.0,
+        flagged = protocol.name == "LL"
+        wires = []
+        for wire in self.wires:
+            share = protocol.share * carried(algorithm, protocol.name, wire.row)
+            share *= wire.ll if flagged else 1.0
+            wires.append(
+                replace(
+                    wire,
+                    latency=protocol.hop * hop(algorithm, protocol.name, wire.row) * wire.latency,
+                    alone=share * wire.alone,
+                    share=share * wire.share,
+                    adding=0.0,
+                    least=wire.ll_least if flagged else 0.0,
+                )
             )
-            for wire in self.wires
-        )
-        return replace(self, wires=wires, start=protocol.start, piece=0.0)
+        return replace(self, wires=tuple(wires), start=protocol.start, piece=0.0)
 
     def slowed(self, factor: float) -> Network:
         """The same where everything takes so many times as long."""
@@ -140,6 +171,8 @@ class Network:
                 alone=wire.alone / factor,
                 share=wire.share / factor,
                 adding=wire.adding / factor,
+                least=wire.least * factor,
+                ll_least=wire.ll_least * factor,
             )
             for wire in self.wires
         )
@@ -162,7 +195,8 @@ def network(cluster: Cluster, coefficients: Coefficients) -> Network:
     for level in cluster.levels:
         # What leaves by an outer level has left by the ports of those between, save the innermost.
         passed = wires[-1].share if len(wires) > 1 else inf
-        wires.append(_wire(level, coefficients, below=below, passed=passed))
+        wire = _wire(level, coefficients, below=below, passed=passed)
+        wires.append(_tuned(wire, level, cluster=cluster, coefficients=coefficients))
         below *= level.members
     known = coefficients.protocols
     # AMD's library starts later and waits longer at every hop.
@@ -198,7 +232,8 @@ def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float
     capacity = inf if link.capacity is None else reached * link.capacity
     share = min(alone, capacity / below, passed)
     contention = link.contention or 1.0
-    hop = protocols.ethernet_hop if link.technology is Technology.ETHERNET else 1.0
+    ethernet = protocols.ethernet_hop if link.ordered else protocols.unordered_hop
+    hop = ethernet if link.technology is Technology.ETHERNET else 1.0
     return Wire(
         latency=hop * link.latency,
         alone=alone,
@@ -212,6 +247,38 @@ def _wire(level: Level, coefficients: Coefficients, *, below: int, passed: float
         carries=CARRIED.get(link.technology, frozenset()) if link.ordered else frozenset(),
         below=below,
         contention=contention,
+    )
+
+
+def _tuned(wire: Wire, level: Level, *, cluster: Cluster, coefficients: Coefficients) -> Wire:
+    """A level with what the library's tables say of the generation of its devices.
+
+    Source: nvidia-nccl, tuning.cc: LL128 is off in nodes whose devices are not all joined by
+    NVLink, and before Volta.
+    """
+    capability, technology = cluster.device.compute_capability, level.link.technology
+    inside = {each.link.technology for each in cluster.levels} - FABRICS
+    old = capability is not None and capability < IN_LINES_FROM
+    lines = inside <= {Technology.NVLINK} and not old
+    row = ROWS.get(technology, NVLINK_ROW)
+    carries = wire.carries if lines else wire.carries - {"LL128"}
+    if row == NETWORK_ROW:
+        return replace(wire, row=row, carries=carries, ll_least=coefficients.protocols.ll_between)
+    if technology is not Technology.NVLINK or capability is None:
+        return replace(wire, row=row, carries=carries)
+    reached = by_generation(NVLINK, capability, unknown=USUAL_NVLINK) / USUAL_NVLINK
+    adding = by_generation(IN_NETWORK, capability, unknown=IN_NETWORK[0][1]) / IN_NETWORK[0][1]
+    newest = capability >= LARGER_CHUNKS_FROM
+    if newest and cluster.nodes > 1:
+        adding *= CHANNELS_BETWEEN
+    return replace(
+        wire,
+        alone=reached * wire.alone,
+        share=reached * wire.share,
+        adding=reached * adding * wire.adding,
+        ll=by_generation(LL_SHARES, capability, unknown=USUAL_LL) / USUAL_LL,
+        carries=carries,
+        larger=newest,
     )
 
 

@@ -16,11 +16,17 @@ from foretrain.step.collectives.relay import Relay
 
 
 def hops(group: Group) -> Number:
-    """Seconds of the n - 1 hops from a member around to the last one.
+    """Seconds of the n - 1 hops from a member around to the last one, on the slowest of these ways.
 
-    Source: nvidia-nccl, src/graph/tuning.cc (steps inside nodes and between them).
+    A ring over n members has n hops, and some member's part meets all but one of the quickest.
+
+    Source: nvidia-nccl, src/graph/tuning.cc (steps inside nodes and between them: an all-reduce
+    passes as many times from node to node as twice around does).
     """
-    return group.total(lambda level: _steps(group, level) * level.hop)
+    way = _quickest_way(group)
+    slowest = group.most(lambda level: level.crossed * level.hop)
+    quickest = -group.most(lambda level: np.where(level.crossed, -level.hop, -slowest))
+    return way + (slowest - quickest)
 
 
 def byte_time(group: Group) -> Number:
@@ -69,11 +75,16 @@ def broadcast(group: Group) -> Relay:
     Source: nvidia-nccl, ring broadcast.
     """
     return Relay(
-        hops=hops(group),
+        hops=_quickest_way(group),
         way=group.total(lambda level: _steps(group, level) / (level.below * level.around)),
         busiest=byte_time(group),
         at_once=np.ones_like(group.members),
     )
+
+
+def _quickest_way(group: Group) -> Number:
+    """Seconds of all hops of the ring but one of the slowest, which leads back to the first."""
+    return group.total(lambda level: _steps(group, level) * level.hop)
 
 
 def _steps(group: Group, level: LevelUse) -> Number:
