@@ -43,10 +43,10 @@ SLACK = 1.0 + 1e-9
 
 def training_with(servers: int) -> Training:
     """The training of the case, synchronous."""
-    job = cntk.job_of({**cntk.inputs("fact"), **cntk.inputs("assumed")})
-    assert job.training.servers
-    many = replace(job.training.servers, count=servers)
-    return replace(job.training, servers=many, updates=SYNCHRONOUS)
+    case = cntk.case_of({**cntk.inputs("fact"), **cntk.inputs("assumed")})
+    assert case.training.servers
+    many = replace(case.training.servers, count=servers)
+    return replace(case.training, servers=many, updates=SYNCHRONOUS)
 
 
 def kept(name: str, fabric: Fabric, *, servers: int, draws: int, seed: int) -> bool:

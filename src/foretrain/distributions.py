@@ -49,6 +49,10 @@ class Distribution(Protocol):
         """One value, in seconds."""
         ...
 
+    def __hash__(self) -> int:
+        """Laws are frozen, so that what was worked out of one can be kept."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:

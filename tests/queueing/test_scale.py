@@ -7,7 +7,7 @@ import pytest
 
 from foretrain.distributions import Exponential, LogNormal, Pareto
 from foretrain.errors import InputError
-from foretrain.measured.scale_study import ScaleStudy, WholeJob
+from foretrain.measured.scale_study import ScaleStudy
 from foretrain.plan.servers import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
@@ -17,7 +17,9 @@ from foretrain.plan.servers import (
     Updates,
     Worker,
 )
-from foretrain.queueing.scale import scale, staleness
+from foretrain.plan.startup import WholeJob
+from foretrain.queueing.scale import scale
+from foretrain.queueing.served import staleness
 from foretrain.study.scale_study import read_scale_study
 
 WORKER = Worker(
@@ -56,17 +58,18 @@ def test_what_ifs_are_the_formula_of_the_changed_training_and_the_best_comes_fir
 
 
 def test_staleness_of_asynchronous_workers_has_a_price_and_barriers_have_none():
-    fresh = replace(STUDY, training=replace(SERVED, updates=SYNCHRONOUS), waste=0.1)
+    stale = replace(SERVED, waste=0.1)
+    fresh = replace(STUDY, training=replace(stale, updates=SYNCHRONOUS))
     for each in scale(fresh).points:
         assert each.useful == each.throughput
-    for each in scale(replace(STUDY, waste=0.1)).points:
+    for each in scale(replace(STUDY, training=stale)).points:
         assert each.useful == pytest.approx(each.throughput / (1 + 0.1 * (each.workers - 1)))
     pairs = Training(worker=WORKER, aggregation=Aggregation.PAIRWISE, updates=ASYNCHRONOUS)
     assert (staleness(pairs, 1), staleness(pairs, 8)) == (0, 1)
 
 
 def test_dear_staleness_makes_fewer_workers_learn_more():
-    answer = scale(replace(STUDY, waste=0.2))
+    answer = scale(replace(STUDY, training=replace(SERVED, waste=0.2)))
     useful = [each.useful for each in answer.points]
     assert max(useful) > useful[-1]
 
@@ -137,7 +140,7 @@ def whole(**changes):
     """The example's whole job, with something changed of it, of its training or of the study."""
     study = replace(read_scale_study(EXAMPLE), steps=40, workers=(3, 16))
     of_job = {key: changes.pop(key) for key in ("data", "cores", "held") if key in changes}
-    of_training = {"updates": changes.pop("updates")} if "updates" in changes else {}
+    of_training = {key: changes.pop(key) for key in ("updates", "waste") if key in changes}
     training = replace(study.training, **of_training)
     return replace(study, job=replace(study.job, **of_job), training=training, **changes)
 

@@ -30,7 +30,8 @@ link = "1 GB/s"
 
 def test_servers_have_the_link_of_a_worker_where_nobody_says_theirs(tmp_path):
     study = read_scale_study(written(tmp_path, WORDS))
-    assert study.training.servers.link == study.training.worker.link == 1e9
+    assert study.training.servers.link is None
+    assert study.training.server_link == study.training.worker.link == 1e9
     assert study.assumed == ("assumed servers.link = worker.link",)
 
 
@@ -38,7 +39,7 @@ def test_what_staleness_wastes_is_assumed_and_said(tmp_path):
     study = read_scale_study(
         written(tmp_path, WORDS.replace("steps", "updates = 'asynchronous'\nsteps"))
     )
-    assert study.waste == 0.005
+    assert study.training.waste == 0.005
     assert "assumed scale.waste = 0.5 %" in study.assumed
 
 

@@ -260,8 +260,12 @@ def placed_step(training: Training, fabric: Fabric, *, placement: Nodes) -> floa
     assert server, "a training without servers was not refused"
     of_worker, of_server = np.repeat(workers, count), np.tile(servers, len(workers))
     # Seconds in which every worker moves a byte over each of its connections, both ways.
-    pull = _byte_seconds(fabric, of_server, of_worker, leave=server.link, enter=worker.link)
-    push = _byte_seconds(fabric, of_worker, of_server, leave=worker.link, enter=server.link)
+    pull = _byte_seconds(
+        fabric, of_server, of_worker, leave=training.server_link, enter=worker.link
+    )
+    push = _byte_seconds(
+        fabric, of_worker, of_server, leave=worker.link, enter=training.server_link
+    )
     moved = (pull * worker.pulled + push * worker.pushed) / count
     slowest = moved.reshape(len(workers), count).max(axis=1)
     own = worker.compute.mean + 2.0 * server.latency + server.update / count + slowest

@@ -15,8 +15,9 @@ from itertools import pairwise, product
 from math import ceil, inf, prod
 
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.measured.scale_study import Provisioning
 from foretrain.queueing.cutting import Cutting, cutting_of, quickest_cut
-from foretrain.queueing.divisible import DivisibleLayer
+from foretrain.queueing.divisible import DivisibleLayer, divisible_layers
 from foretrain.queueing.replicas import (
     EpochTime,
     Number,
@@ -33,6 +34,7 @@ from foretrain.queueing.segments import (
     ReplicaCost,
     SegmentCosts,
     chosen_cost,
+    memory_slowdown,
     segment_costs,
 )
 
@@ -147,6 +149,34 @@ def provision(
         raise NoPlanFits(_too_large(search))
     space = plan_space(layers, machines=machines, cores=machine.cores)
     return Provisioned(plans=tuple(found), priced=priced, space=space)
+
+
+def provisioned(asked: Provisioning, machines: int) -> Provisioned:
+    """The quickest ways to share out some machines, as a study asks.
+
+    Raises:
+        InputError: a network without layers to cut, or a machine that cannot be.
+        NoPlanFits: no replica fits into the memory of so many machines.
+    """
+    layers = divisible_layers(asked.model)
+    machine = Machine(
+        slowdown=memory_slowdown(asked.memory_share, cores=asked.cores),
+        multiply_add=asked.multiply_add,
+        activation=asked.activation,
+        error=asked.error,
+        memory=asked.memory,
+        link=asked.link,
+        latency=asked.latency,
+        value=asked.value,
+    )
+    training = ReplicatedTraining(
+        samples=asked.samples,
+        chunk=asked.chunk,
+        weights=sum(layer.weights for layer in layers),
+        overlapped=asked.overlapped,
+        waste=asked.waste,
+    )
+    return provision(layers, machine, training, machines=machines)
 
 
 def cheapest(

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
-from foretrain.plan.startup import Access
+from foretrain.plan.servers import Training
+from foretrain.plan.startup import Access, WholeJob
 from foretrain.queueing.served import (
-    ServedJob,
+    ServedTime,
     Steps,
     best_count,
     served_time,
@@ -53,29 +54,33 @@ class ScalingFinding:
 
 
 def scaling_findings(
-    job: ServedJob, *, most: int, step: Steps | None = None
+    job: WholeJob, training: Training, *, most: int, step: Steps | None = None
 ) -> tuple[ScalingFinding, ...]:
     """What limits a job as nodes are added.
 
     Args:
         job: the job.
+        training: as for `served_time`.
         most: nodes that there are, at least 1.
         step: how long a step takes; None for the bound.
 
     Returns:
         What shows: that start-up dominates, where the best count from fewer nodes on.
     """
-    best = best_count(job, most=most, step=step)
-    found = [*_start_up(job, best, step)]
+    best = best_count(job, training, most=most, step=step)
+
+    def on(nodes: int) -> ServedTime:
+        return served_time(job, training, nodes=float(nodes), step=step)
+
+    found = [*_start_up(best, on(best))]
     if best < most:
-        found.append(_best(job, best, step))
-    if server_knee(job.training) < most:
-        found.append(_server(job))
+        found.append(_best(best, on(best), on(best + 1)))
+    if server_knee(training) < most:
+        found.append(_server(training))
     return tuple(found)
 
 
-def _start_up(job: ServedJob, nodes: int, step: Steps | None) -> Iterator[ScalingFinding]:
-    time = served_time(job, nodes=nodes, step=step)
+def _start_up(nodes: int, time: ServedTime) -> Iterator[ScalingFinding]:
     start, total = time.start, float(time.total)
     share = float(start.total) / total
     if share > DOMINATES:
@@ -92,8 +97,7 @@ def _start_up(job: ServedJob, nodes: int, step: Steps | None) -> Iterator[Scalin
         )
 
 
-def _best(job: ServedJob, best: int, step: Steps | None) -> ScalingFinding:
-    here, more = (served_time(job, nodes=nodes, step=step) for nodes in (best, best + 1))
+def _best(best: int, here: ServedTime, more: ServedTime) -> ScalingFinding:
     added = float(more.start.total) - float(here.start.total)
     saved = float(here.steps) - float(more.steps)
     return ScalingFinding(
@@ -107,12 +111,8 @@ def _best(job: ServedJob, best: int, step: Steps | None) -> ScalingFinding:
     )
 
 
-def _server(job: ServedJob) -> ScalingFinding:
-    servers, knee, demand = (
-        job.training.servers,
-        server_knee(job.training),
-        server_demand(job.training),
-    )
+def _server(training: Training) -> ScalingFinding:
+    servers, knee, demand = training.servers, server_knee(training), server_demand(training)
     assert servers, "a training without servers was not refused"
     serve = "server serves" if servers.count == 1 else "servers serve"
     return ScalingFinding(
@@ -126,19 +126,18 @@ def _server(job: ServedJob) -> ScalingFinding:
     )
 
 
-def what_ifs(job: ServedJob) -> dict[str, ServedJob]:
-    """The job with one thing changed, by what is changed; only what differs and can be priced."""
-    start, training = job.start, job.training
-    servers, worker = training.servers, training.worker
+def what_ifs(job: WholeJob, training: Training) -> dict[str, tuple[WholeJob, Training]]:
+    """Both with one thing changed, by what is changed; only what differs and can be priced."""
+    start, servers, worker = job.start, training.servers, training.worker
     assert servers, "a training without servers was not refused"
     offered = {
         "shard the input": Access.SHARDED,
         "stagger the reading": Access.STAGGERED,
-        **({"broadcast the input": Access.BROADCAST} if start.link else {}),
+        "broadcast the input": Access.BROADCAST,
         **({"cache the input": Access.CACHED} if start.local else {}),
     }
     found = {
-        name: replace(job, start=replace(start, access=access))
+        name: (replace(job, start=replace(start, access=access)), training)
         for name, access in offered.items()
         if access is not start.access
     }
@@ -146,29 +145,30 @@ def what_ifs(job: ServedJob) -> dict[str, ServedJob]:
     few = replace(worker, pushed=worker.pushed / QUANTIZED)
     return {
         **found,
-        "double the servers": replace(job, training=twice),
-        "send gradients of one bit (other weights)": replace(
-            job, training=replace(training, worker=few)
-        ),
+        "double the servers": (job, twice),
+        "send gradients of one bit (other weights)": (job, replace(training, worker=few)),
     }
 
 
 def what_if_findings(
-    job: ServedJob, *, most: int, step: Steps | None = None
+    job: WholeJob, training: Training, *, most: int, step: Steps | None = None
 ) -> tuple[ScalingFinding, ...]:
     """What each change would make of a job, the most helpful first.
 
     Args:
         job: the job.
+        training: as for `served_time`.
         most: nodes that there are, at least 1.
         step: how long a step takes; None for the bound.
     """
-    now = float(served_time(job, nodes=best_count(job, most=most, step=step), step=step).total)
-    found = []
-    for name, changed in what_ifs(job).items():
-        best = best_count(changed, most=most, step=step)
-        total = float(served_time(changed, nodes=best, step=step).total)
-        knee = server_knee(changed.training)
+
+    def best_of(job: WholeJob, training: Training) -> tuple[int, float]:
+        best = best_count(job, training, most=most, step=step)
+        return best, float(served_time(job, training, nodes=float(best), step=step).total)
+
+    (_, now), found = best_of(job, training), []
+    for name, changed in what_ifs(job, training).items():
+        (best, total), knee = best_of(*changed), server_knee(changed[1])
         told = "no quicker" if total >= now else f"{1.0 - total / now:.0%} quicker"
         limit = f", and servers limit beyond {knee:,.1f}" if knee < inf else ""
         found.append(
