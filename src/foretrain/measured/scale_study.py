@@ -31,6 +31,9 @@ MOST_STEPS = 10_000_000
 FEWEST_STEPS = 40
 """Steps of a worker below which batch means tell nothing."""
 
+MOST_CORES = 512
+"""Of a machine, that are taken for meant: each is one more number of threads to look at."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTraining:
@@ -113,6 +116,28 @@ class Provisioning:
     value: float = 4.0
     overlapped: bool = True
     waste: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.cores <= MOST_CORES:
+            raise InputError(
+                f"Provisioning.cores must be from 1 to {MOST_CORES:,}, got {self.cores}."
+            )
+        for name in ("samples", "chunk", "multiply_add", "memory", "link", "value"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"Provisioning.{name} must be above 0, got {getattr(self, name)}.")
+        for name in ("activation", "error", "latency"):
+            if not getattr(self, name) >= 0:
+                raise InputError(
+                    f"Provisioning.{name} must be at least 0 s, got {getattr(self, name)}."
+                )
+        if not 0 <= self.memory_share <= 1:
+            raise InputError(
+                f"Provisioning.memory_share must lie from 0 to 1, got {self.memory_share}."
+            )
+        if not 0 <= self.waste < 1:
+            raise InputError(
+                f"Provisioning.waste must be at least 0 and below 1, got {self.waste}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

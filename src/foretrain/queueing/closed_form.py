@@ -38,6 +38,9 @@ POINTS, TAIL = 256, 40
 """Points at which a distribution is integrated: evenly spread where nearly all of it lies, and
 further and further apart behind."""
 
+SOONEST = 1e-12
+"""Cumulative hazard from which on they are: a normal computation may end at any time before."""
+
 NEARLY, REACH = 5.0, 25.0
 """Cumulative hazards, beyond that of the slowest worker, up to which they are."""
 
@@ -311,7 +314,7 @@ def mean_of(below: Callable[[Floats], Floats], seconds: Floats) -> float:
 def _times(compute: Distribution, workers: int, *, after: float) -> Floats:
     """Times between which all computations end, from the soonest that all can be served. [time]"""
     bulk, tail = log(workers) + NEARLY, log(workers) + REACH
-    first, last = compute.at_hazard(np.array([0.0, bulk]))
+    first, last = compute.at_hazard(np.array([SOONEST, bulk]))
     rare = compute.at_hazard(np.linspace(bulk, tail, TAIL))
     return np.concatenate([np.linspace(first, last, POINTS), rare]) + after
 

@@ -37,6 +37,8 @@ from foretrain.queueing.segments import (
     memory_slowdown,
     segment_costs,
 )
+from foretrain.show.words import count, written
+from foretrain.units import BYTES
 
 ROUNDING = 1e-12
 """By how much a bound is lowered, so that rounding lifts none above what it bounds."""
@@ -228,9 +230,10 @@ def _rank(plan: Provision) -> tuple[float, ...]:
 def _too_large(search: _Search) -> str:
     weights = sum(layer.weights for layer in search.layers) * search.machine.value
     return (
-        f"no replica fits: {len(search.layers)} layers with {weights:g} B of weights, cut over at"
-        f" most {search.machines - 1} machines of {search.machine.memory:g} B. Take more or larger"
-        " machines."
+        f"no replica fits: {count(len(search.layers), 'layer')} with"
+        f" {written(BYTES, weights)} of weights, cut over at most"
+        f" {count(search.machines - 1, 'machine')} of {written(BYTES, search.machine.memory)}."
+        " Take more or larger machines."
     )
 
 

@@ -91,6 +91,8 @@ def _columns(answer: Scaled) -> Iterator[Shown]:
     """Columns of points, whose legend says how this answer's were found."""
     method = answer.method
     meanings = {"throughput": MEANINGS[method], "interval": INTERVALS[method]}
+    if method is ScaleMethod.PROVISIONED:
+        meanings["efficiency"] = "of a machine over one of the fewest"
     shown = ("throughput", "interval", "formula", "most", "useful", "efficiency", "step", "limit")
     machines = method is ScaleMethod.PROVISIONED
     yield _renamed("workers", name="machines") if machines else "workers"

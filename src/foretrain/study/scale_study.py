@@ -349,7 +349,7 @@ class _ScaleReader:
         if said is None:
             return None, None
         profile = self._profile(said)
-        link = said.link or (profile.link if profile else None)
+        link = profile.link if profile and said.link is None else said.link
         for key in ("compute", "samples", "pulled", "pushed"):
             path = f"worker.{key}"
             if said.profile and getattr(said, key) is not None:
@@ -360,7 +360,7 @@ class _ScaleReader:
             self.problems.add("worker.link", NO_LINK)
         if self.problems.found:
             return None, None
-        assert link
+        assert link is not None
         if profile:
             return profile, _profiled(profile, link)
         with self.problems.noting("worker", fields={}):

@@ -104,6 +104,8 @@ def read_stragglers(value: object) -> Distribution:
     said = inner(StragglersSection, value)
     if said.samples:
         found = Samples(said.samples)
+        if not found.mean > 0:
+            raise InputError("samples are all 0 s; at least one must be above.")
         return stretched(found, 1.0 / found.mean)
     law = said.law or "normal"
     return _of_law(
