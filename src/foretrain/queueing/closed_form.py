@@ -218,12 +218,12 @@ def steps_by_formula(
         network = closed_network(training)
         exact = int(min(float(most), max(float(EXACT), FAR * network.knee)))
         seconds = np.arange(1, exact + 1) / mean_values(network, exact).throughput
-        counts = np.arange(1.0, exact + 1.0)
+        each = np.arange(1.0, exact + 1.0)
         told()
         if exact == most:
-            return counts, seconds
+            return each, seconds
         last = seconds[-1] + (most - exact) / network.capacity
-        return np.append(counts, most), np.append(seconds, last)
+        return np.append(each, most), np.append(seconds, last)
     backup, samples = training.updates.backup, training.worker.samples
     counts, found = counted_workers(backup + 1, most), []
     for workers in counts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import cache
 from itertools import count
@@ -23,22 +23,26 @@ from foretrain.queueing.closed_form import (
     CORES,
     LINK,
     by_formula,
-    closed_network,
     counted_workers,
     steps_by_formula,
 )
 from foretrain.queueing.provision import Provision, Provisioned, provisioned
 from foretrain.queueing.scaled import (
     BestCount,
-    ScaleChange,
     Scaled,
     ScaledProvision,
     ScaledWorker,
-    ScaleKnee,
     ScaleMethod,
     ScalePoint,
 )
-from foretrain.queueing.scaling_findings import scaling_findings, what_if_findings, what_ifs
+from foretrain.queueing.scaling_findings import (
+    bounds_of,
+    changes_of,
+    knee_of,
+    scaling_findings,
+    what_if_findings,
+    what_ifs,
+)
 from foretrain.queueing.served import Number, best_count, needed, served_time
 from foretrain.queueing.servers.simulate import simulate
 from foretrain.queueing.servers.tally import SimulatedTraining
@@ -80,6 +84,10 @@ def scale(
     training = _of_model(study, asked, coefficients) if isinstance(asked, ModelTraining) else asked
     planned: Provisioned | None = None
     done, everything = 0, sum(study.workers)
+
+    def since(before: int) -> Callable[[int], None]:
+        return lambda ended: tell("workers", before + ended // study.steps, everything)
+
     for workers in study.workers:
         tell("workers", done, everything)
         fewest = points[0] if points else None
@@ -89,17 +97,7 @@ def scale(
         elif isinstance(training, ModelTraining):
             points.append(_planned(training, workers, coefficients, fewest=fewest))
         else:
-            points.append(
-                _simulated(
-                    study,
-                    training,
-                    workers,
-                    fewest=fewest,
-                    progress=lambda ended, done=done: tell(
-                        "workers", done + ended // study.steps, everything
-                    ),
-                )
-            )
+            points.append(_simulated(study, training, workers, fewest=fewest, progress=since(done)))
         done += workers
     tell("workers", done, everything)
     known = training if isinstance(training, Training) else None
@@ -110,9 +108,9 @@ def scale(
         updates=ASYNCHRONOUS if isinstance(training, Provisioning) else training.updates,
         servers=_resolved(known) if known else None,
         points=tuple(points),
-        knee=_knee(known) if known else None,
-        bounds=_bounds(known) if known else {},
-        what_ifs=tuple(_what_ifs(known, study.workers[-1])) if known else (),
+        knee=knee_of(known) if known else None,
+        bounds=bounds_of(known) if known else {},
+        what_ifs=tuple(changes_of(known, study.workers[-1])) if known else (),
         best=_best(study.job, known, most=study.workers[-1], tell=tell)
         if study.job and known
         else None,
@@ -198,7 +196,7 @@ def _limit(found: SimulatedTraining, training: Training) -> str:
     if not phases.total:
         name = max(found.utilisation, key=lambda each: found.utilisation[each])
         return COMPUTE if name == "worker compute" else name
-    knee = _knee(training)
+    knee = knee_of(training)
     if knee is not None and found.workers >= knee.workers:
         return knee.limit
     waits = {
@@ -314,12 +312,12 @@ def _of_model(
     model, servers = asked.model, asked.servers
     cluster, learned = model.cluster, model.workload
     apart = servers.count if servers and not servers.colocated else 0
-    needed = study.workers[-1] + apart
-    if needed > cluster.nodes:
+    nodes = study.workers[-1] + apart
+    if nodes > cluster.nodes:
         raise InputError(
             f"{study.workers[-1]} workers"
             + (f" and {apart} servers" if apart else "")
-            + f" need {needed} nodes; cluster.nodes is {cluster.nodes}. Ask for fewer workers or"
+            + f" need {nodes} nodes; cluster.nodes is {cluster.nodes}. Ask for fewer workers or"
             " have more nodes."
         )
     if asked.aggregation is Aggregation.ALL_REDUCE:
@@ -351,28 +349,6 @@ def _straggling(known: Coefficients, learned: Workload) -> Distribution:
     return LogNormal(mean=1.0, deviation=spread) if spread else Constant(1.0)
 
 
-def _knee(training: Training) -> ScaleKnee | None:
-    """Where workers begin to wait at the servers: none where there are none of their own."""
-    if training.servers is None or training.servers.colocated:
-        return None
-    found = closed_network(training)
-    if found.bottleneck is None:
-        return None
-    samples = training.worker.samples
-    return ScaleKnee(
-        workers=found.knee, limit=found.bottleneck, throughput=found.capacity * samples
-    )
-
-
-def _bounds(training: Training) -> Mapping[str, float]:
-    """What no number of workers exceeds, by the resource that sets it."""
-    if training.servers is None or training.servers.colocated:
-        return {}
-    seconds = closed_network(training).least_seconds
-    samples = training.worker.samples
-    return {name: samples / each for name, each in seconds.items() if each > 0}
-
-
 def _best(job: WholeJob, training: Training, *, most: int, tell: Told) -> BestCount:
     """On how many nodes the whole job ends first, and what limits it."""
     trainings = {training, *(changed for _, changed in what_ifs(job, training).values())}
@@ -397,47 +373,3 @@ def _best(job: WholeJob, training: Training, *, most: int, tell: Told) -> BestCo
         start=float(time.start.total),
         findings=(*limits, *helps),
     )
-
-
-def _what_ifs(training: Training, workers: int) -> Iterator[ScaleChange]:
-    """One change each, the most helpful first; only where servers are."""
-    if training.servers is None or training.servers.colocated:
-        return
-    before = by_formula(training, workers).throughput
-    found = [
-        _change(name, changed, workers, before=before)
-        for name, changed in _changes(training, training.servers)
-    ]
-    yield from sorted(found, key=lambda each: -(each.gain or 0.0))
-
-
-def _change(name: str, changed: Training, workers: int, *, before: float | None) -> ScaleChange:
-    rate, knee = by_formula(changed, workers).throughput, _knee(changed)
-    return ScaleChange(
-        change=name,
-        knee=knee.workers if knee else None,
-        throughput=rate,
-        gain=rate / before - 1.0 if rate is not None and before is not None else None,
-    )
-
-
-def _changes(training: Training, servers: Servers) -> Iterator[tuple[str, Training]]:
-    """What could be changed, and the training then."""
-    worker = training.worker
-    yield (
-        "twice the servers",
-        replace(training, servers=replace(servers, count=2 * servers.count)),
-    )
-    halved = replace(worker, pulled=worker.pulled / 2.0, pushed=worker.pushed / 2.0)
-    yield "half the bytes", replace(training, worker=halved)
-    longer = stretched(worker.compute, 2.0)
-    larger = replace(worker, samples=2.0 * worker.samples, compute=longer)
-    yield "twice the batch of a worker", replace(training, worker=larger)
-    if closed_network(training).bottleneck == CORES:
-        more = replace(servers, cores=2 * servers.cores)
-        yield "twice the cores of a server", replace(training, servers=more)
-    if training.updates.stale is not None:
-        yield (
-            "asynchronous updates (other weights: stale gradients)",
-            replace(training, updates=ASYNCHRONOUS),
-        )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foretrain.plan.servers import Aggregation, Servers, Updates
-from foretrain.queueing.scaling_findings import ScalingFinding
 from foretrain.show.table import label, labelled
 from foretrain.show.words import per_second, percent, signed_percent, whole
 from foretrain.units import SECONDS
@@ -118,6 +117,32 @@ class ScaleChange:
     )
     throughput: float | None = field(metadata=label("samples/s", per_second))
     gain: float | None = field(metadata=label("gain", signed_percent))
+
+
+class ScalingCause(StrEnum):
+    """What a finding is about."""
+
+    START_UP = "start-up"
+    BEST_COUNT = "best count"
+    SERVER = "server"
+    WHAT_IF = "what if"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingFinding:
+    """One thing that a reader should take home.
+
+    Attributes:
+        kind: what it is about.
+        subject: what limits, or what is changed.
+        values: the numbers behind it, in seconds, nodes and fractions.
+        sentence: all of that in one sentence.
+    """
+
+    kind: ScalingCause
+    subject: str
+    values: Mapping[str, float]
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

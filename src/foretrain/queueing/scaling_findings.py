@@ -1,14 +1,21 @@
-"""What limits a job with parameter servers as nodes are added, and what would help, as records."""
+"""What limits training as workers are added, and what would help, as records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from math import inf
 
-from foretrain.plan.servers import Training
+from foretrain.distributions import stretched
+from foretrain.plan.servers import ASYNCHRONOUS, Servers, Training
 from foretrain.plan.startup import Access, WholeJob
+from foretrain.queueing.closed_form import CORES, by_formula, closed_network
+from foretrain.queueing.scaled import (
+    ScaleChange,
+    ScaleKnee,
+    ScalingCause,
+    ScalingFinding,
+)
 from foretrain.queueing.served import (
     ServedTime,
     Steps,
@@ -25,32 +32,6 @@ QUANTIZED = 32.0
 """How many times fewer bytes gradients and parameters of one bit have.
 
 Source: seide2014, section 3."""
-
-
-class ScalingCause(StrEnum):
-    """What a finding is about."""
-
-    START_UP = "start-up"
-    BEST_COUNT = "best count"
-    SERVER = "server"
-    WHAT_IF = "what if"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScalingFinding:
-    """One thing that a reader should take home.
-
-    Attributes:
-        kind: what it is about.
-        subject: what limits, or what is changed.
-        values: the numbers behind it, in seconds, nodes and fractions.
-        sentence: all of that in one sentence.
-    """
-
-    kind: ScalingCause
-    subject: str
-    values: Mapping[str, float]
-    sentence: str
 
 
 def scaling_findings(
@@ -186,3 +167,69 @@ def what_if_findings(
             )
         )
     return tuple(sorted(found, key=lambda each: each.values["total"]))
+
+
+def knee_of(training: Training) -> ScaleKnee | None:
+    """Where workers begin to wait at the servers: none where there are none of their own."""
+    if training.servers is None or training.servers.colocated:
+        return None
+    found = closed_network(training)
+    if found.bottleneck is None:
+        return None
+    samples = training.worker.samples
+    return ScaleKnee(
+        workers=found.knee, limit=found.bottleneck, throughput=found.capacity * samples
+    )
+
+
+def bounds_of(training: Training) -> Mapping[str, float]:
+    """What no number of workers exceeds, by the resource that sets it."""
+    if training.servers is None or training.servers.colocated:
+        return {}
+    seconds = closed_network(training).least_seconds
+    samples = training.worker.samples
+    return {name: samples / each for name, each in seconds.items() if each > 0}
+
+
+def changes_of(training: Training, workers: int) -> Iterator[ScaleChange]:
+    """One change each, the most helpful first; only where servers are."""
+    if training.servers is None or training.servers.colocated:
+        return
+    before = by_formula(training, workers).throughput
+    found = [
+        _change(name, changed, workers, before=before)
+        for name, changed in _changes(training, training.servers)
+    ]
+    yield from sorted(found, key=lambda each: -(each.gain or 0.0))
+
+
+def _change(name: str, changed: Training, workers: int, *, before: float | None) -> ScaleChange:
+    rate, knee = by_formula(changed, workers).throughput, knee_of(changed)
+    return ScaleChange(
+        change=name,
+        knee=knee.workers if knee else None,
+        throughput=rate,
+        gain=rate / before - 1.0 if rate is not None and before is not None else None,
+    )
+
+
+def _changes(training: Training, servers: Servers) -> Iterator[tuple[str, Training]]:
+    """What could be changed, and the training then."""
+    worker = training.worker
+    yield (
+        "twice the servers",
+        replace(training, servers=replace(servers, count=2 * servers.count)),
+    )
+    halved = replace(worker, pulled=worker.pulled / 2.0, pushed=worker.pushed / 2.0)
+    yield "half the bytes", replace(training, worker=halved)
+    longer = stretched(worker.compute, 2.0)
+    larger = replace(worker, samples=2.0 * worker.samples, compute=longer)
+    yield "twice the batch of a worker", replace(training, worker=larger)
+    if closed_network(training).bottleneck == CORES:
+        more = replace(servers, cores=2 * servers.cores)
+        yield "twice the cores of a server", replace(training, servers=more)
+    if training.updates.stale is not None:
+        yield (
+            "asynchronous updates (other weights: stale gradients)",
+            replace(training, updates=ASYNCHRONOUS),
+        )

@@ -10,10 +10,7 @@ from statistics import fmean
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Storage
-from foretrain.distributions import (
-    Constant,
-    Samples,
-)
+from foretrain.distributions import Samples
 from foretrain.errors import InputError
 from foretrain.measured.profile import Profile, StepResource
 from foretrain.measured.scale_study import WASTE, ModelTraining, Provisioning, ScaleStudy
@@ -363,12 +360,16 @@ class _ScaleReader:
         assert link is not None
         if profile:
             return profile, _profiled(profile, link)
+        assert said.compute is not None
+        assert said.samples is not None
+        assert said.pulled is not None
+        assert said.pushed is not None
         with self.problems.noting("worker", fields={}):
             return None, Worker(
-                compute=said.compute or Constant(0.0),
-                samples=said.samples or 0.0,
-                pulled=said.pulled or 0.0,
-                pushed=said.pushed or 0.0,
+                compute=said.compute,
+                samples=said.samples,
+                pulled=said.pulled,
+                pushed=said.pushed,
                 link=link,
             )
         return None, None
