@@ -247,6 +247,13 @@ def whole(**changes):
     return replace(study, job=replace(study.job, **of_job), training=training, **changes)
 
 
+def test_whole_jobs_are_of_servers_on_nodes_of_their_own():
+    ring = Training(worker=WORKER, aggregation=Aggregation.ALL_REDUCE)
+    for training in (ring, replace(SERVED, servers=Servers(colocated=True))):
+        with pytest.raises(InputError, match="servers on nodes of their own"):
+            replace(whole(), training=training)
+
+
 def test_input_that_is_prepared_slowly_holds_a_job_back():
     data = replace(whole().job.data, prepare=1.0)
     quick, slow = scale(whole()).best, scale(whole(data=data, cores=1)).best

@@ -82,6 +82,7 @@ def test_updates_are_a_word_or_a_number_of_steps_or_workers():
         (("[worker]", "[provision]\nmodel = 'alexnet'\n[worker]"), "stands beside [provision]"),
         (("1 GB/s", "0 GB/s"), "worker.link: must be above 0 B/s, got 0.0"),
         (("[worker]", "[servers]\nlink = '0 GB/s'\n[worker]"), "servers.link: must be above 0 B/s"),
+        (("[worker]", "[plan]\nmicro_batch = 4\n[worker]"), "plan: is of a model"),
         (("steps = 40", "stragglers = { deviation = '5 %' }"), "is for a model's worker"),
     ],
 )

@@ -168,6 +168,9 @@ class ScaleStudy:
     def __post_init__(self) -> None:
         if not self.workers:
             raise InputError("ScaleStudy.workers needs at least one number, such as [1, 2, 4, 8].")
+        served = None if isinstance(self.training, Provisioning) else self.training.servers
+        if self.job is not None and (served is None or served.colocated):
+            raise InputError("ScaleStudy.job is for servers on nodes of their own.")
         if isinstance(self.training, Provisioning):
             if not min(self.workers) >= 2:
                 raise InputError(

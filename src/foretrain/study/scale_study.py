@@ -53,6 +53,7 @@ TWO_WORKERS: Final = "stands beside [{}]. Both say what a worker does; keep one.
 NO_SERVERS: Final = "is for aggregation = 'servers'. Leave it out."
 NO_JOB: Final = "is for servers on nodes of their own. Leave it out."
 LATENCY: Final = "is that of workers among themselves. With servers, write servers.latency."
+OF_MODEL: Final = "is of a model, and [worker] says what a worker does. Leave it out."
 ONLY_MODEL: Final = "is for a model's worker. In [worker], compute says how it varies."
 PROVISIONED: Final = (
     "is not for [provision], whose replicas never wait for one another. Leave it out."
@@ -247,6 +248,9 @@ class _ScaleReader:
 
     def _numbers(self, how: ScaleSection | None) -> tuple[Profile | None, Training | None]:
         """Training whose worker is known by numbers or by a profile, which comes along."""
+        for key in ("cluster", "plan"):
+            if key in self.document:
+                self.problems.add(key, OF_MODEL)
         profile, worker = self._worker()
         servers = self._servers(how, profile) if how and worker else None
         if how and how.stragglers is not None:
