@@ -24,6 +24,7 @@ from foretrain.queueing.served import (
     server_demand,
     server_knee,
 )
+from foretrain.show.words import percent
 
 DOMINATES = 0.5
 """Share of a job's time from which on start-up dominates it: more than everything else."""
@@ -71,7 +72,7 @@ def _start_up(nodes: int, time: ServedTime) -> Iterator[ScalingFinding]:
             subject=max(parts, key=lambda name: parts[name]),
             values={"nodes": nodes, "share": share, "total": total, **parts},
             sentence=(
-                f"Start-up dominates: {share:.0%} of {total:,.0f} s on {nodes} nodes, of which"
+                f"Start-up dominates: {percent(share)} of {total:,.0f} s on {nodes} nodes, of which"
                 f" {parts['launch']:,.0f} s to launch, {parts['metadata']:,.0f} s to open files and"
                 f" {parts['reading']:,.0f} s to read them."
             ),
@@ -150,7 +151,7 @@ def what_if_findings(
     (_, now), found = best_of(job, training), []
     for name, changed in what_ifs(job, training).items():
         (best, total), knee = best_of(*changed), server_knee(changed[1])
-        told = "no quicker" if total >= now else f"{1.0 - total / now:.0%} quicker"
+        told = "no quicker" if total >= now else f"{percent(1.0 - total / now)} quicker"
         limit = f", and servers limit beyond {knee:,.1f}" if knee < inf else ""
         found.append(
             ScalingFinding(
