@@ -124,6 +124,10 @@ def test_a_tail_may_be_too_heavy_for_a_variance():
         (lambda: Normal(mean=1.0, deviation=0.4), "at most a third of the mean"),
         (lambda: Normal(mean=-1.0, deviation=0.1), "Normal.mean must be above 0 s"),
         (lambda: LogNormal(mean=1.0, deviation=0.0), "LogNormal.deviation must be above 0 s"),
+        (
+            lambda: LogNormal(mean=1.0, deviation=1e7),
+            "LogNormal.deviation must be at most 1,000,000",
+        ),
         (lambda: LogNormal(mean=inf, deviation=1.0), "LogNormal.mean must be above 0 s, got inf"),
         (lambda: Weibull(mean=1.0, shape=0.0), "Weibull.shape must be above 0, got"),
         (lambda: Pareto(mean=1.0, shape=1.0), "with less there is no mean"),

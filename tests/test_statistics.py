@@ -3,6 +3,7 @@
 from random import Random
 from statistics import NormalDist, fmean
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +67,13 @@ def test_slowest_of_normal_times_is_near_bloms_formula(count):
 def test_harmonic_numbers_are_their_sums_on_both_sides_of_the_series():
     for count in (1, 2, 100, 101, 5000):
         assert harmonic(count) == pytest.approx(sum(1 / n for n in range(1, count + 1)), rel=1e-12)
+
+
+def test_harmonic_numbers_of_a_column_are_those_of_its_rows():
+    counts = np.array([1.0, 2.0, 7.0, 4000.0])
+    assert harmonic(counts).tolist() == [harmonic(count) for count in counts.tolist()]
+    with pytest.raises(InputError, match=r"0\.0 values"):
+        harmonic(np.array([3.0, 0.0]))
 
 
 @few(30)

@@ -18,20 +18,20 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from validation.parts.claims import Claim, table
 
 from foretrain.cluster.cluster import Storage
 from foretrain.distributions import Constant
 from foretrain.plan.servers import ASYNCHRONOUS, Servers, Training, Worker
-from foretrain.plan.startup import Access, StartUp
+from foretrain.plan.startup import Access, StartUp, WholeJob
 from foretrain.queueing.scaling_findings import (
     DOMINATES,
     scaling_findings,
     what_if_findings,
 )
 from foretrain.queueing.served import (
-    ServedJob,
     best_count,
     own_seconds,
     served_time,
@@ -69,6 +69,13 @@ PATIENT = 100
 Values = Mapping[str, float]
 
 
+class Case(NamedTuple):
+    """A whole job and what its nodes do."""
+
+    job: WholeJob
+    training: Training
+
+
 def inputs(kind: str) -> dict[str, float]:
     """The facts, or the assumed values, by name, in the units used inside."""
     rows = tomllib.loads(INPUTS.read_text("utf-8"))[kind]
@@ -79,8 +86,8 @@ def _number(name: str, value: str) -> float:
     return QUANTITIES[name].read(value) if name in QUANTITIES else float(value)
 
 
-def job_of(values: Values) -> ServedJob:
-    """The training, as found: all nodes read one file that lies on few targets."""
+def case_of(values: Values) -> Case:
+    """The case, as found: all nodes read one file that lies on few targets."""
     network = tomllib.loads(INPUTS.read_text("utf-8"))["training"]["network"]
     moved = SINGLE * build(network, image=224).parameters
     target = values["file_system"] / values["targets"] * values["stripes"]
@@ -96,24 +103,25 @@ def job_of(values: Values) -> ServedJob:
         latency=values["latency"],
         update=values["passes_of_an_update"] * moved / values["host_memory"],
     )
-    return ServedJob(
+    job = WholeJob(
         start=StartUp(
             storage=Storage(read=values["nic"], write=values["nic"], total_read=target),
             files=values["samples"],
             opening=values["opening"],
-            link=values["nic"],
             latency=values["latency"],
         ),
-        training=Training(worker=worker, servers=servers, updates=ASYNCHRONOUS),
         data=Data(samples=values["samples"], sample_bytes=values["data"] / values["samples"]),
         epochs=values["epochs"],
     )
+    return Case(job, Training(worker=worker, servers=servers, updates=ASYNCHRONOUS))
 
 
-def mended(job: ServedJob, values: Values) -> ServedJob:
+def mended(case: Case, values: Values) -> Case:
     """The same with the input mended: a part for each node, over all targets."""
-    storage = replace(job.start.storage, total_read=values["file_system"])
-    return replace(job, start=replace(job.start, access=Access.SHARDED, storage=storage))
+    start = case.job.start
+    storage = replace(start.storage, total_read=values["file_system"])
+    start = replace(start, access=Access.SHARDED, storage=storage)
+    return case._replace(job=replace(case.job, start=start))
 
 
 def doubled(training: Training) -> Training:
@@ -122,9 +130,9 @@ def doubled(training: Training) -> Training:
     return replace(training, servers=replace(training.servers, count=2 * training.servers.count))
 
 
-def share(job: ServedJob) -> float:
+def share(case: Case) -> float:
     """Of the time on the best number of nodes, what start-up takes."""
-    time = served_time(job, nodes=best_count(job, most=MOST))
+    time = served_time(*case, nodes=float(best_count(*case, most=MOST)))
     return float(time.start.total) / float(time.total)
 
 
@@ -133,10 +141,10 @@ def nodes(value: float) -> str:
     return f"{value:.3g}"
 
 
-def findings(name: str, job: ServedJob) -> Iterator[Claim]:
+def findings(name: str, case: Case) -> Iterator[Claim]:
     """The three findings in one case."""
-    best, knee = float(best_count(job, most=MOST)), server_knee(job.training)
-    yield Claim(name=f"{name}: start-up of the time", figure=share(job), least=DOMINATES)
+    best, knee = float(best_count(*case, most=MOST)), server_knee(case.training)
+    yield Claim(name=f"{name}: start-up of the time", figure=share(case), least=DOMINATES)
     yield Claim(name=f"{name}: best count", figure=best, least=FEW[0], most=FEW[1], write=nodes)
     yield Claim(name=f"{name}: server knee", figure=knee, least=KNEE[0], most=KNEE[1], write=nodes)
 
@@ -144,21 +152,21 @@ def findings(name: str, job: ServedJob) -> Iterator[Claim]:
 def claims() -> Iterator[Claim]:
     """Everything that must hold."""
     values = {**inputs("fact"), **inputs("assumed")}
-    job = job_of(values)
-    yield from findings("as stated", job)
+    case = case_of(values)
+    yield from findings("as stated", case)
     for name in inputs("assumed"):
         for factor in (0.8, 1.2):
-            moved = job_of({**values, name: factor * values[name]})
+            moved = case_of({**values, name: factor * values[name]})
             yield from findings(f"{name} x {factor}", moved)
-    sound = mended(job, values)
+    sound = mended(case, values)
     yield Claim(name="input mended: start-up of the time", figure=share(sound), most=DOMINATES)
     yield Claim(
         name="input mended: best count",
-        figure=float(best_count(sound, most=MOST)),
+        figure=float(best_count(*sound, most=MOST)),
         least=KNEE[0],
         write=nodes,
     )
-    ratio = server_knee(doubled(job.training)) / server_knee(job.training)
+    ratio = server_knee(doubled(case.training)) / server_knee(case.training)
     yield Claim(
         name="twice the servers: knee over knee",
         figure=ratio,
@@ -166,7 +174,7 @@ def claims() -> Iterator[Claim]:
         most=TWICE[1],
         write=lambda value: f"{value:.3f}",
     )
-    one, two = simulated_knees(job.training)
+    one, two = simulated_knees(case.training)
     yield Claim(name="server knee, simulated", figure=one, least=KNEE[0], most=KNEE[1], write=nodes)
     yield Claim(
         name="twice the servers, simulated: knee over knee",
@@ -197,15 +205,15 @@ def reported() -> Iterator[str]:
     values = {**inputs("fact"), **inputs("assumed")}
     for name in inputs("fact"):
         for factor in (0.8, 1.2):
-            moved = job_of({**values, name: factor * values[name]})
+            moved = case_of({**values, name: factor * values[name]})
             yield _line(f"{name} x {factor}", moved, server_knee(moved.training))
-    job = job_of(values)
-    yield _line("receives, adds up and sends in turn", job, knee_in_turn(job.training))
+    case = case_of(values)
+    yield _line("receives, adds up and sends in turn", case, knee_in_turn(case.training))
 
 
-def _line(name: str, job: ServedJob, knee: float) -> str:
-    best = best_count(job, most=MOST)
-    return f"{name:<36} start-up {share(job):.0%}, best count {best}, server knee {knee:.1f}"
+def _line(name: str, case: Case, knee: float) -> str:
+    best = best_count(*case, most=MOST)
+    return f"{name:<36} start-up {share(case):.0%}, best count {best}, server knee {knee:.1f}"
 
 
 def knee_in_turn(training: Training) -> float:
@@ -215,7 +223,7 @@ def knee_in_turn(training: Training) -> float:
     """
     servers, worker = training.servers, training.worker
     assert servers
-    moved = (worker.pulled + worker.pushed) / (servers.count * servers.link)
+    moved = (worker.pulled + worker.pushed) / (servers.count * training.server_link)
     return own_seconds(training) / (moved + servers.update / servers.count)
 
 
@@ -225,9 +233,9 @@ def main() -> bool:
         for row in tomllib.loads(INPUTS.read_text("utf-8"))[kind]:
             print(f"{row['name']:<22}{row['value']:>10}  {row['known']}")
     values = {**inputs("fact"), **inputs("assumed")}
-    job = job_of(values)
+    case = case_of(values)
     print()
-    for finding in (*scaling_findings(job, most=MOST), *what_if_findings(job, most=MOST)):
+    for finding in (*scaling_findings(*case, most=MOST), *what_if_findings(*case, most=MOST)):
         print(finding.sentence)
     every = [*claims()]
     print("\nConsistent with the published findings?")

@@ -3,10 +3,13 @@
     python -m validation.placements                      # 1,000 placements a row
     python -m validation.placements --draws 100 --seed 1
 
-The training is that of `validation.cntk`, synchronous, with one server, with four, and with 16 of
-which nothing is judged. Printed are what one placement in ten stays below, the median, what one in
-ten exceeds, and nodes that lie together; the exit status is 1 if those are slower than the median.
-Jobs beside are not counted, so what is printed is the spread that distance alone makes.
+The training is that of `validation.cntk`, synchronous, with one server, with four and with 16.
+Printed are what one placement in ten stays below, the median, what one in ten exceeds, and nodes
+that lie together; the exit status is 1 if those are slower than the median. Jobs beside are not
+counted, so what is printed is the spread that distance alone makes.
+
+Beyond what is judged, of 130 pairs of 1 to 32 servers and 1 to 48 workers three are slower than the
+median: 24 servers with 20 workers by 0.1 %, 32 with 48 by 0.2 %, 32 with 40 by 2 %.
 """
 
 from __future__ import annotations
@@ -32,12 +35,7 @@ RACK = Rack(nodes=96)
 """As many nodes as one cabinet of it has: 24 blades of 4 (from memory)."""
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
-SERVERS = (1, 4)
-
-MANY = 16
-"""Servers of which nothing is judged. With as many workers, packed nodes are 0.3 % slower than the
-median: a node at a corner sends all its messages over one link, which carries 9.4 GB/s where the
-node's own connection carries 9.6. Alone in the machine, nodes far apart have links to spare."""
+SERVERS = (1, 4, 16)
 
 SLACK = 1.0 + 1e-9
 """Rounding: where servers' connections limit, all placements take equally long."""
@@ -45,10 +43,10 @@ SLACK = 1.0 + 1e-9
 
 def training_with(servers: int) -> Training:
     """The training of the case, synchronous."""
-    job = cntk.job_of({**cntk.inputs("fact"), **cntk.inputs("assumed")})
-    assert job.training.servers
-    many = replace(job.training.servers, count=servers)
-    return replace(job.training, servers=many, updates=SYNCHRONOUS)
+    case = cntk.case_of({**cntk.inputs("fact"), **cntk.inputs("assumed")})
+    assert case.training.servers
+    many = replace(case.training.servers, count=servers)
+    return replace(case.training, servers=many, updates=SYNCHRONOUS)
 
 
 def kept(name: str, fabric: Fabric, *, servers: int, draws: int, seed: int) -> bool:
@@ -78,7 +76,6 @@ def main(arguments: list[str]) -> bool:
         for name, fabric in (("torus", BLUE_WATERS), ("rack", RACK))
         for servers in SERVERS
     ]
-    kept("torus", BLUE_WATERS, servers=MANY, draws=asked.draws, seed=asked.seed)
     return all(verdicts)
 
 

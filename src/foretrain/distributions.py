@@ -20,6 +20,9 @@ from foretrain.statistics import normal_at_hazard
 
 Floats = NDArray[np.float64]
 
+WIDEST = 1e6
+"""Deviation over the mean beyond which squares of values are no numbers any more."""
+
 
 class Distribution(Protocol):
     """Seconds, never negative but for the far tail of a normal distribution."""
@@ -47,6 +50,10 @@ class Distribution(Protocol):
 
     def draw(self, random: Random) -> float:
         """One value, in seconds."""
+        ...
+
+    def __hash__(self) -> int:
+        """Laws are frozen, so that what was worked out of one can be kept."""
         ...
 
 
@@ -177,6 +184,11 @@ class LogNormal:
     def __post_init__(self) -> None:
         _above("LogNormal.mean", self.mean)
         _above("LogNormal.deviation", self.deviation)
+        if not self.deviation <= WIDEST * self.mean:
+            raise InputError(
+                f"LogNormal.deviation must be at most {WIDEST:,.0f} times the mean,"
+                f" {WIDEST * self.mean:g} s, got {self.deviation}."
+            )
 
     @property
     def variance(self) -> float:

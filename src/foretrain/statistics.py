@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import sqrt
 from statistics import NormalDist, fmean, stdev
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,12 +109,17 @@ def order_weights(rank: int, count: int) -> tuple[Floats, Floats]:
     return hazards[counted], weights[counted] / weights.sum()
 
 
-def harmonic(count: int) -> float:
-    """1 + 1/2 + ... + 1/count."""
-    _check(count)
+@overload
+def harmonic(count: float) -> float: ...
+@overload
+def harmonic(count: Floats) -> Floats: ...
+def harmonic(count: float | Floats) -> float | Floats:
+    """1 + 1/2 + ... + 1/count, of a number or of a column of them."""
+    _check(np.min(count))
     from scipy.special import digamma
 
-    return float(digamma(count + 1.0) + np.euler_gamma)
+    found: Floats = digamma(count + 1.0) + np.euler_gamma
+    return found if np.ndim(count) else float(found)
 
 
 def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple[float, float]:
@@ -215,6 +220,6 @@ def student_quantile(confidence: float, *, freedom: int) -> float:
     return float(stdtrit(freedom, 0.5 + confidence / 2.0))
 
 
-def _check(count: int) -> None:
+def _check(count: float) -> None:
     if not count >= 1:
         raise InputError(f"{count} values have no largest; give at least 1.")

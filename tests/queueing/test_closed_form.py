@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 
-from foretrain.distributions import Constant, Exponential, LogNormal, Samples
+from foretrain.distributions import (
+    Constant,
+    Exponential,
+    LogNormal,
+    Normal,
+    Pareto,
+    Samples,
+    Weibull,
+)
 from foretrain.plan.servers import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
@@ -156,3 +164,24 @@ def test_the_last_gradient_is_served_as_late_as_random_numbers_say(workers):
     assert all_served(law, np.array([0.4]), workers, each=0.05)[0] == pytest.approx(
         share, abs=0.006
     )
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Normal(mean=0.2, deviation=0.04),
+        Weibull(mean=0.2, shape=0.7),
+        Pareto(mean=0.2, shape=2.5),
+        Samples((0.1, 0.2, 0.3)),
+        Exponential(mean=0.2, least=0.1),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 3])
+def test_behind_a_barrier_every_law_has_a_formula_that_its_simulation_keeps(law, count):
+    worker = Worker(compute=law, samples=1.0, pulled=0.05, pushed=0.05, link=10.0)
+    training = Training(worker=worker, servers=Servers(count=count, link=1.0))
+    for workers in (2, 8):
+        formula = by_formula(training, workers)
+        found = simulate(training, workers, steps=1000, seed=1)
+        assert formula.throughput == pytest.approx(found.throughput, rel=0.04)
+        assert formula.throughput <= formula.high * (1.0 + 1e-9)

@@ -132,11 +132,34 @@ def test_a_job_that_is_so_many_times_quicker_in_all_takes_so_much_less_time(fact
 
 
 def test_packed_nodes_lie_in_a_box_and_are_as_many_as_asked_for():
-    for count in (1, 2, 7, 60):
-        for nodes in islice(TORUS.packed(count), 4):
-            assert len(set(nodes.tolist())) == count
-    routers = np.unravel_index(next(TORUS.packed(4)) // 2, TORUS.sides)
+    for workers, servers in ((1, 1), (5, 2), (50, 10)):
+        for nodes in islice(TORUS.packed(workers, servers), 9):
+            assert len(nodes) == len(set(nodes.tolist())) == workers + servers
+    routers = np.unravel_index(next(TORUS.packed(3, 1)) // 2, TORUS.sides)
     assert max(len(set(side.tolist())) for side in routers) <= 4
+
+
+def test_every_row_of_a_packed_box_has_its_share_of_servers_in_some_placement():
+    cube = Torus(sides=(4, 4, 4), bandwidths=(1e9, 1e9, 1e9))
+
+    def uneven(nodes):
+        serving = np.zeros(cube.sides)
+        serving[np.unravel_index(nodes[32:], cube.sides)] = 1.0
+        return max(abs(serving.mean(axis=side) - 0.5).max() for side in range(3))
+
+    assert min(uneven(nodes) for nodes in cube.packed(32, 32)) == 0.0
+
+
+def test_packed_nodes_of_a_torus_like_blue_waters_do_as_well_as_a_rack():
+    # In the order of nodes all servers would stand in every second plane, behind one link of each
+    # worker at the rim, which is narrower than its own connection.
+    torus = Torus(sides=(24, 24, 24), bandwidths=(9.4e9, 4.7e9, 9.4e9), per_router=2)
+    near = Worker(compute=Constant(0.1), samples=1, pulled=1e9, pushed=1e9, link=9.6e9)
+    for workers, count in ((16, 16), (12, 8)):
+        training = Training(worker=near, servers=Servers(count=count, link=9.6e9))
+        rack = placed_step(training, Rack(nodes=32), placement=np.arange(workers + count))
+        found = placement_spread(training, torus, workers=workers, draws=1).packed
+        assert found == pytest.approx(rack)
 
 
 def test_spread_is_in_order_and_packed_nodes_are_no_slower_than_the_median():

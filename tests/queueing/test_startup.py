@@ -112,10 +112,14 @@ def test_a_file_system_without_a_limit_of_its_own_serves_any_number_at_full_spee
         ({"files": -1.0}, "StartUp.files must be at least 0, got -1.0"),
         ({"opening": float("nan")}, "StartUp.opening must be at least 0, got nan"),
         ({"total_opens": 0.0}, "StartUp.total_opens must be above 0, got 0.0"),
-        ({"access": Access.BROADCAST, "link": None}, "StartUp.link must be given where access is"),
         ({"access": Access.CACHED, "local": None}, "StartUp.local must be given where access is"),
     ],
 )
 def test_what_cannot_be_is_refused(change, told):
     with pytest.raises(InputError, match=re.escape(told)):
         replace(START, **change)
+
+
+def test_a_broadcast_over_no_link_is_refused():
+    with pytest.raises(InputError, match="must be given where access is"):
+        start_time(replace(START, access=Access.BROADCAST, link=None), DATA, nodes=2.0)

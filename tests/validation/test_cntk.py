@@ -11,16 +11,16 @@ PATIENT = 40
 
 def stated():
     values = {**cntk.inputs("fact"), **cntk.inputs("assumed")}
-    return values, cntk.job_of(values)
+    return values, cntk.case_of(values)
 
 
 def test_findings_are_consistent_with_the_published_ones():
-    _, job = stated()
+    _, case = stated()
     four, sixteen = (numbers()[name].value for name in ("cntk-best-nodes", "cntk-server-knee"))
     assert cntk.FEW[0] < four < cntk.FEW[1]
     assert cntk.KNEE[0] < sixteen < cntk.KNEE[1]
-    assert cntk.FEW[0] <= best_count(job, most=cntk.MOST) <= cntk.FEW[1]
-    assert cntk.KNEE[0] <= server_knee(job.training) <= cntk.KNEE[1]
+    assert cntk.FEW[0] <= best_count(*case, most=cntk.MOST) <= cntk.FEW[1]
+    assert cntk.KNEE[0] <= server_knee(case.training) <= cntk.KNEE[1]
 
 
 def test_every_claim_is_kept():
@@ -35,9 +35,9 @@ def test_at_most_two_values_are_assumed():
 
 def test_a_claim_fails_where_an_input_makes_it_untrue():
     values, _ = stated()
-    quick = cntk.job_of({**values, "targets": 1.0, "opening": 0.0})
+    quick = cntk.case_of({**values, "targets": 1.0, "opening": 0.0})
     assert not next(cntk.findings("one target", quick)).kept
-    slow = cntk.job_of({**values, "nic": values["nic"] / 4})
+    slow = cntk.case_of({**values, "nic": values["nic"] / 4})
     assert not [*cntk.findings("slow network", slow)][2].kept
 
 

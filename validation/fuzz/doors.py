@@ -471,7 +471,7 @@ def doors() -> tuple[Door, ...]:
         Door(
             name="scale-study",
             reads=("study/scale_study.py:read_scale_study",),
-            seeds=(_toml(seeds.SCALE), _toml(seeds.SCALED_MODEL)),
+            seeds=tuple(map(_toml, (seeds.SCALE, seeds.SCALED_MODEL, seeds.PROVISIONED))),
             use=scaled,
             share=3,
         ),

@@ -274,12 +274,14 @@ read = "1 GB/s"
 total_read = "4 GB/s"
 files = 1000
 opening = "1 ms"
+total_opens = 100
 access = "staggered"
 """
 SCALED_MODEL: Final = """
 [scale]
 workers = [1, 2]
 steps = 40
+stragglers = { deviation = "10 %", law = "lognormal" }
 [workload]
 model = "resnet-50"
 global_batch = 64
@@ -290,6 +292,24 @@ name = "dgx-a100"
 nodes = 4
 [plan]
 micro_batch = 8
+"""
+PROVISIONED: Final = """
+[scale]
+workers = [2, 5]
+waste = "1 %"
+[provision]
+model = "alexnet"
+image = 224
+samples = 1000
+chunk = 64
+cores = 4
+memory_share = "15 %"
+multiply_add = "0.25 ns"
+activation = "1 ns"
+error = "1 ns"
+memory = "64 GB"
+link = "10 Gb/s"
+latency = "50 us"
 """
 CURVED: Final = """
 [fleet]

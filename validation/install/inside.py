@@ -143,6 +143,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
     study = [ran, "--coefficients", mine]
     fitted = [table, "--kind", "llm_training", "--workers", 2, "--coefficients", mine]
     served, mine_too = checkout / "examples/parameter-servers.toml", ["--html", page]
+    provisioned = checkout / "examples/machines-of-many-cores.toml"
     mine_too += ["--coefficients", mine]
     return {
         "doctor": [[], ["--json"]],
@@ -161,7 +162,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
             [*study, "--html", page, "--keep", 2, "--why-not", "tp8", "--robust", "--exhaustive"],
             [ran, "--json"],
         ],
-        "scale": [[checkout / "examples/parameter-servers.toml", "--json"], [served, *mine_too]],
+        "scale": [[served, "--json"], [served, *mine_too], [provisioned]],
         "simulate": [
             [queue, "--html", page, "--keep", folder / "kept", "--coefficients", mine],
             [queue, "--json", "--workers", 2, "--keep", folder / "kept"],

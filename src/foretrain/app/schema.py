@@ -28,6 +28,7 @@ from foretrain.study.offers import NodeList, NodeRange
 from foretrain.study.plan import PlanSection
 from foretrain.study.queue_study import JobsSection, NodesSection, SimulationSection
 from foretrain.study.scale_study import (
+    ProvisionSection,
     ScaleSection,
     ServersSection,
     StartSection,
@@ -148,6 +149,7 @@ def _scale() -> Schema:
     sections = {
         "scale": _record(ScaleSection, "validation"),
         "worker": _record(WorkerSection, "validation"),
+        "provision": _record(ProvisionSection, "validation"),
         "servers": _record(ServersSection, "validation"),
         "start": _record(StartSection, "validation"),
         "workload": _record(WorkloadSection, "validation"),

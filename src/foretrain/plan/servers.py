@@ -109,7 +109,8 @@ class Servers:
 
     Attributes:
         count: how many, at least 1.
-        link: bytes per second of one server's connection, in each direction.
+        link: bytes per second of one server's connection, in each direction; None for that of a
+            worker.
         latency: seconds before the first byte of a message arrives.
         update: core seconds that applying one worker's gradients of the whole model takes, over all
             servers together.
@@ -118,7 +119,7 @@ class Servers:
     """
 
     count: int = 1
-    link: float
+    link: float | None = None
     latency: float = 0.0
     update: float = 0.0
     cores: int = 1
@@ -130,7 +131,7 @@ class Servers:
                 raise InputError(
                     f"Servers.{name} must be from 1 to {MOST:,}, got {getattr(self, name)}."
                 )
-        if not self.link > 0:
+        if self.link is not None and not self.link > 0:
             raise InputError(f"Servers.link must be above 0 B/s, got {self.link}.")
         for name in ("latency", "update"):
             if not getattr(self, name) >= 0:
@@ -147,6 +148,8 @@ class Training:
         servers: those that do, where servers do.
         updates: when a worker may go on.
         latency: seconds before the first byte of a message between workers arrives.
+        waste: samples more that are needed, as a share, for each update of others that gradients
+            have not seen. Nothing here predicts it, so it is stated; 0 says that it costs nothing.
     """
 
     worker: Worker
@@ -154,13 +157,25 @@ class Training:
     servers: Servers | None = None
     updates: Updates = SYNCHRONOUS
     latency: float = 0.0
+    waste: float = 0.0
 
     def __post_init__(self) -> None:
-        if (self.aggregation is Aggregation.SERVERS) != (self.servers is not None):
-            raise InputError(
-                "Training.servers belongs to aggregation = 'servers', and to no other."
-            )
-        if self.aggregation is Aggregation.ALL_REDUCE and self.updates.stale != 0:
-            raise InputError("An all-reduce is synchronous: nobody goes on before all have come.")
+        check_together(self.aggregation, self.servers, self.updates)
         if not self.latency >= 0:
             raise InputError(f"Training.latency must be at least 0 s, got {self.latency}.")
+        if not 0 <= self.waste < 1:
+            raise InputError(f"Training.waste must be at least 0 and below 1, got {self.waste}.")
+
+    @property
+    def server_link(self) -> float:
+        """Bytes per second of one server's connection, in each direction."""
+        assert self.servers is not None, "a training without servers has no link of theirs"
+        return self.servers.link or self.worker.link
+
+
+def check_together(aggregation: Aggregation, servers: Servers | None, updates: Updates) -> None:
+    """Refuse servers that nobody asks, and an all-reduce that does not wait for all."""
+    if (aggregation is Aggregation.SERVERS) != (servers is not None):
+        raise InputError("Training.servers belongs to aggregation = 'servers', and to no other.")
+    if aggregation is Aggregation.ALL_REDUCE and updates.stale != 0:
+        raise InputError("An all-reduce is synchronous: nobody goes on before all have come.")

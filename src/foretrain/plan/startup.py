@@ -1,4 +1,4 @@
-"""Start-up: what the nodes of a job do before they train, and how they come to the data set.
+"""Whole jobs: what nodes do before they train, how they come to the data set, how much they learn.
 
 Source: hashemi2016, of which only the abstract is public: the findings are theirs (start-up
 dominates, for its files are read badly), the terms are ours.
@@ -12,6 +12,7 @@ from math import inf
 
 from foretrain.cluster.cluster import Storage
 from foretrain.errors import InputError
+from foretrain.workload.workload import Data
 
 
 class Access(StrEnum):
@@ -42,7 +43,7 @@ class StartUp:
         total_opens: files per second that the file system opens for all nodes; None for any number.
         launch: seconds in which a job starts, whatever its nodes.
         node_launch: seconds that each node adds.
-        link: bytes per second between two nodes, for a broadcast; None without one.
+        link: bytes per second between two nodes, for a broadcast; None for that of the workers.
         latency: seconds before the first byte between two nodes arrives.
         local: bytes per second that a node reads of what it has; None if it has nothing.
     """
@@ -66,6 +67,32 @@ class StartUp:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"StartUp.{name} must be above 0, got {value}.")
-        needed = {Access.BROADCAST: "link", Access.CACHED: "local"}.get(self.access)
-        if needed and getattr(self, needed) is None:
-            raise InputError(f"StartUp.{needed} must be given where access is '{self.access}'.")
+        if self.access is Access.CACHED and self.local is None:
+            raise InputError("StartUp.local must be given where access is 'cached'.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeJob:
+    """A training from its start to its end, whatever its workers do.
+
+    Attributes:
+        start: what nodes do before the first step.
+        data: the data set.
+        epochs: how many, above 0.
+        cores: of a node, that prepare samples; None where preparing never limits.
+        held: share of what a step reads that nodes hold since the start, from 0 to 1.
+    """
+
+    start: StartUp
+    data: Data
+    epochs: float = 1.0
+    cores: int | None = None
+    held: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epochs < inf:
+            raise InputError(f"WholeJob.epochs must be above 0, got {self.epochs}.")
+        if self.cores is not None and not self.cores >= 1:
+            raise InputError(f"WholeJob.cores must be at least 1, got {self.cores}.")
+        if not 0 <= self.held <= 1:
+            raise InputError(f"WholeJob.held must lie from 0 to 1, got {self.held}.")

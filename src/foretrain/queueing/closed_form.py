@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log
+from functools import lru_cache
+from math import ceil, inf, log, log2
 
 import numpy as np
 
 from foretrain.distributions import Distribution, Floats
+from foretrain.errors import InputError
 from foretrain.plan.servers import Aggregation, Servers, Training, Worker
 from foretrain.queueing.barriers import barrier, order_statistic
 from foretrain.queueing.birth_death import shared_pace
@@ -26,9 +28,18 @@ EXACT = 64
 """Workers up to which the end of a synchronous step is integrated exactly, in a time that grows
 with the cube of their number; beyond, by the order statistics of their computations."""
 
+FINE = 16
+"""Numbers of workers beyond those, in which they double, of which a step is worked out."""
+
+FAR = 8.0
+"""Knees up to which asynchronous workers are solved one by one."""
+
 POINTS, TAIL = 256, 40
 """Points at which a distribution is integrated: evenly spread where nearly all of it lies, and
 further and further apart behind."""
+
+SOONEST = 1e-12
+"""Cumulative hazard from which on they are: a normal computation may end at any time before."""
 
 NEARLY, REACH = 5.0, 25.0
 """Cumulative hazards, beyond that of the slowest worker, up to which they are."""
@@ -58,7 +69,7 @@ def closed_network(training: Training) -> ClosedNetwork:
         training: with servers that are not colocated.
     """
     servers, worker = _served(training)
-    most = servers.count * servers.link
+    most = servers.count * training.server_link
     taken = min(most, worker.link)
     paces = {
         name: shared_pace(paced)
@@ -141,7 +152,7 @@ def synchronous_rate(training: Training, workers: int, *, exact: int = EXACT) ->
     """
     servers, worker = _served(training)
     counted = workers - training.updates.backup
-    most = servers.count * servers.link
+    most = servers.count * training.server_link
     taken = min(most, worker.link)
     pulled = max(workers * worker.pulled / most, worker.pulled / taken)
     update, sent = servers.update / servers.count / servers.cores, worker.pushed / most
@@ -167,12 +178,61 @@ def _all_done(
             lambda seconds: all_served(compute, seconds, workers, each=each),
             _times(compute, workers, after=workers * each),
         )
+    ranks, ends = _ends(compute, workers, counted)
+    return float((ends + (counted - ranks + 1.0) * each).max())
+
+
+@lru_cache(maxsize=4096)
+def _ends(compute: Distribution, workers: int, counted: int) -> tuple[Floats, Floats]:
+    """Ranks up to those that count, and when computations of those ranks end on average. [rank]
+
+    Kept, for neither more servers nor smaller messages change them.
+    """
     ranks = sorted({*np.linspace(1, counted, min(counted, EXACT)).astype(int).tolist()})
-    ends = (
-        order_statistic(compute, rank=rank, count=workers).mean + (counted - rank + 1) * each
-        for rank in ranks
-    )
-    return float(max(ends))
+    ends = [order_statistic(compute, rank=rank, count=workers).mean for rank in ranks]
+    return np.array(ranks, np.float64), np.array(ends)
+
+
+def counted_workers(fewest: int, most: int) -> list[int]:
+    """Numbers of workers of which a step is worked out: the small ones, then ever fewer."""
+    wide = max(0.0, log2(most / EXACT))
+    spread = EXACT * 2.0 ** np.linspace(0.0, wide, ceil(FINE * wide) + 1)
+    counts = {*range(1, min(EXACT, most) + 1), *spread.astype(int).tolist(), most}
+    return sorted(count for count in counts if fewest <= count <= most)
+
+
+def steps_by_formula(
+    training: Training, most: int, *, told: Callable[[], None] = lambda: None
+) -> tuple[Floats, Floats]:
+    """Numbers of workers and the seconds of a step of each; without a formula, those of the bound.
+
+    Between two numbers a step lies on a line, within a thousandth. Asynchronous workers far beyond
+    the knee wait for the bottleneck to serve each that comes, so their line ends there.
+
+    Args:
+        training: with servers of their own.
+        most: workers.
+        told: of each number that is done.
+    """
+    if training.updates.stale is None:
+        network = closed_network(training)
+        exact = int(min(float(most), max(float(EXACT), FAR * network.knee)))
+        seconds = np.arange(1, exact + 1) / mean_values(network, exact).throughput
+        each = np.arange(1.0, exact + 1.0)
+        told()
+        if exact == most:
+            return each, seconds
+        last = seconds[-1] + (most - exact) / network.capacity
+        return np.append(each, most), np.append(seconds, last)
+    backup, samples = training.updates.backup, training.worker.samples
+    counts, found = counted_workers(backup + 1, most), []
+    for workers in counts:
+        if training.updates.stale == 0 and not backup:
+            found.append(workers / synchronous_rate(training, workers, exact=0))
+        else:
+            found.append((workers - backup) * samples / by_formula(training, workers).high)
+        told()
+    return np.array(counts, np.float64), np.array(found)
 
 
 def all_served(compute: Distribution, seconds: Floats, workers: int, *, each: float) -> Floats:
@@ -254,11 +314,13 @@ def mean_of(below: Callable[[Floats], Floats], seconds: Floats) -> float:
 def _times(compute: Distribution, workers: int, *, after: float) -> Floats:
     """Times between which all computations end, from the soonest that all can be served. [time]"""
     bulk, tail = log(workers) + NEARLY, log(workers) + REACH
-    first, last = compute.at_hazard(np.array([0.0, bulk]))
+    first, last = compute.at_hazard(np.array([SOONEST, bulk]))
     rare = compute.at_hazard(np.linspace(bulk, tail, TAIL))
     return np.concatenate([np.linspace(first, last, POINTS), rare]) + after
 
 
 def _served(training: Training) -> tuple[Servers, Worker]:
-    assert training.servers is not None
-    return training.servers, training.worker
+    servers = training.servers
+    if servers is None or servers.colocated:
+        raise InputError("this formula is of servers on nodes of their own.")
+    return servers, training.worker

@@ -48,8 +48,8 @@ class Fabric(Protocol):
         """Bytes per second of links, one direction; infinite where one is `ABSENT`. [link]"""
         ...
 
-    def packed(self, count: int) -> Iterator[Nodes]:
-        """Ways to choose nodes that lie together. [count]"""
+    def packed(self, workers: int, servers: int) -> Iterator[Nodes]:
+        """Placements on nodes that lie together: those of workers, then of servers. [node]"""
         ...
 
 
@@ -75,9 +75,9 @@ class Rack:
         """No link limits. [link]"""
         return np.full(len(links), inf)
 
-    def packed(self, count: int) -> Iterator[Nodes]:
+    def packed(self, workers: int, servers: int) -> Iterator[Nodes]:
         """Any are as close as others."""
-        yield np.arange(count)
+        yield np.arange(workers + servers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,20 +141,24 @@ class Torus:
         along = np.array(self.bandwidths)[links // 2 % len(self.sides)]
         return np.where(links == ABSENT, inf, along)
 
-    def packed(self, count: int) -> Iterator[Nodes]:
+    def packed(self, workers: int, servers: int) -> Iterator[Nodes]:
         """Boxes of routers, with all nodes of a router and with fewer, which have more links each.
 
         Of the boxes that no shorter side would do for, those with the least way along all sides.
+        Servers stand far apart among the workers, in the order of nodes or along diagonals.
         """
+        count = workers + servers
         every = [*product(*(range(1, side + 1) for side in self.sides))]
         for nodes in range(1, self.per_router + 1):
-            routers = -(-count // nodes)
+            routers, own = -(-count // nodes), np.arange(nodes)
             boxes = sorted((b for b in every if _just_holds(b, routers)), key=self._way)
             for sides in boxes[:BOXES]:
-                corners = np.indices(sides).reshape(len(sides), -1)
-                inside = np.asarray(np.ravel_multi_index(tuple(corners), self.sides))[:routers]
-                of_router = inside[:, np.newaxis] * self.per_router + np.arange(nodes)
-                yield np.asarray(of_router.ravel()[:count], np.intp)
+                corners = np.indices(sides).reshape(len(sides), -1)[:, :routers]
+                inside = np.asarray(np.ravel_multi_index(tuple(corners), self.sides))
+                near = (inside[:, np.newaxis] * self.per_router + own).ravel()[:count]
+                diagonal = (corners.sum(axis=0)[:, np.newaxis] + own).ravel()[:count]
+                for serving in _apart(diagonal, servers):
+                    yield np.concatenate([np.delete(near, serving), near[serving]])
 
     def _way(self, box: tuple[int, ...]) -> float:
         """Seconds per byte along all sides of a box."""
@@ -165,6 +169,24 @@ def _just_holds(box: tuple[int, ...], routers: int) -> bool:
     """Whether a box holds so many, and no longer does with any side shorter."""
     size = prod(box)
     return size >= routers > max((size // side * (side - 1) for side in box), default=0)
+
+
+def _apart(diagonal: Nodes, servers: int) -> Iterator[Nodes]:
+    """Which nodes of a box serve: ways to have them far apart. [server]
+
+    Side by side they would share the few links that lead to them. Evenly spread in the order of
+    nodes they may all stand in a few planes; then whoever is beyond gets everything over one link.
+    On diagonals every row of the box, along every side, has its share of them.
+
+    Args:
+        diagonal: sum of the places of each node along all sides. [node]
+        servers: how many serve.
+    """
+    count = len(diagonal)
+    yield ((np.arange(servers) + 0.5) * count / servers).astype(np.intp)
+    for first in (0.0, 0.5):
+        turn = (diagonal * (servers / count) + first) % 1.0
+        yield np.argsort(turn, kind="stable")[:servers]
 
 
 def _has_room(fabric: Fabric, count: int) -> None:
@@ -214,20 +236,11 @@ def placement_spread(
         p10=float(p10),
         p50=float(p50),
         p90=float(p90),
-        packed=min(_packed_steps(training, fabric, workers)),
+        packed=min(
+            placed_step(training, fabric, placement=each)
+            for each in fabric.packed(workers, count - workers)
+        ),
     )
-
-
-def _packed_steps(training: Training, fabric: Fabric, workers: int) -> Iterator[float]:
-    """Seconds on nodes that lie together, servers far apart among them.
-
-    Side by side they would share the few links that lead to them.
-    """
-    servers = _servers(training)
-    for near in fabric.packed(workers + servers):
-        own = ((np.arange(servers) + 0.5) * len(near) / servers).astype(np.intp)
-        placement = np.concatenate([np.delete(near, own), near[own]])
-        yield placed_step(training, fabric, placement=placement)
 
 
 def placed_step(training: Training, fabric: Fabric, *, placement: Nodes) -> float:
@@ -247,8 +260,12 @@ def placed_step(training: Training, fabric: Fabric, *, placement: Nodes) -> floa
     assert server, "a training without servers was not refused"
     of_worker, of_server = np.repeat(workers, count), np.tile(servers, len(workers))
     # Seconds in which every worker moves a byte over each of its connections, both ways.
-    pull = _byte_seconds(fabric, of_server, of_worker, leave=server.link, enter=worker.link)
-    push = _byte_seconds(fabric, of_worker, of_server, leave=worker.link, enter=server.link)
+    pull = _byte_seconds(
+        fabric, of_server, of_worker, leave=training.server_link, enter=worker.link
+    )
+    push = _byte_seconds(
+        fabric, of_worker, of_server, leave=worker.link, enter=training.server_link
+    )
     moved = (pull * worker.pulled + push * worker.pushed) / count
     slowest = moved.reshape(len(workers), count).max(axis=1)
     own = worker.compute.mean + 2.0 * server.latency + server.update / count + slowest

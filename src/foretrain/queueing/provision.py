@@ -15,8 +15,9 @@ from itertools import pairwise, product
 from math import ceil, inf, prod
 
 from foretrain.errors import InputError, NoPlanFits
+from foretrain.measured.scale_study import Provisioning
 from foretrain.queueing.cutting import Cutting, cutting_of, quickest_cut
-from foretrain.queueing.divisible import DivisibleLayer
+from foretrain.queueing.divisible import DivisibleLayer, divisible_layers
 from foretrain.queueing.replicas import (
     EpochTime,
     Number,
@@ -33,8 +34,11 @@ from foretrain.queueing.segments import (
     ReplicaCost,
     SegmentCosts,
     chosen_cost,
+    memory_slowdown,
     segment_costs,
 )
+from foretrain.show.words import count, written
+from foretrain.units import BYTES
 
 ROUNDING = 1e-12
 """By how much a bound is lowered, so that rounding lifts none above what it bounds."""
@@ -149,6 +153,34 @@ def provision(
     return Provisioned(plans=tuple(found), priced=priced, space=space)
 
 
+def provisioned(asked: Provisioning, machines: int) -> Provisioned:
+    """The quickest ways to share out some machines, as a study asks.
+
+    Raises:
+        InputError: a network without layers to cut, or a machine that cannot be.
+        NoPlanFits: no replica fits into the memory of so many machines.
+    """
+    layers = divisible_layers(asked.model)
+    machine = Machine(
+        slowdown=memory_slowdown(asked.memory_share, cores=asked.cores),
+        multiply_add=asked.multiply_add,
+        activation=asked.activation,
+        error=asked.error,
+        memory=asked.memory,
+        link=asked.link,
+        latency=asked.latency,
+        value=asked.value,
+    )
+    training = ReplicatedTraining(
+        samples=asked.samples,
+        chunk=asked.chunk,
+        weights=sum(layer.weights for layer in layers),
+        overlapped=asked.overlapped,
+        waste=asked.waste,
+    )
+    return provision(layers, machine, training, machines=machines)
+
+
 def cheapest(
     layers: Sequence[DivisibleLayer],
     machine: Machine,
@@ -198,9 +230,10 @@ def _rank(plan: Provision) -> tuple[float, ...]:
 def _too_large(search: _Search) -> str:
     weights = sum(layer.weights for layer in search.layers) * search.machine.value
     return (
-        f"no replica fits: {len(search.layers)} layers with {weights:g} B of weights, cut over at"
-        f" most {search.machines - 1} machines of {search.machine.memory:g} B. Take more or larger"
-        " machines."
+        f"no replica fits: {count(len(search.layers), 'layer')} with"
+        f" {written(BYTES, weights)} of weights, cut over at most"
+        f" {count(search.machines - 1, 'machine')} of {written(BYTES, search.machine.memory)}."
+        " Take more or larger machines."
     )
 
 

@@ -1,21 +1,30 @@
-"""What limits a job with parameter servers as nodes are added, and what would help, as records."""
+"""What limits training as workers are added, and what would help, as records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from math import inf
 
-from foretrain.plan.startup import Access
+from foretrain.distributions import stretched
+from foretrain.plan.servers import ASYNCHRONOUS, Servers, Training
+from foretrain.plan.startup import Access, WholeJob
+from foretrain.queueing.closed_form import CORES, by_formula, closed_network
+from foretrain.queueing.scaled import (
+    ScaleChange,
+    ScaleKnee,
+    ScalingCause,
+    ScalingFinding,
+)
 from foretrain.queueing.served import (
-    ServedJob,
+    ServedTime,
     Steps,
     best_count,
     served_time,
     server_demand,
     server_knee,
 )
+from foretrain.show.words import percent
 
 DOMINATES = 0.5
 """Share of a job's time from which on start-up dominates it: more than everything else."""
@@ -26,56 +35,34 @@ QUANTIZED = 32.0
 Source: seide2014, section 3."""
 
 
-class ScalingCause(StrEnum):
-    """What a finding is about."""
-
-    START_UP = "start-up"
-    BEST_COUNT = "best count"
-    SERVER = "server"
-    WHAT_IF = "what if"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScalingFinding:
-    """One thing that a reader should take home.
-
-    Attributes:
-        kind: what it is about.
-        subject: what limits, or what is changed.
-        values: the numbers behind it, in seconds, nodes and fractions.
-        sentence: all of that in one sentence.
-    """
-
-    kind: ScalingCause
-    subject: str
-    values: Mapping[str, float]
-    sentence: str
-
-
 def scaling_findings(
-    job: ServedJob, *, most: int, step: Steps | None = None
+    job: WholeJob, training: Training, *, most: int, step: Steps | None = None
 ) -> tuple[ScalingFinding, ...]:
     """What limits a job as nodes are added.
 
     Args:
         job: the job.
+        training: as for `served_time`.
         most: nodes that there are, at least 1.
         step: how long a step takes; None for the bound.
 
     Returns:
         What shows: that start-up dominates, where the best count from fewer nodes on.
     """
-    best = best_count(job, most=most, step=step)
-    found = [*_start_up(job, best, step)]
+    best = best_count(job, training, most=most, step=step)
+
+    def on(nodes: int) -> ServedTime:
+        return served_time(job, training, nodes=float(nodes), step=step)
+
+    found = [*_start_up(best, on(best))]
     if best < most:
-        found.append(_best(job, best, step))
-    if server_knee(job.training) < most:
-        found.append(_server(job))
+        found.append(_best(best, on(best), on(best + 1)))
+    if server_knee(training) < most:
+        found.append(_server(training))
     return tuple(found)
 
 
-def _start_up(job: ServedJob, nodes: int, step: Steps | None) -> Iterator[ScalingFinding]:
-    time = served_time(job, nodes=nodes, step=step)
+def _start_up(nodes: int, time: ServedTime) -> Iterator[ScalingFinding]:
     start, total = time.start, float(time.total)
     share = float(start.total) / total
     if share > DOMINATES:
@@ -85,15 +72,14 @@ def _start_up(job: ServedJob, nodes: int, step: Steps | None) -> Iterator[Scalin
             subject=max(parts, key=lambda name: parts[name]),
             values={"nodes": nodes, "share": share, "total": total, **parts},
             sentence=(
-                f"Start-up dominates: {share:.0%} of {total:,.0f} s on {nodes} nodes, of which"
+                f"Start-up dominates: {percent(share)} of {total:,.0f} s on {nodes} nodes, of which"
                 f" {parts['launch']:,.0f} s to launch, {parts['metadata']:,.0f} s to open files and"
                 f" {parts['reading']:,.0f} s to read them."
             ),
         )
 
 
-def _best(job: ServedJob, best: int, step: Steps | None) -> ScalingFinding:
-    here, more = (served_time(job, nodes=nodes, step=step) for nodes in (best, best + 1))
+def _best(best: int, here: ServedTime, more: ServedTime) -> ScalingFinding:
     added = float(more.start.total) - float(here.start.total)
     saved = float(here.steps) - float(more.steps)
     return ScalingFinding(
@@ -107,12 +93,8 @@ def _best(job: ServedJob, best: int, step: Steps | None) -> ScalingFinding:
     )
 
 
-def _server(job: ServedJob) -> ScalingFinding:
-    servers, knee, demand = (
-        job.training.servers,
-        server_knee(job.training),
-        server_demand(job.training),
-    )
+def _server(training: Training) -> ScalingFinding:
+    servers, knee, demand = training.servers, server_knee(training), server_demand(training)
     assert servers, "a training without servers was not refused"
     serve = "server serves" if servers.count == 1 else "servers serve"
     return ScalingFinding(
@@ -126,19 +108,18 @@ def _server(job: ServedJob) -> ScalingFinding:
     )
 
 
-def what_ifs(job: ServedJob) -> dict[str, ServedJob]:
-    """The job with one thing changed, by what is changed; only what differs and can be priced."""
-    start, training = job.start, job.training
-    servers, worker = training.servers, training.worker
+def what_ifs(job: WholeJob, training: Training) -> dict[str, tuple[WholeJob, Training]]:
+    """Both with one thing changed, by what is changed; only what differs and can be priced."""
+    start, servers, worker = job.start, training.servers, training.worker
     assert servers, "a training without servers was not refused"
     offered = {
         "shard the input": Access.SHARDED,
         "stagger the reading": Access.STAGGERED,
-        **({"broadcast the input": Access.BROADCAST} if start.link else {}),
+        "broadcast the input": Access.BROADCAST,
         **({"cache the input": Access.CACHED} if start.local else {}),
     }
     found = {
-        name: replace(job, start=replace(start, access=access))
+        name: (replace(job, start=replace(start, access=access)), training)
         for name, access in offered.items()
         if access is not start.access
     }
@@ -146,30 +127,31 @@ def what_ifs(job: ServedJob) -> dict[str, ServedJob]:
     few = replace(worker, pushed=worker.pushed / QUANTIZED)
     return {
         **found,
-        "double the servers": replace(job, training=twice),
-        "send gradients of one bit (other weights)": replace(
-            job, training=replace(training, worker=few)
-        ),
+        "double the servers": (job, twice),
+        "send gradients of one bit (other weights)": (job, replace(training, worker=few)),
     }
 
 
 def what_if_findings(
-    job: ServedJob, *, most: int, step: Steps | None = None
+    job: WholeJob, training: Training, *, most: int, step: Steps | None = None
 ) -> tuple[ScalingFinding, ...]:
     """What each change would make of a job, the most helpful first.
 
     Args:
         job: the job.
+        training: as for `served_time`.
         most: nodes that there are, at least 1.
         step: how long a step takes; None for the bound.
     """
-    now = float(served_time(job, nodes=best_count(job, most=most, step=step), step=step).total)
-    found = []
-    for name, changed in what_ifs(job).items():
-        best = best_count(changed, most=most, step=step)
-        total = float(served_time(changed, nodes=best, step=step).total)
-        knee = server_knee(changed.training)
-        told = "no quicker" if total >= now else f"{1.0 - total / now:.0%} quicker"
+
+    def best_of(job: WholeJob, training: Training) -> tuple[int, float]:
+        best = best_count(job, training, most=most, step=step)
+        return best, float(served_time(job, training, nodes=float(best), step=step).total)
+
+    (_, now), found = best_of(job, training), []
+    for name, changed in what_ifs(job, training).items():
+        (best, total), knee = best_of(*changed), server_knee(changed[1])
+        told = "no quicker" if total >= now else f"{percent(1.0 - total / now)} quicker"
         limit = f", and servers limit beyond {knee:,.1f}" if knee < inf else ""
         found.append(
             ScalingFinding(
@@ -186,3 +168,69 @@ def what_if_findings(
             )
         )
     return tuple(sorted(found, key=lambda each: each.values["total"]))
+
+
+def knee_of(training: Training) -> ScaleKnee | None:
+    """Where workers begin to wait at the servers: none where there are none of their own."""
+    if training.servers is None or training.servers.colocated:
+        return None
+    found = closed_network(training)
+    if found.bottleneck is None:
+        return None
+    samples = training.worker.samples
+    return ScaleKnee(
+        workers=found.knee, limit=found.bottleneck, throughput=found.capacity * samples
+    )
+
+
+def bounds_of(training: Training) -> Mapping[str, float]:
+    """What no number of workers exceeds, by the resource that sets it."""
+    if training.servers is None or training.servers.colocated:
+        return {}
+    seconds = closed_network(training).least_seconds
+    samples = training.worker.samples
+    return {name: samples / each for name, each in seconds.items() if each > 0}
+
+
+def changes_of(training: Training, workers: int) -> Iterator[ScaleChange]:
+    """One change each, the most helpful first; only where servers are."""
+    if training.servers is None or training.servers.colocated:
+        return
+    before = by_formula(training, workers).throughput
+    found = [
+        _change(name, changed, workers, before=before)
+        for name, changed in _changes(training, training.servers)
+    ]
+    yield from sorted(found, key=lambda each: -(each.gain or 0.0))
+
+
+def _change(name: str, changed: Training, workers: int, *, before: float | None) -> ScaleChange:
+    rate, knee = by_formula(changed, workers).throughput, knee_of(changed)
+    return ScaleChange(
+        change=name,
+        knee=knee.workers if knee else None,
+        throughput=rate,
+        gain=rate / before - 1.0 if rate is not None and before is not None else None,
+    )
+
+
+def _changes(training: Training, servers: Servers) -> Iterator[tuple[str, Training]]:
+    """What could be changed, and the training then."""
+    worker = training.worker
+    yield (
+        "twice the servers",
+        replace(training, servers=replace(servers, count=2 * servers.count)),
+    )
+    halved = replace(worker, pulled=worker.pulled / 2.0, pushed=worker.pushed / 2.0)
+    yield "half the bytes", replace(training, worker=halved)
+    longer = stretched(worker.compute, 2.0)
+    larger = replace(worker, samples=2.0 * worker.samples, compute=longer)
+    yield "twice the batch of a worker", replace(training, worker=larger)
+    if closed_network(training).bottleneck == CORES:
+        more = replace(servers, cores=2 * servers.cores)
+        yield "twice the cores of a server", replace(training, servers=more)
+    if training.updates.stale is not None:
+        yield (
+            "asynchronous updates (other weights: stale gradients)",
+            replace(training, updates=ASYNCHRONOUS),
+        )

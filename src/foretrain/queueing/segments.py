@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
+from foretrain.queueing.closed import ClosedNetwork, mean_values
 from foretrain.queueing.divisible import DivisibleLayer, remote_inputs
 
 Floats = NDArray[np.float64]
@@ -96,12 +97,10 @@ def memory_slowdown(share: float, *, cores: int) -> tuple[float, ...]:
         raise InputError(f"share of memory must lie from 0 to 1, got {share}.")
     if not cores >= 1:
         raise InputError(f"cores must be at least 1, got {cores}.")
-    found, waiting = [], 0.0
-    for threads in range(1, cores + 1):
-        memory = share * (1.0 + waiting)
-        found.append(1.0 - share + memory)
-        waiting = threads * memory / found[-1]
-    return (1.0, *found[1:])
+    network = ClosedNetwork(think=1.0 - share, demands={"memory": share})
+    longer = np.arange(1, cores + 1) / mean_values(network, cores).throughput
+    # Rounding must not make a thread more quicker, nor one alone slower than itself.
+    return (1.0, *np.maximum.accumulate(np.maximum(longer, 1.0))[1:].tolist())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

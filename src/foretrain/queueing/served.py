@@ -11,7 +11,7 @@ best, a single server is a bottleneck), every formula is ours.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -19,50 +19,11 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.plan.servers import Aggregation, Training
-from foretrain.plan.startup import StartUp
+from foretrain.plan.startup import WholeJob
 from foretrain.queueing.closed_form import closed_network
 from foretrain.queueing.startup import StartTime, start_time
-from foretrain.workload.workload import Data
 
 Number = float | NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedJob:
-    """A training with parameter servers, from its start to its end.
-
-    Attributes:
-        start: what nodes do before the first step.
-        training: what they do then, one worker a node.
-        data: the data set.
-        epochs: how many.
-        cores: of a node, that prepare samples; None where preparing never limits.
-        held: share of what a step reads that nodes hold since the start, from 0 to 1.
-        waste: samples more that are needed for each update that gradients have not seen, as a
-            share of all.
-    """
-
-    start: StartUp
-    training: Training
-    data: Data
-    epochs: float = 1.0
-    cores: int | None = None
-    held: float = 1.0
-    waste: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.training.servers is None:
-            raise InputError("ServedJob.training must have servers.")
-        if self.training.servers.colocated:
-            raise InputError("ServedJob.training: servers on nodes of their own, not colocated.")
-        if not self.epochs > 0:
-            raise InputError(f"ServedJob.epochs must be above 0, got {self.epochs}.")
-        if self.cores is not None and not self.cores >= 1:
-            raise InputError(f"ServedJob.cores must be at least 1, got {self.cores}.")
-        if not self.waste >= 0:
-            raise InputError(f"ServedJob.waste must be at least 0, got {self.waste}.")
-        if not 0 <= self.held <= 1:
-            raise InputError(f"ServedJob.held must lie from 0 to 1, got {self.held}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,8 +59,8 @@ def server_demand(training: Training) -> float:
     return 1.0 / closed_network(training).capacity
 
 
-def staleness(training: Training, workers: int) -> float:
-    """Updates of others, on average, that a worker's gradients have not seen when they are applied.
+def staleness(training: Training, workers: Number) -> Number:
+    """Updates of others that gradients have not seen when they are applied, on average. [workers]
 
     Workers that are alike take turns, so between a worker's pull and the end of its push each other
     one has updated once. A pair that averages has missed what its other half has learned.
@@ -107,29 +68,35 @@ def staleness(training: Training, workers: int) -> float:
     Source: zhang2016 (from memory) measures about n; n - 1 follows where workers are alike.
     """
     if training.updates.stale == 0:
-        return 0.0
+        return 0.0 * workers
     if training.aggregation is Aggregation.PAIRWISE:
-        return min(1.0, workers - 1.0)
+        return np.minimum(1.0, workers - 1.0)
     return workers - 1.0
 
 
-def step_bound(job: ServedJob, *, nodes: Number) -> StepBound:
+def needed(training: Training, workers: Number) -> Number:
+    """Samples that must be learned from, over those without staleness. [workers]"""
+    return 1.0 + training.waste * staleness(training, workers)
+
+
+def step_bound(job: WholeJob, training: Training, *, nodes: Number) -> StepBound:
     """Seconds below which a step of each of some workers is not. [nodes]
 
     Args:
         job: the job.
+        training: what its nodes do, one worker a node, with servers of their own.
         nodes: how many workers. [nodes]
 
     Source: lazowska1984, chapter 5: asymptotic bounds of closed networks.
     """
-    data, storage, samples = job.data, job.start.storage, job.training.worker.samples
+    data, storage, samples = job.data, job.start.storage, training.worker.samples
     total = inf if storage.total_read is None else storage.total_read
     size = samples * (data.sample_bytes or 0.0) * (1.0 - job.held)
     read = size / np.minimum(storage.read, total / nodes)
     prepare = samples * (data.prepare or 0.0) / (inf if job.cores is None else job.cores)
     return StepBound(
-        own=own_seconds(job.training) + 0.0 * nodes,
-        server=server_demand(job.training) * nodes,
+        own=own_seconds(training) + 0.0 * nodes,
+        server=server_demand(training) * nodes,
         input=np.maximum(read, prepare),
     )
 
@@ -152,58 +119,66 @@ class ServedTime:
         return self.start.total + self.steps
 
 
-Steps = Callable[[Training, int], float]
-"""Seconds of a step of each of some workers, from a formula or a simulation."""
+Steps = Callable[[Training, NDArray[np.float64]], Number]
+"""Seconds of a step of each of some workers, from a formula or a simulation. [nodes]"""
 
 
-def served_time(job: ServedJob, *, nodes: int, step: Steps | None = None) -> ServedTime:
-    """Seconds of a whole job on some nodes.
+def served_time(
+    job: WholeJob, training: Training, *, nodes: Number, step: Steps | None = None
+) -> ServedTime:
+    """Seconds of a whole job on some nodes. [nodes]
 
     Args:
-        job: the job.
-        nodes: how many, at least 1.
+        job: the job; a broadcast without a link of its own takes that of the workers.
+        training: what its nodes do, one worker a node, with servers of their own.
+        nodes: how many, at least 1. [nodes]
         step: how long a step takes; None for the bound.
     """
-    if not nodes >= 1:
-        raise InputError(f"nodes must be at least 1, got {nodes}.")
-    training, bound = job.training, step_bound(job, nodes=float(nodes))
-    # However workers wait for servers, none is quicker than its input.
-    seconds = float(bound.total)
+    if not np.min(nodes) >= 1:
+        raise InputError(f"nodes must be at least 1, got {np.min(nodes)}.")
+    bound = step_bound(job, training, nodes=nodes)
+    seconds = bound.total
     if step is not None:
-        seconds = max(step(training, nodes), float(bound.input))
+        # However workers wait for servers, none is quicker than its input.
+        seconds = np.maximum(step(training, np.asarray(nodes, np.float64)), bound.input)
     counted = nodes - training.updates.backup
     steps = job.epochs * job.data.samples / (counted * training.worker.samples)
-    steps *= 1.0 + job.waste * staleness(training, nodes)
+    link = job.start.link or training.worker.link
     start = start_time(
-        job.start, job.data, nodes=float(nodes), barrier=job.training.updates.stale == 0
+        replace(job.start, link=link),
+        job.data,
+        nodes=nodes,
+        barrier=training.updates.stale == 0,
     )
-    return ServedTime(start=start, steps=steps * seconds)
+    return ServedTime(start=start, steps=steps * needed(training, nodes) * seconds)
 
 
-def best_count(job: ServedJob, *, most: int, step: Steps | None = None) -> int:
+def best_count(job: WholeJob, training: Training, *, most: int, step: Steps | None = None) -> int:
     """The number of nodes on which a job ends first; of equal ones the smallest.
 
     Args:
         job: the job.
-        most: nodes that there are, at least 1.
+        training: as for `served_time`.
+        most: nodes that there are, more than backup workers.
         step: as for `served_time`.
     """
-    if not most >= 1:
-        raise InputError(f"most must be at least 1 node, got {most}.")
-    return min(
-        range(job.training.updates.backup + 1, most + 1),
-        key=lambda nodes: float(served_time(job, nodes=nodes, step=step).total),
-    )
+    fewest = training.updates.backup + 1
+    if not most >= fewest:
+        raise InputError(f"most must be at least {fewest} node, got {most}.")
+    nodes = np.arange(float(fewest), most + 1.0)
+    total = served_time(job, training, nodes=nodes, step=step).total
+    return fewest + int(np.argmin(total))
 
 
-def start_knee(job: ServedJob, *, most: int) -> int:
+def start_knee(job: WholeJob, training: Training, *, most: int) -> int:
     """Nodes beyond which one more costs more in start-up than it saves, whatever servers do.
 
     Args:
         job: the job.
+        training: as for `served_time`.
         most: nodes that there are, at least 1; also the answer if there is no such number.
     """
-    return best_count(job, most=most, step=lambda training, _: own_seconds(training))
+    return best_count(job, training, most=most, step=lambda alone, _: own_seconds(alone))
 
 
 def server_knee(training: Training) -> float:

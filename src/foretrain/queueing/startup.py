@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Storage
+from foretrain.errors import InputError
 from foretrain.plan.startup import Access, StartUp
 from foretrain.workload.workload import Data
 
@@ -74,7 +75,8 @@ def _reading(start: StartUp, size: float, *, nodes: Number, barrier: bool) -> Nu
     if start.access is Access.SHARDED:
         return _read(start.storage, size / nodes, readers=nodes)
     if start.access is Access.BROADCAST:
-        assert start.link, "a broadcast without a link was not refused"
+        if start.link is None:
+            raise InputError("StartUp.link must be given where access is 'broadcast'.")
         # Passed on piece by piece down a tree, while what comes next is read.
         passed = np.where(nodes > 1, size / start.link, 0.0)
         return np.maximum(alone, passed) + np.ceil(np.log2(nodes)) * start.latency
@@ -82,7 +84,7 @@ def _reading(start: StartUp, size: float, *, nodes: Number, barrier: bool) -> Nu
         assert start.local, "a cache without a bandwidth was not refused"
         return size / start.local + 0.0 * nodes
     total = start.storage.total_read
-    at_once = nodes if total is None else max(1.0, total // start.storage.read)
+    at_once = nodes + 0.0 if total is None else max(1.0, total // start.storage.read)
     turns = np.ceil(nodes / at_once)
     if barrier:
         return turns * alone

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
+from foretrain.statistics import harmonic
 
 Number = float | NDArray[np.float64]
 
@@ -159,12 +160,9 @@ def exchange(links: ExchangeLinks, nodes: Number, devices: Number) -> Number:
 
     Sources: patarasuk2009; david2003 (the largest of exponential values).
     """
-    from scipy.special import digamma
-
-    harmonic: Number = digamma(devices + 1.0) + np.euler_gamma
     far = np.where(nodes == 2, links.far * links.pair, links.far)
     once: Number = np.where(nodes > 1, far, links.near)
-    slowest = 1.0 + links.jitter * (harmonic - 1.0)
+    slowest = 1.0 + links.jitter * (harmonic(devices) - 1.0)
     return once * (2.0 * (devices - 1.0) / devices) * slowest
 
 

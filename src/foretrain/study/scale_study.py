@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Storage
-from foretrain.distributions import (
-    Constant,
-    Samples,
-)
+from foretrain.distributions import Samples
 from foretrain.errors import InputError
 from foretrain.measured.profile import Profile, StepResource
-from foretrain.measured.scale_study import WASTE, ScaleStudy, WholeJob
+from foretrain.measured.scale_study import WASTE, ModelTraining, Provisioning, ScaleStudy
 from foretrain.plan.servers import (
     SYNCHRONOUS,
     Aggregation,
@@ -25,35 +22,47 @@ from foretrain.plan.servers import (
     Training,
     Worker,
 )
-from foretrain.plan.startup import Access, StartUp
+from foretrain.plan.startup import Access, StartUp, WholeJob
 from foretrain.plan.study import Study
 from foretrain.remark import assumed
 from foretrain.study.documents import read_toml
 from foretrain.study.keys import Count, Reads, ratio, reader
+from foretrain.study.model import Sample, SomeModel, read_model
 from foretrain.study.problems import Problems, check_sections, validated
 from foretrain.study.profiles import read_profile
-from foretrain.study.spread import SomeSeconds, SomeUpdates
+from foretrain.study.spread import SomeSeconds, SomeStragglers, SomeUpdates
 from foretrain.study.study import study_from
 from foretrain.study.workload import SomeSamples
 from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS, SHARE
+from foretrain.workload.library.variants import Routing
 from foretrain.workload.workload import Data
 
-SECTIONS: Final = ("scale", "worker", "servers", "start", "workload", "cluster", "plan")
+SECTIONS: Final = (
+    *("scale", "worker", "servers", "start", "workload", "cluster", "plan", "provision"),
+)
 MODEL: Final = ("workload", "cluster", "plan")
+
+WORKS: Final = ("worker", "workload", "provision")
+"""Sections that say what a worker does; a study has one of them."""
 
 NO_WORKER: Final = (
     "is missing. Say what a worker does: [worker] with compute, samples, pulled, pushed and link or"
-    " with profile, or [workload] and [cluster]."
+    " with profile, [workload] and [cluster], or [provision]."
 )
-TWO_WORKERS: Final = "stands beside [workload]. Both say what a worker does; keep one."
+TWO_WORKERS: Final = "stands beside [{}]. Both say what a worker does; keep one."
 NO_SERVERS: Final = "is for aggregation = 'servers'. Leave it out."
 NO_JOB: Final = "is for servers on nodes of their own. Leave it out."
 LATENCY: Final = "is that of workers among themselves. With servers, write servers.latency."
-NO_BROADCAST: Final = "broadcast needs the link of a worker. Say what a worker does in [worker]."
+OF_MODEL: Final = "is of a model, and [worker] says what a worker does. Leave it out."
+ONLY_MODEL: Final = "is for a model's worker. In [worker], compute says how it varies."
+PROVISIONED: Final = (
+    "is not for [provision], whose replicas never wait for one another. Leave it out."
+)
+OF_PROVISION: Final = ("workers", "waste")
+"""Keys of [scale] that stand beside [provision]."""
+
 BESIDE_PROFILE: Final = "stands beside a profile, which already says it. Leave it out."
 NO_LINK: Final = 'is missing. Write the bandwidth of a connection, such as "10 Gb/s".'
-STAND_IN: Final = Worker(compute=Constant(1.0), samples=1.0, pulled=0.0, pushed=0.0, link=1.0)
-"""What stands for a worker whose seconds and bytes an estimate will say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +79,7 @@ class ScaleSection:
     links: Annotated[LinkPolicy, Reads(reader(LinkPolicy), {"type": "string"})] = LinkPolicy.FAIR
     latency: Annotated[float, SECONDS] = 0.0
     waste: Annotated[float, SHARE] | None = None
+    stragglers: SomeStragglers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,25 +121,25 @@ class StartSection:
     total_read: Annotated[float, BYTES_PER_SECOND] | None = None
     files: Count | None = None
     opening: Annotated[float, SECONDS] = 0.0
+    total_opens: Annotated[float, ratio(below=1e12)] | None = None
     launch: Annotated[float, SECONDS] = 0.0
     node_launch: Annotated[float, SECONDS] = 0.0
     local: Annotated[float, BYTES_PER_SECOND] | None = None
 
-    def job(self, link: float | None, latency: float) -> WholeJob:
+    def job(self, latency: float) -> WholeJob:
         """What it means.
 
         Args:
-            link: bytes per second between two nodes, for a broadcast.
-            latency: seconds before the first byte between them arrives.
+            latency: seconds before the first byte between two nodes arrives.
         """
         start = StartUp(
             storage=Storage(read=self.read, write=self.read, total_read=self.total_read),
             access=self.access,
             files=float(self.files or 0),
             opening=self.opening,
+            total_opens=self.total_opens,
             launch=self.launch,
             node_launch=self.node_launch,
-            link=link,
             latency=latency,
             local=self.local,
         )
@@ -137,6 +147,40 @@ class StartSection:
         return WholeJob(
             start=start, data=data, epochs=self.epochs, cores=self.cores, held=self.held
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvisionSection:
+    """Machines of many cores for replicas of a network; `Provisioning` has the meanings."""
+
+    model: SomeModel
+    sequence: Count | None = None
+    image: Count | None = None
+    samples: SomeSamples
+    chunk: Count
+    cores: Count = 1
+    memory_share: Annotated[float, SHARE] = 0.0
+    multiply_add: Annotated[float, SECONDS]
+    activation: Annotated[float, SECONDS] = 0.0
+    error: Annotated[float, SECONDS] = 0.0
+    memory: Annotated[float, BYTES]
+    link: Annotated[float, BYTES_PER_SECOND]
+    latency: Annotated[float, SECONDS] = 0.0
+    value: Annotated[float, BYTES] = 4.0
+    overlapped: bool = True
+
+    def provisioning(self, folder: Path, waste: float) -> Provisioning:
+        """What it means.
+
+        Args:
+            folder: of the study's file, where relative paths start.
+            waste: samples that each replica beside the first makes necessary, as a share.
+        """
+        sample = Sample(sequence=self.sequence, image=self.image)
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        del said["sequence"], said["image"]
+        model = read_model(said.pop("model"), sample, routing=Routing(), folder=folder)
+        return Provisioning(model=model, waste=waste, **said)
 
 
 def read_scale_study(path: Path | str, *, today: date | None = None) -> ScaleStudy:
@@ -171,34 +215,30 @@ class _ScaleReader:
         if "scale" not in document:
             problems.add("scale", "is missing. Say workers = [1, 2, 4, 8] at least.")
         how = validated(ScaleSection, document.get("scale", {}), path="scale", problems=problems)
-        if ("worker" in document) == ("workload" in document):
-            problems.add("worker", TWO_WORKERS if "worker" in document else NO_WORKER)
+        works = [name for name in WORKS if name in document]
+        if len(works) != 1:
+            told = TWO_WORKERS.format(works[1]) if works else NO_WORKER
+            problems.add(works[0] if works else "worker", told)
             problems.check()
-        model = self._model() if "workload" in document else None
-        profile, worker = self._worker() if "worker" in document else (None, STAND_IN)
-        if how and how.aggregation is Aggregation.SERVERS and how.latency:
-            problems.add("scale.latency", LATENCY)
-        servers = self._servers(how, worker, profile) if how and worker else None
-        job = self._job(worker, servers) if worker else None
+        training: Training | ModelTraining | Provisioning | None
+        profile = None
+        if works == ["provision"]:
+            training = self._provisioning(how)
+        elif works == ["worker"]:
+            profile, training = self._numbers(how)
+        else:
+            training = self._modelled(how)
+        job = self._job(training)
         problems.check()
         assert how
-        assert worker
+        assert training
         with problems.noting("scale", fields={}):
-            training = Training(
-                worker=worker,
-                aggregation=how.aggregation,
-                servers=servers,
-                updates=how.updates,
-                latency=how.latency,
-            )
             return ScaleStudy(
                 training=training,
                 workers=tuple(sorted(set(how.workers))),
-                model=model,
                 steps=how.steps,
                 seed=how.seed,
                 policy=how.links,
-                waste=self._waste(how),
                 recorded=profile.steps if profile else (),
                 job=job,
                 assumed=tuple(self.assumed),
@@ -206,21 +246,79 @@ class _ScaleReader:
         problems.check()
         raise AssertionError("a study that was refused has a problem")
 
-    def _job(self, worker: Worker, servers: Servers | None) -> WholeJob | None:
-        """The whole job, where the study asks for it."""
-        if "start" not in self.document:
+    def _numbers(self, how: ScaleSection | None) -> tuple[Profile | None, Training | None]:
+        """Training whose worker is known by numbers or by a profile, which comes along."""
+        for key in ("cluster", "plan"):
+            if key in self.document:
+                self.problems.add(key, OF_MODEL)
+        profile, worker = self._worker()
+        servers = self._servers(how, profile) if how and worker else None
+        if how and how.stragglers is not None:
+            self.problems.add("scale.stragglers", ONLY_MODEL)
+        if worker is None or how is None or self.problems.found:
+            return profile, None
+        if servers and servers.link is None:
+            self.assumed.append(assumed("servers.link = worker.link"))
+        with self.problems.noting("scale", fields={}):
+            return profile, Training(
+                worker=worker,
+                aggregation=how.aggregation,
+                servers=servers,
+                updates=how.updates,
+                latency=how.latency,
+                waste=self._waste(how),
+            )
+        return profile, None
+
+    def _modelled(self, how: ScaleSection | None) -> ModelTraining | None:
+        """Training of a model, of which an estimate will say what its worker does."""
+        model = self._model()
+        servers = self._servers(how, None) if how else None
+        if model is None or how is None or self.problems.found:
             return None
-        if servers is None or servers.colocated:
+        with self.problems.noting("scale", fields={}):
+            return ModelTraining(
+                model=model,
+                aggregation=how.aggregation,
+                servers=servers,
+                updates=how.updates,
+                latency=how.latency,
+                waste=self._waste(how),
+                stragglers=how.stragglers,
+            )
+        return None
+
+    def _provisioning(self, how: ScaleSection | None) -> Provisioning | None:
+        """Machines to share out among replicas and servers."""
+        problems, document = self.problems, self.document
+        for key in ("servers", "start", "cluster", "plan"):
+            if key in document:
+                problems.add(key, PROVISIONED)
+        for key in document.get("scale", {}):
+            if key in ScaleSection.__dataclass_fields__ and key not in OF_PROVISION:
+                problems.add(f"scale.{key}", PROVISIONED)
+        section = document["provision"]
+        said = validated(ProvisionSection, section, path="provision", problems=problems)
+        if said is None or how is None or problems.found:
+            return None
+        if how.waste is None:
+            self.assumed.append(assumed(f"scale.waste = {100 * WASTE:g} %"))
+        with problems.noting("provision", fields={}):
+            return said.provisioning(self.folder, WASTE if how.waste is None else how.waste)
+        return None
+
+    def _job(self, training: Training | ModelTraining | Provisioning | None) -> WholeJob | None:
+        """The whole job, where the study asks for it."""
+        if "start" not in self.document or isinstance(training, Provisioning):
+            return None
+        said = validated(StartSection, self.document["start"], path="start", problems=self.problems)
+        if training is None or said is None:
+            return None
+        if training.servers is None or training.servers.colocated:
             self.problems.add("start", NO_JOB)
             return None
-        written = self.document["start"]
-        said = validated(StartSection, written, path="start", problems=self.problems)
-        link = None if worker is STAND_IN else worker.link
-        if said and said.access is Access.BROADCAST and link is None:
-            self.problems.add("start.access", NO_BROADCAST)
-        if said is not None and not self.problems.found:
-            with self.problems.noting("start", fields={}):
-                return said.job(link, servers.latency)
+        with self.problems.noting("start", fields={}):
+            return said.job(training.servers.latency)
         return None
 
     def _waste(self, how: ScaleSection) -> float:
@@ -252,7 +350,7 @@ class _ScaleReader:
         if said is None:
             return None, None
         profile = self._profile(said)
-        link = said.link or (profile.link if profile else None)
+        link = profile.link if profile and said.link is None else said.link
         for key in ("compute", "samples", "pulled", "pushed"):
             path = f"worker.{key}"
             if said.profile and getattr(said, key) is not None:
@@ -263,15 +361,19 @@ class _ScaleReader:
             self.problems.add("worker.link", NO_LINK)
         if self.problems.found:
             return None, None
-        assert link
+        assert link is not None
         if profile:
             return profile, _profiled(profile, link)
+        assert said.compute is not None
+        assert said.samples is not None
+        assert said.pulled is not None
+        assert said.pushed is not None
         with self.problems.noting("worker", fields={}):
             return None, Worker(
-                compute=said.compute or Constant(0.0),
-                samples=said.samples or 0.0,
-                pulled=said.pulled or 0.0,
-                pushed=said.pushed or 0.0,
+                compute=said.compute,
+                samples=said.samples,
+                pulled=said.pulled,
+                pushed=said.pushed,
                 link=link,
             )
         return None, None
@@ -283,28 +385,28 @@ class _ScaleReader:
                 return read_profile(self.folder / said.profile)
         return None
 
-    def _servers(
-        self, how: ScaleSection, worker: Worker, profile: Profile | None
-    ) -> Servers | None:
+    def _servers(self, how: ScaleSection, profile: Profile | None) -> Servers | None:
         """The servers, where there are any."""
         if how.aggregation is not Aggregation.SERVERS:
             if "servers" in self.document:
                 self.problems.add("servers", NO_SERVERS)
             return None
+        if how.latency:
+            self.problems.add("scale.latency", LATENCY)
         section = self.document.get("servers", {})
         said = validated(ServersSection, section, path="servers", problems=self.problems)
         if said is None:
             return None
-        if said.link is None and worker is not STAND_IN:
-            self.assumed.append(assumed("servers.link = worker.link"))
-        update = said.update
+        update, latency = said.update, said.latency
         if profile and "update" not in section:
             update = fmean(step.taken(StepResource.SERVER) for step in profile.steps)
+        if profile and "latency" not in section:
+            latency = profile.latency
         with self.problems.noting("servers", fields={}):
             return Servers(
                 count=said.count,
-                link=said.link or worker.link,
-                latency=said.latency,
+                link=said.link,
+                latency=latency,
                 update=update,
                 cores=said.cores,
                 colocated=said.colocated,

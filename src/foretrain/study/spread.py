@@ -15,18 +15,25 @@ from foretrain.distributions import (
     Pareto,
     Samples,
     Weibull,
+    stretched,
 )
 from foretrain.errors import InputError, nearest
 from foretrain.plan.servers import SYNCHRONOUS, Updates
 from foretrain.study.keys import Reads
 from foretrain.study.problems import inner
-from foretrain.units import SECONDS, as_written
+from foretrain.units import SECONDS, SHARE, as_written
 
 UPDATES: Final = '"synchronous", "asynchronous", { stale = 4 } or { backup = 2 }'
 SPREADS: Final = (
     '"200 ms", or { mean = "200 ms" } with deviation = "20 ms" and law = "normal" or "lognormal",'
     ' with shape = 1.5 and law = "weibull" or "pareto", or with least = "100 ms" and law ='
     ' "exponential"; or { samples = ["190 ms", "210 ms"] }'
+)
+
+STRAGGLERS: Final = (
+    '{ deviation = "10 %" } with law = "normal" or "lognormal", { shape = 1.5, law = "weibull" } or'
+    ' "pareto", { least = "80 %", law = "exponential" }, or { samples = ["190 ms", "210 ms"] }, of'
+    " which only the ratios count"
 )
 
 
@@ -72,12 +79,49 @@ def read_distribution(value: object) -> Distribution:
         return Samples(said.samples)
     if said.mean is None:
         raise InputError(f"{as_written(value)} has no mean. Write {SPREADS}.")
+    return _of_law(said.mean, said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StragglersSection:
+    """A distribution about a mean that is not known yet, as it is written."""
+
+    law: str = ""
+    deviation: Annotated[float, SHARE] | None = None
+    least: Annotated[float, SHARE] = 0.0
+    shape: float | None = None
+    samples: tuple[Annotated[float, SECONDS], ...] = ()
+
+
+def read_stragglers(value: object) -> Distribution:
+    """What computing takes over what it takes on average.
+
+    Raises:
+        InputError: it is none of the forms.
+    """
+    if not isinstance(value, Mapping) or not value:
+        raise InputError(f"{as_written(value)} is no distribution. Write {STRAGGLERS}.")
+    said = inner(StragglersSection, value)
+    if said.samples:
+        found = Samples(said.samples)
+        if not found.mean > 0:
+            raise InputError("samples are all 0 s; at least one must be above.")
+        return stretched(found, 1.0 / found.mean)
+    law = said.law or "normal"
+    return _of_law(
+        1.0,
+        SpreadSection(law=law, deviation=said.deviation, least=said.least, shape=said.shape),
+    )
+
+
+def _of_law(mean: float, said: SpreadSection) -> Distribution:
+    """The distribution of a mean that a law makes."""
     law = said.law or ("constant" if said.deviation is None else "normal")
     if law not in LAWS:
         raise InputError(
             f"unknown law {as_written(law)}.{nearest(law, LAWS)} Known: {', '.join(LAWS)}."
         )
-    return LAWS[law](said.mean, said)
+    return LAWS[law](mean, said)
 
 
 def _needed(said: SpreadSection, name: str, example: str) -> float:
@@ -101,3 +145,4 @@ LAWS: Final[Mapping[str, Callable[[float, SpreadSection], Distribution]]] = {
 
 SomeUpdates = Annotated[Updates, Reads(read_updates, {"description": UPDATES})]
 SomeSeconds = Annotated[Distribution, Reads(read_distribution, {"description": SPREADS})]
+SomeStragglers = Annotated[Distribution, Reads(read_stragglers, {"description": STRAGGLERS})]

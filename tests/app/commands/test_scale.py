@@ -12,7 +12,10 @@ def test_json_holds_the_curve(foretrain):
     assert (ended.code, ended.err) == (0, "")
     assert document["schema"] == "foretrain/scale/1"
     assert [each["workers"] for each in document["points"]] == [1, 2, 4, 8, 16, 32]
-    assert {"throughput", "low", "high", "variance"} <= set(document["points"][0])
+    keys = {"workers", "throughput", "low", "high", "variance", "efficiency", "limit"}
+    assert keys <= set(document["points"][0])
+    assert {"points", "knee", "bounds"} <= set(document)
+    assert document["worker"]["link"] == document["servers"]["link"] == 2.5e9
 
 
 def test_report_and_page_say_where_the_knee_is(foretrain, tmp_path):

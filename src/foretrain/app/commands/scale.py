@@ -14,6 +14,7 @@ def scale(
 ) -> None:
     """Throughput against workers: where the knee is, what makes it, and what would move it."""
     from foretrain.app.output import answered, check_page, chosen
+    from foretrain.app.progress import runs_done
     from foretrain.queueing import scale as verb
     from foretrain.show.provenance import provenance
     from foretrain.study.problems import told_of
@@ -22,6 +23,6 @@ def scale(
     if html is not None:
         check_page(html, study)
     asked, known = read_scale_study(study), chosen(coefficients).coefficients
-    with told_of(study):
-        answer = verb.scale(asked, coefficients=known)
+    with told_of(study), runs_done() as done:
+        answer = verb.scale(asked, coefficients=known, progress=done)
     answered(asked, answer, provenance(asked, coefficients=known), as_json=as_json, html=html)

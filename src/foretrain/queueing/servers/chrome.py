@@ -44,7 +44,8 @@ def chrome_trace(
         events += _work(span, workers, count)
     for number, transfer in enumerate(recording.transfers):
         events += _transfer(transfer, number, workers=workers, servers=count)
-    rates = {"worker": training.worker.link, "server": servers.link if servers else 0.0}
+    theirs = training.server_link if servers else 0.0
+    rates = {"worker": training.worker.link, "server": theirs}
     return {
         "traceEvents": events,
         "displayTimeUnit": "ms",

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Action
-from foretrain.plan.servers import LinkPolicy, Servers, Worker
+from foretrain.plan.servers import LinkPolicy, Servers, Training, Worker
 from foretrain.queueing.servers.buffered import IntoServers, OutOfServers
 from foretrain.queueing.servers.cores import ServerCores, Wanted
 from foretrain.queueing.servers.links import FifoLink, SharedLink
@@ -53,24 +53,19 @@ class ServerLink:
     __slots__ = ("_connections", "_link")
 
     def __init__(
-        self,
-        servers: Servers,
-        worker: Worker,
-        context: Context,
-        *,
-        inward: bool,
-        messages: bool,
+        self, training: Training, context: Context, *, inward: bool, messages: bool
     ) -> None:
         """Nothing is under way.
 
         Args:
-            servers: whose rates add up.
-            worker: whose link bounds what it gets.
+            training: whose servers' rates add up, and whose worker's link bounds what it gets.
             context: of the simulation.
             inward: whether to the servers.
             messages: whether a worker may have several messages under way.
         """
-        rates = {"capacity": servers.count * servers.link, "most": worker.link}
+        servers = training.servers
+        assert servers is not None, "a training without servers has other sides"
+        rates = {"capacity": servers.count * training.server_link, "most": training.worker.link}
         self._connections: Sequence[Connection] = ()
         self._link: SharedLink | FifoLink | IntoServers | OutOfServers
         if context.policy is LinkPolicy.FIFO:
@@ -109,22 +104,21 @@ class OwnNodes:
     summed rate stands for all, and the cores of one for those of each.
     """
 
-    def __init__(
-        self, servers: Servers, worker: Worker, context: Context, *, messages: bool
-    ) -> None:
+    def __init__(self, training: Training, context: Context, *, messages: bool) -> None:
         """Nothing is under way.
 
         Args:
-            servers: that there are.
-            worker: whose link bounds what it gets.
+            training: whose servers they are.
             context: of the simulation.
             messages: whether a worker may have several messages under way.
         """
+        servers = training.servers
+        assert servers is not None, "a training without servers has other sides"
         self._servers = servers
-        self._worker = worker
+        self._training = training
         self._context = context
-        self._down = ServerLink(servers, worker, context, inward=False, messages=messages)
-        self._up = ServerLink(servers, worker, context, inward=True, messages=messages)
+        self._down = ServerLink(training, context, inward=False, messages=messages)
+        self._up = ServerLink(training, context, inward=True, messages=messages)
         self._cores = ServerCores(context, count=servers.cores, server=EVERY)
 
     def pull(self, worker: int, size: float, done: Action, *, rank: int = 0) -> None:
@@ -151,8 +145,8 @@ class OwnNodes:
 
     def used(self, seconds: float) -> Mapping[str, float]:
         """Utilisation of links and cores over so many seconds, by kind."""
-        theirs = self._servers.count * self._servers.link * seconds
-        workers = self._context.workers * self._worker.link * seconds
+        theirs = self._servers.count * self._training.server_link * seconds
+        workers = self._context.workers * self._training.worker.link * seconds
         return {
             "worker ingress": self._down.carried / workers,
             "worker egress": self._up.carried / workers,

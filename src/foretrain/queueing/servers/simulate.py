@@ -50,6 +50,7 @@ def simulate(
     window: float = FIRST_WINDOW,
     recorded: Sequence[RecordedStep] = (),
     recording: Recording | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> SimulatedTraining:
     """What do so many workers achieve?
 
@@ -63,6 +64,7 @@ def simulate(
         recorded: steps whose operations are replayed, one drawn at random each time, instead of
             the phases of the worker and the servers' update.
         recording: takes what every resource did, for a trace.
+        progress: told now and then how many steps of all workers have ended.
 
     A tenth of the steps warms up. The interval is one of 95 %, by batch means.
 
@@ -74,7 +76,7 @@ def simulate(
         events=events, workers=workers, policy=policy, window=window, recording=recording
     )
     together = workers - training.updates.backup
-    tally = Tally(events, steps=steps * together)
+    tally = Tally(events, steps=steps * together, told=progress)
 
     def start(index: int) -> None:
         if members[index].under_way:
@@ -122,7 +124,7 @@ def _members(
     else:
         # What a step that was left has begun to send goes on beside the next step's.
         several = bool(recorded or training.updates.backup)
-        side = OwnNodes(training.servers, training.worker, context, messages=several)
+        side = OwnNodes(training, context, messages=several)
     if not recorded:
         return lambda index: PhasedWorker(index, shared, side), side.used
     draw_graph = partial(random.choice, [step_graph(step) for step in recorded])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from statistics import fmean, variance
@@ -12,6 +12,9 @@ from foretrain.statistics import batch_means, student_interval
 
 WARM_UP = 0.1
 """Share of the steps, from the first on, that is not counted."""
+
+BETWEEN = 10_000
+"""Steps of all workers after which somebody is told: a fraction of a second."""
 
 BATCHES = 20
 """Batches whose means give the interval. Source: law2015, section 9.5.3."""
@@ -89,6 +92,7 @@ class Tally:
         "_ended",
         "_events",
         "_steps",
+        "_told",
         "_warm",
         "computed",
         "over",
@@ -97,13 +101,17 @@ class Tally:
         "warm",
     )
 
-    def __init__(self, events: Events, *, steps: int) -> None:
+    def __init__(
+        self, events: Events, *, steps: int, told: Callable[[int], None] | None = None
+    ) -> None:
         """Nothing has ended.
 
         Args:
             events: the clock.
             steps: of all workers together.
+            told: now and then how many have ended.
         """
+        self._told = told
         self.over = False
         self.warm = False
         self.computed = 0.0
@@ -120,6 +128,8 @@ class Tally:
         ended = len(self._ended)
         self.warm = ended >= self._warm
         self.over = ended >= self._steps
+        if self._told is not None and ended % BETWEEN == 0:
+            self._told(ended)
 
     def result(
         self, *, workers: int, together: int, samples: float, utilisation: Mapping[str, float]
