@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from foretrain.step.alternatives import climb
 from foretrain.plan.plan import Plan, Recompute
+from foretrain.step.alternatives import climb
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.study.catalogue import cluster

@@ -34,6 +34,7 @@ from foretrain.study.scale_study import (
 )
 from foretrain.study.scenario import KEY as SCENARIO
 from foretrain.study.study import NEEDED, JobSection, SearchSection
+from foretrain.study.trainers import TrainerSection
 from foretrain.study.workload import WorkloadSection
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -90,6 +91,7 @@ def _study() -> Schema:
     sections = {
         "workload": _record(WorkloadSection, "validation"),
         "cluster": _cluster(),
+        "trainer": _record(TrainerSection, "validation"),
         "plan": _record(PlanSection, "validation"),
         "job": _record(JobSection, "validation"),
         "search": _record(SearchSection, "validation"),
@@ -102,7 +104,9 @@ def _study() -> Schema:
             if key.neutral is not None
         }
     shared = {
-        name: body for section in sections.values() for name, body in section.pop("$defs").items()
+        name: body
+        for section in sections.values()
+        for name, body in section.pop("$defs", {}).items()
     }
     anew = {name: {**body, "required": []} for name, body in sections.items()}
     scenario = {
