@@ -53,3 +53,9 @@ def test_options_are_fixed_while_searching_and_priced_for_plans_that_are_shown()
 def test_a_space_of_which_a_trainer_can_run_nothing_is_refused():
     with pytest.raises(InputError, match="Trainers that can: "):
         found("ddp", pipeline=2)
+
+
+def test_a_plan_that_the_trainer_cannot_run_is_why_it_is_not_the_best():
+    study = study_from({**STUDY, "trainer": {"name": "ddp"}}, "x")
+    [why] = search(study, keep=1, why_not=["pipeline=2"]).why_not
+    assert "pytorch-2.11 has no pipeline axis" in "\n".join(why.rules)

@@ -7,9 +7,9 @@ import pytest
 
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.study.trainers import trainer, trainers
-from foretrain.trainers.software import AttentionKernel, Execution
+from foretrain.trainers.software import SHARED, AttentionKernel, Execution
 from foretrain.trainers.trainer import Circumstances
-from foretrain.trainers.variants import MOST, Variant, opened, variants, with_option
+from foretrain.trainers.variants import MOST, Variant, accustomed, opened, variants, with_option
 from foretrain.trainers.vocabulary import OPTIONS
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Workload
@@ -75,3 +75,11 @@ def test_only_weights_of_an_entry_open_what_ran_and_any_value_a_study_that_is_st
 def test_every_option_of_every_trainer_can_be_open(known):
     found = dict(opened(known, tuple(OPTIONS), Circumstances(), freely=True))
     assert all(isclose(sum(weight for _, weight in each), 1.0) for each in found.values())
+
+
+def test_habits_of_a_trainer_reach_the_software_that_drives_a_step():
+    at = Circumstances(date="2024")
+    software = accustomed(SHARED, trainer("megatron-core-0.6"), at)
+    assert {"norm", "bias-swiglu", "softmax"} <= {*software.fused}
+    assert (software.random_states, software.norm_wait) == (True, True)
+    assert accustomed(SHARED, trainer("any"), at) == SHARED

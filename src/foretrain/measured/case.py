@@ -19,7 +19,7 @@ from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
 from foretrain.plan.plan import Plan
 from foretrain.trainers.software import SHARED, Execution, Software
 from foretrain.trainers.trainer import ANY, recognised
-from foretrain.trainers.variants import Opened, Variant
+from foretrain.trainers.variants import Opened, Variant, accustomed
 from foretrain.workload.gradients import CODECS, FP32, GradientCodec
 from foretrain.workload.workload import Optimizer, Precision, Workload
 
@@ -227,7 +227,7 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
     elif execution is Execution.EAGER and run.stack.compiled:
         execution = Execution.GRAPH
     return replace(
-        software_of(run, assumptions),
+        accustomed(software_of(run, assumptions), assumptions.trainer, assumptions.at),
         relays=pictures and precision not in assumptions.of("channels_last").value,
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and assumptions.of("program").value,
