@@ -118,10 +118,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         why = NOT_COVERED.get(run.table, "has no steps of a training")
         raise NotCovered(f"tables of kind {run.table} are not covered: {why}")
     if run.subject is Subject.ACTIVATION_SHARE:
-        # One sample on one stage: a share of activations is the same for any number of them.
-        layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
-        place = replace(run.place, devices=layout.tensor, node_devices=layout.tensor)
-        run = replace(run, layout=layout, place=place, global_batch=1)
+        run = _one_stage(run)
     if lore.BY_LITGPT.of(run):
         run = completed(run)
     at = circumstances_of(run)
@@ -143,8 +140,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         gradients=_gradients(run, assumptions),
     )
     software = _software(run, workload.precision, assumptions)
-    for words in not_understood(run):
-        assumptions.note(words)
+    assumptions.note_all(not_understood(run))
     return Case(
         workload=workload,
         cluster=cluster,
@@ -158,6 +154,13 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         prints_allocated=assumptions.trainer.habit("prints_memory") is not None
         and assumptions.of("prints_memory").value == "allocated",
     )
+
+
+def _one_stage(run: MeasuredRun) -> MeasuredRun:
+    """One sample on one stage: a share of activations is the same for any number of them."""
+    layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
+    place = replace(run.place, devices=layout.tensor, node_devices=layout.tensor)
+    return replace(run, layout=layout, place=place, global_batch=1)
 
 
 def _placed(run: MeasuredRun, assumptions: Assumptions) -> Place:

@@ -46,6 +46,7 @@ from foretrain.study.reading import check_bounds
 from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, scenario_tables
 from foretrain.study.trainers import read_trainer, suited, with_gradients
 from foretrain.study.workload import read_workload, with_length
+from foretrain.trainers.chosen import Chosen
 from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS, as_written
 from foretrain.workload.workload import Workload
 
@@ -199,31 +200,25 @@ def _scenario(
 
 
 def _alone(
-    document: Mapping[str, object],
-    problems: Problems,
-    *,
-    today: date | None,
-    folder: Path | None,
+    document: Mapping[str, object], problems: Problems, *, today: date | None, folder: Path | None
 ) -> Study | None:
     """The study without its scenarios; None where a mistake, noted in `problems`, hides it."""
     sections = _sections(document, problems)
     given = {name for name in SECTIONS if isinstance(document.get(name), Mapping)}
-    learned = sections["workload"]
-    workload = read_workload(learned, problems, folder) if "workload" in given else None
+    workload = (
+        read_workload(sections["workload"], problems, folder) if "workload" in given else None
+    )
     located = sections["cluster"]
     single = "cluster" in given and GROUPS not in located
     found = read_offers(located, problems, folder) if single else ()
     mixed = read_mixed(located, problems, folder) if GROUPS in located else None
     space = read_space(sections["plan"], problems)
-    chosen = read_trainer(sections["trainer"], problems) if "trainer" in given else None
+    chosen = _trainer(sections, problems, space=space) if "trainer" in given else None
     if chosen is not None:
-        chosen = replace(chosen, stated=_stated(space, sections["plan"], learned))
-        if workload is not None:
-            workload = with_gradients(workload, chosen)
+        workload = workload and with_gradients(workload, chosen)
         space = suited(space, chosen, problems, workload=workload)
     job = read_job(sections["job"], problems) if "job" in given else None
-    search = validated(SearchSection, sections["search"], path="search", problems=problems)
-    search = search or SearchSection()
+    search = _search(sections, problems)
     limit = Limit(**asdict(search.limit))
     judged = replace(space, data=None) if mixed else space
     asked = _AskedOfClusters(
@@ -231,8 +226,7 @@ def _alone(
     )
     kept = asked.answerable(found)
     offers = tuple(offer for each in kept for offer in each.offers)
-    sure = not any(map(problems.touch, DOUBTED))
-    problems.add_all(asked.problems(offers, sure=sure))
+    problems.add_all(asked.problems(offers, sure=not any(map(problems.touch, DOUBTED))))
     if problems.found:
         return None
     assert workload
@@ -255,16 +249,25 @@ def _alone(
     )
 
 
-def _stated(
-    space: Space, plan: Mapping[str, object], learned: Mapping[str, object]
-) -> tuple[str, ...]:
-    """Fields of a plan that a study states, and whether it says how gradients are reduced."""
-    said = [
+def _search(sections: Mapping[str, dict[str, object]], problems: Problems) -> SearchSection:
+    """What counts, by default where a mistake hides it."""
+    found = validated(SearchSection, sections["search"], path="search", problems=problems)
+    return found or SearchSection()
+
+
+def _trainer(
+    sections: Mapping[str, dict[str, object]], problems: Problems, *, space: Space
+) -> Chosen | None:
+    """With what software, and which of its options plan and workload state already."""
+    chosen = read_trainer(sections["trainer"], problems)
+    plan = sections["plan"]
+    stated = [
         each.name
         for each in fields(Space)
         if (each.name in plan if each.name in FIXED else getattr(space, each.name) is not None)
     ]
-    return (*said, *(["gradients"] if "gradients" in learned else []))
+    stated += ["gradients"] if "gradients" in sections["workload"] else []
+    return chosen and replace(chosen, stated=tuple(stated))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from foretrain.plan.study import Space
 from foretrain.study.catalogue import entries, find, shipped
 from foretrain.study.problems import Problems, validated
 from foretrain.trainers.chosen import Chosen, narrowed, that_can
-from foretrain.trainers.trainer import Circumstances, Exclusion, Feature, Line, Trainer, Where
+from foretrain.trainers.trainer import Circumstances, Exclusion, Feature, Statement, Trainer, Where
 from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS
 from foretrain.workload.workload import Workload
 
@@ -98,7 +98,7 @@ def _feature(name: str, said: object, key: str) -> Feature:
         name=name,
         values=values,
         lines=tuple(
-            Line(
+            Statement(
                 value=_text(line["value"]),
                 source=str(line["source"]),
                 where=_where(line.get("where", {})),
