@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
+from foretrain.cluster.mixed import Mixed
 from foretrain.cluster.offer import Offer
 from foretrain.errors import InputError, nearest
 from foretrain.plan.legality import (
@@ -44,7 +45,7 @@ from foretrain.study.plan import read_space
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.study.reading import check_bounds
 from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, scenario_tables
-from foretrain.study.trainers import read_trainer, suited, with_gradients
+from foretrain.study.trainers import read_trainer, suited
 from foretrain.study.workload import read_workload, with_length
 from foretrain.trainers.chosen import Chosen
 from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS, as_written
@@ -208,15 +209,11 @@ def _alone(
     workload = (
         read_workload(sections["workload"], problems, folder) if "workload" in given else None
     )
-    located = sections["cluster"]
-    single = "cluster" in given and GROUPS not in located
-    found = read_offers(located, problems, folder) if single else ()
-    mixed = read_mixed(located, problems, folder) if GROUPS in located else None
+    located = sections["cluster"] if "cluster" in given else None
+    found, mixed = _clusters(located, problems, folder)
     space = read_space(sections["plan"], problems)
     chosen = _trainer(sections, problems, space=space) if "trainer" in given else None
-    if chosen is not None:
-        workload = workload and with_gradients(workload, chosen)
-        space = suited(space, chosen, problems, workload=workload)
+    workload, space = suited(workload, space, problems, chosen=chosen)
     job = read_job(sections["job"], problems) if "job" in given else None
     search = _search(sections, problems)
     limit = Limit(**asdict(search.limit))
@@ -244,9 +241,20 @@ def _alone(
         assumed=(
             *_assumed(sections, workload, space=space, job=job),
             *offer_remarks(found, kept, today or date.today()),
-            *(mixed_remarks(located, mixed, today or date.today()) if mixed else ()),
+            *(mixed_remarks(sections["cluster"], mixed, today or date.today()) if mixed else ()),
         ),
     )
+
+
+def _clusters(
+    located: dict[str, object] | None, problems: Problems, folder: Path | None
+) -> tuple[tuple[Offered, ...], Mixed | None]:
+    """What may be rented, or the two kinds of devices that train together."""
+    if located is None:
+        return (), None
+    if GROUPS in located:
+        return (), read_mixed(located, problems, folder)
+    return read_offers(located, problems, folder), None
 
 
 def _search(sections: Mapping[str, dict[str, object]], problems: Problems) -> SearchSection:

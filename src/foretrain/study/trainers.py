@@ -156,8 +156,13 @@ def read_trainer(section: Mapping[str, object], problems: Problems) -> Chosen | 
     return None
 
 
-def suited(space: Space, chosen: Chosen, problems: Problems, *, workload: Workload | None) -> Space:
-    """A space without what the trainer cannot do; what it cannot do at all is noted."""
+def suited(
+    workload: Workload | None, space: Space, problems: Problems, *, chosen: Chosen | None
+) -> tuple[Workload | None, Space]:
+    """A workload and a space as the trainer has them; what it cannot do at all is noted."""
+    if chosen is None:
+        return workload, space
+    workload = workload and with_gradients(workload, chosen)
     found, told = narrowed(_with_options(space, chosen, problems), chosen.trainer)
     for text in told:
         key, _, why = text.partition(": ")
@@ -168,7 +173,7 @@ def suited(space: Space, chosen: Chosen, problems: Problems, *, workload: Worklo
             "workload.precision",
             f"{chosen.name} does not train in {workload.precision}. It knows {', '.join(known)}.",
         )
-    return found
+    return workload, found
 
 
 def with_gradients(workload: Workload, chosen: Chosen) -> Workload:
