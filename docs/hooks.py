@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -75,6 +76,38 @@ def cluster_table() -> str:
     return "\n".join([head, *rows])
 
 
+def trainer_table() -> str:
+    """A row for each trainer of the catalogue: release, date, and what it usually does."""
+    from foretrain.study.trainers import trainers
+
+    head = (
+        "| trainer | what it is | release | date | attention | execution | sharding |\n"
+        + "|---" * 7
+        + "|"
+    )
+    rows = []
+    for it in trainers():
+        usual = [
+            "" if (option := it.option(name)) is None else option.lines[-1].value
+            for name in ("attention", "execution", "sharding")
+        ]
+        cells = (f"`{it.name}`", it.summary, it.release, it.date, *usual)
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join([head, *rows])
+
+
+def words_table(section: str) -> str:
+    """A row for each key of a section of a trainer's entry: what it decides, and its values."""
+    from foretrain.trainers import vocabulary
+
+    head = "| key | decides | values |\n" + "|---" * 3 + "|"
+    rows = (
+        f"| `{name}` | {kind.words} | {', '.join(f'`{value}`' for value in kind.values)} |"
+        for name, kind in getattr(vocabulary, section).items()
+    )
+    return "\n".join([head, *rows])
+
+
 def public_names() -> str:
     """Every public name by what it is, with its docstring: mkdocstrings puts it after `:::`."""
     import foretrain
@@ -106,5 +139,9 @@ TABLES = {
     "<!-- coefficients -->": coefficients_table,
     "<!-- devices -->": device_table,
     "<!-- clusters -->": cluster_table,
+    "<!-- trainers -->": trainer_table,
+    "<!-- abilities -->": partial(words_table, "ABILITIES"),
+    "<!-- options -->": partial(words_table, "OPTIONS"),
+    "<!-- habits -->": partial(words_table, "HABITS"),
     "<!-- api -->": public_names,
 }

@@ -246,6 +246,18 @@ def test_catalogue_page_lists_every_device_and_cluster():
         assert not {name for name in names()[kind] if f"| `{name}` |" not in table}
 
 
+def test_trainer_page_lists_every_release_and_every_word():
+    from docs.hooks import TABLES
+
+    from foretrain.study.catalogue import names
+    from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS
+
+    page = TABLES["<!-- trainers -->"]()
+    assert not {name for name in names()["trainers"] if f"| `{name}` |" not in page}
+    words = "".join(TABLES[f"<!-- {each} -->"]() for each in ("abilities", "options", "habits"))
+    assert not {key for key in (*ABILITIES, *OPTIONS, *HABITS) if f"| `{key}` |" not in words}
+
+
 def known_references() -> set[str]:
     return set(re.findall(r"^@\w+\{([^,]+),", (ROOT / "docs/references.bib").read_text(), re.M))
 

@@ -64,7 +64,7 @@ recompute = "none"
         ({"policies": {"three": 3}}, "three: is a int; a policy is"),
         ({"collectives": {"three": 3}}, "three: is a int; a function is wanted"),
         ({"policies": {"a:b": newest_first()}}, "is no name for a policy"),
-        ({"catalogue": "no such folder"}, "has neither devices"),
+        ({"catalogue": "no such folder"}, "has no devices"),
     ],
 )
 def test_what_cannot_be_used_is_refused_at_once(brought, says):

@@ -45,7 +45,7 @@ def test_enumerations_are_described_by_the_names_that_are_printed():
 
 def test_schema_of_a_study_has_its_sections():
     described = schema_of("study")
-    sections = ["workload", "cluster", "plan", "job", "search"]
+    sections = ["workload", "cluster", "trainer", "plan", "job", "search"]
     assert list(described["properties"]) == [*sections, "scenario"]
     assert list(described["properties"]["scenario"]["items"]["properties"]) == ["name", *sections]
     assert described["required"] == ["workload", "cluster"]

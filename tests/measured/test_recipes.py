@@ -97,7 +97,7 @@ def test_gradients_of_fp16_trainers_are_sent_in_fp16():
     [
         (GPT, True),
         (replace(GPT, date="2023-05"), True),
-        (replace(GPT, framework="NeMo Megatron", date="2023-05"), False),
+        (replace(GPT, framework="NeMo Megatron", date="2023-09"), False),
         (replace(GPT, framework="TensorFlow2 (NGC)"), True),
         (replace(GPT, framework="PyTorch (NGC)"), False),
         (replace(RESNET, framework="TensorFlow (NGC)"), False),

@@ -46,8 +46,8 @@ limit = { devices = 512, cost = "2", deadline = -1 }
 MANY_TOLD = [
     "line 5: the key 'global_batch' was written before",
     "line 25: the table [plan] was written before",
-    "serach: unknown key. Did you mean 'search'? Known: workload, cluster, plan, job, search, "
-    "scenario, catalogue.",
+    "serach: unknown key. Did you mean 'search'? Known: workload, cluster, trainer, plan, job, "
+    "search, scenario, catalogue.",
     "workload.model: unknown model 'lama-3-70b'. Did you mean 'llama-3-70b'? 'foretrain cat",
     "workload.sequence: '8192' is not a whole number.",
     "workload.amount: '15 T tokes' is not an amount of training. Did you mean 'tokens'?",

@@ -98,7 +98,10 @@ def test_everything_that_is_wrong_is_told_with_file_and_entry(written):
 @pytest.mark.parametrize(
     ("study", "says"),
     [
-        (STUDY.replace('"site"', '"nowhere"'), "has neither devices/*.toml nor clusters/*.toml"),
+        (
+            STUDY.replace('"site"', '"nowhere"'),
+            "has no devices/*.toml, clusters/*.toml or trainers/*.toml",
+        ),
         (STUDY.replace('"site"', "3"), "catalogue: 3 is the name of a folder"),
     ],
 )

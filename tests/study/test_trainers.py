@@ -7,6 +7,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.study.catalogue import figures, names, summary
+from foretrain.study.study import read_study
 from foretrain.study.trainers import trainer, trainer_from, trainers
 from foretrain.trainers.trainer import ANY
 from foretrain.trainers.vocabulary import OPTIONS
@@ -99,3 +100,24 @@ def test_the_catalogue_lists_trainers_with_their_lines():
 def test_an_entry_that_cannot_be_read_is_refused_where_it_is_wrong(entry, said):
     with pytest.raises(InputError, match=said):
         trainer_from("ours", entry)
+
+
+def test_a_folder_of_ones_own_may_hold_trainers(tmp_path):
+    (tmp_path / "site" / "trainers").mkdir(parents=True)
+    (tmp_path / "site" / "trainers" / "ours.toml").write_text(
+        '[our-fork]\nlike = "megatron-core-0.15"\nsummary = "our fork"\n'
+        'options.attention = { value = "flash-3", values = ["flash-3"], source = "our wiki" }\n'
+        'can.schedules = { value = ["1f1b", "zero_bubble"] }\n'
+    )
+    text = (
+        'catalogue = "site"\n[workload]\nmodel = "gpt-2"\nglobal_batch = 16\nsequence = 1024\n'
+        '[cluster]\nname = "dgx-h100"\nnodes = 1\n[trainer]\nname = "our-fork"\n'
+        '[plan]\nmicro_batch = 1\npipeline = 2\nschedule = "{}"\n'
+    )
+    (tmp_path / "study.toml").write_text(text.format("zero_bubble"))
+    study = read_study(tmp_path / "study.toml")
+    assert study.trainer.name == "our-fork"
+    assert study.trainer.trainer.able("axes") == trainer("megatron-core-0.15").able("axes")
+    (tmp_path / "study.toml").write_text(text.format("gpipe"))
+    with pytest.raises(InputError, match="our-fork has no schedule 'gpipe'"):
+        read_study(tmp_path / "study.toml")

@@ -5,14 +5,22 @@ from dataclasses import replace
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.trainers.trainer import ANY, Circumstances, Feature, Line, Trainer, Where, recognised
+from foretrain.trainers.trainer import (
+    ANY,
+    Circumstances,
+    Feature,
+    Statement,
+    Trainer,
+    Where,
+    recognised,
+)
 
 FLASH = Feature(
     name="attention",
     values=("plain", "flash"),
     lines=(
-        Line(value="plain", where=Where(before="2023"), source="a file"),
-        Line(value="flash", source="a file", prior=(("plain", 1.0), ("flash", 3.0))),
+        Statement(value="plain", where=Where(before="2023"), source="a file"),
+        Statement(value="flash", source="a file", prior=(("plain", 1.0), ("flash", 3.0))),
     ),
 )
 OLD = Trainer(name="old", date="2021-05-01", recognised=(Where(framework="ours"),))
@@ -86,7 +94,7 @@ def test_a_publisher_tells_more_than_the_name_of_software():
         ({"options": (replace(FLASH, values=("flash", "flush")),)}, "unknown 'flush'"),
         ({"options": (replace(FLASH, values=("flash",)),)}, "cannot be set to"),
         ({"habits": (FLASH,)}, "habits.attention: unknown key"),
-        ({"can": (Feature(name="axes", lines=(Line(value="data, x", source="s"),)),)}, "'x'"),
+        ({"can": (Feature(name="axes", lines=(Statement(value="data, x", source="s"),)),)}, "'x'"),
     ],
 )
 def test_an_entry_that_means_nothing_is_refused_with_what_is_known(change, said):

@@ -36,6 +36,7 @@ from foretrain.study.scale_study import (
 )
 from foretrain.study.scenario import KEY as SCENARIO
 from foretrain.study.study import NEEDED, JobSection, SearchSection
+from foretrain.study.trainers import TrainerSection
 from foretrain.study.workload import WorkloadSection
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -99,6 +100,7 @@ def _study() -> Schema:
     sections = {
         "workload": _record(WorkloadSection, "validation"),
         "cluster": _cluster(),
+        "trainer": _record(TrainerSection, "validation"),
         "plan": _record(PlanSection, "validation"),
         "job": _record(JobSection, "validation"),
         "search": _record(SearchSection, "validation"),
@@ -111,7 +113,9 @@ def _study() -> Schema:
             if key.neutral is not None
         }
     shared = {
-        name: body for section in sections.values() for name, body in section.pop("$defs").items()
+        name: body
+        for section in sections.values()
+        for name, body in section.pop("$defs", {}).items()
     }
     anew = {name: {**body, "required": []} for name, body in sections.items()}
     scenario = {

@@ -21,7 +21,7 @@ from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan
 from foretrain.trainers.software import SHARED, Execution, Software
 from foretrain.trainers.trainer import ANY, recognised
-from foretrain.trainers.variants import Opened, Variant
+from foretrain.trainers.variants import Opened, Variant, accustomed
 from foretrain.workload.gradients import CODECS, FP32, GradientCodec
 from foretrain.workload.graph import Model
 from foretrain.workload.workload import Optimizer, Precision, Workload
@@ -124,10 +124,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         why = NOT_COVERED.get(run.table, "has no steps of a training")
         raise NotCovered(f"tables of kind {run.table} are not covered: {why}")
     if run.subject is Subject.ACTIVATION_SHARE:
-        # One sample on one stage: a share of activations is the same for any number of them.
-        layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
-        place = replace(run.place, devices=layout.tensor, node_devices=layout.tensor)
-        run = replace(run, layout=layout, place=place, global_batch=1)
+        run = _one_stage(run)
     if lore.BY_LITGPT.of(run):
         run = completed(run)
     at = circumstances_of(run)
@@ -184,6 +181,13 @@ def _case(
         prints_allocated=assumptions.trainer.habit("prints_memory") is not None
         and assumptions.of("prints_memory").value == "allocated",
     )
+
+
+def _one_stage(run: MeasuredRun) -> MeasuredRun:
+    """One sample on one stage: a share of activations is the same for any number of them."""
+    layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
+    place = replace(run.place, devices=layout.tensor, node_devices=layout.tensor)
+    return replace(run, layout=layout, place=place, global_batch=1)
 
 
 def _placed(run: MeasuredRun, assumptions: Assumptions) -> Place:
@@ -276,7 +280,7 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
     elif execution is Execution.EAGER and run.stack.compiled:
         execution = Execution.GRAPH
     return replace(
-        software_of(run, assumptions),
+        accustomed(software_of(run, assumptions), assumptions.trainer, assumptions.at),
         family=assumptions.trainer.family if assumptions.trainer.recognised else "",
         phased=recipe.LIBRARIES.of(run),
         stepwise=bool(recipe.STEPWISE.search(run.notes)),

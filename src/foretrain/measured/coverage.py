@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -80,6 +81,11 @@ class Assumptions:
         """Remembers an assumption in words, once."""
         if words not in self._words:
             self._words.append(words)
+
+    def note_all(self, every: Iterable[str]) -> None:
+        """Remembers several."""
+        for words in every:
+            self.note(words)
 
     def opened(self, *, freely: bool = False) -> Opened:
         """Options that were asked for and that the trainer may have had in several values."""

@@ -23,6 +23,7 @@ from foretrain.step.setting import Setting
 from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.plan import Named, named_by, read_named, whole
+from foretrain.trainers.chosen import chosen_of, narrowed
 
 TIE = 1e-9
 """Relative difference of two values that is nothing but rounding."""
@@ -66,6 +67,8 @@ def why_not(
     usual = {name: getattr(study.space, name) for name in FIXED}
     space = Space(**(usual | dict(named)))
     rules = device_problems(study.choices, space) + workload_problems(study.workload, space)
+    if (chosen := chosen_of(study)) is not None:
+        rules += narrowed(space, chosen.trainer)[1]
     found = None
     if not rules:
         found = _found(study, named, keep=len(answer.plans), coefficients=coefficients)

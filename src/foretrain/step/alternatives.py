@@ -82,7 +82,7 @@ def climbs(setting: Setting, ladders: Sequence[tuple[Plan, ...]]) -> list[Rung]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class PricedVariant:
     """A variant that is legal.
 
     Attributes:
@@ -113,8 +113,8 @@ class Weighed:
         decides: the open option that moves the step most; None if none moves it noticeably.
     """
 
-    candidates: tuple[Candidate, ...]
-    likeliest: Candidate
+    candidates: tuple[PricedVariant, ...]
+    likeliest: PricedVariant
     ratio: float
     choices: tuple[float, ...]
     decides: str | None
@@ -174,22 +174,22 @@ def _legal(
 
 def _priced(
     found: Sequence[Variant], cluster: Cluster, coefficients: Coefficients
-) -> list[Candidate]:
+) -> list[PricedVariant]:
     """Candidates in the order of the variants; those of one setting are priced together."""
     together: dict[tuple[Workload, Software], list[int]] = {}
     for place, variant in enumerate(found):
         together.setdefault((variant.workload, variant.software), []).append(place)
-    priced: dict[int, Candidate] = {}
+    priced: dict[int, PricedVariant] = {}
     for (workload, software), places in together.items():
         known = setting(workload, cluster, coefficients, software=software)
         for place, rung in zip(
             places, climbs(known, [found[each].plans for each in places]), strict=True
         ):
-            priced[place] = Candidate(variant=found[place], setting=known, rung=rung)
+            priced[place] = PricedVariant(variant=found[place], setting=known, rung=rung)
     return [priced[place] for place in range(len(found))]
 
 
-def _within(could: Sequence[Candidate]) -> tuple[float, ...]:
+def _within(could: Sequence[PricedVariant]) -> tuple[float, ...]:
     """Seconds from the 10th to the 90th percentile of the candidates by weight, as an interval has.
 
     Of a ladder every plan that may be meant is one.
@@ -205,7 +205,7 @@ def _within(could: Sequence[Candidate]) -> tuple[float, ...]:
     return tuple(found)
 
 
-def _decides(could: Sequence[Candidate]) -> str | None:
+def _decides(could: Sequence[PricedVariant]) -> str | None:
     """The open option between whose values the middle moves most."""
     options = dict.fromkeys(name for each in could for name, _ in each.variant.values)
     swings = {name: _swing(could, name) for name in options}
@@ -213,7 +213,7 @@ def _decides(could: Sequence[Candidate]) -> str | None:
     return most if most is not None and swings[most] > NOTICED else None
 
 
-def _swing(could: Sequence[Candidate], option: str) -> float:
+def _swing(could: Sequence[PricedVariant], option: str) -> float:
     """How far, in logarithms, the weighted middles of an option's values lie apart."""
     middles = []
     for value in dict.fromkeys(dict(each.variant.values)[option] for each in could):
@@ -239,24 +239,9 @@ def in_the_middle(estimate: Estimate, weighed: Weighed, coefficients: Coefficien
     parts = Parts(
         **{each.name: ratio * getattr(estimate.parts, each.name) for each in fields(Parts)}
     )
-    whole = estimate.job.parts
-    job = estimate.job
-    if whole is not None:
-        whole = replace(whole, steps=ratio * whole.steps)
-        longer = (wide.low_factor - 1.0) * whole.steps, (wide.high_factor - 1.0) * whole.steps
-        job = replace(job, parts=whole)
-        estimate = replace(
-            estimate,
-            time_to_train=whole.total,
-            time_to_train_low=whole.total + longer[0],
-            time_to_train_high=whole.total + longer[1],
-            cost_to_train=_times(
-                estimate.cost_to_train, whole.total / (estimate.time_to_train or whole.total)
-            ),
-        )
+    estimate = _longer(estimate, ratio, factors=(wide.low_factor, wide.high_factor))
     return replace(
         estimate,
-        job=job,
         step_time=parts.total,
         closed_form=ratio * estimate.closed_form,
         simulated=None if estimate.simulated is None else ratio * estimate.simulated,
@@ -274,6 +259,23 @@ def in_the_middle(estimate: Estimate, weighed: Weighed, coefficients: Coefficien
         confidence=replace(estimate.confidence, situation=situation),
         warnings=(*estimate.warnings, *_told(weighed)),
         decides=weighed.decides,
+    )
+
+
+def _longer(estimate: Estimate, ratio: float, *, factors: tuple[float, float]) -> Estimate:
+    """The same whole job with steps that take so many times as long; its steps' interval moves."""
+    whole, before = estimate.job.parts, estimate.time_to_train
+    if whole is None or not before:
+        return estimate
+    parts = replace(whole, steps=ratio * whole.steps)
+    low, high = (parts.total + (factor - 1.0) * parts.steps for factor in factors)
+    return replace(
+        estimate,
+        job=replace(estimate.job, parts=parts),
+        time_to_train=parts.total,
+        time_to_train_low=low,
+        time_to_train_high=high,
+        cost_to_train=_times(estimate.cost_to_train, parts.total / before),
     )
 
 

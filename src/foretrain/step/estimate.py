@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from math import prod
 from typing import Any, Unpack, overload
@@ -18,11 +18,12 @@ from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, SAID, Plan, idle
 from foretrain.plan.study import Space, Study
 from foretrain.remark import About, Remark, of
-from foretrain.step.alternatives import in_the_middle
+from foretrain.step.alternatives import Weighed, in_the_middle
 from foretrain.step.curve import CollectiveCurve, collective
 from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
+from foretrain.step.setting import Setting, setting
 from foretrain.step.software import absent, habitual, open_fields, study_setting, unstated, weighed
 from foretrain.study.asked import PlainQuestion, asked
 from foretrain.study.coefficients import DEFAULT
@@ -74,31 +75,15 @@ def estimate(
         return collective(study, coefficients=coefficients)
     if question:
         raise InputError("estimate: give a study, or model, devices and global_batch; not both.")
-    chosen = chosen_of(study)
-    given = () if chosen is None else tuple(absent(study, chosen))
-    filled = replace(unstated(study), **{name: (value,) for name, value, _ in given})
-    plan, assumed = single_plan(replace(study, space=filled))
-    assumed = (*(remark for *_, remark in given), *assumed)
-    if chosen is not None and "sends" not in chosen.stated:
-        plan = habitual(chosen, plan)
-    quiet = idle(plan, study.workload.model)
-    wrong = [
-        *problems(study.workload, study.cluster, plan),
-        *(against(chosen.trainer, plan) if chosen else ()),
-    ]
-    if wrong:
-        raise InputError("\n".join(wrong))
-    besides = () if chosen is None else open_fields(chosen)
-    found = weighed(study, study.cluster, coefficients, plan=plan, besides=besides)
-    priced = study_setting(study, study.cluster, coefficients)
-    if found is not None:
-        plan, priced = found.likeliest.rung.plan, found.likeliest.setting
+    told_by = _plain if study.trainer is None else _by_trainer
+    one = told_by(study, coefficients)
+    plan, quiet = one.plan, idle(one.plan, study.workload.model)
     idle_keys = {f"plan.{name}" for name in quiet}
     of_idle = [each for each in of(study.assumed, About.ASSUMED) if each.key in idle_keys]
-    told = (*(text for text in study.assumed if text not in of_idle), *assumed)
-    answer = price_plan(priced, plan, assumed=told, played=played, job=study.job)
-    if found is not None:
-        answer = in_the_middle(answer, found, coefficients)
+    told = (*(text for text in study.assumed if text not in of_idle), *one.assumed)
+    answer = price_plan(one.setting, plan, assumed=told, played=played, job=study.job)
+    if one.weighed is not None:
+        answer = in_the_middle(answer, one.weighed, coefficients)
     warnings = (*answer.warnings, *_idly_set(plan, quiet), *_over_limits(study, answer))
     return replace(answer, warnings=warnings)
 
@@ -123,6 +108,66 @@ def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
             yield f"the whole training is over the study's {reason}"
     if study.limit.memory is not None and answer.memory.total > study.limit.memory:
         yield "a device's memory is over the study's memory limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _One:
+    """The one plan of a study.
+
+    Attributes:
+        setting: in which it is priced.
+        plan: the plan, or the likeliest where its trainer leaves some of it open.
+        assumed: what stands for what it does not say.
+        weighed: the variants that it leaves open; None if there are none.
+    """
+
+    setting: Setting
+    plan: Plan
+    assumed: tuple[str, ...]
+    weighed: Weighed | None = None
+
+
+def _plain(study: Study, coefficients: Coefficients) -> _One:
+    """The plan of a study that names no trainer.
+
+    Raises:
+        InputError: the plan is not one plan, or cannot run on the cluster.
+    """
+    plan, assumed = single_plan(study)
+    if wrong := problems(study.workload, study.cluster, plan):
+        raise InputError("\n".join(wrong))
+    priced = setting(study.workload, study.cluster, coefficients)
+    return _One(setting=priced, plan=plan, assumed=assumed)
+
+
+def _by_trainer(study: Study, coefficients: Coefficients) -> _One:
+    """The plan of a study that names its trainer, which says what the study does not.
+
+    Raises:
+        InputError: as above, or the trainer cannot run the plan.
+    """
+    chosen = chosen_of(study)
+    assert chosen is not None, "a study without a trainer was taken for one with it"
+    given = tuple(absent(study, chosen))
+    filled = replace(unstated(study), **{name: (value,) for name, value, _ in given})
+    plan, assumed = single_plan(replace(study, space=filled))
+    if "sends" not in chosen.stated:
+        plan = habitual(chosen, plan)
+    wrong = [
+        *problems(study.workload, study.cluster, plan),
+        *against(chosen.trainer, plan),
+    ]
+    if wrong:
+        raise InputError("\n".join(wrong))
+    besides = open_fields(chosen)
+    found = weighed(study, study.cluster, coefficients, plan=plan, besides=besides)
+    priced = None if found is None else found.likeliest.setting
+    return _One(
+        setting=priced or study_setting(study, study.cluster, coefficients),
+        plan=plan if found is None else found.likeliest.rung.plan,
+        assumed=(*(remark for *_, remark in given), *assumed),
+        weighed=found,
+    )
 
 
 MANY = 6

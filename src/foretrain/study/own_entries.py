@@ -1,8 +1,8 @@
-"""A folder of one's own devices and clusters: TOML entries beside those of the catalogue.
+"""A folder of one's own devices, clusters and trainers: TOML entries beside the catalogue's.
 
-`devices/*.toml` and `clusters/*.toml` hold entries like ours: `[our-node]` and the keys below it
-that a study would write; a number may be a table of its value, source and confidence, an entry
-may be `like` another one and say what differs.
+`devices/*.toml`, `clusters/*.toml` and `trainers/*.toml` hold entries like ours: `[our-node]` and
+the keys below it that a study would write; a number may be a table of its value, source and
+confidence, an entry may be `like` another one and say what differs.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ from foretrain.study.catalogue import (
 from foretrain.study.documents import read_toml
 from foretrain.study.levels import with_nodes
 from foretrain.study.problems import Problems, validated
+from foretrain.study.trainers import trainer_from
 from foretrain.units import as_written
 
 KEY: Final = "catalogue"
 """What a study calls the folder."""
 
-KINDS: Final = ("devices", "clusters")
+KINDS: Final = ("devices", "clusters", "trainers")
 
 
 def register_entries(folder: Path | str) -> None:
-    """Add a folder's devices and clusters to the catalogue, for as long as the process lives.
+    """Add a folder of devices, clusters and trainers, for as long as the process lives.
 
     Raises:
         InputError: with every problem of its files.
@@ -83,7 +84,7 @@ def _read(folder: Path, problems: Problems) -> Entries:
     """The entries of a folder that can be used; what is wrong with the others is noted."""
     files = [(kind, file) for kind in KINDS for file in sorted((folder / kind).glob("*.toml"))]
     if not files:
-        problems.add("", f"{folder} has neither devices/*.toml nor clusters/*.toml.")
+        problems.add("", f"{folder} has no devices/*.toml, clusters/*.toml or trainers/*.toml.")
     found: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
     with beside(found):
         for kind, file in files:
@@ -126,7 +127,7 @@ def _are_texts(values: object) -> bool:
 def _add(
     kind: str, name: str, entry: Entry, *, found: dict[str, Entry], problems: Problems
 ) -> None:
-    """Add an entry that describes a device or a cluster; what is wrong with another is noted."""
+    """Add an entry that describes what it is to describe; what is wrong with another is noted."""
     before = len(problems.found)
     try:
         if knows(kind, name):
@@ -135,7 +136,9 @@ def _add(
             like = find(kind, str(entry["like"]))
             entry = completed({**entry, "like": like}, entries(kind))
         document = {"name": name, **plain(entry)}
-        if kind == "devices":
+        if kind == "trainers":
+            trainer_from(name, entry)
+        elif kind == "devices":
             validated(Device, document, path=name, problems=problems)
         else:
             # One node of it: a study says how many there are.

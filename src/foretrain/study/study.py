@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
+from foretrain.cluster.mixed import Mixed
 from foretrain.cluster.offer import Offer
 from foretrain.errors import InputError, nearest
 from foretrain.plan.legality import (
@@ -44,8 +45,9 @@ from foretrain.study.plan import read_space
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.study.reading import check_bounds
 from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, scenario_tables
-from foretrain.study.trainers import read_trainer, suited, with_gradients
+from foretrain.study.trainers import read_trainer, suited
 from foretrain.study.workload import read_workload, with_length
+from foretrain.trainers.chosen import Chosen
 from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS, as_written
 from foretrain.workload.workload import Workload
 
@@ -200,31 +202,21 @@ def _scenario(
 
 
 def _alone(
-    document: Mapping[str, object],
-    problems: Problems,
-    *,
-    today: date | None,
-    folder: Path | None,
+    document: Mapping[str, object], problems: Problems, *, today: date | None, folder: Path | None
 ) -> Study | None:
     """The study without its scenarios; None where a mistake, noted in `problems`, hides it."""
     sections = _sections(document, problems)
     given = {name for name in SECTIONS if isinstance(document.get(name), Mapping)}
-    learned = sections["workload"]
-    workload = read_workload(learned, problems, folder) if "workload" in given else None
-    located = sections["cluster"]
-    single = "cluster" in given and GROUPS not in located
-    found = read_offers(located, problems, folder) if single else ()
-    mixed = read_mixed(located, problems, folder) if GROUPS in located else None
+    workload = (
+        read_workload(sections["workload"], problems, folder) if "workload" in given else None
+    )
+    located = sections["cluster"] if "cluster" in given else None
+    found, mixed = _clusters(located, problems, folder)
     space = read_space(sections["plan"], problems)
-    chosen = read_trainer(sections["trainer"], problems) if "trainer" in given else None
-    if chosen is not None:
-        chosen = replace(chosen, stated=_stated(space, sections["plan"], learned))
-        if workload is not None:
-            workload = with_gradients(workload, chosen)
-        space = suited(space, chosen, problems, workload=workload)
+    chosen = _trainer(sections, problems, space=space) if "trainer" in given else None
+    workload, space = suited(workload, space, problems, chosen=chosen)
     job = read_job(sections["job"], problems) if "job" in given else None
-    search = validated(SearchSection, sections["search"], path="search", problems=problems)
-    search = search or SearchSection()
+    search = _search(sections, problems)
     limit = Limit(**asdict(search.limit))
     judged = replace(space, data=None) if mixed else space
     asked = _AskedOfClusters(
@@ -232,8 +224,7 @@ def _alone(
     )
     kept = asked.answerable(found)
     offers = tuple(offer for each in kept for offer in each.offers)
-    sure = not any(map(problems.touch, DOUBTED))
-    problems.add_all(asked.problems(offers, sure=sure))
+    problems.add_all(asked.problems(offers, sure=not any(map(problems.touch, DOUBTED))))
     if problems.found:
         return None
     assert workload
@@ -251,21 +242,41 @@ def _alone(
         assumed=(
             *_assumed(sections, workload, space=space, job=job),
             *offer_remarks(found, kept, today or date.today()),
-            *(mixed_remarks(located, mixed, today or date.today()) if mixed else ()),
+            *(mixed_remarks(sections["cluster"], mixed, today or date.today()) if mixed else ()),
         ),
     )
 
 
-def _stated(
-    space: Space, plan: Mapping[str, object], learned: Mapping[str, object]
-) -> tuple[str, ...]:
-    """Fields of a plan that a study states, and whether it says how gradients are reduced."""
-    said = [
+def _clusters(
+    located: dict[str, object] | None, problems: Problems, folder: Path | None
+) -> tuple[tuple[Offered, ...], Mixed | None]:
+    """What may be rented, or the two kinds of devices that train together."""
+    if located is None:
+        return (), None
+    if GROUPS in located:
+        return (), read_mixed(located, problems, folder)
+    return read_offers(located, problems, folder), None
+
+
+def _search(sections: Mapping[str, dict[str, object]], problems: Problems) -> SearchSection:
+    """What counts, by default where a mistake hides it."""
+    found = validated(SearchSection, sections["search"], path="search", problems=problems)
+    return found or SearchSection()
+
+
+def _trainer(
+    sections: Mapping[str, dict[str, object]], problems: Problems, *, space: Space
+) -> Chosen | None:
+    """With what software, and which of its options plan and workload state already."""
+    chosen = read_trainer(sections["trainer"], problems)
+    plan = sections["plan"]
+    stated = [
         each.name
         for each in fields(Space)
         if (each.name in plan if each.name in FIXED else getattr(space, each.name) is not None)
     ]
-    return (*said, *(["gradients"] if "gradients" in learned else []))
+    stated += ["gradients"] if "gradients" in sections["workload"] else []
+    return chosen and replace(chosen, stated=tuple(stated))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from foretrain.plan.study import Space
 from foretrain.study.catalogue import entries, find, shipped
 from foretrain.study.problems import Problems, validated
 from foretrain.trainers.chosen import Chosen, narrowed, that_can
-from foretrain.trainers.trainer import Circumstances, Exclusion, Feature, Line, Trainer, Where
+from foretrain.trainers.trainer import Circumstances, Exclusion, Feature, Statement, Trainer, Where
 from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS
 from foretrain.workload.workload import Workload
 
@@ -98,7 +98,7 @@ def _feature(name: str, said: object, key: str) -> Feature:
         name=name,
         values=values,
         lines=tuple(
-            Line(
+            Statement(
                 value=_text(line["value"]),
                 source=str(line["source"]),
                 where=_where(line.get("where", {})),
@@ -156,8 +156,13 @@ def read_trainer(section: Mapping[str, object], problems: Problems) -> Chosen | 
     return None
 
 
-def suited(space: Space, chosen: Chosen, problems: Problems, *, workload: Workload | None) -> Space:
-    """A space without what the trainer cannot do; what it cannot do at all is noted."""
+def suited(
+    workload: Workload | None, space: Space, problems: Problems, *, chosen: Chosen | None
+) -> tuple[Workload | None, Space]:
+    """A workload and a space as the trainer has them; what it cannot do at all is noted."""
+    if chosen is None:
+        return workload, space
+    workload = workload and with_gradients(workload, chosen)
     found, told = narrowed(_with_options(space, chosen, problems), chosen.trainer)
     for text in told:
         key, _, why = text.partition(": ")
@@ -168,7 +173,7 @@ def suited(space: Space, chosen: Chosen, problems: Problems, *, workload: Worklo
             "workload.precision",
             f"{chosen.name} does not train in {workload.precision}. It knows {', '.join(known)}.",
         )
-    return found
+    return workload, found
 
 
 def with_gradients(workload: Workload, chosen: Chosen) -> Workload:

@@ -66,6 +66,9 @@ class Software:
         fuses: whether gradients are reduced together, many tensors in one buffer (tensor fusion);
             otherwise one tensor at a time, where a replica is more than one device.
         kernel: generation of the fused attention kernel; None if there is none or not known.
+        fused: what of a layer is one kernel, in the words of entries; empty where nothing is known.
+        random_states: whether checkpointing saves and restores the states of random numbers.
+        norm_wait: whether the update waits for the norm of all gradients, which the host reads.
     """
 
     family: str = ""
@@ -87,6 +90,9 @@ class Software:
     late: bool = False
     fuses: bool = True
     kernel: AttentionKernel | None = None
+    fused: tuple[str, ...] = ()
+    random_states: bool = False
+    norm_wait: bool = False
 
 
 SHARED = Software()

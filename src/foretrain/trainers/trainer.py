@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from foretrain.errors import InputError, nearest
-from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS, Kind
+from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS, Term
 
 PATTERNS: Final = (
     "framework",
@@ -124,7 +124,7 @@ Prior = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Statement:
     """One line of an entry.
 
     Attributes:
@@ -142,10 +142,10 @@ class Line:
 
     def __post_init__(self) -> None:
         if not self.source:
-            raise InputError("Line.source must say who says so.")
+            raise InputError("Statement.source must say who says so.")
         for name, weight in self.prior:
             if not weight > 0:
-                raise InputError(f"Line.prior of {name} must be above 0, got {weight}.")
+                raise InputError(f"Statement.prior of {name} must be above 0, got {weight}.")
 
     @property
     def weights(self) -> Mapping[str, float]:
@@ -165,10 +165,10 @@ class Feature:
     """
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[Statement, ...]
     values: tuple[str, ...] = ()
 
-    def at(self, circumstances: Circumstances) -> Line | None:
+    def at(self, circumstances: Circumstances) -> Statement | None:
         """The line that holds of a run; None if the entry says nothing of it."""
         return next((line for line in self.lines if line.where.holds(circumstances)), None)
 
@@ -250,7 +250,7 @@ def _named(features: tuple[Feature, ...], name: str) -> Feature | None:
 
 
 def _unknown(
-    section: str, features: tuple[Feature, ...], known: Mapping[str, Kind]
+    section: str, features: tuple[Feature, ...], known: Mapping[str, Term]
 ) -> Iterator[tuple[str, str]]:
     """Keys and values of a section that mean nothing here."""
     for each in features:

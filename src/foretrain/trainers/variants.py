@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.trainers.software import SHARED, AttentionKernel, Software
-from foretrain.trainers.trainer import Circumstances, Trainer
+from foretrain.trainers.trainer import Circumstances, Trainer, words_of
 from foretrain.trainers.vocabulary import HABITS, OPTIONS
 from foretrain.workload.gradients import GradientCodec
 from foretrain.workload.graph import Model
@@ -215,8 +215,25 @@ def usual(
         line = None if option is None else option.at(at)
         if line is not None and name in _APPLIED:
             known = with_option(known, name, line.value)
-    program = trainer.habit("program")
-    line = None if program is None else program.at(at)
     pictures = known.workload.model.tokens == 1
-    whole = pictures and line is not None and HABITS["program"].values[line.value].value
-    return replace(known, software=replace(known.software, whole=bool(whole)))
+    whole = pictures and _does(trainer, "program", at)
+    return _driven(known, lambda it: replace(accustomed(it, trainer, at), whole=whole))
+
+
+def accustomed(software: Software, trainer: Trainer, at: Circumstances) -> Software:
+    """Software with those habits of a trainer that are the same whatever it trains."""
+    fused = trainer.habit("fused")
+    line = None if fused is None else fused.at(at)
+    return replace(
+        software,
+        fused=() if line is None or line.value == "none" else words_of(line.value),
+        random_states=_does(trainer, "random_states", at),
+        norm_wait=_does(trainer, "norm_wait", at),
+    )
+
+
+def _does(trainer: Trainer, habit: str, at: Circumstances) -> bool:
+    """Whether a trainer has a habit that it may have or not; not, where nothing is known."""
+    found = trainer.habit(habit)
+    line = None if found is None else found.at(at)
+    return line is not None and bool(HABITS[habit].values[line.value].value)

@@ -32,7 +32,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Term:
     """What a key of an entry is about.
 
     Attributes:
@@ -46,16 +46,16 @@ class Kind:
     several: bool = field(default=False)
 
 
-def _kind(words: str, values: Mapping[str, tuple[object, str]], *, several: bool = False) -> Kind:
+def _kind(words: str, values: Mapping[str, tuple[object, str]], *, several: bool = False) -> Term:
     meanings = {name: Meaning(value=value, words=said) for name, (value, said) in values.items()}
-    return Kind(words=words, values=MappingProxyType(meanings), several=several)
+    return Term(words=words, values=MappingProxyType(meanings), several=several)
 
 
-def _switch(words: str, off: str, on: str) -> Kind:
+def _switch(words: str, off: str, on: str) -> Term:
     return _kind(words, {"off": (False, off), "on": (True, on)})
 
 
-def _words(words: str, *values: str) -> Kind:
+def _words(words: str, *values: str) -> Term:
     return _kind(words, {value: (value, value) for value in values}, several=True)
 
 
@@ -72,7 +72,7 @@ AS_NEEDED: Final = (
 Megatron-LM counts the layers that it recomputes (source: korthikanti2022, section 5).
 """
 
-OPTIONS: Final[Mapping[str, Kind]] = MappingProxyType(
+OPTIONS: Final[Mapping[str, Term]] = MappingProxyType(
     {
         "attention": _kind(
             "kernel of attention",
@@ -220,7 +220,7 @@ OPTIONS: Final[Mapping[str, Kind]] = MappingProxyType(
 )
 """What may be set."""
 
-HABITS: Final[Mapping[str, Kind]] = MappingProxyType(
+HABITS: Final[Mapping[str, Term]] = MappingProxyType(
     {
         "sends": _kind(
             "whether stages compute while they send: without, and with interleaving",
@@ -315,7 +315,7 @@ HABITS: Final[Mapping[str, Kind]] = MappingProxyType(
 
 AXES: Final = ("data", "tensor", "context", "pipeline", "expert", "expert_tensor", "interleaving")
 
-ABILITIES: Final[Mapping[str, Kind]] = MappingProxyType(
+ABILITIES: Final[Mapping[str, Term]] = MappingProxyType(
     {
         "axes": _words("what a plan may have more than one of", *AXES),
         "sequence_parallel": _words("whether a tensor axis can divide tokens", "off", "on"),
