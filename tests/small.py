@@ -11,6 +11,7 @@ from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.enumeration import plan_tables, with_orders
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.study import Space, Study
+from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import build, builder, find
@@ -175,6 +176,12 @@ def with_memory(study: Study, memory: float) -> Study:
     """The same question on devices that have so many bytes."""
     device = replace(study.cluster.device, memory=memory)
     return replace(study, cluster=replace(study.cluster, device=device))
+
+
+QUICK_HOST = DEFAULT.changed(
+    {f"host.{name}": 0.0 for name in ("launch", "graph_launch", "kernel", "exchange", "checkpoint")}
+)
+"""Devices never wait for their hosts, however little they have to do."""
 
 
 def on_ethernet(study: Study) -> Study:

@@ -27,10 +27,6 @@ def test_notes_say_what_is_counted(notes, counted):
     assert counted_of(replace(GPT, notes=notes)) is counted
 
 
-def test_litgpt_prints_what_was_handed_out():
-    assert counted_of(replace(GPT, framework="LitGPT (PyTorch)")) is Counted.ALLOCATED
-
-
 @given(st.floats(1e6, 1e11), st.floats(0.0, 0.2), st.floats(0.0, 3e9))
 def test_what_is_held_lies_between_what_is_handed_out_and_the_device(allocated, part, reserve):
     total = allocated * (1.0 + part) + reserve

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import pytest
 from tests.builders import GIB, H100, NVLINK
 from tests.small import (
+    QUICK_HOST,
     cluster,
     expert_study,
     gpt_study,
@@ -290,7 +291,8 @@ def both_resolutions():
     """Every 53rd plan with a pipeline, on links that make the two resolutions differ."""
     study = on_ethernet(llama_study())
     plans = [plan for plan in listed(study) if plan.pipeline > 1][::53]
-    return [estimate(replace(study, space=space_of(plan))) for plan in plans]
+    studies = [replace(study, space=space_of(plan)) for plan in plans]
+    return [estimate(each, coefficients=QUICK_HOST) for each in studies]
 
 
 def test_resolutions_agree_on_some_plans_and_differ_on_others(both_resolutions):
@@ -326,7 +328,8 @@ def test_uneven_stages_with_blocking_sends_are_played():
         sharding=Sharding.OPTIMIZER,
         sends=Sends.BLOCKING,
     )
-    answer = estimate(on_ethernet(llama_study(space=space_of(plan))))
+    study = on_ethernet(llama_study(space=space_of(plan)))
+    answer = estimate(study, coefficients=QUICK_HOST)
     assert answer.step_time == pytest.approx(answer.simulated, rel=1e-9)
     assert abs(answer.closed_form / answer.step_time - 1) > AGREEMENT
     assert "the event simulation decides" in answer.warnings[0]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.small import cluster, gpt_study, resnet_study
+from tests.small import QUICK_HOST, cluster, gpt_study, resnet_study
 
 from foretrain.cluster.cluster import Host, Storage
 from foretrain.errors import NoPlanFits
@@ -109,7 +109,7 @@ def test_input_is_free_where_it_is_quicker_than_the_devices():
 
 
 def test_input_that_is_slower_decides_the_step_at_both_resolutions():
-    answer = estimate(of_resnet())
+    answer = estimate(of_resnet(), coefficients=QUICK_HOST)
     assert answer.step_time == pytest.approx(64 * 9e-3 / 64)
     assert answer.parts.input > 0.0
     assert answer.parts.total == answer.step_time
@@ -136,7 +136,7 @@ def test_first_epoch_waits_for_disks_that_the_hosts_memory_then_replaces():
 
 def test_search_ranks_plans_as_their_estimates_say_with_input():
     study = replace(of_resnet(), space=Space())
-    found = search(study, keep=5)
+    found = search(study, keep=5, coefficients=QUICK_HOST)
     times = [each.estimate.step_time for each in found.plans]
     assert times == sorted(times)
     assert found.best.estimate.step_time == pytest.approx(64 * 9e-3 / 64)

@@ -204,7 +204,7 @@ def _gaps(cluster: Cluster, plan: JobPlan) -> tuple[str, ...]:
     return tuple(text for text, true in lacking.items() if true)
 
 
-AFTER_BACKWARD = ("backward", "recompute", "gradients", "update", "input", "other")
+AFTER_BACKWARD = ("backward", "recompute", "gradients", "update", "input")
 """Parts of a step that forward passes alone do not have."""
 
 

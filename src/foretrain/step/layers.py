@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from foretrain.plan.plan import ContextExchange
 from foretrain.plan.table import PlanTable
 from foretrain.step.collective import Exchange
-from foretrain.step.compute import operator_times
+from foretrain.step.compute import operator_times, together
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, by_layer
 from foretrain.step.setting import Setting
@@ -162,11 +162,15 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
 
 
 def layer_compute(setting: Setting, plans: PlanTable) -> Floats:
-    """Seconds that one layer of each kind computes in both passes. [kind, plan]"""
-    computed = _computed(setting, plans)
-    full = computed.forward * _twice(setting, plans)
-    again = recompute.repeated(plans, full=full, selective=computed.chosen)
-    return computed.forward + computed.backward + again
+    """Seconds that one layer of each kind computes in both passes, as its host lets it.
+
+    [kind, plan]
+    """
+    computed, twice = _computed(setting, plans), _twice(setting, plans)
+    again = recompute.repeated(plans, full=computed.forward * twice, selective=computed.chosen)
+    started, returned, _ = _launched(setting, plans, {}, twice=twice)
+    back = together(computed.backward + again, returned)
+    return together(computed.forward, started) + back
 
 
 def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerTimes:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from foretrain.coefficients.links import Overlap
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import PlanTable, Rows, distinct
+from foretrain.step.compute import TINY
 from foretrain.step.layers import LayerMemory, LayerTimes
 from foretrain.step.placements import Placements, replicas_of
 from foretrain.step.setting import Holding, Setting
@@ -199,10 +200,6 @@ def passes(
         first=first,
         last=last,
     )
-
-
-TINY = 1e-300
-"""Stands for 0 where nothing is divided by it."""
 
 
 def exposed(seconds: Floats, spare: Floats, *, overlap: float = 1.0) -> Floats:

@@ -10,7 +10,7 @@ Transfers that nothing hides are settled here; the parts are what remains, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -18,9 +18,10 @@ import numpy as np
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step import schedule
+from foretrain.step.compute import together
 from foretrain.step.held import Held, each_weighted, weighted
 from foretrain.step.layers import Floats, layer_times
-from foretrain.step.passes import TINY, Passes, exposed, gathers, passes
+from foretrain.step.passes import Passes, exposed, gathers, passes
 from foretrain.step.placements import Placements, placements
 from foretrain.step.schedule import Tails, delayed, straggling, tails
 from foretrain.step.schedules.stages import Number, Passing, Stages
@@ -158,19 +159,6 @@ def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePass
     )
 
 
-def together(device: Floats, host: Floats) -> Floats:
-    """Seconds of a pass in which a device and its host keep each other waiting. [run, combination]
-
-    Kernels wait in a queue, so whichever is slower decides; where both are as slow, each waits for
-    the other now and then, a fifth of the pass in all: the fourth root of the sum of fourth powers.
-    """
-    longer = np.maximum(device, host)
-    ratio = np.minimum(device, host) / np.maximum(longer, TINY)
-    square = ratio * ratio
-    found: Floats = longer * np.sqrt(np.sqrt(1.0 + square * square))
-    return found
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StepColumns:
     """Exposed seconds of each part, on the slowest stage's time line. [plan]
@@ -223,11 +211,30 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
         "update": np.asarray(found.update) - moved,
         "offload": offload + moved,
     }
-    total = np.zeros(len(factors.plans))
+    return _adding_up(parts, np.asarray(found.seconds))
+
+
+def _adding_up(parts: Mapping[str, Column], seconds: Column) -> StepColumns:
+    """Parts of steps, with what passes wait for their hosts and all rounding as `other`.
+
+    Half of the last place of a step is no number that `other` could have where it is large. Then
+    the forward pass gives way by a last place of what else there is, which is far less.
+    """
+    total = _summed(parts)
+    other = seconds - total
+    off = total + other != seconds
+    if off.any():
+        parts = {**parts, "forward": parts["forward"] + np.where(off, np.spacing(total), 0.0)}
+        other = seconds - _summed(parts)
+    return StepColumns(**parts, other=other)
+
+
+def _summed(parts: Mapping[str, Column]) -> Column:
+    """Parts added in the order in which an estimate adds them."""
+    total = np.zeros_like(parts["forward"])
     for seconds in parts.values():
         total = total + seconds
-    # All rounding ends here; near the total a difference is exact, so that the parts add up to it.
-    return StepColumns(**parts, other=found.seconds - total)
+    return total
 
 
 ITS_OWN = ("forward", "backward", "recompute", "tensor", "context", "expert", "halo")

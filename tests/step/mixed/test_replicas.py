@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 from tests.mixed_studies import SPACE, kind, llama_workload, two
+from tests.small import QUICK_HOST
 
 from foretrain.plan.mixed import lockstep, replica_tables
 from foretrain.plan.plan import Schedule, Sharding
@@ -141,7 +142,7 @@ def test_faster_kind_gets_the_larger_share():
     space = replace(SPACE, micro_batch=(1,), tensor=(1,), pipeline=(1,))
     [(table, devices)] = list(plans_of(workload, mixed, replace(space, sharding=(Sharding.NONE,))))
     first, second = shares(
-        replica_settings(workload, mixed, DEFAULT), table, devices=devices
+        replica_settings(workload, mixed, QUICK_HOST), table, devices=devices
     ).micro_batches
     assert (first + second == 60).all()
     assert (first > second).all()

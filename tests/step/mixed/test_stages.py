@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 from tests.mixed_studies import SPACE, kind, llama_workload, two
+from tests.small import QUICK_HOST
 
 from foretrain.plan.mixed import stage_tables
 from foretrain.plan.plan import Plan, Schedule, Sends
@@ -92,7 +93,7 @@ def test_faster_second_kind_never_hurts_by_the_same_cut(share, more):
 @pytest.mark.parametrize("swapped", [False, True])
 def test_cut_has_the_quickest_slowest_stage_of_all_cuts(share, swapped):
     mixed = two(kind(1), kind(2, share=share))
-    both = stretches(llama_workload(), mixed.swapped if swapped else mixed, DEFAULT)
+    both = stretches(llama_workload(), mixed.swapped if swapped else mixed, QUICK_HOST)
     layers = both[0].setting.workload.model.cuttable_layers
 
     def slowest(cut):

@@ -21,7 +21,7 @@ RUN = MeasuredRun(
     place=Place(device="A100 SXM 80GB", devices=8),
     layout=RunLayout(data=8, tensor=1, pipeline=1, micro_batch=8.0),
 )
-SITUATION = Situation(device="a100-sxm-80gb", devices=8, parameters=1e9)
+SITUATION = Situation(device="a100-sxm-80gb", devices=8, parameters=1e9, software="trainer")
 
 
 def row(name, ratio=1.0, *, measured=10.0, publisher="", situation=SITUATION, **changes):
