@@ -191,9 +191,7 @@ def listed(study: Study, **options: int) -> list[Plan]:
 
 
 @lru_cache(maxsize=32)
-def _listed(
-    workload: Workload, cluster: Cluster, space: Space, **options: int
-) -> tuple[Plan, ...]:
+def _listed(workload: Workload, cluster: Cluster, space: Space, **options: int) -> tuple[Plan, ...]:
     return tuple(
         table.plan(row)
         for plans in plan_tables(workload, cluster, space, **options)
