@@ -11,8 +11,6 @@ from functools import partial
 from math import ceil, expm1, fsum
 from typing import TYPE_CHECKING
 
-from numpy.random import Generator
-
 from foretrain.cluster.fleet import Fleet, NodeFailures
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
@@ -29,7 +27,7 @@ from foretrain.measured.job import End, Job, Trace
 from foretrain.measured.queue_study import Conditions, Placement
 
 if TYPE_CHECKING:
-    pass
+    from numpy.random import Generator
 
 PLACES: Mapping[Placement, Place] = {
     Placement.PACKED: packed,
