@@ -194,25 +194,28 @@ def test_python_snippets_print_what_is_shown(page, desk, monkeypatch):
                 assert_shows(printed.getvalue(), following.text)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_to_files(page):
-    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
-    missing = [target for target in targets if not (page.parent / target).exists()]
+def found_in_pages(pattern: re.Pattern[str]) -> list[tuple[Path, str]]:
+    """What a pattern finds, each with the page that it stands on."""
+    found = [(page, each) for page in PAGES for each in pattern.findall(page.read_text())]
+    assert found
+    return found
+
+
+def test_links_lead_to_files():
+    links = [(page, target) for page, target in found_in_pages(LINK) if "://" not in target]
+    missing = [(name_of(page), to) for page, to in links if not (page.parent / to).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "tables" not in page.parts], ids=name_of
-)
-def test_places_that_are_named_are_there(page):
-    named = set(PLACE.findall(page.read_text()))
-    assert not {each for each in named if not (ROOT / each).exists()}
+def test_places_that_are_named_are_there():
+    named = [(page, place) for page, place in found_in_pages(PLACE) if "tables" not in page.parts]
+    assert not [(name_of(page), place) for page, place in named if not (ROOT / place).exists()]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_make_targets_that_are_named_exist(page):
+def test_make_targets_that_are_named_exist():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"(?:`|^)make ([a-z]+)", page.read_text(), re.MULTILINE)) <= targets
+    named = found_in_pages(re.compile(r"(?:`|^)make ([a-z]+)", re.MULTILINE))
+    assert not [(name_of(page), target) for page, target in named if target not in targets]
 
 
 def test_every_page_is_in_the_navigation():
