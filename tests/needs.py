@@ -3,6 +3,7 @@
 import importlib
 import os
 import shutil
+from importlib.util import find_spec
 
 import pytest
 
@@ -12,6 +13,12 @@ def needs(name):
     try:
         return importlib.import_module(name)
     except ImportError:
+        _miss(f"{name} is not installed: pip install {name}")
+
+
+def needs_installed(name):
+    """The same for a module that takes long to import, and that the tests import themselves."""
+    if find_spec(name) is None:
         _miss(f"{name} is not installed: pip install {name}")
 
 

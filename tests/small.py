@@ -5,6 +5,7 @@
 """
 
 from dataclasses import replace
+from functools import lru_cache
 
 from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.link import Level, Link, Technology
@@ -193,9 +194,14 @@ def on_ethernet(study: Study) -> Study:
 
 def listed(study: Study, **options: int) -> list[Plan]:
     """Every plan of a study's space, in each of its orders."""
-    return [
+    return [*_listed(study.workload, study.cluster, study.space, **options)]
+
+
+@lru_cache(maxsize=32)
+def _listed(workload: Workload, cluster: Cluster, space: Space, **options: int) -> tuple[Plan, ...]:
+    return tuple(
         table.plan(row)
-        for plans in plan_tables(study.workload, study.cluster, study.space, **options)
-        for table in [with_orders(plans, study.cluster, study.space)[0]]
+        for plans in plan_tables(workload, cluster, space, **options)
+        for table in [with_orders(plans, cluster, space)[0]]
         for row in range(len(table))
-    ]
+    )

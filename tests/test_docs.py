@@ -13,7 +13,6 @@ are aligned does not matter.
 
 import contextlib
 import io
-import os
 import re
 import shlex
 import shutil
@@ -26,6 +25,7 @@ from pathlib import Path
 import pytest
 from validation.parts.pages import plain
 
+from foretrain.app.main import run
 from foretrain.study.coefficients import SHIPPED
 from foretrain.study.collective_study import read_collective_study
 from foretrain.study.ensemble_study import read_ensemble_study
@@ -39,7 +39,6 @@ FOLDERS = ("docs", "validation", "benchmarks", "examples", "src")
 PAGES = sorted([*ROOT.glob("*.md"), *(p for name in FOLDERS for p in ROOT.glob(f"{name}/**/*.md"))])
 REFERENCE = ROOT / "docs" / "reference"
 
-PROGRAMS = {"foretrain": ["-m", "foretrain"], "python": []}
 FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TITLE = re.compile(r'title="([^"]+)"')
 PLACE = re.compile(
@@ -95,10 +94,13 @@ def assert_shows(printed: str, shown: str) -> None:
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     """A folder with the examples and the validation, in which a page's snippets run."""
-    for name in ("examples", "validation"):
-        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "validation").symlink_to(ROOT / "validation")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    yield tmp_path
+    for name, module in [*sys.modules.items()]:
+        if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 NEEDS_TORCH = re.compile(r"^import torch$", re.M)
@@ -135,28 +137,43 @@ def test_toml_snippets_are_studies_or_parts_of_one(page, tmp_path):
             study_from(whole, name_of(page))
 
 
+@pytest.fixture
+def session(monkeypatch, capsys):
+    """Runs a command as a terminal of 100 columns would: exit code, stdout and stderr.
+
+    Our own program runs in this process: how it starts, tests/app/ holds.
+    """
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+
+    def call(program, *arguments):
+        if program != "foretrain":
+            command = [sys.executable, *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout, done.stderr
+        monkeypatch.setattr(sys, "argv", [program, *arguments])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        return ended.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
 @pytest.mark.parametrize("page", pages_with("console"), ids=name_of)
-def test_commands_print_what_is_shown(page, desk):
+def test_commands_print_what_is_shown(page, desk, session):
     lay_files(page, desk)
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    environment["PYTHONPATH"] = str(ROOT / "src")
     sessions = [item.text for item in snippets(page) if item.language == "console"]
-    for command, shown in [pair for session in sessions for pair in commands(session)]:
+    for command, shown in [pair for text in sessions for pair in commands(text)]:
         if command in HELD_BY_VALIDATE:
             continue
-        program, *arguments = shlex.split(command)
-        if arguments[:2] == ["ensemble", "run"]:
+        words = shlex.split(command)
+        if words[1:3] == ["ensemble", "run"]:
             needs("torch")
-        done = subprocess.run(
-            [sys.executable, *PROGRAMS[program], *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        code, out, err = session(*words)
         refused = shown.startswith("error:")
-        assert done.returncode == (1 if refused else 0), f"{command}\n{done.stderr}"
-        assert_shows(done.stderr if refused else done.stdout, shown)
+        assert code == (1 if refused else 0), f"{command}\n{err}"
+        assert_shows(err if refused else out, shown)
 
 
 def test_what_is_left_to_validate_is_run_by_it():
@@ -179,25 +196,28 @@ def test_python_snippets_print_what_is_shown(page, desk, monkeypatch):
                 assert_shows(printed.getvalue(), following.text)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_to_files(page):
-    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
-    missing = [target for target in targets if not (page.parent / target).exists()]
+def found_in_pages(pattern: re.Pattern[str]) -> list[tuple[Path, str]]:
+    """What a pattern finds, each with the page that it stands on."""
+    found = [(page, each) for page in PAGES for each in pattern.findall(page.read_text())]
+    assert found
+    return found
+
+
+def test_links_lead_to_files():
+    links = [(page, target) for page, target in found_in_pages(LINK) if "://" not in target]
+    missing = [(name_of(page), to) for page, to in links if not (page.parent / to).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "tables" not in page.parts], ids=name_of
-)
-def test_places_that_are_named_are_there(page):
-    named = set(PLACE.findall(page.read_text()))
-    assert not {each for each in named if not (ROOT / each).exists()}
+def test_places_that_are_named_are_there():
+    named = [(page, place) for page, place in found_in_pages(PLACE) if "tables" not in page.parts]
+    assert not [(name_of(page), place) for page, place in named if not (ROOT / place).exists()]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_make_targets_that_are_named_exist(page):
+def test_make_targets_that_are_named_exist():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"(?:`|^)make ([a-z]+)", page.read_text(), re.MULTILINE)) <= targets
+    named = found_in_pages(re.compile(r"(?:`|^)make ([a-z]+)", re.MULTILINE))
+    assert not [(name_of(page), target) for page, target in named if target not in targets]
 
 
 def test_every_page_is_in_the_navigation():

@@ -4,8 +4,6 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tests.parsed import nodes
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -18,12 +16,19 @@ def statements_of(function: ast.FunctionDef) -> int:
     return function.end_lineno - body[0].lineno + 1 if body else 0
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
-def test_file_and_its_functions_are_short(file):
-    functions = [node for node in nodes(file) if isinstance(node, ast.FunctionDef)]
-    long = {node.name: statements_of(node) for node in functions if statements_of(node) > 40}
-    assert file.read_text().count("\n") <= 400
-    assert not long
+def test_files_are_short():
+    lines = {file: file.read_text().count("\n") for file in FILES}
+    assert not {str(file): count for file, count in lines.items() if count > 400}
+
+
+def test_functions_are_short():
+    functions = {
+        f"{file}: {node.name}": statements_of(node)
+        for file in FILES
+        for node in nodes(file)
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert not {name: lines for name, lines in functions.items() if lines > 40}
 
 
 def test_one_class_name_is_one_class():

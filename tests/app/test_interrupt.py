@@ -42,13 +42,13 @@ TENSORS = GPT if MORE > 1 else {**GPT, "plan": {"tensor": [8]}}
 CUTS = {**GPT, "plan": {"cut": ["even", "balanced"], "pipeline": [4, 8, 12]}}
 LLAMA = {
     "workload": {"model": "llama-3-405b", "global_batch": 2048, "sequence": 8192},
-    "cluster": {"name": "dgx-h100", "nodes": {"least": 1, "most": 2048}},
+    "cluster": {"name": "dgx-h100", "nodes": {"least": 1, "most": 2048 if MORE > 1 else 512}},
 }
 QUESTIONS = {
     "GPT-3, bounded": (GPT, []),
     "GPT-3, exhaustive": (TENSORS, ["--exhaustive"]),
     "GPT-3 with balanced cuts, bounded": (CUTS, []),
-    "Llama-3 on up to 16,384 devices, bounded": (LLAMA, []),
+    "Llama-3 on up to 4,096 or 16,384 devices, bounded": (LLAMA, []),
 }
 NAMES = [*QUESTIONS] if MORE > 1 else [*QUESTIONS][1::2]
 

@@ -12,14 +12,13 @@ from tests.jobs.runs import job, rigid_trace, trace
 from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.admission import Admission, partitioned
-from foretrain.jobs.failures import Failures
 from foretrain.jobs.nodes import Fragmentation, NodePool, NodeRoom, packed, racks, spread, stranded
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.aware import fifo_max
 from foretrain.jobs.policies.easy import EasyDispatcher
 from foretrain.jobs.policies.fifo import fifo, sjf, srtf
 from foretrain.jobs.policies.gittins import las
-from foretrain.jobs.run import run
+from foretrain.jobs.run import Failures, run
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Simulation
 

@@ -30,6 +30,8 @@ from foretrain.step.setting import setting
 from foretrain.study.catalogue import cluster as catalogued
 from foretrain.study.coefficients import DEFAULT
 from foretrain.units import SECONDS
+from foretrain.workload.library.entries import build
+from foretrain.workload.workload import Workload
 
 # Pipelines whose two resolutions differ, so that playing the best plans changes their order.
 PIPELINES = on_ethernet(
@@ -206,6 +208,14 @@ def test_space_without_a_legal_plan_is_refused_with_what_to_do():
         "workload.global_batch. Free a key of [plan], or change batch or nodes. Or let a plan use "
         "fewer: cluster.nodes = { least = 1, most = 3 }."
     )
+
+
+def test_space_without_a_legal_plan_for_pictures_divides_channels():
+    space = Space(tensor=(1,), context=(1,), micro_batch=(4,))
+    network = Workload(model=build("inception-v3", image=224), global_batch=48)
+    study = resnet_study(workload=network, cluster=cluster(nodes=16, node_devices=8), space=space)
+    with pytest.raises(InputError, match="where tensor divides the channels of its convolutions"):
+        search(study)
 
 
 def test_space_without_a_legal_plan_of_experts_names_them():

@@ -7,17 +7,22 @@ import pytest
 from validation.parameter_servers import K80, P100, claims, linear, rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "background" / "curves.md"
-BARRED = [claim for claim in claims() if claim.kept is not None]
 
 
-@pytest.mark.parametrize("claim", BARRED, ids=[claim.name for claim in BARRED])
-def test_every_bar_is_kept(claim):
-    assert claim.kept
+@pytest.fixture(scope="module")
+def barred():
+    """The figures that have a bar."""
+    return [claim for claim in claims() if claim.kept is not None]
 
 
-def test_the_page_says_what_comes_out():
+def test_every_bar_is_kept(barred):
+    assert len(barred) > 5
+    assert not [claim.name for claim in barred if not claim.kept]
+
+
+def test_the_page_says_what_comes_out(barred):
     page = PAGE.read_text()
-    for claim in BARRED:
+    for claim in barred:
         row = re.search(rf"^\| {re.escape(claim.name)} \| ([0-9.]+) \|", page, re.MULTILINE)
         assert float(row[1]) / 100 == pytest.approx(claim.figure, abs=0.0011), claim.name
 

@@ -477,7 +477,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="curve",
-            reads=("study/curves.py:read_curve",),
+            reads=("study/job_models.py:read_curve",),
             seeds=(Seed(name="curve.json", text=seeds.CURVE, form="json"),),
             use=drawn_of_curve,
         ),

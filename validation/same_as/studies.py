@@ -51,7 +51,9 @@ def _plan(random: Random, *, reads: bool) -> Iterator[str]:
     if reads:
         yield f"tensor = {random.choice([1, 2, 4, [1, 8]])}"
         yield f"pipeline = {random.choice([1, 1, 2, 4, [1, 2]])}"
-        yield "context = 1"
+    else:
+        yield "tensor = 1"  # members divide pictures and channels since
+    yield "context = 1"
     if random.random() < 0.5:
         yield f'sharding = "{random.choice(["none", "optimizer", "parameters"])}"'
     if random.random() < 0.5:

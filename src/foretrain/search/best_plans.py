@@ -278,6 +278,8 @@ def _no_legal_plan(study: Study) -> str:
     model = study.workload.model
     devices = either(sorted({each for offer in study.choices for each in offer.devices}))
     units = gcd(*(o.units for _, o in model.operators if o.units and not o.experts))
+    # Where nothing else bounds it, members of the tensor axis share the channels of convolutions.
+    parts = units or "the channels of its convolutions"
     axes, context, experts, fewer = "data x tensor x pipeline", "", "", ""
     if model.attends:
         axes = "data x tensor x context x pipeline"
@@ -291,7 +293,7 @@ def _no_legal_plan(study: Study) -> str:
         fewer = f" Or let a plan use fewer: cluster.nodes = {{ least = 1, most = {most} }}."
     return (
         f"the space has no legal plan for {model.name} on {devices} devices: {axes} must be "
-        f"{devices}, where tensor divides {units}, {context}pipeline divides the "
+        f"{devices}, where tensor divides {parts}, {context}pipeline divides the "
         f"{model.cuttable_layers} layers and data divides the {study.workload.global_batch} "
         f"samples of workload.global_batch{experts}. Free a key of [plan], or change batch or "
         f"nodes.{fewer}"

@@ -1,4 +1,7 @@
-"""Models that jobs of a shared cluster train: [[jobs.models]]."""
+"""Models that jobs of a shared cluster train: [[jobs.models]].
+
+Their throughput curves may come from files: what `foretrain scale --json` printed.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,14 @@ from foretrain.cluster.fewer import even, fewer
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.queue_study import JobModel
 from foretrain.plan.study import Study
-from foretrain.study.curves import read_curve
+from foretrain.study.documents import from_json
 from foretrain.study.keys import Count, ratio
-from foretrain.study.problems import Problems
+from foretrain.study.problems import Problems, validated
+from foretrain.study.reading import read_text
 from foretrain.study.study import study_from
 from foretrain.study.workload import SomeSamples
-from foretrain.units import BYTES, SHARE
+from foretrain.throughput import Point, ThroughputCurve
+from foretrain.units import BYTES, SHARE, as_written
 
 NO_ENSEMBLE: Final = "is 1, which is no ensemble. Leave it out, or say at least 2."
 ALONE: Final = "is what members of an ensemble share. Say how many there are: members = 8."
@@ -179,3 +184,60 @@ class ModelReader:
             yield f"{self.path}.workload.data.prepare", NO_PREPARE
         if self.cluster.host is None:
             yield "cluster.host", NO_HOST
+
+
+SCHEMA: Final = "foretrain/scale/1"
+MOST_BYTES: Final = 2**24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveEntry:
+    """What is used of a point of the document."""
+
+    workers: int
+    throughput: float
+    low: float
+    high: float
+    variance: float | None = None
+
+
+USED: Final = tuple(CurveEntry.__dataclass_fields__)
+
+
+def read_curve(path: Path, name: str, *, per_worker: int) -> ThroughputCurve:
+    """The curve that a document of `scale` holds.
+
+    Args:
+        path: of the document.
+        name: what the curve is of.
+        per_worker: devices of one worker.
+
+    Raises:
+        InputError: it cannot be read, or is another document.
+    """
+    document = from_json(read_text(path, most=MOST_BYTES), str(path))
+    if document.get("schema") != SCHEMA:
+        raise InputError(
+            f"{path}: schema is {as_written(document.get('schema'))}; '{SCHEMA}' is wanted, which"
+            " foretrain scale STUDY --json prints."
+        )
+    problems, points = Problems(str(path)), []
+    entries = document.get("points")
+    for place, entry in enumerate(entries if isinstance(entries, list) else []):
+        where = f"points[{place}]"
+        found = problems.table(entry, where)
+        used = {key: value for key, value in (found or {}).items() if key in USED}
+        known = validated(CurveEntry, used, path=where, problems=problems)
+        if known is not None and not problems.found:
+            with problems.noting(where):
+                points.append(
+                    Point(
+                        devices=known.workers * per_worker,
+                        rate=known.throughput,
+                        low=known.low,
+                        high=known.high,
+                        variance=known.variance,
+                    )
+                )
+    problems.check()
+    return ThroughputCurve(name=name, points=tuple(points))

@@ -7,9 +7,8 @@ from tests import builders
 from tests.show.test_terminal import plain
 
 from foretrain.plan.study import Objective
-from foretrain.search.report import robust, scenarios
-from foretrain.search.report.robust import robust_section
-from foretrain.search.report.scenarios import scenarios_section
+from foretrain.search.report import scenarios
+from foretrain.search.report.scenarios import robust_section, scenarios_section
 from foretrain.search.result import Choice, Outcome, Robust, ScenarioAnswer, Scenarios, Swing
 from foretrain.show.report import AnswerReport, Strong
 from foretrain.show.terminal import drawn
@@ -153,30 +152,30 @@ def test_a_page_has_the_same_words_as_a_terminal():
     assert said == scenarios_section(answer()).blocks(page=False)
     assert Strong(scenarios.verdict(answer())) in said
     assert scenarios.regret(answer()) in said
-    assert Strong(robust.verdict(unsure())) in robust_section(unsure()).blocks(page=True)
+    assert Strong(scenarios.robust_verdict(unsure())) in robust_section(unsure()).blocks(page=True)
 
 
 def test_robust_choice_is_told_with_what_both_lose():
-    assert robust.swings(unsure()).rows == (
+    assert scenarios.swings(unsure()).rows == (
         ("infiniband", "its low end", "0.8", "2", "4.2 %", "0.0 %"),
         ("launch", "its high end", "10 us", "1", "0.0 %", "1.8 %"),
     )
-    told = robust.verdict(unsure())
+    told = scenarios.robust_verdict(unsure())
     assert "stays within 4.2 % of the best of the 2 best plans" in told
     assert "worst: infiniband at its low end. Plan 2 stays within 1.8 %" in told
 
 
 def test_best_plan_that_is_robust_has_one_column():
     answer = unsure(choice=0, worst=(0.01, 0.02))
-    assert len(robust.swings(answer).columns) == 5
-    assert robust.verdict(answer).endswith("None of the others does better.")
+    assert len(scenarios.swings(answer).columns) == 5
+    assert scenarios.robust_verdict(answer).endswith("None of the others does better.")
 
 
 def test_best_plan_that_may_not_fit_is_said():
     first = Swing(
         coefficient="memory_reserve", end="high", value=5e9, unit="B", regrets=(None, 0.0)
     )
-    told = robust.verdict(unsure(swings=(first,), worst=(None, 0.02)))
+    told = scenarios.robust_verdict(unsure(swings=(first,), worst=(None, 0.02)))
     assert "may not fit after all: memory_reserve at its high end. Where it fits it stays" in told
     assert told.endswith(f"Plan 2 stays within 2.0 %: {TWO.plan}.")
 
@@ -186,7 +185,7 @@ def test_plans_none_of_which_always_fits_are_compared_where_they_fit():
         coefficient="memory_reserve", end="high", value=5e9, unit="B", regrets=(None, None)
     )
     swings = (first, *unsure().swings)
-    told = robust.verdict(unsure(swings=swings, worst=(None, None)))
+    told = scenarios.robust_verdict(unsure(swings=swings, worst=(None, None)))
     assert "Where it fits it stays within 4.2 % of the best" in told
     assert told.endswith("where it fits, plan 2 loses least.")
 

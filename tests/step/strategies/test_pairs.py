@@ -1,6 +1,7 @@
 """Every pair of strategies, schedules and memory policies that may combine keeps the contract."""
 
 from dataclasses import fields, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -78,14 +79,10 @@ def test_pair_alone_costs_what_its_row_does_and_its_parts_add_up(pair):
     assert min(parts.values()) >= -ROUNDING * alone["seconds"]
 
 
-_PRICED = {}
-
-
+@cache
 def priced(setting):
     """What all pairs of a setting cost, as one table."""
-    if setting not in _PRICED:
-        _PRICED[setting] = prices(setting, [plan for _, plan in TABLES[setting]])
-    return _PRICED[setting]
+    return prices(setting, [plan for _, plan in TABLES[setting]])
 
 
 @every_table
@@ -97,14 +94,20 @@ def test_pairs_scale_with_every_rate(setting, power):
         np.testing.assert_array_equal(quick[name] * factor, column, err_msg=name)
 
 
+@cache
+def unbalanced(setting):
+    """The pairs of a setting whose cuts are no balanced ones, their plans and what these cost."""
+    pairs = [each for each in TABLES[setting] if each[1].cut != "balanced"]
+    plans = [settled(plan) for _, plan in pairs]
+    return pairs, plans, prices(setting, plans)
+
+
 @every_table
 @pytest.mark.parametrize("resource", MORE)
 @pytest.mark.parametrize("factor", [1.3, 20.0])
 def test_no_pair_takes_longer_with_more_of_a_resource(setting, resource, factor):
     """Balanced cuts apart: on a device whose layers take other times they are other cuts."""
-    pairs = [each for each in TABLES[setting] if each[1].cut != "balanced"]
-    plans = [settled(plan) for _, plan in pairs]
-    before = prices(setting, plans)
+    pairs, plans, before = unbalanced(setting)
     after = prices(MORE[resource](setting, factor), plans)
     longer = after["seconds"] > before["seconds"] * (1 + ROUNDING)
     assert [pairs[row][0] for row in np.flatnonzero(longer)] == []

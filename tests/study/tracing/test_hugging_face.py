@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.needs import needs
+from tests.needs import needs, needs_installed
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel
 from foretrain.study.config.hugging_face import model_of
@@ -12,7 +12,7 @@ from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
 
 needs("torch")
-needs("transformers")
+needs_installed("transformers")
 
 from foretrain.study.tracing.hugging_face import traced_config  # noqa: E402
 

@@ -1,7 +1,9 @@
 """Kept traces: read while nothing has changed, made anew after any change, never half."""
 
 import json
-import shutil
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,37 +107,49 @@ def build():
 """
 
 
-def traced_by(folder, cache, code=CODE, helper="factor = 2"):
-    """What one process after another answers, and how many traces are kept then."""
-    import os
-    import subprocess
-    import sys
+SCRIPT = """
+import json, sys
+from importlib import invalidate_caches
+from pathlib import Path
+from foretrain.study.tracing.module import traced_code
 
-    (folder / "net_kept.py").write_text(code)
-    (folder / "helper.py").write_text(helper)
-    script = (
-        "from foretrain.study.tracing.module import traced_code\n"
-        f"print(traced_code('net_kept:build', folder={str(folder)!r}, sequence=None, image=None))"
-    )
+folder, cache, versions = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
+for files in versions:
+    for name, code in files.items():
+        (folder / f"{name}.py").write_text(code)
+        sys.modules.pop(name, None)
+    invalidate_caches()
+    model = traced_code("net_kept:build", folder=str(folder), sequence=None, image=None)
+    print(json.dumps([str(model), len(list(cache.iterdir()))]))
+"""
+
+
+def version(code=CODE, helper="factor = 2"):
+    return {"net_kept": code, "helper": helper}
+
+
+def traced_by_a_process(folder, cache, *versions):
+    """What a process answers to versions of the code, and how many traces are kept after each."""
     source = str(Path(keeping.__file__).parents[3])
     environment = {**os.environ, "FORETRAIN_CACHE": str(cache), "PYTHONPATH": source}
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout, len(list(cache.iterdir()))
+    command = [sys.executable, "-B", "-c", SCRIPT, str(folder), str(cache), json.dumps(versions)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_source_of_a_network_decides_whether_its_trace_is_read(tmp_path):
     needs("torch")
     code, cache = tmp_path / "code", tmp_path / "kept"
     code.mkdir()
-    first, count = traced_by(code, cache)
-    assert count == 1
-    assert traced_by(code, cache) == (first, 1)
-    assert traced_by(code, cache, helper="factor = 3")[1] == 2
-    other, count = traced_by(code, cache, code=CODE.replace("width=8", "width=16"))
-    assert (other != first, count) == (True, 3)
-    shutil.rmtree(cache)
+    wider = CODE.replace("width=8", "width=16")
+    [(first, many)] = traced_by_a_process(code, cache, version())
+    assert many == 1
+    again, *others = traced_by_a_process(
+        code, cache, version(), version(helper="factor = 3"), version(code=wider)
+    )
+    assert again == [first, 1]
+    assert [many for _, many in others] == [2, 3]
+    assert others[1][0] != first
 
 
 def test_modules_that_differ_in_a_value_are_not_one():

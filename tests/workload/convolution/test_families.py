@@ -1,38 +1,47 @@
 """Every network of pictures, speech and ratings: what all of them must satisfy."""
 
+from functools import cache
+
 import pytest
 
 from foretrain.workload.library.entries import SampleKind, entries
 
 FAMILIES = {"convolutional", "detection", "segmentation", "speech", "recommendation"}
 SIZES = {SampleKind.IMAGE: 256, SampleKind.TOKENS: 400, SampleKind.NOTHING: 1}
-MODELS = [
-    pytest.param(entry.build(SIZES[entry.reads]), id=entry.name)
-    for entry in entries().values()
-    if entry.family in FAMILIES
-]
+MODELS = [entry.name for entry in entries().values() if entry.family in FAMILIES]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@cache
+def built(name):
+    entry = entries()[name]
+    return entry.build(SIZES[entry.reads])
+
+
+@pytest.fixture
+def model(request):
+    return built(request.param)
+
+
+@pytest.mark.parametrize("model", MODELS, indirect=True)
 def test_layers_hand_on_what_the_next_one_reads(model):
     for before, after in zip(model.layers, model.layers[1:], strict=False):
         assert before.output == after.input
     assert model.layers[-1].output == 0
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", MODELS, indirect=True)
 def test_repeated_layer_hands_on_as_much_as_it_reads(model):
     assert all(layer.input == layer.output for layer in model.layers if layer.repeats > 1)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", MODELS, indirect=True)
 def test_operators_of_a_layer_have_different_names(model):
     for layer in model.layers:
         names = [operator.name for operator in layer.operators]
         assert len(set(names)) == len(names), layer.name
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", MODELS, indirect=True)
 def test_products_say_how_the_tensor_axis_divides_them_or_that_it_cannot(model):
     products = [operator for _, operator in model.operators if operator.matrices]
     assert products
@@ -42,6 +51,6 @@ def test_products_say_how_the_tensor_axis_divides_them_or_that_it_cannot(model):
     )
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", MODELS, indirect=True)
 def test_tokens_are_frames_of_speech_and_one_elsewhere(model):
     assert model.tokens in {1, SIZES[SampleKind.TOKENS]}

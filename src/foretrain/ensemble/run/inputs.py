@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Any, Final
@@ -19,13 +20,40 @@ from batchcast.attachment import attach
 from batchcast.order import Order, generators_kept, number_of, seed_of, sow
 from batchcast.source import Source
 from batchcast.stream import Stream, serve_source
+from foretrain.ensemble.forecast import Way
+from foretrain.ensemble.run.checkpoint import RunFolder
 from foretrain.ensemble.run.errors import MENDABLE
-from foretrain.ensemble.run.home import Loaded, function
+from foretrain.ensemble.run.home import Home, Loaded, function
 from foretrain.ensemble.run.looks import StreamNow
-from foretrain.ensemble.run.setting import RunSetting
 from foretrain.ensemble.run.trainee import on_device
 from foretrain.errors import InputError
-from foretrain.measured.ensemble_study import OnError, Recipe
+from foretrain.measured.ensemble_study import EnsembleStudy, OnError, Probed, Recipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSetting:
+    """What a run is made with.
+
+    Attributes:
+        study: the ensemble.
+        home: the process that has loaded it.
+        probed: what is known of samples and members.
+        way: how members get their samples.
+        cores: that everything shares.
+        memory: bytes of a device, or of the host, that members may fill.
+        devices: GPUs that members without a device of their own may have; 0 for none.
+        folder: where states are kept.
+    """
+
+    study: EnsembleStudy
+    home: Home
+    probed: Probed
+    way: Way
+    cores: int
+    memory: float
+    devices: int
+    folder: RunFolder
+
 
 Tree = Any
 """A sample or a batch: tensors, numbers and texts within tuples, lists and dicts."""

@@ -13,11 +13,10 @@ from math import inf, nan
 from batchcast.stream import Stream
 from foretrain.ensemble.halving import SuccessiveHalving
 from foretrain.ensemble.result import MemberState, Snapshot
-from foretrain.ensemble.run.inputs import counted, lag_of, stats_of, stream
+from foretrain.ensemble.run.inputs import RunSetting, counted, lag_of, stats_of, stream
 from foretrain.ensemble.run.looks import Looks, Report, StreamNow, added
 from foretrain.ensemble.run.member import MemberJob
 from foretrain.ensemble.run.roster import Roster
-from foretrain.ensemble.run.setting import RunSetting
 from foretrain.ensemble.terms import FleetTerms
 from foretrain.ensemble.waves import first_fit_decreasing, waves
 from foretrain.errors import ForetrainError

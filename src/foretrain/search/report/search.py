@@ -16,8 +16,7 @@ from foretrain.search.largest import Largest
 from foretrain.search.report import bars, ranking
 from foretrain.search.report.front import pareto_plot
 from foretrain.search.report.largest import largest_section
-from foretrain.search.report.robust import robust_section
-from foretrain.search.report.scenarios import scenarios_section
+from foretrain.search.report.scenarios import robust_section, scenarios_section
 from foretrain.search.report.space_map import map_table, space_map
 from foretrain.search.report.why_not import why_not_section
 from foretrain.search.result import ParetoPoint, SearchResult
