@@ -9,6 +9,7 @@ from validation.cluster import RECORDED as CLUSTER
 from validation.ensemble import RECORDED as ENSEMBLE
 from validation.parts.claims import Claim, table
 from validation.parts.record import as_toml, drops, markdown, recorded, shown_in
+from validation.software import RECORDED as SOFTWARE
 
 MOST = Claim(name="error", figure=0.10, most=0.12)
 LEAST = Claim(name="order", figure=0.95, least=0.9)
@@ -87,6 +88,8 @@ def test_the_table_takes_the_place_of_the_one_before():
     assert shown_in(once, before(MOST, TOLD), around=around) == once
 
 
-@pytest.mark.parametrize("kept", [RECORDED, CLUSTER, ENSEMBLE], ids=lambda kept: kept.mark)
+@pytest.mark.parametrize(
+    "kept", [RECORDED, CLUSTER, ENSEMBLE, SOFTWARE], ids=lambda kept: kept.mark
+)
 def test_a_page_shows_what_is_recorded(kept):
     assert markdown(recorded(kept.path)) in kept.page.read_text("utf-8")

@@ -5,9 +5,9 @@ Fit: coefficients that explain measured runs, no farther from their priors than 
 Least squares of log(predicted / measured), every source weighing the same, with what was known
 before as one more observation of each coefficient. Every trainer has a pace of its own that no
 coefficient explains, so that its runs tell more by how they differ than by how long they take.
-Large residuals count by their size, not by its square, so that a few odd rows do not decide.
+Large residuals hardly count, so that a few odd rows do not decide.
 
-Sources: huber1964 (the loss); hoerl1970 (priors as a ridge); laird1982 (paces as random effects);
+Sources: holland1977 (the loss); hoerl1970 (priors as a ridge); laird1982 (paces as random effects);
 bjorck1996, chapter 9 (Gauss-Newton).
 """
 
@@ -67,8 +67,11 @@ One framework's run predicts another's of the same source with a mean error of 1
 which two paces of this spread make.
 """
 
-BEND = 1.5
-"""Standard deviations from which on a residual counts by its size."""
+BEND = 2.385
+"""Standard deviations at which a residual counts half: as Cauchy's distribution has it.
+
+Source: holland1977, table 1 (19 of 20 parts of what least squares know where errors are normal).
+"""
 
 SOURCE_ROWS = 12.0
 """Rows that one source counts as, however many it has."""
@@ -161,19 +164,28 @@ def noisy(groups: Sequence[str], repeats: Sequence[str], measured: Floats) -> fr
     return frozenset(names[apart > MOST_SCATTER**2 * np.maximum(told, 1.0)].tolist())
 
 
-def weights(groups: Sequence[str], repeats: Sequence[str]) -> Floats:
+def weights(
+    groups: Sequence[str], repeats: Sequence[str], *, sources: Sequence[str] = ()
+) -> Floats:
     """What each row counts: groups count alike, and runs of one configuration as one. [row]
 
     Args:
         groups: what each row is of: a source, or one trainer of it.
         repeats: configuration of each row.
+        sources: whose groups share machines and people, so that all of one count as the root of
+            their number; none where each group is a source.
     """
     _, source = np.unique(np.asarray(groups), return_inverse=True)
     _, same, times = np.unique(np.asarray(repeats), return_inverse=True, return_counts=True)
     alone = 1.0 / times[same]
     counted = np.bincount(source, alone)
     found: Floats = alone * np.minimum(1.0, SOURCE_ROWS / counted)[source]
-    return found
+    if not sources:
+        return found
+    shared: dict[str, set[str]] = {name: set() for name in sources}
+    for name, group in zip(sources, groups, strict=True):
+        shared[name].add(group)
+    return found / np.sqrt([float(len(shared[name])) for name in sources])
 
 
 def membership(groups: Sequence[str]) -> Floats:
@@ -237,7 +249,7 @@ def _stepped(rows: Rows, known: Fit) -> Fit:
     state = np.concatenate([known.scores, known.paces / PACE])
     slopes = np.hstack([known.slopes, PACE * rows.trainer]) / rows.noise
     residual = (rows.measured - known.predicted - rows.trainer @ known.paces) / rows.noise
-    weight = rows.weight * BEND / np.maximum(np.abs(residual), BEND)
+    weight = rows.weight / (1.0 + (residual / BEND) ** 2)
     curvature = slopes.T @ (weight[:, np.newaxis] * slopes) + np.eye(len(state))
     covariance: Floats = np.asarray(np.linalg.inv(curvature))
     moved = state + covariance @ (slopes.T @ (weight * residual) - state)

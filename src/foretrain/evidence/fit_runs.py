@@ -322,7 +322,7 @@ def _rows(runs: Sequence[MeasuredRun]) -> Rows:
     ]
     return Rows(
         measured=np.log(measured),
-        weight=weights(trainers, repeats),
+        weight=weights(trainers, repeats, sources=[run.source_id for run in runs]),
         trainer=membership(trainers),
     )
 

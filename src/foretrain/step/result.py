@@ -100,7 +100,7 @@ class Parts:
         update: the optimizer's own work.
         offload: moving activations and optimizer state to the host and back.
         input: waiting for samples that hosts read and prepare.
-        other: the rounding of the sum; fixed time per step once it is priced.
+        other: what passes wait for their hosts, and the rounding of the sum.
     """
 
     forward: float = 0.0
