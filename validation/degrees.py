@@ -94,7 +94,7 @@ def hidden(run: MeasuredRun) -> Iterator[Hidden]:
     axes = [(rung.plan.tensor, rung.plan.pipeline, rung.plan.data) for rung in fit]
     wanted = (stated.tensor, stated.pipeline, stated.data)
     if len(fit) > 1 and wanted in axes:
-        seconds = tuple(rung.taken for rung in fit)
+        seconds = tuple(rung.likely for rung in fit)
         yield Hidden(source=run.source_id, seconds=seconds, stated=axes.index(wanted))
 
 

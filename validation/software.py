@@ -88,6 +88,8 @@ def main(arguments: Sequence[str]) -> int:
     ):
         print("\n".join([f"{title}: rows, mean, median, bias", *lines(found.scored, key)]))
     print("\n".join(["cells with bias beyond 12 %", *cells_beyond(texts.scored, 0.12)]))
+    tenths = by_host_share(texts.scored)
+    print("rows by tenth of host share:", *(len(its) for its in tenths.values()))
     print(
         "\n".join(["cells of pictures with bias beyond 10 %", *cells_beyond(pictures.scored, 0.1)])
     )
@@ -182,11 +184,9 @@ def of_generations(rows: Sequence[Scored]) -> Iterator[Claim]:
 
 def of_hosts(rows: Sequence[Scored]) -> Iterator[Claim]:
     """Bias by the share of a step that its host needs, and by cell."""
-    known = [row for row in rows if row.situation is not None]
-    tenths = grouped(known, lambda row: min(int(10 * row.situation.host_bound), 9))  # type: ignore[union-attr]
-    for tenth, its in sorted(tenths.items()):
+    for tenth, its in by_host_share(rows).items():
         yield Claim(
-            name=f"bias, host share {tenth / 10:.1f}: {len(its)} rows",
+            name=f"bias, host share {tenth / 10:.1f}",
             figure=bias(its),
             most=0.08,
             least=-0.08,
@@ -194,6 +194,15 @@ def of_hosts(rows: Sequence[Scored]) -> Iterator[Claim]:
     yield Claim(
         name="LLM: cells with >= 10 rows within 12 %", figure=cells_within(rows, 0.12), least=0.9
     )
+
+
+def by_host_share(rows: Sequence[Scored]) -> dict[int, list[Scored]]:
+    """Rows by the tenth of their passes that their host needs."""
+    tenths: dict[int, list[Scored]] = {}
+    for row in rows:
+        if row.situation is not None:
+            tenths.setdefault(min(int(10 * row.situation.host_bound), 9), []).append(row)
+    return dict(sorted(tenths.items()))
 
 
 def cell_of(run: MeasuredRun) -> str:
@@ -303,7 +312,7 @@ def of_experts(models: Sequence[Scored], recipes: Sequence[Scored]) -> Iterator[
     for recipe, rows_of in sorted(grouped(its, lambda row: row.run.precision).items()):
         if len(rows_of) >= CELL:
             yield Claim(
-                name=f"experts: bias of {recipe}, {len(rows_of)} rows",
+                name=f"experts: bias of {recipe}",
                 figure=float(np.mean([row.error for row in rows_of])),
                 most=0.15,
                 least=-0.15,

@@ -42,7 +42,7 @@ def test_every_value_lists_the_rows_that_told_it_but_none_of_who_is_left_out(mon
     some = {table: [each for each in told(table) if each[0].id in few[table]] for table in few}
     monkeypatch.setattr(images, "told", some.__getitem__)
     whole, without = learned(DEFAULT, {}, command="a command")
-    assert set(without) == {"nvidia", "google"}
+    assert {"nvidia", "google"} <= set(without)
     assert set(whole["pictures.eager"].rows) == {MANY[0], *ALONE}
     assert set(without["nvidia"]["pictures.eager"].rows) == set(ALONE)
     assert all(it.low < it.value < it.high for it in whole.values())

@@ -38,7 +38,7 @@ def test_every_width_lists_its_rows_and_lies_in_its_interval(made):
     side, sample = widths.pop("uncertainty.quicker"), widths.pop("uncertainty.sample")
     assert (side.value, side.kind) == (1.0, Origin.ASSUMED)
     assert (sample, sample.kind) == (PRIORS.known["uncertainty.sample"], Origin.ASSUMED)
-    assert len(widths) == 16
+    assert len(widths) == 17
     assert all(len(it.rows) == 120 and it.low <= it.value <= it.high for it in widths.values())
 
 

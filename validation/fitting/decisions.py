@@ -145,7 +145,8 @@ def regrets(groups: Iterable[Decision], prefer: Preference) -> tuple[float, ...]
 def _regret(group: Decision, prefer: Preference) -> float:
     liked = min(prefer(choice) for choice in group.choices)
     taken = [choice.measured for choice in group.choices if prefer(choice) == liked]
-    return fmean(taken) / group.best - 1.0
+    # A mean of equal times may differ from them by its rounding.
+    return max(0.0, fmean(taken) / group.best - 1.0)
 
 
 def repeat_scatter(rows: Iterable[Scored]) -> dict[str, float]:

@@ -87,4 +87,4 @@ def test_coefficient_is_taught_by_the_rows_that_it_moves_but_not_by_who_is_left_
     taught = taught_by(found.whole, pictures, eager)
     assert "mlperf-v3.0-0001" not in [MANY[row] for row in taught if row < len(MANY)]
     others = taught_by(found.whole, pictures, eager, without="nvidia")
-    assert {"nvidia"} == {pictures.owners[row] for row in set(taught) - set(others)}
+    assert all("nvidia" in pictures.owners[row] for row in set(taught) - set(others))
